@@ -1,0 +1,1 @@
+"""CUDA-style kernels in Python on every OpenCL device."""

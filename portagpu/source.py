@@ -1,0 +1,22 @@
+"""Source spans and caret excerpts: where in the user's Python text something is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A range of one line of a user's file; ``line`` is 1-based, columns are 0-based character offsets."""
+
+    filename: str
+    line: int
+    column: int
+    end_column: int
+    text: str
+
+    def excerpt(self) -> str:
+        """Return the source line with carets under the span, preceded by ``file:line``."""
+        width = max(1, self.end_column - self.column)
+        pad = "".join(ch if ch == "\t" else " " for ch in self.text[: self.column])
+        return f"{self.filename}:{self.line}\n    {self.text}\n    {pad}{'^' * width}"
