@@ -1,0 +1,66 @@
+"""What one device can do, as a frozen value filled by trying (see `portagpu.device.prober`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class DeviceType(Enum):
+    """Kind of an OpenCL device."""
+
+    GPU = "gpu"
+    CPU = "cpu"
+    ACCELERATOR = "accelerator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """Everything that code generation, launch and tuning may ask about a device; sizes in bytes.
+
+    Code asks for a capability, never for a vendor's name.
+    """
+
+    device_type: DeviceType
+    opencl_c_version: tuple[int, int]
+    address_bits: int
+    compute_units: int
+    clock_mhz: int
+    # memory
+    global_memory: int
+    max_allocation: int
+    constant_memory: int
+    mem_base_alignment: int  # bytes; sub-buffer offsets and vector loads rely on it
+    local_memory_static: int  # largest static __local array that really works
+    local_memory_argument: int  # largest __local kernel argument that really works
+    local_memory_dedicated: bool  # on-chip, not emulated in global memory
+    global_cache: int
+    host_unified_memory: bool
+    # launch limits
+    max_work_group_size: int
+    max_work_item_sizes: tuple[int, int, int]
+    preferred_multiple: int  # work-group size multiple that a small kernel prefers
+    warp_size: int  # lanes that run in lockstep; 32 where hardware has no such notion (emulated warps)
+    # arithmetic
+    fp64: bool
+    fp16: bool  # half arithmetic works
+    fp16_storage: bool  # vload_half/vstore_half work
+    correctly_rounded_divide_sqrt: bool
+    vector_width_float: int  # lanes of the native float vector (16 with AVX-512, 8 with AVX2, 1 on scalar GPUs)
+    vector_width_double: int
+    # atomics and intrinsics
+    int64_atomics: bool
+    float_atomic_add_global: bool  # cl_ext_float_atomics, float32
+    float_atomic_add_local: bool
+    double_atomic_add_global: bool
+    double_atomic_add_local: bool
+    inline_ptx: bool
+    subgroups: bool
+    subgroup_shuffle: bool
+    required_subgroup_size: bool
+    printf: bool
+    # compiler
+    line_directives: bool  # the driver reports user positions through #line (Oclgrind)
+    max_registers_option: bool  # -cl-nv-maxrregcount and -cl-nv-verbose are understood
+    allows_build_option_g: bool
+    extensions: frozenset[str]

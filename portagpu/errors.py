@@ -1,0 +1,207 @@
+"""Every exception that PortaGPU raises.
+
+::
+
+    PortaGPUError
+    ├── KernelError                    the kernel's Python text is at fault (found while compiling)
+    │   ├── UnsupportedSyntaxError       a construct that the kernel language does not have
+    │   ├── KernelTypeError              operand, argument or return types do not fit      (also TypeError)
+    │   ├── KernelNameError              an unknown name or attribute                      (also NameError)
+    │   ├── KernelValueError             a compile-time constant is missing or out of range (also ValueError)
+    │   ├── SourceUnavailableError       the kernel's Python text cannot be found          (also OSError)
+    │   ├── MissingCapabilityError       this device cannot do what the kernel asks for
+    │   └── BuildError                   the driver's OpenCL compiler refused the program
+    ├── LaunchError                    the call of a kernel is at fault
+    │   ├── ArgumentCountError           too many, too few or unknown arguments            (also TypeError)
+    │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
+    │   └── LaunchConfigError            grid, block or shared memory exceed what the device can do (also ValueError)
+    ├── DeviceError                    the device or its driver is at fault
+    │   ├── NoDeviceError                no OpenCL device works
+    │   ├── DeviceSelectionError         the selector names no device, or a broken one     (also ValueError)
+    │   ├── OutOfMemoryError             the device has no memory left                     (also MemoryError)
+    │   ├── DeviceLostError              the device's context died; nothing more can run in it
+    │   └── DriverError                  any other error code of the driver
+    ├── ClosedError                    a closed array, stream or context was used
+    ├── ShapeError                     shapes, strides or indices do not fit               (also ValueError)
+    ├── DTypeError                     a dtype that the operation does not take            (also TypeError)
+    ├── TuningError                    tuning cannot go on
+    ├── StoreError                     a result or cache file is unreadable or of another version
+    └── SettingsError                  an environment variable or option has a bad value   (also ValueError)
+
+Every error owns its message, optionally the place in the user's Python text, and optionally a hint: what to do about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from portagpu.source import Span
+
+__all__ = [
+    "ArgumentCountError",
+    "ArgumentTypeError",
+    "BuildError",
+    "ClosedError",
+    "DTypeError",
+    "DeviceError",
+    "DeviceLostError",
+    "DeviceSelectionError",
+    "DriverError",
+    "KernelError",
+    "KernelNameError",
+    "KernelTypeError",
+    "KernelValueError",
+    "LaunchConfigError",
+    "LaunchError",
+    "MissingCapabilityError",
+    "NoDeviceError",
+    "OutOfMemoryError",
+    "PortaGPUError",
+    "SettingsError",
+    "ShapeError",
+    "SourceUnavailableError",
+    "StoreError",
+    "TuningError",
+    "UnsupportedSyntaxError",
+]
+
+
+class PortaGPUError(Exception):
+    """Base of every error of this package.
+
+    Attributes: ``message`` (one sentence), ``span`` (place in the user's text or None), ``hint`` (what to do, or None),
+    ``notes`` (further facts, a line each: inferred types, the call chain that led here).
+    """
+
+    def __init__(
+        self, message: str, *, span: Span | None = None, hint: str | None = None, notes: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.span = span
+        self.hint = hint
+        self.notes = tuple(notes)
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.span is not None:
+            parts.append(f"  at {self.span.excerpt()}")
+        parts += [f"  {note}" for note in self.notes]
+        if self.hint:
+            parts.append(f"  hint: {self.hint}")
+        return "\n".join(parts)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.message, self.span, self.hint, self.notes, self.__dict__)
+
+
+def _rebuild(
+    cls: type[PortaGPUError],
+    message: str,
+    span: Span | None,
+    hint: str | None,
+    notes: tuple[str, ...],
+    state: dict[str, object],
+) -> PortaGPUError:
+    error = cls(message, span=span, hint=hint, notes=notes)
+    error.__dict__.update(state)
+    return error
+
+
+class KernelError(PortaGPUError):
+    """The kernel's Python text is at fault; found while compiling, before anything ran."""
+
+
+class UnsupportedSyntaxError(KernelError):
+    """A Python construct that the kernel language does not have."""
+
+
+class KernelTypeError(KernelError, TypeError):
+    """Operand, argument or return types do not fit."""
+
+
+class KernelNameError(KernelError, NameError):
+    """A name or attribute that is not defined or that kernels cannot use."""
+
+
+class KernelValueError(KernelError, ValueError):
+    """A compile-time constant is missing, of the wrong kind or out of range."""
+
+
+class SourceUnavailableError(KernelError, OSError):
+    """The kernel's Python text cannot be found."""
+
+
+class MissingCapabilityError(KernelError):
+    """The device cannot do what the kernel asks for."""
+
+
+class BuildError(KernelError):
+    """The driver's OpenCL compiler refused the program; ``log`` is what it said, ``opencl_source`` what it was given."""
+
+    log: str = ""
+    opencl_source: str = ""
+
+
+class LaunchError(PortaGPUError):
+    """The call of a kernel is at fault."""
+
+
+class ArgumentCountError(LaunchError, TypeError):
+    """Too many, too few or unknown kernel arguments."""
+
+
+class ArgumentTypeError(LaunchError, TypeError):
+    """An argument of a type that kernels cannot take."""
+
+
+class LaunchConfigError(LaunchError, ValueError):
+    """Grid, block or shared memory are malformed or exceed what the device can do."""
+
+
+class DeviceError(PortaGPUError):
+    """The device or its driver is at fault."""
+
+
+class NoDeviceError(DeviceError):
+    """No OpenCL device works."""
+
+
+class DeviceSelectionError(DeviceError, ValueError):
+    """The selector names no device, or one that does not work."""
+
+
+class OutOfMemoryError(DeviceError, MemoryError):
+    """The device has no memory left for the allocation."""
+
+
+class DeviceLostError(DeviceError):
+    """The device's context died (often after an out-of-bounds write); nothing more can run in this process on it."""
+
+
+class DriverError(DeviceError):
+    """Any other error code of the OpenCL driver."""
+
+
+class ClosedError(PortaGPUError):
+    """A closed array, stream, event or context was used."""
+
+
+class ShapeError(PortaGPUError, ValueError):
+    """Shapes, strides or indices do not fit."""
+
+
+class DTypeError(PortaGPUError, TypeError):
+    """A dtype that the operation does not take."""
+
+
+class TuningError(PortaGPUError):
+    """Tuning cannot go on."""
+
+
+class StoreError(PortaGPUError):
+    """A result or cache file is unreadable or of another version."""
+
+
+class SettingsError(PortaGPUError, ValueError):
+    """An environment variable or option has a bad value."""

@@ -1,0 +1,58 @@
+"""Settings from the environment, read once at the edge and passed down as a value."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from portagpu.errors import SettingsError
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"", "0", "false", "no", "off"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a user can set from outside.
+
+    ``device``: selector of the default device (``PORTAGPU_DEVICE``), or None.
+    ``cache_dir``: compiled programs and probe results (``PORTAGPU_CACHE_DIR``); safe to delete.
+    ``data_dir``: tuning results (``PORTAGPU_DATA_DIR``); worth keeping.
+    ``disk_cache``: whether compiled programs are kept on disk (``PORTAGPU_DISK_CACHE``, default on).
+    ``driver_paths``: extra OpenCL libraries to register (``PORTAGPU_DRIVERS``, separated like ``PATH``).
+    """
+
+    device: str | None
+    cache_dir: Path
+    data_dir: Path
+    disk_cache: bool
+    driver_paths: tuple[str, ...]
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
+        """Read ``PORTAGPU_*`` variables. Raises `SettingsError` for a value that makes no sense."""
+        env = os.environ if environ is None else environ
+        cache = env.get("PORTAGPU_CACHE_DIR") or platformdirs.user_cache_dir("portagpu", appauthor=False)
+        data = env.get("PORTAGPU_DATA_DIR") or platformdirs.user_data_dir("portagpu", appauthor=False)
+        return cls(
+            device=env.get("PORTAGPU_DEVICE") or None,
+            cache_dir=Path(cache),
+            data_dir=Path(data),
+            disk_cache=_flag(env, "PORTAGPU_DISK_CACHE", default=True),
+            driver_paths=tuple(p for p in env.get("PORTAGPU_DRIVERS", "").split(os.pathsep) if p),
+        )
+
+
+def _flag(env: Mapping[str, str], name: str, *, default: bool) -> bool:
+    text = env.get(name)
+    if text is None:
+        return default
+    if text.lower() in _TRUE:
+        return True
+    if text.lower() in _FALSE:
+        return False
+    raise SettingsError(f"{name}={text!r} is neither true nor false", hint=f"set {name}=1 or {name}=0")
