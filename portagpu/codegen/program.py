@@ -11,10 +11,10 @@ from portagpu.codegen.names import Names, identifier
 from portagpu.codegen.printer import Printer, literal
 from portagpu.codegen.rendering import render
 from portagpu.device.capabilities import Capabilities
-from portagpu.dtypes import BOOL, FLOAT16, FLOAT64
+from portagpu.dtypes import BOOL, UINT8
 from portagpu.errors import KernelValueError
 from portagpu.ir.nodes import Constant, ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
-from portagpu.ir.types import Pointer, Space, Struct, Vector, element_size, storage
+from portagpu.ir.types import Pointer, Scalar, Space, Struct, Vector, element_size, storage
 from portagpu.source import Span
 
 
@@ -66,8 +66,11 @@ class ProgramView:
     body: str
 
 
-def generate(program: Program, caps: Capabilities) -> KernelBinary:
+def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int = 0) -> KernelBinary:
     """Print a program for a device.
+
+    With ``static_dynamic_shared`` bytes, dynamic shared memory becomes a static array: some drivers allow less for an
+    argument than for a static array.
 
     Raises `MissingCapabilityError` for what the device cannot do, `KernelValueError` when the shared arrays exceed its
     local memory.
@@ -88,7 +91,7 @@ def generate(program: Program, caps: Capabilities) -> KernelBinary:
     for function in program.functions:
         lines += _function(function, program, helpers, taken, caps)
         lines.append(Line("", None))
-    kernel_lines, parameters = _kernel(program, helpers, taken)
+    kernel_lines, parameters = _kernel(program, helpers, taken, static_dynamic_shared)
     lines += kernel_lines
     body = "\n".join(line.text for line in lines)
     if "double" in body:
@@ -188,7 +191,9 @@ def _split_declaration(array: MemoryArray, name: str, printer: Printer) -> list[
     return lines
 
 
-def _kernel(program: Program, helpers: HelperSet, taken: frozenset[str]) -> tuple[list[Line], tuple[Parameter, ...]]:
+def _kernel(
+    program: Program, helpers: HelperSet, taken: frozenset[str], static_dynamic: int
+) -> tuple[list[Line], tuple[Parameter, ...]]:
     kernel = program.kernel
     printer, facts = _printer(kernel, program, helpers, taken)
     for parameter in kernel.parameters:  # parameters get the plain names
@@ -199,8 +204,16 @@ def _kernel(program: Program, helpers: HelperSet, taken: frozenset[str]) -> tupl
         for a in program.shared
     ]
     body = _local_declarations(kernel, printer, facts) + Emitter(kernel, facts, printer).run()
-    always = (ParameterRole.POINTER, ParameterRole.DYNAMIC_SHARED)
-    parameters = tuple(p for p in kernel.parameters if p.name in printer.used or p.role in always)
+    dynamic = Pointer(Scalar(UINT8), Space.LOCAL)
+    parameters = tuple(
+        p
+        for p in kernel.parameters
+        if (p.name in printer.used or p.role is ParameterRole.POINTER)
+        and not (static_dynamic and p.role is ParameterRole.DYNAMIC_SHARED and p.type == dynamic)
+    )
+    if static_dynamic:
+        name = printer.names("pg.dynamic_shared", dynamic)
+        shared.append(f"    __local uchar {name}[{static_dynamic}] __attribute__((aligned(128)));")
     span = kernel.span
     text = ",\n".join(f"    {_parameter_text(p, printer, facts)}" for p in parameters)
     lines = [Line(f"// {span.line}: {span.text.strip()}", span)]
@@ -209,7 +222,7 @@ def _kernel(program: Program, helpers: HelperSet, taken: frozenset[str]) -> tupl
         lines.append(Line(f"__attribute__((reqd_work_group_size({size})))", span))
     lines.append(Line(f"__kernel void {identifier(kernel.name)}(", span))
     lines += [Line(part, span) for part in f"{text}) {{".split("\n")]
-    lines += [Line(declaration, a.span) for declaration, a in zip(shared, program.shared, strict=True)]
+    lines += [Line(declaration, span) for declaration in shared]
     return [*lines, *body, Line("}", span)], parameters
 
 
@@ -228,5 +241,3 @@ def _constant(array: ConstantArray) -> ConstantView:
         type=storage(array.element), name=identifier(array.name), size=max(1, len(values)), values=", ".join(values) or "0"
     )
 
-
-__all__ = ["FLOAT16", "FLOAT64", "KernelBinary", "generate"]

@@ -65,8 +65,7 @@ atomic = _group(
 
 _SIMPLE = (
     *("grid", "gridsize", "laneid", "warpsize", "syncthreads", "syncthreads_count", "syncthreads_and"),
-    *("syncthreads_or", "syncwarp", "threadfence", "threadfence_block", "threadfence_system"),
-    *("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "all_sync", "any_sync", "ballot_sync"),
+    *("syncthreads_or", "threadfence", "threadfence_block", "threadfence_system"),
     *("popc", "clz", "ffs", "brev", "fma", "cbrt", "rsqrt", "selp", "vload", "vstore", "unroll"),
 )
 INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for name in _SIMPLE}
