@@ -195,7 +195,7 @@ def find_device(selector: str | int, settings: Settings | None = None) -> Device
     elif text in {t.value for t in DeviceType}:
         matching = [d for d in everything if d.device_type.value == text]
     else:
-        matching = [d for d in everything if text in f"{d.platform}|{d.vendor}|{d.name}".lower()]
+        matching = [d for d in everything if text in f"{d.platform}|{d.vendor}|{d.name}|{d.driver_version}".lower()]
     working = [d for d in matching if d.works]
     if working:
         return max(working, key=_speed)
