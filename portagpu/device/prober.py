@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,21 @@ _EMULATED_WARP = 32
 
 
 class Trial:
-    """Builds and runs probe kernels on one device."""
+    """Builds and runs probe kernels on one device.
 
-    def __init__(self, device: cl.Device) -> None:
+    ``announce`` is called with a label before each; kernels whose label is in ``skip`` count as failed (they took an
+    earlier process down).
+    """
+
+    def __init__(
+        self,
+        device: cl.Device,
+        skip: frozenset[str] = frozenset(),
+        announce: Callable[[str], None] = lambda label: None,
+    ) -> None:
         self.device = device
+        self._skip = skip
+        self._announce = announce
         self.context = cl.Context([device])
         self.queue = cl.CommandQueue(self.context)
 
@@ -41,6 +54,10 @@ class Trial:
     ) -> bool:
         """Whether a kernel with this body writes the expected numbers to ``out``."""
         argument = ", __local uchar* scratch" if local is not None else ""
+        label = hashlib.sha256(f"{preamble}|{body}|{result}|{options}|{local}".encode()).hexdigest()[:16]
+        if label in self._skip:
+            return False
+        self._announce(label)
         program = self.builds(f"{preamble}\n__kernel void probe(__global {result}* out{argument}) {{ {body} }}", options)
         if program is None:
             return False
@@ -61,8 +78,9 @@ class Trial:
         return bool(np.array_equal(found, wanted))
 
 
-def works(device: cl.Device) -> str | None:
+def works(device: cl.Device, announce: Callable[[str], None] = lambda label: None) -> str | None:
     """Build and run one kernel; None if the result is right, else what went wrong."""
+    announce("works")
     try:
         trial = Trial(device)
         program = cl.Program(
@@ -91,9 +109,13 @@ def _first_line(error: Exception) -> str:
     return (telling or lines or [type(error).__name__])[0][:200]
 
 
-def probe(device: cl.Device) -> Capabilities:
+def probe(
+    device: cl.Device,
+    skip: frozenset[str] = frozenset(),
+    announce: Callable[[str], None] = lambda label: None,
+) -> Capabilities:
     """Find out what a working device can do."""
-    trial = Trial(device)
+    trial = Trial(device, skip, announce)
     extensions = frozenset(device.extensions.split())
     identity = f"{device.platform.name} {device.vendor} {device.name}"
     kind = DeviceType.GPU if device.type & cl.device_type.GPU else DeviceType.CPU

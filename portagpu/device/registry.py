@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import subprocess
+import sys
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,15 @@ import pyopencl as cl
 
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.device.drivers import register_drivers
+from portagpu.device.probe_child import to_json
 from portagpu.device.prober import probe, works
 from portagpu.errors import DeviceSelectionError, NoDeviceError
 from portagpu.files import write_atomically
 from portagpu.settings import Settings
 
 _SCHEMA = 1
+_MAX_CRASHES = 12
+_PROBE_SECONDS = 120
 _log = logging.getLogger(__name__)
 _lock = threading.RLock()
 _devices: tuple[DeviceRecord, ...] | None = None
@@ -73,17 +78,57 @@ def _discover(settings: Settings) -> tuple[DeviceRecord, ...]:
     except cl.Error as error:
         _log.debug("no OpenCL platform: %s", error)
         platforms = []
-    for platform in platforms:
+    for row, platform in enumerate(platforms):
         try:
             members = platform.get_devices()
         except cl.Error as error:
             _log.debug("platform %s has no devices: %s", platform.name, error)
             continue
-        found += [_record(len(found) + n, device, settings) for n, device in enumerate(members)]
+        found += [_record(len(found) + n, device, settings, (row, n)) for n, device in enumerate(members)]
     return tuple(found)
 
 
-def _record(index: int, device: cl.Device, settings: Settings) -> DeviceRecord:
+def _probe_apart(position: tuple[int, int], name: str) -> tuple[Capabilities | None, str | None]:
+    """Probe in a child process; a kernel that takes it down is left out of the next try."""
+    skip: list[str] = []
+    command = [sys.executable, "-m", "portagpu.device.probe_child", *map(str, position)]
+    for _ in range(_MAX_CRASHES):
+        try:
+            done = subprocess.run(
+                [*command, *skip], capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False
+            )
+            output, code = done.stdout, done.returncode
+        except subprocess.TimeoutExpired as error:
+            output, code = (error.stdout or b"").decode(errors="replace"), None
+        lines = output.splitlines()
+        for line in lines:
+            if line.startswith("result "):
+                data = json.loads(line.removeprefix("result "))
+                values = data["capabilities"]
+                return (None if values is None else from_json(values)), data["problem"]
+        labels = [line.removeprefix("trial ") for line in lines if line.startswith("trial ")]
+        last = labels[-1] if labels else "works"
+        _log.debug("the driver of %s failed on probe %s (%s)", name, last, code)
+        if last == "works" or last in skip:
+            what = f"hangs for {_PROBE_SECONDS} s" if code is None else f"ends the process (status {code})"
+            return None, f"its driver {what} when it runs a kernel"
+        skip.append(last)
+    return None, "its driver crashes on too many kernels"
+
+
+def from_json(values: dict[str, Any]) -> Capabilities:
+    """Capabilities from JSON values. Raises TypeError, KeyError or ValueError for foreign ones."""
+    values = dict(values)
+    values["device_type"] = DeviceType(values["device_type"])
+    values["extensions"] = frozenset(values["extensions"])
+    for name in ("opencl_c_version", "max_work_item_sizes"):
+        values[name] = tuple(values[name])
+    return Capabilities(**values)
+
+
+def _record(
+    index: int, device: cl.Device, settings: Settings, position: tuple[int, int] | None = None
+) -> DeviceRecord:
     kind = DeviceType.GPU if device.type & cl.device_type.GPU else DeviceType.CPU
     identity = {
         "platform": device.platform.name.strip(),
@@ -92,8 +137,11 @@ def _record(index: int, device: cl.Device, settings: Settings) -> DeviceRecord:
     }
     capabilities, problem = _remembered(identity, settings)
     if capabilities is None and problem is None:
-        problem = works(device)
-        capabilities = None if problem else probe(device)
+        if position is not None:
+            capabilities, problem = _probe_apart(position, identity["name"])
+        else:
+            problem = works(device)
+            capabilities = None if problem else probe(device)
         _remember(identity, capabilities, problem, settings)
     return DeviceRecord(
         index=index,
@@ -129,12 +177,7 @@ def _remembered(identity: dict[str, str], settings: Settings) -> tuple[Capabilit
         data: dict[str, Any] = json.loads(_cache_file(identity, settings).read_text())
         if data["identity"] != identity or data["problem"] is not None:
             return None, None  # a broken device is tried again
-        values = data["capabilities"]
-        values["device_type"] = DeviceType(values["device_type"])
-        values["extensions"] = frozenset(values["extensions"])
-        for name in ("opencl_c_version", "max_work_item_sizes"):
-            values[name] = tuple(values[name])
-        return Capabilities(**values), None
+        return from_json(data["capabilities"]), None
     except (OSError, ValueError, KeyError, TypeError):
         return None, None
 
@@ -142,11 +185,7 @@ def _remembered(identity: dict[str, str], settings: Settings) -> tuple[Capabilit
 def _remember(
     identity: dict[str, str], capabilities: Capabilities | None, problem: str | None, settings: Settings
 ) -> None:
-    values: dict[str, Any] | None = None
-    if capabilities is not None:
-        values = asdict(capabilities)
-        values["device_type"] = capabilities.device_type.value
-        values["extensions"] = sorted(capabilities.extensions)
+    values = None if capabilities is None else to_json(capabilities)
     data = {"identity": identity, "problem": problem, "capabilities": values}
     try:
         write_atomically(_cache_file(identity, settings), json.dumps(data, indent=1).encode())
