@@ -15,7 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from portagpu.device.files import read_json, write_atomically
+from portagpu.files import read_json, write_atomically
 
 _SCHEMA = 1
 _TIME_LIMIT_S = 20.0
@@ -161,6 +161,6 @@ def _remember(entry: Path, library: str, result: LoadResult) -> None:
         "platforms": [{"name": p.name, "version": p.version, "devices": list(p.devices)} for p in result.platforms],
     }
     try:
-        write_atomically(entry, json.dumps(record, indent=1))
+        write_atomically(entry, json.dumps(record, indent=1).encode())
     except OSError as error:
         _logger.debug("driver check not remembered: %s", error)

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from portagpu.device import driver_search
 from portagpu.device.driver_check import LoadOutcome, LoadResult, PlatformInfo, check_libraries
-from portagpu.device.files import write_atomically
+from portagpu.files import write_atomically
 from portagpu.settings import Settings
 
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
@@ -36,6 +36,7 @@ class DriverSource(Enum):
 
     SYSTEM = "system .icd file"
     USER = "OCL_ICD_VENDORS"
+    INHERITED = "registered by a parent process"
     BUNDLED = "bundled with PyOpenCL"
     ENVIRONMENT = "Python environment's .icd file"
     SEARCH = "found on disk"
@@ -151,11 +152,13 @@ def _candidates(settings: Settings, environ: Mapping[str, str], places: Places) 
     if places.bundled is not None:
         yield from _from_folder(places.bundled, DriverSource.BUNDLED)
     chosen = next((environ[name] for name in _VARIABLES if environ.get(name)), None)
-    ours = chosen is not None and Path(chosen).parent == settings.cache_dir / "vendors"
-    if chosen is None:
-        yield from _from_folder(places.system_vendors, DriverSource.SYSTEM)
+    ours = chosen is not None and Path(chosen).parent == settings.cache_dir / "vendors"  # inherited from a parent process
+    if chosen is not None and not ours:
+        yield from _from_user(chosen, DriverSource.USER)
     else:
-        yield from _from_user(chosen, DriverSource.SYSTEM if ours else DriverSource.USER)
+        yield from _from_folder(places.system_vendors, DriverSource.SYSTEM)
+    if chosen is not None and ours:
+        yield from _from_folder(Path(chosen), DriverSource.INHERITED)
     for path in settings.driver_paths:
         yield _candidate(path, DriverSource.SETTINGS)
     use = DriverState.ADDED if chosen is None or ours else DriverState.NOT_USED
@@ -337,7 +340,7 @@ def _filled(folder: Path, files: Mapping[str, str]) -> Path:
         for name, library in files.items():
             path = folder / name
             if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != library:
-                write_atomically(path, library)
+                write_atomically(path, library.encode())
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=".new-", dir=folder.parent))

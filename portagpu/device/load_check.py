@@ -10,6 +10,7 @@ import ctypes
 import json
 import os
 import sys
+from collections.abc import Callable
 
 _PLATFORM_NAME = 0x0902
 _PLATFORM_VERSION = 0x0901
@@ -40,7 +41,7 @@ def inspect(library: str) -> dict[str, object]:
     return {"error": None, "path": path, "platforms": [_platform(handle, ctypes.c_void_p(one)) for one in ids]}
 
 
-def _list(function: ctypes._CFuncPtr, *leading: object) -> tuple[list[int], int]:
+def _list(function: Callable[..., int], *leading: object) -> tuple[list[int], int]:
     count = ctypes.c_uint32(0)
     code = function(*leading, 0, None, ctypes.byref(count))
     if code != 0 or count.value == 0:
@@ -69,7 +70,7 @@ def _platform(handle: ctypes.CDLL, platform: ctypes.c_void_p) -> dict[str, objec
     }
 
 
-def _text(function: ctypes._CFuncPtr, handle: ctypes.c_void_p, what: int) -> str:
+def _text(function: Callable[..., int], handle: ctypes.c_void_p, what: int) -> str:
     buffer = ctypes.create_string_buffer(4096)
     code = function(handle, what, len(buffer), buffer, None)
     return buffer.value.decode("utf-8", "replace").strip() if code == 0 else ""

@@ -1,0 +1,1 @@
+"""IR to OpenCL C: printing, lowering of operations, and the views that templates fill in."""

@@ -1,0 +1,238 @@
+"""What the printer must know about a function before it prints: facts found by walking the IR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from portagpu.dtypes import BOOL, Kind
+from portagpu.ir.nodes import (
+    Assign,
+    Binary,
+    BinaryOp,
+    CallFunction,
+    Cast,
+    Constant,
+    Expr,
+    For,
+    Function,
+    If,
+    Index,
+    Load,
+    Offset,
+    Operation,
+    Return,
+    Select,
+    Stmt,
+    Store,
+    Var,
+    VectorLoad,
+    VectorStore,
+)
+from portagpu.ir.types import Pointer, Scalar, Type
+from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
+
+Slot = tuple[str, Type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """Facts about one function."""
+
+    split: frozenset[str]  # local arrays that become scalars
+    nonnegative: frozenset[Slot]  # integer variables that never hold a negative value
+    used: frozenset[str]  # names that occur
+    constant_pointers: frozenset[str]  # pointer parameters that are only read
+    home: dict[Slot, int]  # block in which a variable is declared
+
+
+def analyse(function: Function) -> Facts:
+    """Collect the facts of a function."""
+    names: set[str] = set()
+    for statement in all_statements(function.body):
+        for top in expressions(statement):
+            names.update(e.name for e in all_expressions(top) if isinstance(e, Var))
+        if isinstance(statement, Assign):
+            names.add(statement.target.name)
+    return Facts(
+        split=_split(function),
+        nonnegative=nonnegative_slots(function),
+        used=frozenset(names),
+        constant_pointers=_read_only(function),
+        home=_homes(function),
+    )
+
+
+# arrays that become scalars ----------------------------------------------------------------------------------------
+
+
+def _split(function: Function) -> frozenset[str]:
+    candidates = {a.name for a in function.locals}
+
+    def visit(expr: Expr) -> None:
+        if isinstance(expr, Load) and isinstance(expr.base, Var) and isinstance(expr.index, Constant):
+            return
+        if isinstance(expr, Var):
+            candidates.discard(expr.name)
+        for child in children(expr):
+            visit(child)
+
+    for statement in all_statements(function.body):
+        if isinstance(statement, Store) and isinstance(statement.base, Var) and isinstance(statement.index, Constant):
+            visit(statement.value)
+            continue
+        for top in expressions(statement):
+            visit(top)
+    return frozenset(candidates)
+
+
+# read-only pointers --------------------------------------------------------------------------------------------------
+
+
+def _read_only(function: Function) -> frozenset[str]:
+    pointers = {p.name for p in function.parameters if isinstance(p.type, Pointer)}
+    written: set[str] = set()
+
+    def visit(expr: Expr, reading: bool) -> None:
+        if isinstance(expr, Var):
+            if not reading:
+                written.add(expr.name)
+            return
+        if isinstance(expr, Load | VectorLoad):
+            visit(expr.base, True)
+            visit(expr.index, False)
+            return
+        if isinstance(expr, Offset):
+            visit(expr.base, reading)
+            visit(expr.index, False)
+            return
+        for child in children(expr):
+            visit(child, False)
+
+    for statement in all_statements(function.body):
+        for top in expressions(statement):
+            visit(top, False)
+    return frozenset(pointers - written)
+
+
+# declarations --------------------------------------------------------------------------------------------------------
+
+
+def _homes(function: Function) -> dict[Slot, int]:
+    """For each variable the innermost block (by the id of its tuple) that holds all its uses."""
+    paths: dict[Slot, tuple[int, ...]] = {}
+
+    def note(slot: Slot, path: tuple[int, ...]) -> None:
+        known = paths.get(slot)
+        if known is None:
+            paths[slot] = path
+            return
+        common = 0
+        for a, b in zip(known, path, strict=False):
+            if a != b:
+                break
+            common += 1
+        paths[slot] = known[:common]
+
+    def visit(body: tuple[Stmt, ...], path: tuple[int, ...], counters: frozenset[Slot]) -> None:
+        here = (*path, id(body))
+        for statement in body:
+            inner = counters
+            for top in expressions(statement):
+                for expr in all_expressions(top):
+                    if isinstance(expr, Var) and (expr.name, expr.type) not in counters:
+                        note((expr.name, expr.type), here)
+            if isinstance(statement, Assign):
+                note((statement.target.name, statement.target.type), here)
+            if isinstance(statement, For):
+                inner = counters | {(statement.counter.name, statement.counter.type)}
+            for block in blocks(statement):
+                visit(block, here, inner)
+
+    visit(function.body, (), frozenset())
+    return {slot: path[-1] for slot, path in paths.items()}
+
+
+# sign of integers ---------------------------------------------------------------------------------------------------
+
+_NONNEGATIVE_OPERATIONS = frozenset(
+    {"threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize", "laneid", "slice_length", "popc", "clz", "ffs"}
+)
+
+
+def is_nonnegative(expr: Expr, slots: frozenset[Slot] | set[Slot]) -> bool:
+    """Whether an integer expression is never negative, given variables that never are (overflow left aside)."""
+    kind = expr.type
+    if isinstance(kind, Scalar) and (kind.dtype is BOOL or kind.dtype.kind is Kind.UINT):
+        return True
+    match expr:
+        case Constant():
+            return expr.value >= 0
+        case Var():
+            return (expr.name, expr.type) in slots
+        case Binary():
+            left, right = is_nonnegative(expr.left, slots), is_nonnegative(expr.right, slots)
+            if expr.op in (BinaryOp.ADD, BinaryOp.MUL, BinaryOp.OR, BinaryOp.XOR, BinaryOp.REM):
+                return left and right
+            if expr.op is BinaryOp.AND:
+                return left or right
+            if expr.op in (BinaryOp.SHR, BinaryOp.SHL, BinaryOp.DIV):
+                return left
+            return False
+        case Cast():
+            inner = expr.operand.type
+            if not isinstance(inner, Scalar) or inner.dtype.is_float:
+                return False
+            return is_nonnegative(expr.operand, slots)
+        case Select():
+            return is_nonnegative(expr.yes, slots) and is_nonnegative(expr.no, slots)
+        case Index():
+            return True
+        case Operation():
+            if expr.name in _NONNEGATIVE_OPERATIONS:
+                return True
+            if expr.name == "slice_bound":
+                return is_nonnegative(expr.args[2], slots)
+            args = [is_nonnegative(a, slots) for a in expr.args]
+            if expr.name in ("floordiv", "min", "ipow"):
+                return all(args)
+            if expr.name == "max":
+                return any(args)
+            if expr.name == "mod":
+                return args[1]
+            return expr.name in ("iabs",)
+        case _:
+            return False
+
+
+def nonnegative_slots(function: Function) -> frozenset[Slot]:
+    """Integer variables that are never negative: all are assumed to be, then those with a counterexample removed."""
+    assigned: dict[Slot, list[Expr]] = {}
+    for statement in all_statements(function.body):
+        if isinstance(statement, Assign):
+            assigned.setdefault((statement.target.name, statement.target.type), []).append(statement.value)
+        elif isinstance(statement, For):
+            slot = (statement.counter.name, statement.counter.type)
+            values = assigned.setdefault(slot, [])
+            values.append(statement.start)
+            if statement.descending is not False:
+                # a descending counter stays above its stop, which must itself be at least -1
+                values.append(_lowest(statement))
+    parameters = {(p.name, p.type): p for p in function.parameters}
+    slots = {s for s in assigned if isinstance(s[1], Scalar) and s[1].dtype.is_integer and s not in parameters}
+    hidden = {s for s, p in parameters.items() if p.role.name == "SHAPE"}
+    changed = True
+    while changed:
+        known = slots | hidden
+        bad = {s for s in slots if not all(is_nonnegative(v, known) for v in assigned[s])}
+        changed = bool(bad)
+        slots -= bad
+    return frozenset(slots | hidden)
+
+
+def _lowest(loop: For) -> Expr:
+    if isinstance(loop.stop, Constant) and loop.descending and loop.stop.value >= -1:
+        return Constant(0, loop.stop.type, span=loop.span)
+    return loop.stop
+
+
+__all__ = ["CallFunction", "Facts", "If", "Return", "VectorStore", "analyse", "is_nonnegative"]

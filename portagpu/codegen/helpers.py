@@ -1,0 +1,76 @@
+"""Helper functions that a program needs: each is a template definition rendered for its types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from portagpu.device.capabilities import Capabilities
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HelperView:
+    """What a helper's template sees: its C name and types."""
+
+    template: str
+    name: str
+    type: str  # C type it works on
+    space: str  # address space qualifier, or empty
+    bits: str  # signed integer type of the same size
+    unsigned: str  # unsigned integer type of the same size
+    width: int  # bits of the type
+    is_signed: bool
+    is_float: bool
+    cas: str  # compare-and-exchange function of that size
+    ptx: str  # PTX type, such as f32
+    register: str  # constraint letter of that type in inline PTX
+
+
+_UNSIGNED = {"char": "uchar", "short": "ushort", "int": "uint", "long": "ulong", "float": "uint", "double": "ulong", "half": "ushort"}
+_BITS = {"char": "char", "short": "short", "int": "int", "long": "long", "float": "int", "double": "long", "half": "short"}
+_WIDTH = {"char": 8, "short": 16, "half": 16, "int": 32, "float": 32, "long": 64, "double": 64}
+_SPACES = {"": "", "__global": "global", "__local": "local", "__private": "private"}
+
+
+class HelperSet:
+    """Collects the helpers, extensions and device functions that printed code refers to."""
+
+    def __init__(self, caps: Capabilities, function_names: dict[str, str]) -> None:
+        self.caps = caps
+        self._function_names = function_names
+        self._views: dict[str, HelperView] = {}
+        self.extensions: dict[str, None] = {}
+
+    def function_name(self, function: str) -> str:
+        """C name of a device function."""
+        return self._function_names[function]
+
+    def use(self, template: str, c_type: str, space: str = "") -> str:
+        """Require a helper and return its C name."""
+        name = "_".join(p for p in ("pg", template, c_type, _SPACES[space]) if p)
+        if name not in self._views:
+            signed = c_type.removeprefix("u")
+            self._views[name] = HelperView(
+                template=template,
+                name=name,
+                type=c_type,
+                space=space,
+                bits=_BITS[signed],
+                unsigned=_UNSIGNED[signed],
+                width=_WIDTH[signed],
+                is_signed=not c_type.startswith("u"),
+                is_float=c_type in ("float", "double", "half"),
+                cas="atom_cmpxchg" if _WIDTH[signed] == 64 else "atomic_cmpxchg",
+                ptx={"float": "f32", "double": "f64", "int": "s32", "uint": "u32", "long": "s64", "ulong": "u64"}.get(c_type, ""),
+                register={"float": "f", "double": "d", "int": "r", "uint": "r", "long": "l", "ulong": "l"}.get(c_type, ""),
+            )
+        return name
+
+    def extension(self, name: str) -> None:
+        """Require an OpenCL extension's pragma."""
+        if name in self.caps.extensions:
+            self.extensions.setdefault(name)
+
+    @property
+    def views(self) -> tuple[HelperView, ...]:
+        """The helpers in order of first use."""
+        return tuple(self._views.values())

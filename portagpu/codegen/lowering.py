@@ -1,0 +1,230 @@
+"""How each named operation is said in OpenCL C on a given device: native, by inline PTX, or emulated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from portagpu.errors import MissingCapabilityError
+from portagpu.ir.nodes import Expr, Operation
+from portagpu.ir.types import Pointer, Scalar, Space, Vector
+
+if TYPE_CHECKING:
+    from portagpu.codegen.printer import Printer
+
+POSTFIX, UNARY, COMPARE, ADDITIVE = 15, 14, 9, 12
+Lowered = tuple[str, int]
+Lowering = Callable[["Printer", Operation], Lowered]
+LOWERINGS: dict[str, Lowering] = {}
+
+
+def lower_operation(printer: Printer, expr: Operation) -> Lowered:
+    """C text and precedence of an operation. Raises `MissingCapabilityError` where the device cannot do it."""
+    return LOWERINGS[expr.name](printer, expr)
+
+
+def _register(*names: str) -> Callable[[Lowering], Lowering]:
+    def register(function: Lowering) -> Lowering:
+        for name in names:
+            LOWERINGS[name] = function
+        return function
+
+    return register
+
+
+def _args(printer: Printer, expr: Operation) -> str:
+    return ", ".join(printer.text(a) for a in expr.args)
+
+
+# OpenCL's builtins that have the operation's own name
+_SAME = (
+    *("sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan"),
+    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "tgamma", "lgamma", "cbrt", "rsqrt"),
+    *("radians", "degrees", "floor", "ceil", "trunc", "rint", "fabs", "atan2", "copysign", "fmod", "hypot", "pow"),
+    *("remainder", "nextafter", "ldexp", "fma", "fmin", "fmax"),
+)
+
+
+@_register(*_SAME)
+def _same(printer: Printer, expr: Operation) -> Lowered:
+    return f"{expr.name}({_args(printer, expr)})", POSTFIX
+
+
+@_register("isnan", "isinf", "isfinite")
+def _classify(printer: Printer, expr: Operation) -> Lowered:
+    return f"{expr.name}({_args(printer, expr)}) != 0", COMPARE
+
+
+@_register("iabs")
+def _iabs(printer: Printer, expr: Operation) -> Lowered:
+    assert isinstance(expr.type, Scalar | Vector)
+    if isinstance(expr.type, Vector):
+        return f"convert_{expr.type.c}(abs({_args(printer, expr)}))", POSTFIX
+    return f"({expr.type.c})abs({_args(printer, expr)})", UNARY
+
+
+@_register("min", "max")
+def _extreme(printer: Printer, expr: Operation) -> Lowered:
+    kind = expr.type
+    assert isinstance(kind, Scalar | Vector)
+    if kind.dtype.is_integer:
+        return f"{expr.name}({_args(printer, expr)})", POSTFIX
+    if isinstance(kind, Vector):
+        return f"f{expr.name}({_args(printer, expr)})", POSTFIX
+    return _helper(printer, expr)
+
+
+@_register("floordiv", "mod", "shl", "shr", "ipow", "slice_bound", "slice_length", "minimum", "maximum")
+def _helper(printer: Printer, expr: Operation) -> Lowered:
+    assert isinstance(expr.type, Scalar)
+    return f"{printer.helpers.use(expr.name, expr.type.c)}({_args(printer, expr)})", POSTFIX
+
+
+@_register(*(f"compare_{c}" for c in ("lt", "le", "gt", "ge", "eq", "ne")))
+def _compare_mixed(printer: Printer, expr: Operation) -> Lowered:
+    """Exact comparison of int64 with uint64."""
+    symbol = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}[expr.name[-2:]]
+    helper = printer.helpers.use("compare_mixed", "long")
+    left, right = (printer.text(a) for a in expr.args)
+    first = expr.args[0].type
+    if isinstance(first, Scalar) and first.c == "long":
+        return f"{helper}({left}, {right}) {symbol} 0", COMPARE
+    return f"0 {symbol} {helper}({right}, {left})", COMPARE
+
+
+# indices ----------------------------------------------------------------------------------------------------------
+
+_WORK_ITEM = {
+    "threadIdx": "get_local_id",
+    "blockIdx": "get_group_id",
+    "blockDim": "get_local_size",
+    "gridDim": "get_num_groups",
+    "grid": "get_global_id",
+    "gridsize": "get_global_size",
+}
+
+
+@_register(*_WORK_ITEM)
+def _work_item(printer: Printer, expr: Operation) -> Lowered:
+    assert isinstance(expr.type, Scalar)
+    return f"({expr.type.c}){_WORK_ITEM[expr.name]}({_args(printer, expr)})", UNARY
+
+
+@_register("laneid")
+def _laneid(printer: Printer, expr: Operation) -> Lowered:
+    size = printer.helpers.caps.warp_size
+    linear = "(get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0)"
+    return f"(int)(({linear}) % {size})", UNARY
+
+
+@_register("reinterpret")
+def _reinterpret(printer: Printer, expr: Operation) -> Lowered:
+    assert isinstance(expr.type, Pointer)
+    return f"({expr.type.c}){printer.text(expr.args[0], UNARY)}", UNARY
+
+
+# bits -------------------------------------------------------------------------------------------------------------
+
+
+@_register("popc", "clz")
+def _bits(printer: Printer, expr: Operation) -> Lowered:
+    name = {"popc": "popcount", "clz": "clz"}[expr.name]
+    return f"(int){name}({_args(printer, expr)})", UNARY
+
+
+@_register("ffs", "brev")
+def _bit_helper(printer: Printer, expr: Operation) -> Lowered:
+    operand = expr.args[0].type
+    assert isinstance(operand, Scalar)
+    return f"{printer.helpers.use(expr.name, operand.c)}({_args(printer, expr)})", POSTFIX
+
+
+# barriers -----------------------------------------------------------------------------------------------------------
+
+
+@_register("syncthreads")
+def _syncthreads(printer: Printer, expr: Operation) -> Lowered:
+    return "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)", POSTFIX
+
+
+@_register("syncthreads_count", "syncthreads_and", "syncthreads_or")
+def _vote(printer: Printer, expr: Operation) -> Lowered:
+    helper = printer.helpers.use("syncthreads_count", "int")
+    cell, condition = expr.args
+    text = printer.text(condition)
+    if expr.name == "syncthreads_and":
+        return f"(int)({helper}({printer.text(cell)}, !({text})) == 0)", UNARY
+    call = f"{helper}({printer.text(cell)}, {text})"
+    return (f"(int)({call} != 0)", UNARY) if expr.name == "syncthreads_or" else (call, POSTFIX)
+
+
+@_register("threadfence", "threadfence_block", "threadfence_system")
+def _fence(printer: Printer, expr: Operation) -> Lowered:
+    if printer.helpers.caps.inline_ptx:
+        scope = {"threadfence": "gl", "threadfence_block": "cta", "threadfence_system": "sys"}[expr.name]
+        return f'asm volatile("membar.{scope};" ::: "memory")', POSTFIX
+    return "mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)", POSTFIX
+
+
+# atomics ------------------------------------------------------------------------------------------------------------
+
+
+def _atomic_parts(printer: Printer, expr: Operation) -> tuple[str, Scalar, Space, list[str]]:
+    place = expr.args[0]
+    assert isinstance(place.type, Pointer) and isinstance(place.type.element, Scalar)
+    element, space = place.type.element, place.type.space
+    if element.dtype.size == 8:
+        if not printer.helpers.caps.int64_atomics:
+            raise MissingCapabilityError(
+                f"this device has no 64-bit atomics, which cuda.{expr.name.replace('_', '.', 1)} on {element} needs",
+                span=expr.span,
+                hint="use a 32-bit array (int32, uint32, float32)",
+            )
+        for extension in ("cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"):
+            printer.helpers.extension(extension)
+    pointer = f"(volatile {space.value} {element.c}*)({printer.text(place)})"
+    return pointer, element, space, [printer.text(a) for a in expr.args[1:]]
+
+
+@_register("atomic_add", "atomic_sub", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_exch")
+def _atomic(printer: Printer, expr: Operation) -> Lowered:
+    pointer, element, space, operands = _atomic_parts(printer, expr)
+    name = expr.name.removeprefix("atomic_")
+    if element.dtype.is_integer:
+        prefix = "atomic" if element.dtype.size == 4 else "atom"
+        builtin = "xchg" if name == "exch" else name
+        return f"{prefix}_{builtin}({pointer}, {operands[0]})", POSTFIX
+    if name == "exch" and element.dtype.size == 4:
+        return f"atomic_xchg({pointer}, {operands[0]})", POSTFIX
+    if name == "sub":
+        name, operands = "add", [f"-({operands[0]})"]
+    if name == "add" and printer.helpers.caps.inline_ptx:
+        return f"{printer.helpers.use('atomic_add_ptx', element.c, space.value)}({pointer}, {operands[0]})", POSTFIX
+    return f"{printer.helpers.use('atomic_' + name, element.c, space.value)}({pointer}, {operands[0]})", POSTFIX
+
+
+@_register("atomic_inc", "atomic_dec", "atomic_nanmax", "atomic_nanmin")
+def _atomic_loop(printer: Printer, expr: Operation) -> Lowered:
+    pointer, element, space, operands = _atomic_parts(printer, expr)
+    name = expr.name
+    if element.dtype.is_integer and name in ("atomic_nanmax", "atomic_nanmin"):
+        return _atomic(printer, Operation(name.replace("nan", ""), expr.args, expr.type, effect=True, span=expr.span))
+    return f"{printer.helpers.use(name, element.c, space.value)}({pointer}, {operands[0]})", POSTFIX
+
+
+@_register("atomic_cas")
+def _atomic_cas(printer: Printer, expr: Operation) -> Lowered:
+    pointer, element, space, operands = _atomic_parts(printer, expr)
+    if element.dtype.is_integer:
+        function = "atomic_cmpxchg" if element.dtype.size == 4 else "atom_cmpxchg"
+        return f"{function}({pointer}, {operands[0]}, {operands[1]})", POSTFIX
+    helper = printer.helpers.use("atomic_cas", element.c, space.value)
+    return f"{helper}({pointer}, {operands[0]}, {operands[1]})", POSTFIX
+
+
+def operation_names() -> frozenset[str]:
+    """Names of all operations that can be lowered."""
+    return frozenset(LOWERINGS)
+
+
+__all__ = ["ADDITIVE", "Expr", "LOWERINGS", "lower_operation", "operation_names"]

@@ -1,0 +1,245 @@
+"""Prints IR expressions as OpenCL C."""
+
+from __future__ import annotations
+
+import math
+from typing import assert_never
+
+import numpy as np
+
+from portagpu.codegen.analysis import Facts, is_nonnegative
+from portagpu.codegen.helpers import HelperSet
+from portagpu.codegen.lowering import lower_operation
+from portagpu.codegen.names import Names
+from portagpu.dtypes import BOOL, FLOAT32, INT32, INT64
+from portagpu.ir.nodes import (
+    Binary,
+    BinaryOp,
+    CallFunction,
+    Cast,
+    Compare,
+    CompareOp,
+    Constant,
+    Expr,
+    Index,
+    Invert,
+    Lane,
+    Load,
+    Logical,
+    LogicalOp,
+    MakeVector,
+    Member,
+    MemoryArray,
+    Negate,
+    Not,
+    Offset,
+    Operation,
+    Select,
+    Var,
+    VectorLoad,
+)
+from portagpu.ir.types import Pointer, Scalar, Vector, storage
+
+# C's precedence, higher binds tighter
+PRIMARY, POSTFIX, UNARY = 16, 15, 14
+_BINARY_LEVEL = {
+    BinaryOp.MUL: 13,
+    BinaryOp.DIV: 13,
+    BinaryOp.REM: 13,
+    BinaryOp.ADD: 12,
+    BinaryOp.SUB: 12,
+    BinaryOp.SHL: 11,
+    BinaryOp.SHR: 11,
+    BinaryOp.AND: 8,
+    BinaryOp.XOR: 7,
+    BinaryOp.OR: 6,
+}
+_COMPARE_LEVEL = {op: 9 if op in (CompareOp.EQ, CompareOp.NE) else 10 for op in CompareOp}
+_LOGICAL_LEVEL = {LogicalOp.AND: 5, LogicalOp.OR: 4}
+TERNARY, LOWEST = 3, 0
+_LANES = "0123456789abcdef"
+
+
+class Printer:
+    """Prints the expressions of one function."""
+
+    def __init__(self, facts: Facts, names: Names, helpers: HelperSet, arrays: dict[str, MemoryArray]) -> None:
+        self.facts = facts
+        self.names = names
+        self.helpers = helpers
+        self.arrays = arrays
+        self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
+        self.used: set[str] = set()  # names that were printed
+
+    def text(self, expr: Expr, level: int = LOWEST) -> str:
+        """C text of an expression, in parentheses where its precedence is below ``level``."""
+        text, own = self._print(expr)
+        return f"({text})" if own < level else text
+
+    def _print(self, expr: Expr) -> tuple[str, int]:
+        match expr:
+            case Constant():
+                return literal(expr)
+            case Var():
+                self.used.add(expr.name)
+                return self.names(expr.name, expr.type), PRIMARY
+            case Binary():
+                return self._binary(expr)
+            case Negate():
+                inner = self.text(expr.operand, UNARY)
+                return (f"-({inner})" if inner.startswith("-") else f"-{inner}"), UNARY
+            case Invert():
+                return self._narrowed(f"~{self.text(expr.operand, UNARY)}", UNARY, expr.type)
+            case Not():
+                return f"!{self.text(expr.operand, UNARY)}", UNARY
+            case Compare():
+                own = _COMPARE_LEVEL[expr.op]
+                return f"{self.text(expr.left, own + 1)} {expr.op.value} {self.text(expr.right, own + 1)}", own
+            case Logical():
+                own = _LOGICAL_LEVEL[expr.op]
+                inner_level = own if expr.op is LogicalOp.AND else own + 2  # compilers warn about `a || b && c`
+                return f"{self.text(expr.left, inner_level)} {expr.op.value} {self.text(expr.right, inner_level)}", own
+            case Select():
+                parts = (self.text(expr.condition, TERNARY + 1), self.text(expr.yes, TERNARY + 1), self.text(expr.no, TERNARY + 1))
+                return f"{parts[0]} ? {parts[1]} : {parts[2]}", TERNARY
+            case Cast():
+                return self._cast(expr)
+            case Index():
+                return self._index(expr)
+            case Load():
+                return self._load(expr)
+            case VectorLoad():
+                return self.vector_load(expr), POSTFIX
+            case Offset():
+                return f"{self.text(expr.base, 12)} + {self.text(expr.index, 13)}", 12
+            case MakeVector():
+                return f"({expr.type.c})({', '.join(self.text(i) for i in expr.items)})", POSTFIX
+            case Lane():
+                return f"{self.text(expr.operand, POSTFIX)}.s{_LANES[expr.lane]}", POSTFIX
+            case Member():
+                return f"{self.text(expr.operand, POSTFIX)}.item{expr.item}", POSTFIX
+            case Operation():
+                return lower_operation(self, expr)
+            case CallFunction():
+                return f"{self.helpers.function_name(expr.function)}({', '.join(self.text(a) for a in expr.args)})", POSTFIX
+            case _:
+                assert_never(expr)
+
+    def _binary(self, expr: Binary) -> tuple[str, int]:
+        own = _BINARY_LEVEL[expr.op]
+        associative = expr.op in (BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
+        left = self.text(expr.left, own if own >= 12 or associative else 12)
+        right = self.text(expr.right, own + 1 if own >= 12 else 12)
+        return self._narrowed(f"{left} {expr.op.value} {right}", own, expr.type)
+
+    def _narrowed(self, text: str, own: int, kind: object) -> tuple[str, int]:
+        """C computes small integers as int: wrap the result as NumPy does."""
+        if isinstance(kind, Scalar) and kind.dtype.is_integer and kind.dtype.size < 4:
+            return f"({kind.c})({text})", UNARY
+        return text, own
+
+    def _cast(self, expr: Cast) -> tuple[str, int]:
+        source, target = expr.operand.type, expr.type
+        assert isinstance(source, Scalar | Vector)
+        if isinstance(source, Vector):
+            assert isinstance(target, Vector)
+            if source == target:
+                return self._print(expr.operand)
+            return f"convert_{target.c}({self.text(expr.operand)})", POSTFIX
+        if isinstance(target, Vector):
+            return f"({target.c})({self.text(expr.operand)})", POSTFIX
+        if source.dtype is target.dtype:
+            return self._print(expr.operand)
+        if isinstance(expr.operand, Constant) and target.dtype.is_integer and source.dtype.is_integer:
+            return literal(Constant(expr.operand.value, target, span=expr.span))
+        if isinstance(expr.operand, Operation) and expr.operand.name in _INDEX_FUNCTIONS and target.dtype is INT64:
+            inner = expr.operand
+            return lower_operation(self, Operation(inner.name, inner.args, target, span=inner.span))
+        operand = expr.operand
+        if isinstance(operand, Cast) and isinstance(operand.operand.type, Scalar) and operand.operand.type.dtype is target.dtype is INT32:
+            if isinstance(operand.type, Scalar) and operand.type.dtype is INT64:
+                return self._print(operand.operand)  # int -> long -> int
+        return f"({target.c}){self.text(operand, UNARY)}", UNARY
+
+    def _index(self, expr: Index) -> tuple[str, int]:
+        if is_nonnegative(expr.operand, self.facts.nonnegative):
+            return self._print(expr.operand)
+        if isinstance(expr.operand, Var):
+            plain = self.text(expr.operand)
+            return f"{plain} < 0 ? {plain} + {self.text(expr.extent, 13)} : {plain}", TERNARY
+        helper = self.helpers.use("wrap_index", expr.type.c)
+        return f"{helper}({self.text(expr.operand)}, {self.text(expr.extent)})", POSTFIX
+
+    def _load(self, expr: Load) -> tuple[str, int]:
+        if isinstance(expr.base, Var) and expr.base.name in self.facts.split:
+            return self.split_name(expr.base, expr.index), PRIMARY
+        text = f"{self.text(expr.base, POSTFIX)}[{self.text(expr.index)}]"
+        if isinstance(expr.type, Scalar) and expr.type.dtype is BOOL:
+            return f"{text} != 0", 9
+        return text, POSTFIX
+
+    def split_name(self, base: Var, index: Expr) -> str:
+        """The scalar that stands for one element of a split local array."""
+        array = self.arrays[base.name]
+        assert isinstance(index, Constant)
+        position, parts = int(index.value), []
+        for extent in reversed(array.shape):
+            parts.append(str(position % extent))
+            position //= extent
+        return f"{self.names(base.name, base.type)}_{'_'.join(reversed(parts))}"
+
+    def vector_load(self, expr: VectorLoad) -> str:
+        """C text of a vector load."""
+        lanes = expr.type.lanes
+        address = self.address(expr.base, expr.index)
+        if expr.aligned and lanes != 3:
+            assert isinstance(expr.base.type, Pointer)
+            return f"*({expr.base.type.space.value} const {expr.type.c}*)({address})"
+        return f"vload{lanes}(0, {address})"
+
+    def address(self, base: Expr, index: Expr) -> str:
+        """``base + index`` as a pointer."""
+        if isinstance(index, Constant) and index.value == 0:
+            return self.text(base, 12)
+        return f"{self.text(base, 12)} + {self.text(index, 13)}"
+
+
+_INDEX_FUNCTIONS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize"})
+
+
+def literal(expr: Constant) -> tuple[str, int]:
+    """C text of a constant."""
+    dtype, value = expr.type.dtype, expr.value
+    if dtype is BOOL:
+        return ("true" if value else "false"), PRIMARY
+    if dtype.is_float:
+        return _float_literal(float(value), expr.type)
+    number = int(value)
+    if dtype.size < 4:
+        return f"({dtype.c_name}){number}" if number >= 0 else f"({dtype.c_name})({number})", UNARY
+    if number == -(2 ** (dtype.bits - 1)):  # C has no literal of the most negative value
+        return f"(-{-number - 1}{dtype.suffix} - 1)", PRIMARY
+    return f"{number}{dtype.suffix}", PRIMARY if number >= 0 else UNARY
+
+
+def _float_literal(value: float, kind: Scalar) -> tuple[str, int]:
+    if math.isnan(value):
+        return ("NAN" if kind.dtype is FLOAT32 else f"({kind.c})NAN"), UNARY
+    suffix = kind.dtype.suffix
+    if kind.dtype.size == 4:
+        with np.errstate(over="ignore"):
+            short = np.float32(value)
+        value_is_inf, text = bool(np.isinf(short)), str(short)
+    else:
+        value_is_inf, text = math.isinf(value), repr(value)
+    if value_is_inf:
+        sign = "-" if value < 0 else ""
+        return (f"{sign}INFINITY" if kind.dtype is FLOAT32 else f"{sign}({kind.c})INFINITY"), UNARY
+    if "e" not in text and "." not in text:
+        text += ".0"
+    if kind.dtype.size == 2:
+        return f"({kind.c}){text}f", UNARY
+    return text + suffix, PRIMARY if not text.startswith("-") else UNARY
+
+
+__all__ = ["LOWEST", "POSTFIX", "PRIMARY", "Printer", "UNARY", "literal", "storage"]

@@ -1,0 +1,243 @@
+"""From a typed program to OpenCL C: views for the templates, and the table that leads from C lines back to Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from portagpu.codegen.analysis import Facts, analyse
+from portagpu.codegen.emitter import Emitter, Line
+from portagpu.codegen.helpers import HelperSet, HelperView
+from portagpu.codegen.names import Names, identifier
+from portagpu.codegen.printer import Printer, literal
+from portagpu.codegen.rendering import render
+from portagpu.device.capabilities import Capabilities
+from portagpu.dtypes import BOOL, UINT8
+from portagpu.errors import KernelValueError
+from portagpu.ir.nodes import Constant, ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
+from portagpu.ir.types import Pointer, Scalar, Space, Struct, Vector, element_size, storage
+from portagpu.source import Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelBinary:
+    """A generated kernel: text, entry point, the C parameters that remain, and the way back to Python lines."""
+
+    source: str
+    name: str
+    parameters: tuple[Parameter, ...]
+    lines: tuple[Span | None, ...]  # span of each line of ``source``
+    static_shared: int  # bytes
+    block_dim: tuple[int, int, int] | None
+
+    def span_of(self, line: int) -> Span | None:
+        """The place in Python text of a 1-based C line, or of the nearest line before it."""
+        for index in range(min(line, len(self.lines)) - 1, -1, -1):
+            if self.lines[index] is not None:
+                return self.lines[index]
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantView:
+    """A program-scope constant array."""
+
+    type: str
+    name: str
+    size: int
+    values: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StructView:
+    """The struct a device function returns."""
+
+    name: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramView:
+    """Everything `kernel.mako` prints."""
+
+    extensions: tuple[str, ...]
+    structs: tuple[StructView, ...]
+    constants: tuple[ConstantView, ...]
+    helpers: tuple[HelperView, ...]
+    body: str
+
+
+def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int = 0) -> KernelBinary:
+    """Print a program for a device.
+
+    With ``static_dynamic_shared`` bytes, dynamic shared memory becomes a static array: some drivers allow less for an
+    argument than for a static array.
+
+    Raises `MissingCapabilityError` for what the device cannot do, `KernelValueError` when the shared arrays exceed its
+    local memory.
+    """
+    static_shared = sum(_shared_size(a) for a in program.shared)
+    limit = max(caps.local_memory_static, caps.local_memory_argument)
+    if static_shared > limit:
+        largest = max(program.shared, key=_shared_size)
+        raise KernelValueError(
+            f"the kernel's shared arrays take {static_shared} bytes; this device has {limit}",
+            span=largest.span,
+            hint="make the tiles smaller",
+        )
+    functions = {f.name: identifier(f.name) for f in program.functions}
+    helpers = HelperSet(caps, functions)
+    taken = frozenset(functions.values())
+    lines: list[Line] = []
+    for function in program.functions:
+        lines += _function(function, program, helpers, taken, caps)
+        lines.append(Line("", None))
+    kernel_lines, parameters = _kernel(program, helpers, taken, static_dynamic_shared)
+    lines += kernel_lines
+    body = "\n".join(line.text for line in lines)
+    if "double" in body:
+        helpers.extension("cl_khr_fp64")
+    if "half" in body:
+        helpers.extension("cl_khr_fp16")
+    view = ProgramView(
+        extensions=tuple(helpers.extensions),
+        structs=tuple(_struct(s) for s in program.structs),
+        constants=tuple(_constant(c) for c in program.constants),
+        helpers=helpers.views,
+        body=body,
+    )
+    source = render("kernel.mako", view)
+    start = source.index(body)
+    offset = source[:start].count("\n")
+    spans: list[Span | None] = [None] * offset + [line.span for line in lines]
+    spans += [None] * (source.count("\n") + 1 - len(spans))
+    return KernelBinary(
+        source=source,
+        name=identifier(program.kernel.name),
+        parameters=parameters,
+        lines=tuple(spans),
+        static_shared=static_shared,
+        block_dim=program.block_dim,
+    )
+
+
+def _shared_size(array: MemoryArray) -> int:
+    return -(-array.size * element_size(array.element) // 128) * 128
+
+
+def _printer(function: Function, program: Program, helpers: HelperSet, taken: frozenset[str]) -> tuple[Printer, Facts]:
+    facts = analyse(function)
+    arrays = {a.name: a for a in (*function.locals, *program.shared)}
+    names = Names(taken)
+    fixed = set(arrays) | {c.name for c in program.constants} | {p.name for p in function.parameters if isinstance(p.type, Pointer)}
+    printer = Printer(facts, names, helpers, arrays)
+    printer.fixed = frozenset(fixed)
+    return printer, facts
+
+
+def _parameter_text(parameter: Parameter, printer: Printer, facts: Facts) -> str:
+    kind = parameter.type
+    name = printer.names(parameter.name, kind)
+    if isinstance(kind, Pointer):
+        readonly = kind.readonly or (parameter.name in facts.constant_pointers and kind.space is not Space.PRIVATE)
+        kind = Pointer(kind.element, kind.space, readonly, kind.restrict)
+    return f"{kind.c} {name}"
+
+
+def _function(function: Function, program: Program, helpers: HelperSet, taken: frozenset[str], caps: Capabilities) -> list[Line]:
+    printer, facts = _printer(function, program, helpers, taken)
+    # a caller may pass pointers of its own that are not const, so only pointers known to be read-only are const here
+    parameters = ", ".join(_parameter_text(p, printer, facts) for p in function.parameters) or "void"
+    name = helpers.function_name(function.name)
+    span = function.span
+    lines = [
+        Line(f"// {span.line}: {span.text.strip()}", span),
+        Line(f"static inline {function.result.c} {name}({parameters}) {{", span),
+    ]
+    lines += _local_declarations(function, printer, facts)
+    lines += Emitter(function, facts, printer).run()
+    lines.append(Line("}", span))
+    return lines
+
+
+def _local_declarations(function: Function, printer: Printer, facts: Facts) -> list[Line]:
+    lines = []
+    for array in function.locals:
+        if array.name not in facts.used and array.name not in facts.split:
+            continue
+        pointer = Pointer(array.element, Space.PRIVATE)
+        name = printer.names(array.name, pointer)
+        if array.name in facts.split:
+            lines += _split_declaration(array, name, printer)
+        else:
+            align = " __attribute__((aligned(64)))" if isinstance(array.element, Vector) or array.size >= 4 else ""
+            lines.append(Line(f"    {storage(array.element)} {name}[{array.size}]{align};", array.span))
+    return lines
+
+
+def _split_declaration(array: MemoryArray, name: str, printer: Printer) -> list[Line]:
+    lines, row = [], []
+    for position in range(array.size):
+        rest, parts = position, []
+        for extent in reversed(array.shape):
+            parts.append(str(rest % extent))
+            rest //= extent
+        scalar = f"{name}_{'_'.join(reversed(parts))}"
+        printer.names.reserve(scalar)
+        row.append(scalar)
+        if len(row) == 8 or position == array.size - 1:
+            kind = "bool" if getattr(array.element, "dtype", None) is BOOL else storage(array.element)
+            lines.append(Line(f"    {kind} {', '.join(row)};", array.span))
+            row = []
+    return lines
+
+
+def _kernel(
+    program: Program, helpers: HelperSet, taken: frozenset[str], static_dynamic: int
+) -> tuple[list[Line], tuple[Parameter, ...]]:
+    kernel = program.kernel
+    printer, facts = _printer(kernel, program, helpers, taken)
+    for parameter in kernel.parameters:  # parameters get the plain names
+        printer.names(parameter.name, parameter.type)
+    shared = [
+        f"    __local {storage(a.element)} {printer.names(a.name, Pointer(a.element, Space.LOCAL))}[{a.size}]"
+        " __attribute__((aligned(128)));"
+        for a in program.shared
+    ]
+    body = _local_declarations(kernel, printer, facts) + Emitter(kernel, facts, printer).run()
+    dynamic = Pointer(Scalar(UINT8), Space.LOCAL)
+    parameters = tuple(
+        p
+        for p in kernel.parameters
+        if (p.name in printer.used or p.role is ParameterRole.POINTER)
+        and not (static_dynamic and p.role is ParameterRole.DYNAMIC_SHARED and p.type == dynamic)
+    )
+    if static_dynamic:
+        name = printer.names("pg.dynamic_shared", dynamic)
+        shared.append(f"    __local uchar {name}[{static_dynamic}] __attribute__((aligned(128)));")
+    span = kernel.span
+    text = ",\n".join(f"    {_parameter_text(p, printer, facts)}" for p in parameters)
+    lines = [Line(f"// {span.line}: {span.text.strip()}", span)]
+    if program.block_dim is not None:
+        size = ", ".join(map(str, program.block_dim))
+        lines.append(Line(f"__attribute__((reqd_work_group_size({size})))", span))
+    lines.append(Line(f"__kernel void {identifier(kernel.name)}(", span))
+    lines += [Line(part, span) for part in f"{text}) {{".split("\n")]
+    lines += [Line(declaration, span) for declaration in shared]
+    return [*lines, *body, Line("}", span)], parameters
+
+
+def _struct(struct: Struct) -> StructView:
+    return StructView(name=struct.c, members=tuple(f"{k.c} item{n}" for n, k in enumerate(struct.items)))
+
+
+def _constant(array: ConstantArray) -> ConstantView:
+    values = []
+    for value in array.data:
+        if array.element.dtype is BOOL:
+            values.append("1" if value else "0")
+        else:
+            values.append(literal(Constant(value, array.element, span=array.span))[0])
+    return ConstantView(
+        type=storage(array.element), name=identifier(array.name), size=max(1, len(values)), values=", ".join(values) or "0"
+    )
+

@@ -1,0 +1,143 @@
+"""The kernel language: CUDA-Python's vocabulary on any OpenCL device.
+
+``from portagpu import cuda`` takes the place of ``from numba import cuda``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from portagpu import dtypes
+from portagpu.cuda.dispatcher import Dispatcher, JitOptions
+from portagpu.cuda.host import *  # noqa: F403
+from portagpu.cuda.host import __all__ as _host_names
+from portagpu.cuda.signature import Signature
+from portagpu.errors import KernelTypeError, SettingsError
+from portagpu.frontend.vocabulary import (
+    INTRINSICS,
+    Intrinsic,
+    VectorMaker,
+    atomic,
+    blockDim,
+    blockIdx,
+    const,
+    constexpr,
+    gridDim,
+    local,
+    shared,
+    threadIdx,
+)
+from portagpu.runtime.launch import extent
+
+boolean = np.bool_
+int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
+uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
+float16, float32, float64 = np.float16, np.float32, np.float64
+
+grid: Any = INTRINSICS["grid"]
+gridsize: Any = INTRINSICS["gridsize"]
+laneid: Any = INTRINSICS["laneid"]
+warpsize: Any = INTRINSICS["warpsize"]
+syncthreads: Any = INTRINSICS["syncthreads"]
+syncthreads_count: Any = INTRINSICS["syncthreads_count"]
+syncthreads_and: Any = INTRINSICS["syncthreads_and"]
+syncthreads_or: Any = INTRINSICS["syncthreads_or"]
+threadfence: Any = INTRINSICS["threadfence"]
+threadfence_block: Any = INTRINSICS["threadfence_block"]
+threadfence_system: Any = INTRINSICS["threadfence_system"]
+popc: Any = INTRINSICS["popc"]
+clz: Any = INTRINSICS["clz"]
+ffs: Any = INTRINSICS["ffs"]
+brev: Any = INTRINSICS["brev"]
+fma: Any = INTRINSICS["fma"]
+cbrt: Any = INTRINSICS["cbrt"]
+rsqrt: Any = INTRINSICS["rsqrt"]
+selp: Any = INTRINSICS["selp"]
+vload: Any = INTRINSICS["vload"]
+vstore: Any = INTRINSICS["vstore"]
+unroll: Any = INTRINSICS["unroll"]
+
+_VECTOR_LANES = (2, 3, 4, 8, 16)
+_ALIASES = {"float32": "float", "float64": "double", "int32": "int", "uint32": "uint", "int64": "long", "uint64": "ulong"}
+_vectors: dict[str, VectorMaker] = {}
+for _dtype in dtypes.ALL:
+    if _dtype is not dtypes.BOOL:
+        for _lanes in _VECTOR_LANES:
+            _maker = VectorMaker(_dtype, _lanes)
+            _vectors[f"{_dtype.name}x{_lanes}"] = _maker
+            if _dtype.name in _ALIASES:
+                _vectors[f"{_ALIASES[_dtype.name]}{_lanes}"] = _maker
+globals().update(_vectors)
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"portagpu.cuda has no {name!r}")
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+# options of the original that mean nothing to OpenCL; accepted so that programs run unchanged
+_IGNORED = frozenset({"cache", "inline", "lineinfo", "link", "max_registers", "launch_bounds", "forceinline", "lto"})
+
+
+@overload
+def jit(func_or_sig: Callable[..., Any], **options: Any) -> Dispatcher: ...
+@overload
+def jit(func_or_sig: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Dispatcher]: ...
+def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any:
+    """Compile a Python function into a kernel, or with ``device=True`` into a function that kernels call.
+
+    Use it bare (``@cuda.jit``), with options, or with a signature string such as ``"void(float32[:], int64)"``.
+
+    Options: ``fastmath`` (relaxed arithmetic), ``debug``, ``opt`` (False turns the driver's optimiser off),
+    ``block_dim=(x, y, z)`` (fixes the block's size, which lets the compiler use more registers). ``cache``, ``inline``,
+    ``lineinfo``, ``link``, ``max_registers``, ``launch_bounds`` are accepted for compatibility.
+
+    Raises `KernelError` subclasses when the function is compiled, at its first launch.
+    """
+    known = {"fastmath", "debug", "opt", "block_dim"}
+    for name in options:
+        if name not in known and name not in _IGNORED:
+            raise SettingsError(
+                f"cuda.jit has no option {name!r}", hint=f"it has device, {', '.join(sorted(known | _IGNORED))}"
+            )
+    if options.get("link"):
+        raise SettingsError("cuda.jit(link=...): CUDA object files cannot be linked into OpenCL programs")
+    block = options.get("block_dim")
+    jit_options = JitOptions(
+        fastmath=bool(options.get("fastmath", False)),
+        debug=bool(options.get("debug", False)),
+        opt=bool(options.get("opt", True)),
+        block_dim=None if block is None else extent(block, "block_dim"),
+    )
+    signature: Signature | None = None
+    if isinstance(func_or_sig, str):
+        signature = Signature.parse(func_or_sig)
+    elif isinstance(func_or_sig, Dispatcher):
+        return func_or_sig
+    elif callable(func_or_sig):
+        return Dispatcher(func_or_sig, options=jit_options, device=device)
+    elif func_or_sig is not None:
+        raise KernelTypeError(
+            f"cuda.jit takes a function or a signature string, not {type(func_or_sig).__name__}",
+            hint='write @cuda.jit or @cuda.jit("void(float32[:], int64)")',
+        )
+
+    def decorate(function: Callable[..., Any]) -> Dispatcher:
+        return Dispatcher(function, options=jit_options, device=device, signature=signature)
+
+    return decorate
+
+
+__all__ = [
+    *("Dispatcher", "Intrinsic", "jit", "constexpr"),
+    *("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic"),
+    *("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64"),
+    *(n for n in INTRINSICS if n in globals()),
+    *_vectors,
+    *_host_names,
+]

@@ -1,0 +1,121 @@
+"""The host side of the dialect: arrays, streams, events, contexts and devices under CUDA-Python's names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from portagpu.device import DeviceRecord, devices, working_devices
+from portagpu.runtime.args import In, InOut, Out
+from portagpu.runtime.array import DeviceNDArray, as_device_array, device_array, device_array_like, is_device_like, to_device
+from portagpu.runtime.context import Context, close, current_context, select_device
+from portagpu.runtime.hostmem import pinned, pinned_array
+from portagpu.runtime.stream import Event, Stream
+
+
+def stream() -> Stream:
+    """A new stream on the current device."""
+    return current_context().stream()
+
+
+def default_stream() -> Stream:
+    """The stream that launches and copies use by default."""
+    return current_context().default_stream
+
+
+def event(timing: bool = True) -> Event:
+    """A new event; `Event.elapsed_time` gives milliseconds between two."""
+    return Event()
+
+
+def synchronize() -> None:
+    """Wait for the current device's default stream."""
+    current_context().synchronize()
+
+
+def get_current_device() -> DeviceRecord:
+    """The current device."""
+    return current_context().device
+
+
+def list_devices() -> tuple[DeviceRecord, ...]:
+    """Devices on which kernels run."""
+    return working_devices()
+
+
+class _Devices:
+    """The working devices; ``with cuda.gpus[i]:`` makes one current."""
+
+    def __getitem__(self, index: int) -> Context:
+        return Context.for_device(working_devices()[index])
+
+    def __len__(self) -> int:
+        return len(working_devices())
+
+    def __iter__(self) -> Iterator[Context]:
+        return (Context.for_device(d) for d in working_devices())
+
+    @property
+    def current(self) -> Context:
+        """The current device's context."""
+        return current_context()
+
+
+gpus = _Devices()
+
+
+def is_available() -> bool:
+    """Whether a device works."""
+    return bool(working_devices())
+
+
+def detect() -> bool:
+    """Whether a device works; `portagpu devices` prints what was found."""
+    return is_available() and bool(devices())
+
+
+def as_cuda_array(obj: Any, dtype: Any = None) -> DeviceNDArray:
+    """Wrap a `pyopencl.array.Array`, or a `pyopencl.Buffer` with a ``dtype``, without copying."""
+    return as_device_array(obj, dtype=dtype)
+
+
+def is_cuda_array(obj: Any) -> bool:
+    """Whether kernels take an object without copying."""
+    return isinstance(obj, DeviceNDArray) or is_device_like(obj)
+
+
+@contextmanager
+def defer_cleanup() -> Iterator[None]:
+    """Kept for programs of CUDA-Python: memory is given back without waiting, so there is nothing to defer."""
+    yield
+
+
+__all__ = [
+    "DeviceNDArray",
+    "Event",
+    "In",
+    "InOut",
+    "Out",
+    "Stream",
+    "as_cuda_array",
+    "close",
+    "current_context",
+    "default_stream",
+    "defer_cleanup",
+    "detect",
+    "device_array",
+    "device_array_like",
+    "event",
+    "get_current_device",
+    "gpus",
+    "is_available",
+    "is_cuda_array",
+    "list_devices",
+    "pinned",
+    "pinned_array",
+    "select_device",
+    "stream",
+    "synchronize",
+    "to_device",
+]

@@ -1,0 +1,26 @@
+"""Devices and drivers: discovery, capabilities, choice."""
+
+from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.device.drivers import DriverRecord, DriverState, register_drivers
+from portagpu.device.registry import (
+    DeviceRecord,
+    default_device,
+    devices,
+    find_device,
+    record_for,
+    working_devices,
+)
+
+__all__ = [
+    "Capabilities",
+    "DeviceRecord",
+    "DeviceType",
+    "DriverRecord",
+    "DriverState",
+    "default_device",
+    "devices",
+    "find_device",
+    "record_for",
+    "register_drivers",
+    "working_devices",
+]

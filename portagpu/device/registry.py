@@ -1,0 +1,189 @@
+"""The devices of this machine: each is offered only after a kernel was built and run on it."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter
+from dataclasses import dataclass
+
+import pyopencl as cl
+
+from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.device.drivers import register_drivers
+from portagpu.device.facts import capabilities_of, device_type_of
+from portagpu.device.identity import DeviceIdentity, all_cl_devices, identity_of
+from portagpu.device.prober import probe
+from portagpu.device.quirks import remedy_for
+from portagpu.errors import DeviceSelectionError, NoDeviceError
+from portagpu.settings import Settings
+
+_RANK = {DeviceType.GPU: 2, DeviceType.ACCELERATOR: 1, DeviceType.CPU: 0}
+_logger = logging.getLogger(__name__)
+_lock = threading.RLock()
+_devices: tuple[DeviceRecord, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DeviceRecord:
+    """An OpenCL device: what it is, what it can do, or why it does not work and what helps.
+
+    ``index`` is its place in `devices` (-1 for a device that only the user's context knows). ``capabilities`` is None
+    exactly if ``problem`` is not.
+    """
+
+    index: int
+    name: str
+    vendor: str
+    platform: str
+    driver_version: str
+    device_type: DeviceType
+    cl_device: cl.Device
+    capabilities: Capabilities | None
+    problem: str | None
+    remedy: str | None
+
+    @property
+    def works(self) -> bool:
+        """Whether a kernel ran on it."""
+        return self.capabilities is not None
+
+    @property
+    def key(self) -> str:
+        """Stable identity of device and driver, for caches and stores: ``platform|device|driver_version``."""
+        return f"{self.platform}|{self.name}|{self.driver_version}"
+
+
+def devices(settings: Settings | None = None) -> tuple[DeviceRecord, ...]:
+    """All devices, broken ones too, in the driver's order; listed once per process, probed once per driver version.
+
+    OpenCL lists platforms once per process, so ``settings`` count at the first call only.
+    """
+    global _devices
+    with _lock:
+        if _devices is None:
+            _devices = discover(settings or Settings.from_environment())
+        return _devices
+
+
+def working_devices(settings: Settings | None = None) -> tuple[DeviceRecord, ...]:
+    """Devices on which a kernel ran."""
+    return tuple(device for device in devices(settings) if device.works)
+
+
+def discover(settings: Settings, *, fresh: bool = False) -> tuple[DeviceRecord, ...]:
+    """List every device now; ``fresh`` probes each again instead of trusting the cache. See `devices`."""
+    register_drivers(settings)
+    found: list[DeviceRecord] = []
+    same: Counter[str] = Counter()
+    for device in all_cl_devices():
+        try:
+            identity = identity_of(device)
+        except cl.Error as error:
+            _logger.warning("a device does not even tell its name: %s", error)
+            continue
+        found.append(_record(len(found), device, identity, same[identity.digest], settings, fresh=fresh))
+        same[identity.digest] += 1
+    return tuple(found)
+
+
+def record_for(cl_device: cl.Device, settings: Settings | None = None) -> DeviceRecord:
+    """The record of a device that came with a user's context; sub-devices share their parent's probe results."""
+    for record in devices(settings):
+        if record.cl_device == cl_device:
+            return record
+    return _record(-1, cl_device, identity_of(cl_device), 0, settings or Settings.from_environment(), fresh=False)
+
+
+def _record(
+    index: int, device: cl.Device, identity: DeviceIdentity, ordinal: int, settings: Settings, *, fresh: bool
+) -> DeviceRecord:
+    results = probe(device, ordinal, settings, fresh=fresh)
+    problem, capabilities = results.problem, None
+    if problem is None:
+        try:
+            capabilities = capabilities_of(device, results, identity.hints)
+        except cl.Error as error:
+            problem = f"the driver does not describe its device: {error}"
+    return DeviceRecord(
+        index=index,
+        name=identity.name,
+        vendor=identity.vendor,
+        platform=identity.platform,
+        driver_version=identity.driver_version,
+        device_type=device_type_of(device),
+        cl_device=device,
+        capabilities=capabilities,
+        problem=problem,
+        remedy=None if problem is None else remedy_for(problem),
+    )
+
+
+def speed(record: DeviceRecord) -> tuple[int, float, int]:
+    """Sorting key, greatest is best: GPUs before accelerators before CPUs, then the measured rate, then the order."""
+    caps = record.capabilities
+    if caps is None:
+        return -1, 0.0, -record.index
+    rate = caps.measured_gflops or caps.compute_units * caps.clock_mhz * caps.vector_width_float / 1e6
+    return _RANK[caps.device_type], rate, -record.index
+
+
+def default_device(settings: Settings | None = None) -> DeviceRecord:
+    """The device that the settings name, else the fastest working GPU, else the fastest working CPU driver.
+
+    Raises `NoDeviceError` where nothing works, `DeviceSelectionError` for a selector that names nothing.
+    """
+    chosen = settings or Settings.from_environment()
+    if chosen.device is not None:
+        return find_device(chosen.device, chosen)
+    working = working_devices(chosen)
+    if not working:
+        everything = devices(chosen)
+        raise NoDeviceError(
+            "no OpenCL device works on this machine" if everything else "no OpenCL device was found on this machine",
+            notes=[f"{device.name} ({device.platform}): {device.problem}" for device in everything],
+            hint="pip install 'portagpu[cpu]' brings a CPU driver; `portagpu doctor` explains what was found",
+        )
+    return max(working, key=speed)
+
+
+def find_device(selector: str | int, settings: Settings | None = None) -> DeviceRecord:
+    """The device that a selector names: an index, a type ("gpu", "cpu", "accelerator"), or a part of its name, vendor,
+    platform or driver version in any case; the fastest working one where several match.
+
+    Raises `DeviceSelectionError`, which lists what exists.
+    """
+    return choose(devices(settings), selector)
+
+
+def choose(records: tuple[DeviceRecord, ...], selector: str | int) -> DeviceRecord:
+    """As `find_device`, among given records."""
+    matching = [record for record in records if _matches(record, str(selector).strip().lower())]
+    working = [record for record in matching if record.works]
+    if working:
+        return max(working, key=speed)
+    listing = [_listed(record) for record in records]
+    if matching:
+        broken = matching[0]
+        raise DeviceSelectionError(
+            f"the device {selector!r} ({broken.name}) does not work: {broken.problem}", notes=listing, hint=broken.remedy
+        )
+    raise DeviceSelectionError(
+        f"no device matches {selector!r}",
+        notes=listing or ["there is no OpenCL device"],
+        hint="choose by index, by a part of name, vendor or platform, or by type (gpu, cpu)",
+    )
+
+
+def _matches(record: DeviceRecord, selector: str) -> bool:
+    if selector.removeprefix("-").isdigit():
+        return record.index == int(selector)
+    if selector in {kind.value for kind in DeviceType}:
+        return record.device_type.value == selector
+    text = f"{record.platform}|{record.vendor}|{record.name}|{record.driver_version}".lower()
+    return bool(selector) and selector in text
+
+
+def _listed(record: DeviceRecord) -> str:
+    state = "" if record.works else f", does not work: {record.problem}"
+    return f"{record.index}: {record.name} ({record.device_type.value}, {record.platform}){state}"

@@ -1,0 +1,136 @@
+"""The one table of dtypes: NumPy names, OpenCL names, literal suffixes, sizes, needed capabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from portagpu.errors import DTypeError
+
+
+class Kind(Enum):
+    """Family of a dtype, in promotion order."""
+
+    BOOL = "bool"
+    UINT = "unsigned integer"
+    INT = "integer"
+    FLOAT = "floating point"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DType:
+    """One element type. ``c_name`` is the type of a value, ``storage`` the type in memory (a bool is a byte there)."""
+
+    name: str
+    kind: Kind
+    size: int  # bytes
+    c_name: str
+    storage: str
+    suffix: str  # of a C literal
+    short: str  # in generated names
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The NumPy dtype."""
+        return np.dtype(self.name)
+
+    @property
+    def is_float(self) -> bool:
+        """Whether this is a floating-point type."""
+        return self.kind is Kind.FLOAT
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether this is a signed or unsigned integer type (not bool)."""
+        return self.kind is Kind.INT or self.kind is Kind.UINT
+
+    @property
+    def bits(self) -> int:
+        """Width in bits."""
+        return 8 * self.size
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _row(name: str, kind: Kind, size: int, c_name: str, suffix: str, short: str, storage: str = "") -> DType:
+    return DType(
+        name=name, kind=kind, size=size, c_name=c_name, storage=storage or c_name, suffix=suffix, short=short
+    )
+
+
+BOOL = _row("bool", Kind.BOOL, 1, "bool", "", "b1", storage="uchar")
+INT8 = _row("int8", Kind.INT, 1, "char", "", "i8")
+INT16 = _row("int16", Kind.INT, 2, "short", "", "i16")
+INT32 = _row("int32", Kind.INT, 4, "int", "", "i32")
+INT64 = _row("int64", Kind.INT, 8, "long", "L", "i64")
+UINT8 = _row("uint8", Kind.UINT, 1, "uchar", "", "u8")
+UINT16 = _row("uint16", Kind.UINT, 2, "ushort", "", "u16")
+UINT32 = _row("uint32", Kind.UINT, 4, "uint", "u", "u32")
+UINT64 = _row("uint64", Kind.UINT, 8, "ulong", "UL", "u64")
+FLOAT16 = _row("float16", Kind.FLOAT, 2, "half", "h", "f16")
+FLOAT32 = _row("float32", Kind.FLOAT, 4, "float", "f", "f32")
+FLOAT64 = _row("float64", Kind.FLOAT, 8, "double", "", "f64")
+
+ALL: tuple[DType, ...] = (
+    BOOL,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT8,
+    UINT16,
+    UINT32,
+    UINT64,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+)
+_BY_NAME = {d.name: d for d in ALL}
+
+
+@lru_cache(maxsize=512)
+def from_numpy(dtype: np.dtype[Any]) -> DType:
+    """The row of a NumPy dtype. Raises `DTypeError` for one that kernels do not know."""
+    found = _BY_NAME.get(dtype.name)
+    if found is None:
+        raise DTypeError(
+            f"kernels do not know the dtype {dtype}", hint=f"they know {', '.join(d.name for d in ALL)}"
+        )
+    if dtype.byteorder == ">":
+        raise DTypeError(f"kernels need native byte order, this is {dtype!r}", hint="use array.astype(dtype.newbyteorder('='))")
+    return found
+
+
+def parse(value: object) -> DType | None:
+    """The dtype that ``value`` names in NumPy's manner (type, dtype, string), or None if it names none."""
+    if isinstance(value, DType):
+        return value
+    if value is bool:
+        return BOOL
+    if value is int:
+        return INT64
+    if value is float:
+        return FLOAT64
+    if isinstance(value, str | np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
+        try:
+            return from_numpy(np.dtype(value))
+        except TypeError:
+            return None
+    return None
+
+
+@lru_cache(maxsize=512)
+def promote(a: DType, b: DType) -> DType:
+    """NumPy's promotion of two strong dtypes (`numpy.promote_types`)."""
+    return from_numpy(np.promote_types(a.numpy, b.numpy))
+
+
+def integer_range(dtype: DType) -> tuple[int, int]:
+    """Smallest and largest value of an integer dtype."""
+    info = np.iinfo(dtype.numpy)
+    return int(info.min), int(info.max)

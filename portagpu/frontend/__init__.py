@@ -1,0 +1,1 @@
+"""From a Python function to typed IR: source capture, parsing, all type inference."""

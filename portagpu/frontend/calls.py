@@ -1,0 +1,221 @@
+"""Calls: dispatch to device functions, Python's builtins, `math`, NumPy and the intrinsics of the dialect."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from portagpu import dtypes
+from portagpu.errors import KernelTypeError, UnsupportedSyntaxError
+from portagpu.frontend.convert import constant, convert, describe, number_type
+from portagpu.frontend.operators import fold
+from portagpu.frontend.state import FunctionState
+from portagpu.frontend.values import Const, MethodValue, Value
+from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
+from portagpu.ir.nodes import MakeVector, Operation
+from portagpu.ir.types import INT, PYINT_NARROW, Scalar, Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A call with lowered arguments."""
+
+    node: ast.Call
+    function: Value
+    args: tuple[Value, ...]
+    keywords: dict[str, Value]
+
+    def bind(self, ctx: FunctionState, name: str, *names: str, optional: tuple[str, ...] = ()) -> list[Value | None]:
+        """Arguments by parameter name; optional ones may be missing (None)."""
+        found: dict[str, Value] = {}
+        order = (*names, *optional)
+        if len(self.args) > len(order):
+            ctx.fail(
+                f"{name}({', '.join(order)}) takes at most {len(order)} arguments, {len(self.args)} given",
+                hint=f"call it as {name}({', '.join(order)})",
+            )
+        found.update(zip(order, self.args, strict=False))
+        for keyword, value in self.keywords.items():
+            if keyword not in order or keyword in found:
+                ctx.fail(f"{name} got an unexpected or repeated argument `{keyword}`", hint=f"call it as {name}({', '.join(order)})")
+            found[keyword] = value
+        missing = [n for n in names if n not in found]
+        if missing:
+            ctx.fail(
+                f"{name} misses the argument{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
+                hint=f"call it as {name}({', '.join(order)})",
+            )
+        return [found.get(n) for n in order]
+
+
+Handler = Callable[[FunctionState, Call], Value]
+TABLE: dict[Any, Handler] = {}  # Python callables by identity
+INTRINSICS: dict[str, Handler] = {}  # names of the dialect
+FOLDABLE: set[Any] = set()  # callables that Python may evaluate when every argument is a constant
+METHODS: dict[str, Handler] = {}
+DEVICE_FUNCTION: list[Callable[[FunctionState, Any, Call], Value]] = []  # set by `functions`
+
+
+class DeviceCallable:
+    """Base of objects that kernels can call as device functions; `portagpu.cuda` has the concrete class."""
+
+    py_func: Callable[..., Any]
+    is_device_function: bool
+
+
+def handles(*keys: Any, foldable: bool = True) -> Callable[[Handler], Handler]:
+    """Register a handler for Python callables."""
+
+    def register(handler: Handler) -> Handler:
+        for key in keys:
+            TABLE[key] = handler
+            if foldable:
+                FOLDABLE.add(key)
+        return handler
+
+    return register
+
+
+def intrinsic(*names: str) -> Callable[[Handler], Handler]:
+    """Register a handler for intrinsics."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            INTRINSICS[name] = handler
+        return handler
+
+    return register
+
+
+def call(ctx: FunctionState, site: Call) -> Value:
+    """Lower a call."""
+    function = site.function
+    if isinstance(function, MethodValue):
+        ctx.fail(f"the method `{function.name}` cannot be called in a kernel", kind=UnsupportedSyntaxError)
+    if not isinstance(function, Const):
+        ctx.fail(f"{describe(ctx, function)} cannot be called")
+    target = function.value
+    if isinstance(target, Intrinsic):
+        return _intrinsic(ctx, target, site)
+    if isinstance(target, VectorMaker):
+        return make_vector(ctx, target, site)
+    if isinstance(target, DeviceCallable):
+        return DEVICE_FUNCTION[0](ctx, target, site)
+    try:
+        handler = TABLE.get(target)
+    except TypeError:
+        handler = None
+    constant = all(isinstance(a, Const) for a in (*site.args, *site.keywords.values()))
+    if handler is not None:
+        if constant and target in FOLDABLE:
+            return _fold(ctx, target, site)
+        return handler(ctx, site)
+    dtype = dtypes.parse(target) if isinstance(target, type | np.dtype) else None
+    if dtype is not None:
+        if constant and isinstance(target, type):
+            return _fold(ctx, target, site)
+        (value,) = site.bind(ctx, dtype.name, "x")
+        assert value is not None
+        return convert(ctx, value, Scalar(dtype), explicit=True)
+    _unknown(ctx, target, constant, site)
+
+
+def _fold(ctx: FunctionState, target: Any, site: Call) -> Value:
+    args = [a.value for a in site.args]  # type: ignore[union-attr]
+    keywords = {k: v.value for k, v in site.keywords.items()}  # type: ignore[union-attr]
+    name = getattr(target, "__name__", "the call")
+    return fold(ctx, lambda: target(*args, **keywords), what=f"{name}({', '.join(map(repr, args))})")
+
+
+def _intrinsic(ctx: FunctionState, target: Intrinsic, site: Call) -> Value:
+    handler = INTRINSICS.get(target.name)
+    if handler is None:
+        ctx.fail(f"cuda.{target.name} is a value, not a function", hint=f"write cuda.{target.name} without parentheses")
+    return handler(ctx, site)
+
+
+def _unknown(ctx: FunctionState, target: Any, constant: bool, site: Call) -> Any:
+    name = getattr(target, "__qualname__", None) or repr(target)
+    module = getattr(target, "__module__", None)
+    shown = f"{module}.{name}" if module not in (None, "builtins", "__main__") else name
+    if callable(target) and hasattr(target, "__code__") and not hasattr(target, "__wrapped__"):
+        ctx.fail(
+            f"`{shown}` is a plain Python function",
+            kind=KernelTypeError,
+            hint="decorate it with @cuda.jit(device=True) to call it from kernels",
+        )
+    if target is print:
+        ctx.fail("print cannot be used in a kernel", kind=UnsupportedSyntaxError, hint="store the value in an array and look at it on the host")
+    if isinstance(target, np.ufunc) or module in ("numpy", "math"):
+        names = [getattr(k, "__name__", "") for k in TABLE]
+        close = difflib.get_close_matches(getattr(target, "__name__", ""), names, n=1)
+        ctx.fail(
+            f"`{shown}` cannot be used in a kernel",
+            kind=UnsupportedSyntaxError,
+            hint=f"`{close[0]}` can" if close else "the math module's functions and NumPy's elementwise ones can",
+        )
+    if not callable(target):
+        ctx.fail(f"{describe(ctx, Const(target))} cannot be called")
+    ctx.fail(
+        f"`{shown}` cannot be called in a kernel",
+        kind=UnsupportedSyntaxError,
+        hint="kernels call device functions, Python's numeric builtins, math, NumPy's elementwise functions and cuda.*",
+    )
+
+
+_AXES = "xyz"
+
+
+def value_of(ctx: FunctionState, name: str) -> Value | None:
+    """Value of an intrinsic that is used without a call, such as ``cuda.threadIdx.x``; None if it is a function."""
+    group, _, axis = name.partition(".")
+    if group in ("threadIdx", "blockIdx", "blockDim", "gridDim") and axis in _AXES:
+        return Operation(f"{group}", (constant(ctx, _AXES.index(axis), INT),), PYINT_NARROW, span=ctx.span)
+    if name == "laneid":
+        return Operation("laneid", (), PYINT_NARROW, span=ctx.span)
+    if name == "warpsize":
+        return Const(ctx.program.caps.warp_size)
+    return None
+
+
+def make_vector(ctx: FunctionState, maker: VectorMaker, site: Call) -> Value:
+    """``cuda.float32x4(a, b, c, d)``, ``cuda.float32x4(scalar)``; vectors among the lanes are spliced."""
+    kind = Vector(maker.dtype, maker.lanes)
+    lane = Scalar(maker.dtype)
+    if site.keywords:
+        ctx.fail(f"{maker} takes lanes by position")
+    if len(site.args) == 1:
+        return convert(ctx, site.args[0], kind, explicit=True)
+    items = []
+    count = 0
+    for value in site.args:
+        found = number_type(ctx, value)
+        if found is None:
+            ctx.fail(f"a lane of {maker} must be a number, not {describe(ctx, value)}")
+        if isinstance(found, Vector):
+            if found.dtype is not maker.dtype:
+                ctx.fail(f"{found} cannot be part of {maker}", hint="convert it first")
+            items.append(value)
+            count += found.lanes
+        else:
+            items.append(convert(ctx, value, lane, explicit=True))
+            count += 1
+    if count != maker.lanes:
+        ctx.fail(f"{maker} needs {maker.lanes} lanes (or one number for all), {count} given")
+    return MakeVector(tuple(items), kind, span=ctx.span)  # type: ignore[arg-type]
+
+
+def check_parameters(ctx: FunctionState, name: str, parameters: tuple[str, ...], site: Call) -> None:
+    """Raise unless the call passes each parameter once."""
+    given = len(site.args) + len(site.keywords)
+    if given != len(parameters) or any(k not in parameters[len(site.args) :] for k in site.keywords):
+        ctx.fail(
+            f"{name}({', '.join(parameters)}) takes {len(parameters)} arguments, {given} given",
+            hint=f"call it as {name}({', '.join(parameters)})",
+        )
+

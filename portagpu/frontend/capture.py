@@ -1,0 +1,162 @@
+"""Finds a Python function's text, parses it and resolves the names it uses."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+from portagpu.errors import SourceUnavailableError, UnsupportedSyntaxError
+from portagpu.frontend.vocabulary import ConstExpr
+from portagpu.source import Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FunctionSource:
+    """A Python function with its syntax tree and the means to resolve names and places."""
+
+    function: Callable[..., Any]
+    tree: ast.FunctionDef
+    filename: str
+    first_line: int  # of the text in the file
+    indent: int  # characters removed from each line
+    lines: tuple[str, ...]  # as in the file
+    constexpr: frozenset[str]  # names of parameters bound at specialisation
+    closure: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.tree.name
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters in order."""
+        return tuple(a.arg for a in self.tree.args.posonlyargs + self.tree.args.args)
+
+    def span(self, node: ast.AST) -> Span:
+        """The place of a node in the user's file."""
+        line = getattr(node, "lineno", 1)
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        start = self._column(line, getattr(node, "col_offset", 0))
+        end_line = getattr(node, "end_lineno", line)
+        end = self._column(line, getattr(node, "end_col_offset", 0)) if end_line == line else len(text.rstrip())
+        return Span(
+            filename=self.filename,
+            line=self.first_line + line - 1,
+            column=start,
+            end_column=max(end, start + 1),
+            text=text,
+        )
+
+    def _column(self, line: int, utf8: int) -> int:
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        dedented = text[self.indent :]
+        return self.indent + len(dedented.encode()[:utf8].decode(errors="ignore"))
+
+    def lookup(self, name: str) -> tuple[bool, Any]:
+        """Resolve a name that is not a local: closure, globals, builtins. Returns (found, value)."""
+        if name in self.closure:
+            return True, self.closure[name]
+        if name in self.function.__globals__:
+            return True, self.function.__globals__[name]
+        if hasattr(builtins, name):
+            return True, getattr(builtins, name)
+        return False, None
+
+
+def capture(function: Callable[..., Any]) -> FunctionSource:
+    """Parse a function's text.
+
+    Raises `SourceUnavailableError` where Python cannot find the text, `UnsupportedSyntaxError` for lambdas,
+    generators, ``async`` functions and parameters that kernels cannot have.
+    """
+    if not isinstance(function, FunctionType):
+        raise UnsupportedSyntaxError(
+            f"{function!r} is no Python function", hint="decorate a function made with `def`"
+        )
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except (OSError, TypeError) as error:
+        raise SourceUnavailableError(
+            f"the text of {function.__qualname__} cannot be found ({function.__code__.co_filename})",
+            hint="define the kernel in a file or a notebook cell; for code made with exec, add its text to linecache.cache",
+        ) from error
+    text = "".join(lines)
+    dedented = textwrap.dedent(text)
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    try:
+        tree = ast.parse(dedented)
+    except SyntaxError as error:
+        raise SourceUnavailableError(
+            f"the text of {function.__qualname__} cannot be parsed alone: {error.msg}",
+            hint="define the kernel with `def` on lines of its own",
+        ) from error
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function.__name__]
+    shown = tuple(line.rstrip("\n") for line in lines)
+    if not found:
+        raise UnsupportedSyntaxError(
+            f"{function.__qualname__} is not made with `def`",
+            span=Span(
+                filename=function.__code__.co_filename,
+                line=first,
+                column=indent,
+                end_column=len(shown[0].rstrip()),
+                text=shown[0],
+            ),
+            hint="lambdas cannot be compiled; write a `def` function",
+        )
+    cells = function.__closure__ or ()
+    source = FunctionSource(
+        function=function,
+        tree=found[0],
+        filename=function.__code__.co_filename,
+        first_line=first,
+        indent=indent,
+        lines=shown,
+        constexpr=_constexpr_parameters(function, found[0]),
+        closure={n: c.cell_contents for n, c in zip(function.__code__.co_freevars, cells, strict=True) if _filled(c)},
+    )
+    _check_parameters(source)
+    return source
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - an empty cell raises
+    except ValueError:
+        return False
+    return True
+
+
+def _constexpr_parameters(function: FunctionType, tree: ast.FunctionDef) -> frozenset[str]:
+    """Parameters annotated `cuda.constexpr`, also where annotations are strings (``from __future__ import annotations``)."""
+    names = {n for n, a in function.__annotations__.items() if isinstance(a, ConstExpr)}
+    for argument in tree.args.posonlyargs + tree.args.args + tree.args.kwonlyargs:
+        annotation = argument.annotation
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            annotation = ast.parse(annotation.value, mode="eval").body
+        leaf = annotation.attr if isinstance(annotation, ast.Attribute) else getattr(annotation, "id", None)
+        if leaf == "constexpr":
+            names.add(argument.arg)
+    return frozenset(names)
+
+
+def _check_parameters(source: FunctionSource) -> None:
+    args = source.tree.args
+    for extra, what in ((args.vararg, "*args"), (args.kwarg, "**kwargs")):
+        if extra is not None:
+            raise UnsupportedSyntaxError(
+                f"kernels cannot take {what}", span=source.span(extra), hint="name each parameter; a tuple can carry several values"
+            )
+    if args.kwonlyargs:
+        raise UnsupportedSyntaxError(
+            "kernels cannot have keyword-only parameters",
+            span=source.span(args.kwonlyargs[0]),
+            hint="remove the `*` from the parameter list",
+        )

@@ -1,0 +1,424 @@
+"""Lowering of Python expressions."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portagpu.errors import KernelNameError, UnsupportedSyntaxError
+from portagpu.frontend import calls, operators, subscripts
+from portagpu.frontend.convert import describe, number_type, truth
+from portagpu.frontend.state import FunctionState
+from portagpu.frontend.subscripts import SliceValue
+from portagpu.frontend.values import (
+    ArrayValue,
+    Const,
+    MethodValue,
+    TupleValue,
+    Value,
+    is_expr,
+    leaves,
+    rebuild,
+)
+from portagpu.frontend.vocabulary import Intrinsic
+from portagpu.ir.nodes import Assign, Constant, Evaluate, Expr, If, LogicalOp, Stmt, Store, Var, VectorStore
+from portagpu.ir.types import BOOLEAN, Scalar, Vector
+from portagpu.ir.walk import has_effect, is_movable
+
+
+def lower(ctx: FunctionState, node: ast.expr) -> Value:
+    """Lower one expression; effects it has are emitted in order before it is used."""
+    handler = _HANDLERS.get(type(node))
+    with ctx.at(node):
+        if handler is None:
+            ctx.fail(
+                f"{_SYNTAX.get(type(node), type(node).__name__)} cannot be used in a kernel",
+                kind=UnsupportedSyntaxError,
+                hint=_SYNTAX_HINTS.get(type(node)),
+            )
+        return handler(ctx, node)
+
+
+_SYNTAX: dict[type[ast.AST], str] = {
+    ast.ListComp: "a list comprehension",
+    ast.SetComp: "a set comprehension",
+    ast.DictComp: "a dict comprehension",
+    ast.GeneratorExp: "a generator expression",
+    ast.List: "a list",
+    ast.Dict: "a dict",
+    ast.Set: "a set",
+    ast.Lambda: "a lambda",
+    ast.JoinedStr: "an f-string",
+    ast.Await: "await",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield from",
+    ast.Starred: "a starred expression",
+}
+_SYNTAX_HINTS: dict[type[ast.AST], str] = {
+    ast.ListComp: "use cuda.local.array(shape, dtype) and a loop",
+    ast.GeneratorExp: "write a loop",
+    ast.List: "use a tuple, or cuda.local.array(shape, dtype)",
+    ast.Dict: "use arrays or tuples",
+    ast.Lambda: "write a device function: @cuda.jit(device=True)",
+    ast.JoinedStr: "kernels have no strings at run time",
+}
+
+
+def lower_all(ctx: FunctionState, nodes: list[ast.expr]) -> list[Value]:
+    """Lower several expressions in order; earlier ones that a later one's effects could change are kept in variables."""
+    values: list[Value] = []
+    ends: list[int] = []
+    for node in nodes:
+        start = len(ctx.block)
+        value = lower(ctx, node)
+        if values and any(_disturbs(s) for s in ctx.block[start:]):
+            shift = 0
+            for n, earlier in enumerate(values):
+                if is_expr(earlier) and not is_movable(earlier) and not _is_stable(ctx, earlier):  # type: ignore[arg-type]
+                    before = len(ctx.block)
+                    held = ctx.temp(earlier)  # type: ignore[arg-type]
+                    if len(ctx.block) > before:
+                        ctx.block.insert(ends[n] + shift, ctx.block.pop())
+                        shift += 1
+                    values[n] = held
+        values.append(value)
+        ends.append(len(ctx.block))
+    return values
+
+
+def _disturbs(statement: Stmt) -> bool:
+    if isinstance(statement, Assign):
+        return has_effect(statement.value) or not statement.target.name.startswith("pg.")
+    return isinstance(statement, Store | VectorStore | Evaluate) or not isinstance(statement, Assign)
+
+
+def _is_stable(ctx: FunctionState, value: Expr) -> bool:
+    return isinstance(value, Var) and value.name in ctx.stable
+
+
+def lower_nested(ctx: FunctionState, node: ast.expr) -> tuple[Value, list[Stmt]]:
+    """Lower into a block of its own."""
+    with ctx.nested() as block:
+        value = lower(ctx, node)
+    return value, block
+
+
+def _constant(ctx: FunctionState, node: ast.Constant) -> Value:
+    if isinstance(node.value, complex | bytes):
+        ctx.fail(f"a {type(node.value).__name__} literal cannot be used in a kernel", kind=UnsupportedSyntaxError)
+    return Const(node.value)
+
+
+def _name(ctx: FunctionState, node: ast.Name) -> Value:
+    if node.id in ctx.env:
+        return ctx.env[node.id]
+    if node.id in ctx.local_names:
+        ctx.fail(
+            f"`{node.id}` is used before it has a value on every path",
+            kind=KernelNameError,
+            hint=f"set `{node.id}` before the branch or loop that assigns it",
+        )
+    found, value = ctx.source.lookup(node.id)
+    if not found:
+        known = [*ctx.env, *ctx.source.closure, *ctx.source.function.__globals__]
+        close = difflib.get_close_matches(node.id, known, n=1)
+        ctx.fail(
+            f"the name `{node.id}` is not defined",
+            kind=KernelNameError,
+            hint=f"did you mean `{close[0]}`?" if close else "define it before the kernel is launched, or pass it as an argument",
+        )
+    return captured(ctx, value, node.id)
+
+
+def captured(ctx: FunctionState, value: Any, name: str) -> Value:
+    """A global or closure value: a constant."""
+    if isinstance(value, np.ndarray):
+        return subscripts.captured_array(ctx, value)
+    if hasattr(value, "__cuda_array_interface__") or type(value).__name__ == "DeviceNDArray":
+        ctx.fail(
+            f"`{name}` is a device array that the kernel captures",
+            hint="pass it to the kernel as an argument",
+        )
+    if isinstance(value, Intrinsic):
+        found = calls.value_of(ctx, value.name)
+        if found is not None:
+            return found
+    return Const(value)
+
+
+def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
+    owner = lower(ctx, node.value)
+    if isinstance(owner, Const):
+        try:
+            value = getattr(owner.value, node.attr)
+        except Exception as error:
+            close = difflib.get_close_matches(node.attr, dir(owner.value), n=1)
+            raise ctx.error(
+                f"{describe(ctx, owner)} has no attribute `{node.attr}` that a kernel can use",
+                kind=KernelNameError,
+                hint=f"did you mean `{close[0]}`?" if close else None,
+            ) from error
+        return captured(ctx, value, node.attr)
+    if isinstance(owner, ArrayValue):
+        return subscripts.array_attribute(ctx, owner, node.attr, node)
+    kind = number_type(ctx, owner)
+    if isinstance(kind, Vector):
+        return subscripts.vector_lane(ctx, owner, kind, node.attr, node)  # type: ignore[arg-type]
+    if isinstance(kind, Scalar):
+        if node.attr == "dtype":
+            return Const(kind.dtype.numpy)
+        if node.attr == "real":
+            return owner
+    if isinstance(owner, TupleValue) and node.attr in ("count", "index"):
+        return MethodValue(owner, node.attr)
+    ctx.fail(f"{describe(ctx, owner)} has no attribute `{node.attr}`", kind=KernelNameError)
+
+
+def _binop(ctx: FunctionState, node: ast.BinOp) -> Value:
+    left, right = lower_all(ctx, [node.left, node.right])
+    return operators.binary(ctx, node.op, left, right)
+
+
+def _unary(ctx: FunctionState, node: ast.UnaryOp) -> Value:
+    return operators.unary(ctx, node.op, lower(ctx, node.operand))
+
+
+def _compare(ctx: FunctionState, node: ast.Compare) -> Value:
+    left, first = lower_all(ctx, [node.left, node.comparators[0]])
+    result: Value = Const(True)
+    for n, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
+        if n == 0:
+            right = first
+            if n < len(node.ops) - 1:
+                right = _hold(ctx, right)
+            result = operators.compare(ctx, op, left, right)
+        else:
+            right, block = lower_nested(ctx, comparator)
+            if n < len(node.ops) - 1:
+                with ctx.nested() as more:
+                    right = _hold(ctx, right)
+                block += more
+            with ctx.nested() as more:
+                test = operators.compare(ctx, op, left, right)
+            result = _short_circuit(ctx, LogicalOp.AND, result, test, block + more)
+        left = right
+    return result
+
+
+def _hold(ctx: FunctionState, value: Value) -> Value:
+    if is_expr(value) and not isinstance(value, Constant | Var):
+        return ctx.temp(value)  # type: ignore[arg-type]
+    return value
+
+
+def _short_circuit(ctx: FunctionState, op: LogicalOp, left: Value, right: Value, block: list[Stmt]) -> Value:
+    """``left op right`` where evaluating the right side needs the statements of ``block``."""
+    if isinstance(left, Const):
+        if bool(left.value) == (op is LogicalOp.OR):
+            return Const(bool(left.value))
+        for statement in block:
+            ctx.emit(statement)
+        return right
+    if not block:
+        return operators.logical(ctx, op, left, right)
+    held = ctx.temp(left)  # type: ignore[arg-type]
+    with ctx.nested() as inner:
+        for statement in block:
+            ctx.emit(statement)
+        value = truth(ctx, right)
+        literal = Constant(bool(value.value), BOOLEAN, span=ctx.span) if isinstance(value, Const) else value
+        ctx.emit(Assign(held, literal, span=ctx.span))  # type: ignore[arg-type]
+    condition = held if op is LogicalOp.AND else operators.negate(ctx, held)
+    ctx.emit(If(condition, tuple(inner), (), span=ctx.span))  # type: ignore[arg-type]
+    return held
+
+
+def _boolop(ctx: FunctionState, node: ast.BoolOp) -> Value:
+    op = LogicalOp.AND if isinstance(node.op, ast.And) else LogicalOp.OR
+    result = lower(ctx, node.values[0])
+    for operand in node.values[1:]:
+        if isinstance(result, Const):
+            if bool(result.value) == (op is LogicalOp.OR):
+                return result
+            result = lower(ctx, operand)
+            continue
+        value, block = lower_nested(ctx, operand)
+        kinds = number_type(ctx, result), number_type(ctx, value)
+        if all(k == BOOLEAN for k in kinds) or kinds[0] == BOOLEAN and isinstance(value, Const) and isinstance(value.value, bool):
+            result = _short_circuit(ctx, op, result, value, block)
+        else:
+            held = _hold(ctx, result)
+            test = truth(ctx, held)
+            if op is LogicalOp.AND:
+                result = _choose(ctx, test, (value, block), (held, []))
+            else:
+                result = _choose(ctx, test, (held, []), (value, block))
+    return result
+
+
+def _ifexp(ctx: FunctionState, node: ast.IfExp) -> Value:
+    test = truth(ctx, lower(ctx, node.test))
+    if isinstance(test, Const):
+        return lower(ctx, node.body if test.value else node.orelse)
+    yes, no = lower_nested(ctx, node.body), lower_nested(ctx, node.orelse)
+    return _choose(ctx, test, yes, no)
+
+
+def _choose(
+    ctx: FunctionState, test: Value, yes: tuple[Value, list[Stmt]], no: tuple[Value, list[Stmt]]
+) -> Value:
+    """Ternary: a select where nothing has to be evaluated conditionally, else an if statement."""
+    simple = not yes[1] and not no[1]
+    if simple:
+        return operators.select(ctx, test, yes[0], no[0])
+    template = operators.select(ctx, test, yes[0], no[0])
+    if not is_expr(template):
+        ctx.fail("a conditional expression of tuples with calls inside", hint="use an if statement")
+    ctx._counter += 1
+    held = Var(f"pg.t{ctx._counter}", template.type, span=ctx.span)  # type: ignore[union-attr]
+    blocks = []
+    for value, block in (yes, no):
+        with ctx.nested() as inner:
+            for statement in block:
+                ctx.emit(statement)
+            converted = operators.convert(ctx, value, template.type)  # type: ignore[union-attr,arg-type]
+            ctx.emit(Assign(held, converted, span=ctx.span))
+        blocks.append(tuple(inner))
+    ctx.emit(If(test, blocks[0], blocks[1], span=ctx.span))  # type: ignore[arg-type]
+    return held
+
+
+def _tuple(ctx: FunctionState, node: ast.Tuple) -> Value:
+    items: list[Value] = []
+    for element, value in zip(node.elts, lower_all(ctx, [_unstar(e) for e in node.elts]), strict=True):
+        if isinstance(element, ast.Starred):
+            items += tuple_items(ctx, value)
+        else:
+            items.append(value)
+    if items and all(isinstance(i, Const) for i in items):
+        return Const(tuple(i.value for i in items))  # type: ignore[union-attr]
+    return TupleValue(tuple(items)) if items else Const(())
+
+
+def _unstar(node: ast.expr) -> ast.expr:
+    return node.value if isinstance(node, ast.Starred) else node
+
+
+def tuple_items(ctx: FunctionState, value: Value) -> tuple[Value, ...]:
+    """Items of a compile-time sequence."""
+    if isinstance(value, TupleValue):
+        return value.items
+    if isinstance(value, Const) and isinstance(value.value, tuple | list | range):
+        return tuple(captured(ctx, v, "item") for v in value.value)
+    ctx.fail(f"a tuple is needed here, not {describe(ctx, value)}")
+
+
+def index_items(ctx: FunctionState, node: ast.expr) -> tuple[Any, ...]:
+    """Items of a subscript: values and slices."""
+    parts = node.elts if isinstance(node, ast.Tuple) else [node]
+    items: list[Any] = []
+    for part in parts:
+        if isinstance(part, ast.Slice):
+            bounds = [None if b is None else lower(ctx, b) for b in (part.lower, part.upper, part.step)]
+            items.append(SliceValue(*bounds))
+        elif isinstance(part, ast.Starred):
+            items += tuple_items(ctx, lower(ctx, part.value))
+        else:
+            value = lower(ctx, part)
+            if isinstance(value, TupleValue) or (isinstance(value, Const) and isinstance(value.value, tuple)):
+                items += tuple_items(ctx, value)
+            else:
+                items.append(value)
+    return tuple(items)
+
+
+def _subscript(ctx: FunctionState, node: ast.Subscript) -> Value:
+    owner = lower(ctx, node.value)
+    if isinstance(owner, ArrayValue):
+        return subscripts.get_item(ctx, owner, index_items(ctx, node.slice))
+    kind = number_type(ctx, owner)
+    if isinstance(kind, Vector):
+        return subscripts.vector_item(ctx, owner, kind, lower(ctx, node.slice))  # type: ignore[arg-type]
+    if isinstance(node.slice, ast.Slice):
+        bounds = [None if b is None else lower(ctx, b) for b in (node.slice.lower, node.slice.upper, node.slice.step)]
+        if not all(b is None or isinstance(b, Const) for b in bounds):
+            ctx.fail("a tuple is sliced with constants")
+        index: Value = Const(slice(*(None if b is None else b.value for b in bounds)))  # type: ignore[union-attr]
+    else:
+        index = lower(ctx, node.slice)
+    if isinstance(owner, Const) and isinstance(index, Const):
+        return operators.fold(ctx, lambda o, i: o[i], owner.value, index.value, what="this subscript")
+    if isinstance(owner, TupleValue) or (isinstance(owner, Const) and isinstance(owner.value, tuple)):
+        return subscripts.tuple_item(ctx, tuple_items(ctx, owner), index)
+    ctx.fail(f"{describe(ctx, owner)} cannot be indexed", hint="only arrays, tuples and vectors have items")
+
+
+def lower_call(ctx: FunctionState, node: ast.Call) -> Value:
+    """Lower a call; the returned expression may have an effect, which the caller must evaluate exactly once."""
+    function = lower(ctx, node.func)
+    positional = lower_all(ctx, [_unstar(a) for a in node.args] + [k.value for k in node.keywords])
+    args: list[Value] = []
+    for argument, value in zip(node.args, positional, strict=False):
+        if isinstance(argument, ast.Starred):
+            args += tuple_items(ctx, value)
+        else:
+            args.append(value)
+    keywords: dict[str, Value] = {}
+    for keyword, value in zip(node.keywords, positional[len(node.args) :], strict=True):
+        if keyword.arg is None:
+            ctx.fail("`**` arguments cannot be used in a kernel", kind=UnsupportedSyntaxError)
+        keywords[keyword.arg] = value
+    with ctx.at(node):
+        return calls.call(ctx, calls.Call(node=node, function=function, args=tuple(args), keywords=keywords))
+
+
+def _call(ctx: FunctionState, node: ast.Call) -> Value:
+    value = lower_call(ctx, node)
+    if is_expr(value) and has_effect(value):  # type: ignore[arg-type]
+        return ctx.temp(value)  # type: ignore[arg-type]
+    return value
+
+
+def _walrus(ctx: FunctionState, node: ast.NamedExpr) -> Value:
+    value = lower(ctx, node.value)
+    return bind(ctx, node.target.id, value)
+
+
+def bind(ctx: FunctionState, name: str, value: Value) -> Value:
+    """Give a Python name a value: constants stay constants, everything else lives in variables of its own."""
+    from_parts = []
+    parts = leaves(value)
+    single = len(parts) == 1 and parts[0] is value
+    for n, leaf in enumerate(parts):
+        if isinstance(leaf, Const) or not is_expr(leaf):
+            from_parts.append(leaf)
+        elif isinstance(leaf, Constant) and not single or _is_stable(ctx, leaf):  # type: ignore[arg-type]
+            from_parts.append(leaf)
+        else:
+            slot = Var(name if single else f"{name}.{n}", leaf.type, span=ctx.span)  # type: ignore[union-attr]
+            if not (isinstance(leaf, Var) and (leaf.name, leaf.type) == (slot.name, slot.type)):
+                ctx.emit(Assign(slot, leaf, span=ctx.span))  # type: ignore[arg-type]
+            from_parts.append(slot)
+    bound = rebuild(value, iter(from_parts))
+    ctx.env[name] = bound
+    return bound
+
+
+_HANDLERS: dict[type[ast.AST], Callable[[FunctionState, Any], Value]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.BinOp: _binop,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _boolop,
+    ast.IfExp: _ifexp,
+    ast.Tuple: _tuple,
+    ast.Subscript: _subscript,
+    ast.Call: _call,
+    ast.NamedExpr: _walrus,
+}

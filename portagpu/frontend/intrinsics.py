@@ -1,0 +1,369 @@
+"""The dialect's own names inside kernels: indices, memory, atomics, barriers, vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portagpu import dtypes
+from portagpu.dtypes import INT32, INT64
+from portagpu.errors import KernelTypeError, KernelValueError
+from portagpu.frontend.calls import Call, intrinsic
+from portagpu.frontend.convert import as_number, common_type, constant, convert, describe, float_type, number_type, truth
+from portagpu.frontend.expressions import tuple_items
+from portagpu.frontend.operators import binary, select
+from portagpu.frontend.state import FunctionState
+from portagpu.frontend.subscripts import address, captured_array, flat_index, static_array
+from portagpu.frontend.values import ArrayValue, Const, TupleValue, UnrollValue, Value
+from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
+from portagpu.ir.nodes import Evaluate, MemoryArray, Offset, Operation, Var, VectorLoad, VectorStore
+from portagpu.ir.types import (
+    BOOLEAN,
+    INT,
+    PYINT_NARROW,
+    VOID,
+    Element,
+    Layout,
+    Pointer,
+    Scalar,
+    Space,
+    Vector,
+    element_size,
+)
+
+@intrinsic("grid", "gridsize")
+def _grid(ctx: FunctionState, site: Call) -> Value:
+    name: str = site.function.value.name  # type: ignore[union-attr]
+    (ndim,) = site.bind(ctx, f"cuda.{name}", "ndim")
+    if not isinstance(ndim, Const) or ndim.value not in (1, 2, 3):
+        ctx.fail(f"cuda.{name} takes the constant 1, 2 or 3, not {describe(ctx, ndim)}", kind=KernelValueError)  # type: ignore[arg-type]
+    items = tuple(
+        Operation(name, (constant(ctx, axis, INT),), ctx.program.shape_type, span=ctx.span) for axis in range(ndim.value)
+    )
+    return items[0] if len(items) == 1 else TupleValue(items)
+
+
+# memory -------------------------------------------------------------------------------------------------------------
+
+
+def _shape(ctx: FunctionState, value: Value | None, name: str) -> tuple[int, ...]:
+    assert value is not None
+    items = (value,) if isinstance(value, Const) and isinstance(value.value, int | np.integer) else None
+    if items is None:
+        items = tuple_items(ctx, value) if not isinstance(value, Const) or isinstance(value.value, tuple | list) else ()
+    if not items or not all(isinstance(i, Const) and isinstance(i.value, int | np.integer) and i.value >= 0 for i in items):
+        ctx.fail(
+            f"the shape of {name} must be known at compile time; it is {describe(ctx, value)}",
+            kind=KernelValueError,
+            hint="use a constant, a global, a closure variable or a parameter annotated `cuda.constexpr`",
+        )
+    return tuple(int(i.value) for i in items)  # type: ignore[union-attr]
+
+
+def _element(ctx: FunctionState, value: Value | None, name: str) -> Element:
+    if isinstance(value, Const):
+        if isinstance(value.value, VectorMaker):
+            return Vector(value.value.dtype, value.value.lanes)
+        dtype = dtypes.parse(value.value)
+        if dtype is not None:
+            return Scalar(dtype)
+    ctx.fail(
+        f"the dtype of {name} must be a NumPy dtype or a vector type, not {describe(ctx, value)}",  # type: ignore[arg-type]
+        hint="for example np.float32, cuda.float32 or cuda.float32x4",
+    )
+
+
+@intrinsic("shared.array")
+def _shared_array(ctx: FunctionState, site: Call) -> Value:
+    shape_value, dtype = site.bind(ctx, "cuda.shared.array", "shape", "dtype")
+    shape = _shape(ctx, shape_value, "cuda.shared.array")
+    element = _element(ctx, dtype, "cuda.shared.array")
+    if shape == (0,):
+        return _dynamic_shared(ctx, element)
+    if 0 in shape:
+        ctx.fail("a shared array of zero elements", kind=KernelValueError, hint="shape=0 alone means dynamic shared memory")
+    key = (ctx.source.function, site.node.lineno, site.node.col_offset, shape, element)
+    array = ctx.program.shared.get(key)
+    if array is None:
+        name = ctx.program.unique(f"{ctx.name_hint}.shared")
+        array = MemoryArray(name=name, element=element, shape=shape, space=Space.LOCAL, span=ctx.span)
+        ctx.program.shared[key] = array
+    use_shared(ctx, array)
+    base = Var(array.name, Pointer(element, Space.LOCAL), span=ctx.span)
+    return static_array(ctx, base, element, shape, Space.LOCAL)
+
+
+def use_shared(ctx: FunctionState, array: MemoryArray) -> None:
+    """Note that this function needs a shared array."""
+    ctx.shared[array.name] = array
+    ctx.stable.add(array.name)
+
+
+def _dynamic_shared(ctx: FunctionState, element: Element) -> Value:
+    if not ctx.is_kernel:
+        ctx.fail(
+            "dynamic shared memory in a device function",
+            hint="make the array in the kernel and pass it to the device function",
+        )
+    ctx.program.dynamic_shared = True
+    raw = Var("pg.dynamic_shared", Pointer(Scalar(dtypes.UINT8), Space.LOCAL), span=ctx.span)
+    base = Operation("reinterpret", (raw,), Pointer(element, Space.LOCAL), span=ctx.span)
+    count = Operation(
+        "floordiv",
+        (Var("pg.dynamic_bytes", INT, span=ctx.span), constant(ctx, element_size(element), INT)),
+        INT,
+        span=ctx.span,
+    )
+    held = ctx.temp(count)
+    shape = convert(ctx, held, ctx.program.shape_type)
+    return ArrayValue(
+        element=element,
+        base=base,
+        shape=(shape,),
+        strides=(constant(ctx, 1, ctx.program.index_type),),
+        space=Space.LOCAL,
+        readonly=False,
+        layout=Layout.C,
+        dynamic=True,
+    )
+
+
+@intrinsic("local.array")
+def _local_array(ctx: FunctionState, site: Call) -> Value:
+    shape_value, dtype = site.bind(ctx, "cuda.local.array", "shape", "dtype")
+    shape = _shape(ctx, shape_value, "cuda.local.array")
+    element = _element(ctx, dtype, "cuda.local.array")
+    if 0 in shape:
+        ctx.fail("a local array of zero elements", kind=KernelValueError)
+    span = ctx.span
+    array = ctx.memory_array(
+        (site.node.lineno, site.node.col_offset, shape, element),
+        lambda name: MemoryArray(name=name, element=element, shape=shape, space=Space.PRIVATE, span=span),
+        f"{ctx.name_hint}.local",
+    )
+    base = Var(array.name, Pointer(element, Space.PRIVATE), span=ctx.span)
+    return static_array(ctx, base, element, shape, Space.PRIVATE)
+
+
+@intrinsic("const.array_like")
+def _array_like(ctx: FunctionState, site: Call) -> Value:
+    (value,) = site.bind(ctx, "cuda.const.array_like", "array")
+    if isinstance(value, ArrayValue) and value.space is Space.CONSTANT:
+        return value
+    if isinstance(value, Const):
+        return captured_array(ctx, np.asarray(value.value))
+    ctx.fail(
+        f"cuda.const.array_like needs a global or closure NumPy array, not {describe(ctx, value)}",  # type: ignore[arg-type]
+        kind=KernelValueError,
+    )
+
+
+@intrinsic("unroll")
+def _unroll(ctx: FunctionState, site: Call) -> Value:
+    (value,) = site.bind(ctx, "cuda.unroll", "iterable")
+    if isinstance(value, Const | TupleValue):
+        return UnrollValue(tuple_items(ctx, value))
+    ctx.fail(
+        f"cuda.unroll needs a range of constants or a tuple, not {describe(ctx, value)}",  # type: ignore[arg-type]
+        kind=KernelValueError,
+        hint="make the bounds compile-time: constants, globals or parameters annotated `cuda.constexpr`",
+    )
+
+
+# barriers and fences --------------------------------------------------------------------------------------------------
+
+
+def _barrier(name: str) -> Callable[[FunctionState, Call], Value]:
+    def handler(ctx: FunctionState, site: Call) -> Value:
+        site.bind(ctx, f"cuda.{name}")
+        ctx.effect = True
+        ctx.emit(Evaluate(Operation(name, (), VOID, effect=True, span=ctx.span), span=ctx.span))
+        return Const(None)
+
+    return handler
+
+
+for _name in ("syncthreads", "threadfence", "threadfence_block", "threadfence_system"):
+    intrinsic(_name)(_barrier(_name))
+
+
+@intrinsic("syncthreads_count", "syncthreads_and", "syncthreads_or")
+def _barrier_vote(ctx: FunctionState, site: Call) -> Value:
+    name: str = site.function.value.name  # type: ignore[union-attr]
+    (value,) = site.bind(ctx, f"cuda.{name}", "predicate")
+    condition = convert(ctx, truth(ctx, value), INT)  # type: ignore[arg-type]
+    key = ("pg.vote",)
+    array = ctx.program.shared.get(key)
+    if array is None:
+        array = MemoryArray(
+            name=ctx.program.unique("pg.vote"), element=INT, shape=(1,), space=Space.LOCAL, span=ctx.span
+        )
+        ctx.program.shared[key] = array
+    use_shared(ctx, array)
+    ctx.effect = True
+    cell = Var(array.name, Pointer(INT, Space.LOCAL), span=ctx.span)
+    return Operation(name, (cell, condition), INT, effect=True, span=ctx.span)
+
+
+# atomics ------------------------------------------------------------------------------------------------------------
+
+
+def _target(ctx: FunctionState, name: str, array: Value | None, index: Value | None) -> tuple[Offset, Scalar]:
+    if not isinstance(array, ArrayValue) or isinstance(array.element, Vector):
+        ctx.fail(f"{name} works on an array, not {describe(ctx, array)}", hint=f"{name}(array, index, value)")  # type: ignore[arg-type]
+    if array.readonly:
+        ctx.fail(f"{name} on a read-only array")
+    if array.space is Space.PRIVATE:
+        ctx.fail(f"{name} on a local array", hint="a local array belongs to one thread; use plain operations")
+    if array.element.dtype.size < 4:
+        ctx.fail(
+            f"{name} on {array.element}: OpenCL has atomics of 32 and 64 bits",
+            hint="use an int32 or float32 array",
+        )
+    assert index is not None
+    items = (
+        tuple_items(ctx, index)
+        if isinstance(index, TupleValue) or (isinstance(index, Const) and isinstance(index.value, tuple))
+        else (index,)
+    )
+    ctx.effect = True
+    place = address(ctx, array, items)
+    return Offset(array.base, place, Pointer(array.element, array.space), span=ctx.span), array.element
+
+
+def _atomic(name: str) -> Callable[[FunctionState, Call], Value]:
+    full = f"cuda.atomic.{name}"
+
+    def handler(ctx: FunctionState, site: Call) -> Value:
+        array, index, value = site.bind(ctx, full, "array", "index", "value")
+        place, element = _target(ctx, full, array, index)
+        if name in ("and_", "or_", "xor", "inc", "dec") and not element.dtype.is_integer:
+            ctx.fail(f"{full} needs an integer array, not {element}")
+        operand = convert(ctx, value, element)  # type: ignore[arg-type]
+        return Operation(f"atomic_{name.rstrip('_')}", (place, operand), element, effect=True, span=ctx.span)
+
+    return handler
+
+
+for _name in ("add", "sub", "max", "min", "and_", "or_", "xor", "inc", "dec", "exch", "nanmax", "nanmin"):
+    intrinsic(f"atomic.{_name}")(_atomic(_name))
+
+
+@intrinsic("atomic.cas", "atomic.compare_and_swap")
+def _cas(ctx: FunctionState, site: Call) -> Value:
+    name = f"cuda.{site.function.value.name}"  # type: ignore[union-attr]
+    if name.endswith("cas"):
+        array, index, old, new = site.bind(ctx, name, "array", "index", "old", "val")
+    else:
+        array, old, new = site.bind(ctx, name, "array", "old", "val")
+        ndim = array.ndim if isinstance(array, ArrayValue) else 1
+        index = Const((0,) * ndim)
+    place, element = _target(ctx, name, array, index)
+    args = (place, convert(ctx, old, element), convert(ctx, new, element))  # type: ignore[arg-type]
+    return Operation("atomic_cas", args, element, effect=True, span=ctx.span)
+
+
+# arithmetic -----------------------------------------------------------------------------------------------------------
+
+
+@intrinsic("fma")
+def _fma(ctx: FunctionState, site: Call) -> Value:
+    a, b, c = site.bind(ctx, "cuda.fma", "a", "b", "c")
+    assert a is not None and b is not None and c is not None
+    kind = _meet(ctx, a, b, c)
+    if not kind.dtype.is_float:
+        ctx.fail(f"cuda.fma needs floating-point numbers, not {describe(ctx, a)}")
+    return Operation("fma", tuple(convert(ctx, v, kind) for v in (a, b, c)), kind, span=ctx.span)
+
+
+def _meet(ctx: FunctionState, *values: Value) -> Element:
+    result = values[0]
+    for value in values[1:]:
+        kind = common_type(ctx, result, value)
+        result = Var("pg.meet", kind, span=ctx.span)
+    return common_type(ctx, result, values[0])
+
+
+@intrinsic("popc", "clz", "ffs", "brev")
+def _bit_function(ctx: FunctionState, site: Call) -> Value:
+    name: str = site.function.value.name  # type: ignore[union-attr]
+    (value,) = site.bind(ctx, f"cuda.{name}", "x")
+    number = as_number(ctx, value)  # type: ignore[arg-type]
+    kind: Element = number.type  # type: ignore[assignment]
+    if isinstance(kind, Vector) or not kind.dtype.is_integer:
+        ctx.fail(f"cuda.{name} needs an integer, not {describe(ctx, value)}")  # type: ignore[arg-type]
+    wide = Scalar(INT64) if kind.dtype.size == 8 else Scalar(INT32)
+    if name == "brev":
+        return Operation(name, (number,), kind, span=ctx.span)
+    return Operation(name, (convert(ctx, number, wide),), INT, span=ctx.span)
+
+
+@intrinsic("rsqrt", "cbrt")
+def _root(ctx: FunctionState, site: Call) -> Value:
+    name: str = site.function.value.name  # type: ignore[union-attr]
+    (value,) = site.bind(ctx, f"cuda.{name}", "x")
+    assert value is not None
+    kind = float_type(ctx, value)
+    return Operation(name, (convert(ctx, value, kind),), kind, span=ctx.span)
+
+
+@intrinsic("selp")
+def _selp(ctx: FunctionState, site: Call) -> Value:
+    condition, yes, no = site.bind(ctx, "cuda.selp", "condition", "a", "b")
+    return select(ctx, truth(ctx, condition), yes, no)  # type: ignore[arg-type]
+
+
+# vectors --------------------------------------------------------------------------------------------------------------
+
+
+def _vector_place(ctx: FunctionState, name: str, array: Value | None, index: Value | None) -> tuple[ArrayValue, Any]:
+    if not isinstance(array, ArrayValue) or isinstance(array.element, Vector):
+        ctx.fail(f"{name} works on an array of numbers, not {describe(ctx, array)}")  # type: ignore[arg-type]
+    last = array.strides[-1] if array.ndim else None
+    if getattr(last, "value", None) != 1:
+        ctx.fail(
+            f"{name} needs consecutive elements along the last axis; {array.describe()} has another layout",
+            hint="pass a C-contiguous array, or a row of one",
+        )
+    assert index is not None
+    several = isinstance(index, TupleValue) or (isinstance(index, Const) and isinstance(index.value, tuple))
+    return array, address(ctx, array, tuple_items(ctx, index) if several else (index,))
+
+
+@intrinsic("vload")
+def _vload(ctx: FunctionState, site: Call) -> Value:
+    source, index, width, aligned = site.bind(ctx, "cuda.vload", "array", "index", "width", optional=("aligned",))
+    array, place = _vector_place(ctx, "cuda.vload", source, index)
+    if not isinstance(width, Const) or width.value not in (2, 3, 4, 8, 16):
+        ctx.fail(f"the width of cuda.vload must be the constant 2, 3, 4, 8 or 16, not {describe(ctx, width)}", kind=KernelValueError)  # type: ignore[arg-type]
+    kind = Vector(array.element.dtype, width.value)
+    return VectorLoad(array.base, place, _flag(ctx, aligned), kind, span=ctx.span)
+
+
+@intrinsic("vstore")
+def _vstore(ctx: FunctionState, site: Call) -> Value:
+    value, target, index, aligned = site.bind(ctx, "cuda.vstore", "vector", "array", "index", optional=("aligned",))
+    array, place = _vector_place(ctx, "cuda.vstore", target, index)
+    if array.readonly:
+        ctx.fail("cuda.vstore to a read-only array")
+    kind = number_type(ctx, value)  # type: ignore[arg-type]
+    if not isinstance(kind, Vector) or kind.dtype is not array.element.dtype:
+        ctx.fail(
+            f"cuda.vstore needs a vector of {array.element}, not {describe(ctx, value)}",  # type: ignore[arg-type]
+            kind=KernelTypeError,
+        )
+    ctx.effect = True
+    ctx.emit(VectorStore(array.base, place, as_number(ctx, value), _flag(ctx, aligned), span=ctx.span))  # type: ignore[arg-type]
+    return Const(None)
+
+
+def _flag(ctx: FunctionState, value: Value | None) -> bool:
+    if value is None:
+        return False
+    if not isinstance(value, Const):
+        ctx.fail("`aligned` must be a constant", kind=KernelValueError)
+    return bool(value.value)
+
+

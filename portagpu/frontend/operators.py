@@ -1,0 +1,413 @@
+"""Lowering of Python's operators to typed IR."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portagpu.dtypes import BOOL, INT64, UINT64, integer_range
+from portagpu.errors import KernelValueError, UnsupportedSyntaxError
+from portagpu.frontend.convert import (
+    as_number,
+    common_type,
+    constant,
+    convert,
+    describe,
+    leaf_type,
+    number_type,
+    truth,
+    unify_types,
+)
+from portagpu.frontend.state import FunctionState
+from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
+from portagpu.ir.nodes import (
+    Binary,
+    BinaryOp,
+    Cast,
+    Compare,
+    CompareOp,
+    Constant,
+    Expr,
+    Invert,
+    Logical,
+    LogicalOp,
+    Negate,
+    Not,
+    Operation,
+    Select,
+    Var,
+)
+from portagpu.ir.types import BOOLEAN, PYINT, PYINT_NARROW, Element, Scalar, Vector
+
+PYTHON: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
+    ast.Add: ("+", operator.add),
+    ast.Sub: ("-", operator.sub),
+    ast.Mult: ("*", operator.mul),
+    ast.Div: ("/", operator.truediv),
+    ast.FloorDiv: ("//", operator.floordiv),
+    ast.Mod: ("%", operator.mod),
+    ast.Pow: ("**", operator.pow),
+    ast.BitAnd: ("&", operator.and_),
+    ast.BitOr: ("|", operator.or_),
+    ast.BitXor: ("^", operator.xor),
+    ast.LShift: ("<<", operator.lshift),
+    ast.RShift: (">>", operator.rshift),
+}
+_RING = {ast.Add: BinaryOp.ADD, ast.Sub: BinaryOp.SUB, ast.Mult: BinaryOp.MUL}
+_BITS = {ast.BitAnd: BinaryOp.AND, ast.BitOr: BinaryOp.OR, ast.BitXor: BinaryOp.XOR}
+COMPARE: dict[type[ast.AST], tuple[str, Callable[..., Any], CompareOp]] = {
+    ast.Lt: ("<", operator.lt, CompareOp.LT),
+    ast.LtE: ("<=", operator.le, CompareOp.LE),
+    ast.Gt: (">", operator.gt, CompareOp.GT),
+    ast.GtE: (">=", operator.ge, CompareOp.GE),
+    ast.Eq: ("==", operator.eq, CompareOp.EQ),
+    ast.NotEq: ("!=", operator.ne, CompareOp.NE),
+}
+
+
+def fold(ctx: FunctionState, function: Callable[..., Any], *args: Any, what: str = "this expression") -> Const:
+    """Evaluate with Python at compile time."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return Const(function(*args))
+    except Exception as error:
+        raise ctx.error(
+            f"{what} fails while compiling: {type(error).__name__}: {error}", kind=KernelValueError
+        ) from error
+
+
+def binary(ctx: FunctionState, op: ast.operator, left: Value, right: Value) -> Value:
+    """``left op right``."""
+    symbol, python = PYTHON.get(type(op), ("@", operator.matmul))
+    if isinstance(left, Const) and isinstance(right, Const):
+        return fold(ctx, python, left.value, right.value, what=f"`{left.value!r} {symbol} {right.value!r}`")
+    if isinstance(op, ast.MatMult):
+        ctx.fail(
+            "`@` works on the host, not inside a kernel",
+            kind=UnsupportedSyntaxError,
+            hint="call portagpu.matmul(a, b) outside, or write the loops",
+        )
+    if isinstance(left, TupleValue | Const) and isinstance(right, TupleValue | Const) and isinstance(op, ast.Add):
+        joined = _join(left, right)
+        if joined is not None:
+            return joined
+    if isinstance(left, ArrayValue) or isinstance(right, ArrayValue):
+        ctx.fail(
+            f"`{symbol}` on whole arrays: {describe(ctx, left)} {symbol} {describe(ctx, right)}",
+            hint="a kernel works on elements: index the array, e.g. a[i]",
+        )
+    if number_type(ctx, left) is None or number_type(ctx, right) is None:
+        ctx.fail(f"unsupported operands for `{symbol}`: {describe(ctx, left)} and {describe(ctx, right)}")
+    kind = common_type(ctx, left, right)
+    if kind == PYINT and isinstance(op, ast.BitAnd | ast.FloorDiv | ast.Mod) and _stays_narrow(ctx, op, left, right):
+        kind = PYINT_NARROW
+    if isinstance(op, ast.Div):
+        return _divide(ctx, left, right, kind)
+    if isinstance(op, ast.LShift | ast.RShift):
+        return _shift(ctx, op, left, right, kind)
+    if isinstance(op, ast.Pow):
+        return _power(ctx, left, right, kind)
+    if type(op) in _BITS:
+        if kind.dtype.is_float:
+            ctx.fail(f"`{symbol}` needs integers or bools, not {describe(ctx, left)} and {describe(ctx, right)}")
+        return Binary(_BITS[type(op)], convert(ctx, left, kind), convert(ctx, right, kind), kind, span=ctx.span)
+    if kind.dtype is BOOL:  # NumPy adds bools as logical or; Python and CUDA-Python add them as integers
+        kind = PYINT
+    a, b = convert(ctx, left, kind), convert(ctx, right, kind)
+    if type(op) in _RING:
+        return ring(ctx, _RING[type(op)], a, b)
+    return _floor(ctx, isinstance(op, ast.Mod), a, b, kind)
+
+
+def is_narrow(ctx: FunctionState, value: Value) -> bool:
+    """Whether a Python integer is known to fit 32 bits."""
+    if isinstance(value, Const):
+        return type(value.value) is int and abs(value.value) < 2**31
+    kind = number_type(ctx, value)
+    return isinstance(kind, Scalar) and kind == PYINT_NARROW
+
+
+def _stays_narrow(ctx: FunctionState, op: ast.operator, left: Value, right: Value) -> bool:
+    """Whether ``&``, ``//`` or ``%`` of 32-bit Python integers has a 32-bit result."""
+    if not (is_narrow(ctx, left) and is_narrow(ctx, right)):
+        return False
+    return not isinstance(op, ast.FloorDiv) or (isinstance(right, Const) and right.value > 0)
+
+
+def _join(left: Value, right: Value) -> Value | None:
+    def items(value: Value) -> tuple[Value, ...] | None:
+        if isinstance(value, TupleValue):
+            return value.items
+        if isinstance(value, Const) and isinstance(value.value, tuple):
+            return tuple(Const(v) for v in value.value)
+        return None
+
+    a, b = items(left), items(right)
+    return None if a is None or b is None else TupleValue(a + b)
+
+
+def ring(ctx: FunctionState, op: BinaryOp, a: Expr, b: Expr) -> Expr:
+    """Addition, subtraction or multiplication of two expressions of one type, without the trivial cases of integers."""
+    kind: Element = a.type  # type: ignore[assignment]
+    if kind.dtype.is_integer and isinstance(kind, Scalar):
+        ca = a.value if isinstance(a, Constant) else None
+        cb = b.value if isinstance(b, Constant) else None
+        if ca is not None and cb is not None:
+            value = {BinaryOp.ADD: ca + cb, BinaryOp.SUB: ca - cb, BinaryOp.MUL: ca * cb}[op]
+            return constant(ctx, value, kind, wrap=True)
+        if cb == 0 and op is not BinaryOp.MUL:
+            return a
+        if ca == 0 and op is BinaryOp.ADD:
+            return b
+        if op is BinaryOp.MUL and 0 in (ca, cb):
+            return constant(ctx, 0, kind)
+        if op is BinaryOp.MUL and cb == 1:
+            return a
+        if op is BinaryOp.MUL and ca == 1:
+            return b
+    return Binary(op, a, b, kind, span=ctx.span)
+
+
+def _divide(ctx: FunctionState, left: Value, right: Value, kind: Element) -> Expr:
+    if not kind.dtype.is_float:
+        if isinstance(kind, Vector):
+            ctx.fail(f"`/` on {kind}", hint="use `//`, or convert the vectors to floats")
+        kind = ctx.program.py_float
+    return Binary(BinaryOp.DIV, convert(ctx, left, kind), convert(ctx, right, kind), kind, span=ctx.span)
+
+
+def _floor(ctx: FunctionState, modulo: bool, a: Expr, b: Expr, kind: Element) -> Expr:
+    """``//`` and ``%`` with Python's signs; by zero they give zero for integers, as NumPy does."""
+    name = "mod" if modulo else "floordiv"
+    if isinstance(kind, Vector):
+        ctx.fail(f"`{'%' if modulo else '//'}` on {kind}", hint="use lanes, or `/` and floor")
+    if kind.dtype.is_float:
+        return Operation(name, (a, b), kind, span=ctx.span)
+    if isinstance(b, Constant) and b.value > 0:
+        divisor = int(b.value)
+        if divisor & (divisor - 1) == 0:  # shifting and masking have Python's signs
+            if modulo:
+                return Binary(BinaryOp.AND, a, constant(ctx, divisor - 1, kind), kind, span=ctx.span)
+            count = constant(ctx, divisor.bit_length() - 1, kind)
+            return a if divisor == 1 else Binary(BinaryOp.SHR, a, count, kind, span=ctx.span)
+        if integer_range(kind.dtype)[0] == 0:
+            return Binary(BinaryOp.REM if modulo else BinaryOp.DIV, a, b, kind, span=ctx.span)
+    return Operation(name, (a, b), kind, span=ctx.span)
+
+
+def _shift(ctx: FunctionState, op: ast.operator, left: Value, right: Value, kind: Element) -> Expr:
+    if kind.dtype.is_float:
+        ctx.fail(f"shifts need integers, not {describe(ctx, left)} and {describe(ctx, right)}")
+    if kind.dtype is BOOL:
+        kind = PYINT
+    a, count = convert(ctx, left, kind), convert(ctx, right, kind)
+    is_left = isinstance(op, ast.LShift)
+    inner = count.operand if isinstance(count, Cast) else count
+    if isinstance(inner, Constant) and 0 <= inner.value < kind.dtype.bits:
+        return Binary(BinaryOp.SHL if is_left else BinaryOp.SHR, a, count, kind, span=ctx.span)
+    if isinstance(kind, Vector):
+        ctx.fail("vectors are shifted by constants only", hint="shift lane by lane")
+    return Operation("shl" if is_left else "shr", (a, count), kind, span=ctx.span)
+
+
+def _power(ctx: FunctionState, left: Value, right: Value, kind: Element) -> Expr:
+    if isinstance(kind, Vector):
+        if isinstance(right, Const) and right.value == 2:
+            base = _once(ctx, as_number(ctx, left))
+            return Binary(BinaryOp.MUL, base, base, kind, span=ctx.span)
+        ctx.fail(f"`**` on {kind}", hint="multiply, or work lane by lane")
+    exponent = right.value if isinstance(right, Const) else None
+    base_type = number_type(ctx, left)
+    whole = isinstance(exponent, int | np.integer) and not isinstance(exponent, bool)
+    if whole and exponent is not None and base_type is not None:
+        if exponent in (2, 3, 4) and base_type.dtype is not BOOL:
+            operand = _once(ctx, convert(ctx, left, kind))
+            square = Binary(BinaryOp.MUL, operand, operand, kind, span=ctx.span)
+            if exponent == 2:
+                return square
+            other = operand if exponent == 3 else _once(ctx, square)
+            return Binary(BinaryOp.MUL, other if exponent == 4 else square, other, kind, span=ctx.span)
+        if exponent < 0 and not base_type.dtype.is_float:
+            kind = ctx.program.py_float
+    if kind.dtype.is_float:
+        return Operation("pow", (convert(ctx, left, kind), convert(ctx, right, kind)), kind, span=ctx.span)
+    if kind.dtype is BOOL:
+        kind = PYINT
+    return Operation("ipow", (convert(ctx, left, kind), convert(ctx, right, kind)), kind, span=ctx.span)
+
+
+def _once(ctx: FunctionState, expr: Expr) -> Expr:
+    """The expression if repeating it is free, else a variable that holds it."""
+    return expr if isinstance(expr, Var | Constant) else ctx.temp(expr)
+
+
+def unary(ctx: FunctionState, op: ast.unaryop, value: Value) -> Value:
+    """``op value``."""
+    if isinstance(op, ast.Not):
+        return negate(ctx, truth(ctx, value))
+    symbol = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(op)]
+    if isinstance(value, Const):
+        python = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}[type(op)]
+        return fold(ctx, python, value.value, what=f"`{symbol}{value.value!r}`")
+    kind = number_type(ctx, value)
+    if kind is None:
+        ctx.fail(f"`{symbol}` needs a number, not {describe(ctx, value)}")
+    if kind.dtype is BOOL:
+        if isinstance(op, ast.Invert):
+            return negate(ctx, value)
+        kind = PYINT
+    operand = convert(ctx, value, kind)
+    if isinstance(op, ast.UAdd):
+        return operand
+    if isinstance(op, ast.USub):
+        return Negate(operand, kind, span=ctx.span)
+    if kind.dtype.is_float:
+        ctx.fail(f"`~` needs an integer, not {describe(ctx, value)}")
+    return Invert(operand, kind, span=ctx.span)
+
+
+def negate(ctx: FunctionState, condition: Value) -> Value:
+    """Logical negation of a condition."""
+    if isinstance(condition, Const):
+        return Const(not condition.value)
+    return Not(condition, span=ctx.span)  # type: ignore[arg-type]
+
+
+def compare(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Value:
+    """``left op right`` for one comparison."""
+    if isinstance(op, ast.Is | ast.IsNot):
+        same = _identical(ctx, left, right)
+        return Const(same if isinstance(op, ast.Is) else not same)
+    if isinstance(op, ast.In | ast.NotIn):
+        return _contains(ctx, op, left, right)
+    symbol, python, code = COMPARE[type(op)]
+    if isinstance(left, Const) and isinstance(right, Const):
+        return fold(ctx, python, left.value, right.value, what=f"`{left.value!r} {symbol} {right.value!r}`")
+    if isinstance(op, ast.Eq | ast.NotEq) and (isinstance(left, TupleValue) or isinstance(right, TupleValue)):
+        return _compare_tuples(ctx, op, left, right)
+    if isinstance(op, ast.Eq | ast.NotEq) and (_is_none(left) or _is_none(right)):
+        return Const(isinstance(op, ast.NotEq))
+    if number_type(ctx, left) is None or number_type(ctx, right) is None:
+        ctx.fail(f"cannot compare {describe(ctx, left)} {symbol} {describe(ctx, right)}")
+    ranged = _out_of_range(ctx, code, left, right)
+    if ranged is not None:
+        return ranged
+    kind = common_type(ctx, left, right)
+    if kind == PYINT and is_narrow(ctx, left) and is_narrow(ctx, right):
+        kind = PYINT_NARROW
+    if isinstance(kind, Vector):
+        ctx.fail(f"`{symbol}` on {kind}", hint="compare lane by lane")
+    if {_dtype(ctx, left), _dtype(ctx, right)} == {INT64, UINT64}:
+        return Operation(
+            f"compare_{code.name.lower()}", (as_number(ctx, left), as_number(ctx, right)), BOOLEAN, span=ctx.span
+        )
+    return Compare(code, convert(ctx, left, kind), convert(ctx, right, kind), span=ctx.span)
+
+
+def _dtype(ctx: FunctionState, value: Value) -> Any:
+    kind = number_type(ctx, value)
+    if kind is None or (isinstance(kind, Scalar) and kind.weak and isinstance(value, Const)):
+        return None
+    return kind.dtype
+
+
+def _out_of_range(ctx: FunctionState, code: CompareOp, left: Value, right: Value) -> Value | None:
+    """NumPy 2 compares a Python integer that does not fit exactly: ``uint8 < 300`` is always true."""
+    for value, other, flipped in ((right, left, False), (left, right, True)):
+        kind = number_type(ctx, other)
+        if (
+            isinstance(value, Const)
+            and type(value.value) is int
+            and isinstance(kind, Scalar)
+            and not kind.weak
+            and kind.dtype.is_integer
+        ):
+            low, high = integer_range(kind.dtype)
+            if low <= value.value <= high:
+                continue
+            other_is_less = value.value > high
+            less = other_is_less != flipped  # whether left < right
+            return Const(code in ((CompareOp.LT, CompareOp.LE, CompareOp.NE) if less else (CompareOp.GT, CompareOp.GE, CompareOp.NE)))
+    return None
+
+
+def _is_none(value: Value) -> bool:
+    return isinstance(value, Const) and value.value is None
+
+
+def _identical(ctx: FunctionState, left: Value, right: Value) -> bool:
+    if isinstance(left, Const) and isinstance(right, Const):
+        return left.value is right.value or (isinstance(left.value, int | float | str) and left.value == right.value)
+    if _is_none(left) or _is_none(right):
+        return False
+    ctx.fail("`is` compares with None or between compile-time objects", hint="use `==` for numbers")
+
+
+def _contains(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Value:
+    items: tuple[Value, ...]
+    if isinstance(right, TupleValue):
+        items = right.items
+    elif isinstance(right, Const) and isinstance(right.value, tuple | list | set | frozenset):
+        items = tuple(Const(v) for v in right.value)
+    else:
+        ctx.fail(f"`in` needs a tuple, not {describe(ctx, right)}")
+    result: Value = Const(False)
+    for item in items:
+        result = logical(ctx, LogicalOp.OR, result, compare(ctx, ast.Eq(), left, item))
+    return negate(ctx, result) if isinstance(op, ast.NotIn) else result
+
+
+def _compare_tuples(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Value:
+    def items(value: Value) -> tuple[Value, ...] | None:
+        if isinstance(value, TupleValue):
+            return value.items
+        return tuple(Const(v) for v in value.value) if isinstance(value, Const) and isinstance(value.value, tuple) else None
+
+    a, b = items(left), items(right)
+    result: Value = Const(a is not None and b is not None and len(a) == len(b))
+    if a is not None and b is not None and len(a) == len(b):
+        for x, y in zip(a, b, strict=True):
+            result = logical(ctx, LogicalOp.AND, result, compare(ctx, ast.Eq(), x, y))
+    return negate(ctx, result) if isinstance(op, ast.NotEq) else result
+
+
+def logical(ctx: FunctionState, op: LogicalOp, left: Value, right: Value) -> Value:
+    """And/or of two conditions without effects."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Const):
+            decides = bool(one.value) == (op is LogicalOp.OR)
+            return Const(bool(one.value)) if decides else other
+    return Logical(op, left, right, span=ctx.span)  # type: ignore[arg-type]
+
+
+def select(ctx: FunctionState, condition: Value, yes: Value, no: Value, what: str = "the two branches") -> Value:
+    """``yes if condition else no`` for values without effects."""
+    if isinstance(condition, Const):
+        return yes if condition.value else no
+    if isinstance(yes, Const) and isinstance(no, Const) and yes.value is no.value:
+        return yes
+    if isinstance(yes, TupleValue) and isinstance(no, TupleValue) and len(yes.items) == len(no.items):
+        held = ctx.temp(condition)  # type: ignore[arg-type]
+        return TupleValue(tuple(select(ctx, held, a, b) for a, b in zip(yes.items, no.items, strict=True)))
+    a_type, b_type = number_type(ctx, yes), number_type(ctx, no)
+    if a_type is None or b_type is None:
+        ctx.fail(
+            f"{what} have no common type: {describe(ctx, yes)} and {describe(ctx, no)}",
+            hint="use an if statement around the code that differs",
+        )
+    constants = isinstance(yes, Const) or isinstance(no, Const)
+    kind = (
+        common_type(ctx, yes, no)
+        if constants
+        else unify_types(ctx, leaf_type(ctx, yes), leaf_type(ctx, no))
+    )
+    if kind is None:
+        ctx.fail(f"{what} have no common type: {a_type} and {b_type}")
+    return Select(condition, convert(ctx, yes, kind), convert(ctx, no, kind), kind, span=ctx.span)  # type: ignore[arg-type]
+

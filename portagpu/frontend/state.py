@@ -1,0 +1,209 @@
+"""State of a lowering: the program under construction, and one function of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from portagpu.device.capabilities import Capabilities
+from portagpu.errors import KernelError, KernelTypeError
+from portagpu.frontend.capture import FunctionSource
+from portagpu.frontend.values import Value
+from portagpu.ir.nodes import (
+    Assign,
+    ConstantArray,
+    Expr,
+    Function,
+    MemoryArray,
+    Offset,
+    Parameter,
+    Stmt,
+    Var,
+)
+from portagpu.ir.types import (
+    INT,
+    LONG,
+    PYFLOAT,
+    PYFLOAT_NARROW,
+    PYINT,
+    PYINT_NARROW,
+    Pointer,
+    Scalar,
+    Struct,
+)
+from portagpu.source import Span
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceFunction:
+    """A specialised device function and what its callers must know."""
+
+    function: Function
+    result: Any  # Value template: Const, TupleValue of types, or a leaf type
+    shared: tuple[MemoryArray, ...]  # shared arrays that the caller passes
+
+
+class ProgramState:
+    """What all functions of one kernel share."""
+
+    def __init__(self, caps: Capabilities, *, wide_index: bool, debug: bool) -> None:
+        self.caps = caps
+        self.wide_index = wide_index
+        self.debug = debug
+        self.index_type: Scalar = LONG if wide_index else INT
+        self.shape_type: Scalar = PYINT if wide_index else PYINT_NARROW
+        self.py_float: Scalar = PYFLOAT if caps.fp64 else PYFLOAT_NARROW
+        self.shared: dict[Any, MemoryArray] = {}
+        self.constants: dict[int, tuple[Any, ConstantArray]] = {}
+        self.functions: dict[Any, DeviceFunction] = {}
+        self.in_progress: list[Any] = []
+        self.structs: dict[Struct, None] = {}
+        self.dynamic_shared = False
+        self._names: dict[str, int] = {}
+
+    def unique(self, base: str) -> str:
+        """A C name that no other function or program-scope object has."""
+        count = self._names.get(base, 0)
+        self._names[base] = count + 1
+        return base if count == 0 else f"{base}_{count}"
+
+
+@dataclass(slots=True, kw_only=True)
+class LoopFrame:
+    """An open loop: the types its variables have at its head, and what its edges carry."""
+
+    types: dict[str, Any]  # name -> leaf types, in the order of `values.leaves`
+    final: bool  # whether edges emit conversions (a trial only collects)
+    unrolled: bool = False
+    stopped: bool = False  # an unrolled loop met a break that is decided at compile time
+    block: list[Stmt] | None = None  # of an unrolled iteration
+    edges: list[dict[str, Value]] = field(default_factory=list)
+    has_break: bool = False
+    broke: Var | None = None  # flag for an else clause
+
+
+class FunctionState:
+    """Lowering of one function: environment, open block, spans."""
+
+    def __init__(self, program: ProgramState, source: FunctionSource, *, is_kernel: bool) -> None:
+        self.program = program
+        self.source = source
+        self.is_kernel = is_kernel
+        self.env: dict[str, Value] = {}
+        self.block: list[Stmt] = []
+        self.reachable = True
+        self.span = source.span(source.tree)
+        self.loops: list[LoopFrame] = []
+        self.parameters: list[Parameter] = []
+        self.local_arrays: dict[Any, MemoryArray] = {}
+        self.shared: dict[str, MemoryArray] = {}  # used by this function or its callees
+        self.stable: set[str] = set()  # variables that never change
+        self.name_hint = "array"  # of a local or shared array: the name it is assigned to
+        self.returns: list[tuple[Value, Span]] = []
+        self.return_types: Any = None  # leaf types once known
+        self.effect = False
+        self.guesses: dict[Any, dict[str, Any]] = {}
+        self.loop_local: dict[str, bool] = {}
+        self.body: tuple[Stmt, ...] = ()
+        self.last_frame = LoopFrame(types={}, final=True)
+        self._counter = 0
+        self.local_names = _assigned_names(source.tree) | set(source.parameters)
+
+    # spans and errors -------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def at(self, node: ast.AST) -> Iterator[None]:
+        """Lower ``node``: everything made inside gets its span."""
+        saved = self.span
+        if hasattr(node, "lineno"):
+            self.span = self.source.span(node)
+        yield
+        self.span = saved
+
+    def error(
+        self,
+        message: str,
+        *,
+        kind: type[KernelError] = KernelTypeError,
+        node: ast.AST | None = None,
+        hint: str | None = None,
+        notes: Iterable[str] = (),
+    ) -> KernelError:
+        """An error at the given node, or at the current place."""
+        span = self.span if node is None else self.source.span(node)
+        return kind(message, span=span, hint=hint, notes=tuple(notes))
+
+    def fail(self, message: str, **details: Any) -> NoReturn:
+        """Raise `error`."""
+        raise self.error(message, **details)
+
+    # statements -------------------------------------------------------------------------------------------------
+
+    def emit(self, statement: Stmt) -> None:
+        """Append to the open block; unreachable statements are dropped."""
+        if self.reachable:
+            self.block.append(statement)
+
+    @contextmanager
+    def nested(self) -> Iterator[list[Stmt]]:
+        """Open a nested block."""
+        saved = self.block
+        self.block = []
+        yield self.block
+        self.block = saved
+
+    def temp(self, value: Expr) -> Var:
+        """Keep an expression in a fresh variable."""
+        self._counter += 1
+        var = Var(f"pg.t{self._counter}", value.type, span=self.span)
+        self.emit(Assign(var, value, span=self.span))
+        return var
+
+    def temp_stable(self, name: str, base: Expr, offset: Expr) -> Var:
+        """A pointer into an argument, computed once at the start."""
+        var = Var(name, base.type, span=self.span)
+        assert isinstance(base.type, Pointer)
+        self.emit(Assign(var, Offset(base, offset, base.type, span=self.span), span=self.span))
+        self.stable.add(name)
+        return var
+
+    def memory_array(self, key: Any, make: Callable[[str], MemoryArray], base: str) -> MemoryArray:
+        """The local array declared at one place of the text (one allocation, however often the place is lowered)."""
+        if key not in self.local_arrays:
+            taken = {a.name for a in self.local_arrays.values()}
+            name, count = base, 0
+            while name in taken:
+                count += 1
+                name = f"{base}_{count}"
+            self.local_arrays[key] = make(name)
+            self.stable.add(name)
+        return self.local_arrays[key]
+
+    def trial(self, action: Callable[[], None]) -> None:
+        """Run ``action`` for its types only: its statements are dropped."""
+        saved = (len(self.returns), self._counter, self.reachable, dict(self.env))
+        with self.nested():
+            action()
+        count, self._counter, self.reachable, self.env = saved
+        del self.returns[count:]
+
+
+def _assigned_names(tree: ast.AST) -> set[str]:
+    return {
+        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store | ast.Del)
+    }
+
+
+def assigned_names(nodes: Iterable[ast.stmt]) -> tuple[str, ...]:
+    """Names that the statements bind, in order of first binding."""
+    found: dict[str, None] = {}
+    for node in nodes:
+        for sub in ast.walk(node):
+            if isinstance(sub, ast.Name) and isinstance(sub.ctx, ast.Store):
+                found.setdefault(sub.id)
+            elif isinstance(sub, ast.FunctionDef):
+                found.setdefault(sub.name)
+    return tuple(found)

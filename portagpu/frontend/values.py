@@ -1,0 +1,134 @@
+"""What a Python expression in a kernel can be while it is lowered: a constant, an IR expression, or an aggregate of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from portagpu.ir.nodes import Expr, Node
+from portagpu.ir.types import Element, Layout, Space
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Const:
+    """Any Python object known at compile time."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArrayValue:
+    """An array or a view: where it starts, its shape and its strides (in elements)."""
+
+    element: Element
+    base: Expr
+    shape: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+    space: Space
+    readonly: bool
+    layout: Layout
+    dynamic: bool = False  # CUDA's dynamic shared memory: no bounds known
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    def describe(self) -> str:
+        """The type as error messages show it."""
+        return f"{self.space.name.lower() + ' ' if self.space is not Space.GLOBAL else ''}array({self.element}, {self.ndim}d)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TupleValue:
+    """A tuple: a compile-time aggregate."""
+
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RangeValue:
+    """``range(start, stop, step)``."""
+
+    start: Value
+    stop: Value
+    step: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnrollValue:
+    """``cuda.unroll(...)`` around compile-time items."""
+
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EnumerateValue:
+    """``enumerate(iterable, start)``."""
+
+    iterable: Value
+    start: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ZipValue:
+    """``zip(...)``."""
+
+    iterables: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MethodValue:
+    """A method looked up on a runtime value."""
+
+    owner: Value
+    name: str
+
+
+Value = (
+    Const
+    | Expr
+    | ArrayValue
+    | TupleValue
+    | RangeValue
+    | UnrollValue
+    | EnumerateValue
+    | ZipValue
+    | MethodValue
+)
+
+
+def is_expr(value: object) -> bool:
+    """Whether a value is a single IR expression."""
+    return isinstance(value, Node)
+
+
+def leaves(value: Value) -> tuple[Value, ...]:
+    """The constants and expressions a value is made of."""
+    if isinstance(value, ArrayValue):
+        return (value.base, *value.shape, *value.strides)
+    if isinstance(value, TupleValue):
+        return tuple(leaf for item in value.items for leaf in leaves(item))
+    return (value,)
+
+
+def rebuild(value: Value, parts: Iterator[Value]) -> Value:
+    """A value of the same structure from other leaves."""
+    if isinstance(value, ArrayValue):
+        base: Any = next(parts)
+        shape: Any = tuple(next(parts) for _ in value.shape)
+        strides: Any = tuple(next(parts) for _ in value.strides)
+        return replace(value, base=base, shape=shape, strides=strides)
+    if isinstance(value, TupleValue):
+        return TupleValue(tuple(rebuild(item, parts) for item in value.items))
+    return next(parts)
+
+
+def structure(value: Value) -> object:
+    """What two values must share to be merged leaf by leaf."""
+    if isinstance(value, ArrayValue):
+        return ("array", value.element, value.ndim, value.space, value.readonly)
+    if isinstance(value, TupleValue):
+        return ("tuple", tuple(structure(item) for item in value.items))
+    return "leaf"

@@ -1,0 +1,112 @@
+"""Objects that kernels name: `portagpu.cuda` re-exports them, the frontend recognises them by identity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from portagpu.dtypes import DType
+from portagpu.errors import LaunchError
+
+
+@dataclass(frozen=True, slots=True)
+class Intrinsic:
+    """A function or value that exists only inside kernels."""
+
+    name: str
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise LaunchError(
+            f"cuda.{self.name} works only inside a kernel or device function",
+            hint="decorate the function that calls it with @cuda.jit and launch it with kernel[grid, block](...)",
+        )
+
+    # Arithmetic on these objects is typed as Any so that kernels check under a static type checker.
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        raise LaunchError(f"cuda.{self.name}.{attribute} does not exist, or works only inside a kernel")
+
+
+class Namespace:
+    """A group of intrinsics under one name, such as ``cuda.threadIdx`` or ``cuda.atomic``."""
+
+    def __init__(self, name: str, members: dict[str, Any]) -> None:
+        self._name = name
+        self._members = members
+        for key, value in members.items():
+            setattr(self, key, value)
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        raise AttributeError(f"cuda.{self._name} has no {attribute}; it has {', '.join(self._members)}")
+
+    def __repr__(self) -> str:
+        return f"<portagpu.cuda.{self._name}>"
+
+
+def _group(name: str, *members: str) -> Namespace:
+    return Namespace(name, {m: Intrinsic(f"{name}.{m}") for m in members})
+
+
+threadIdx = _group("threadIdx", "x", "y", "z")
+blockIdx = _group("blockIdx", "x", "y", "z")
+blockDim = _group("blockDim", "x", "y", "z")
+gridDim = _group("gridDim", "x", "y", "z")
+shared = _group("shared", "array")
+local = _group("local", "array")
+const = _group("const", "array_like")
+atomic = _group(
+    "atomic",
+    *("add", "sub", "max", "min", "and_", "or_", "xor", "inc", "dec", "exch", "cas", "compare_and_swap"),
+    *("nanmax", "nanmin"),
+)
+
+_SIMPLE = (
+    *("grid", "gridsize", "laneid", "warpsize", "syncthreads", "syncthreads_count", "syncthreads_and"),
+    *("syncthreads_or", "threadfence", "threadfence_block", "threadfence_system"),
+    *("popc", "clz", "ffs", "brev", "fma", "cbrt", "rsqrt", "selp", "vload", "vstore", "unroll"),
+)
+INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for name in _SIMPLE}
+
+
+class ConstExpr:
+    """Annotation of a kernel parameter that is bound when the kernel is specialised.
+
+    ::
+
+        @cuda.jit
+        def scale(x, factor: cuda.constexpr): ...
+
+    Inside the kernel the parameter is a compile-time constant: usable as an array shape, in `cuda.unroll` and in an
+    ``if`` that is decided while compiling. Each new value compiles a new specialisation.
+    """
+
+    def __repr__(self) -> str:
+        return "portagpu.cuda.constexpr"
+
+
+constexpr = ConstExpr()
+
+
+@dataclass(frozen=True, slots=True)
+class VectorMaker:
+    """The name of a vector type; called inside a kernel, it makes a vector from lanes, or repeats one number.
+
+    As the ``dtype`` of `cuda.local.array` or `cuda.shared.array` it makes an array of vectors.
+    """
+
+    dtype: DType
+    lanes: int
+
+    def __call__(self, *args: Any) -> NoReturn:
+        raise LaunchError(
+            f"cuda.{self} works only inside a kernel", hint="on the host, use a NumPy array with a last axis of lanes"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}x{self.lanes}"
+
+    def __repr__(self) -> str:
+        return f"portagpu.cuda.{self}"

@@ -1,0 +1,1 @@
+"""Typed intermediate representation: every node has a type and a source span."""

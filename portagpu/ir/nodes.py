@@ -1,0 +1,413 @@
+"""Nodes of the typed IR. Expressions have a type and a span; statements have a span."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from portagpu.ir.types import BOOLEAN, INT, Element, Pointer, Scalar, Space, Struct, Type, Vector
+from portagpu.source import Span
+
+
+class BinaryOp(Enum):
+    """Operators whose operands have the result's type; the value is the C operator."""
+
+    ADD = "+"
+    SUB = "-"
+    MUL = "*"
+    DIV = "/"
+    REM = "%"  # C's remainder: only for unsigned operands and non-zero constants
+    AND = "&"
+    OR = "|"
+    XOR = "^"
+    SHL = "<<"
+    SHR = ">>"
+
+
+class CompareOp(Enum):
+    """Comparisons; the value is the C operator."""
+
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+    EQ = "=="
+    NE = "!="
+
+
+class LogicalOp(Enum):
+    """Short-circuit operators on bools."""
+
+    AND = "&&"
+    OR = "||"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """Common part of all nodes."""
+
+    span: Span = field(kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant(Node):
+    """A literal of a scalar type."""
+
+    value: int | float | bool
+    type: Scalar
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Var(Node):
+    """A C variable: a slot, parameter, local or shared array."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binary(Node):
+    """Arithmetic on two operands of the same type (shift counts may differ)."""
+
+    op: BinaryOp
+    left: Expr
+    right: Expr
+    type: Element
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Negate(Node):
+    """Arithmetic negation."""
+
+    operand: Expr
+    type: Element
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Invert(Node):
+    """Bitwise complement of an integer."""
+
+    operand: Expr
+    type: Element
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Not(Node):
+    """Logical negation of a bool."""
+
+    operand: Expr
+    type: Scalar = BOOLEAN
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compare(Node):
+    """Comparison of two scalars of one type."""
+
+    op: CompareOp
+    left: Expr
+    right: Expr
+    type: Scalar = BOOLEAN
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Logical(Node):
+    """Short-circuit and/or of two bools."""
+
+    op: LogicalOp
+    left: Expr
+    right: Expr
+    type: Scalar = BOOLEAN
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Select(Node):
+    """``condition ? yes : no``; both have the result's type."""
+
+    condition: Expr
+    yes: Expr
+    no: Expr
+    type: Type
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cast(Node):
+    """Conversion between scalar types, or of a scalar to all lanes of a vector."""
+
+    operand: Expr
+    type: Element
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Index(Node):
+    """A subscript that Python would wrap when negative; proven ones are printed bare."""
+
+    operand: Expr
+    extent: Expr
+    type: Scalar = INT
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Load(Node):
+    """``base[index]``."""
+
+    base: Expr
+    index: Expr
+    type: Element
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorLoad(Node):
+    """Consecutive elements from ``base[index]`` on, as a vector."""
+
+    base: Expr
+    index: Expr
+    aligned: bool
+    type: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Offset(Node):
+    """``base + index``: a pointer into the same array."""
+
+    base: Expr
+    index: Expr
+    type: Pointer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MakeVector(Node):
+    """A vector from its lanes."""
+
+    items: tuple[Expr, ...]
+    type: Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lane(Node):
+    """One lane of a vector."""
+
+    operand: Expr
+    lane: int
+    type: Scalar
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member(Node):
+    """One item of a struct that a device function returned."""
+
+    operand: Expr
+    item: int
+    type: Element
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operation(Node):
+    """A named operation whose lowering the device decides (`portagpu.codegen.lowering`).
+
+    ``effect`` says that it may not be dropped, repeated or moved.
+    """
+
+    name: str
+    args: tuple[Expr, ...]
+    type: Type
+    effect: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallFunction(Node):
+    """A call of a device function."""
+
+    function: str
+    args: tuple[Expr, ...]
+    type: Type
+    effect: bool
+
+
+Expr = (
+    Constant
+    | Var
+    | Binary
+    | Negate
+    | Invert
+    | Not
+    | Compare
+    | Logical
+    | Select
+    | Cast
+    | Index
+    | Load
+    | VectorLoad
+    | Offset
+    | MakeVector
+    | Lane
+    | Member
+    | Operation
+    | CallFunction
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Assign(Node):
+    """Set a slot."""
+
+    target: Var
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Store(Node):
+    """``base[index] = value``."""
+
+    base: Expr
+    index: Expr
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorStore(Node):
+    """Store a vector to consecutive elements from ``base[index]`` on."""
+
+    base: Expr
+    index: Expr
+    value: Expr
+    aligned: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluate(Node):
+    """An expression for its effect."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class If(Node):
+    """Branch."""
+
+    condition: Expr
+    then: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class For(Node):
+    """``for (counter = start; counter < stop; counter += step)``; ``>`` when the step is negative.
+
+    ``stop`` and ``step`` do not change in the loop. With a step of unknown sign, ``descending`` is None and the
+    condition asks for both.
+    """
+
+    counter: Var
+    start: Expr
+    stop: Expr
+    step: Expr
+    descending: bool | None
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class While(Node):
+    """Loop while the condition holds."""
+
+    condition: Expr
+    body: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Break(Node):
+    """Leave the innermost loop."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Continue(Node):
+    """Next iteration of the innermost loop."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Return(Node):
+    """Leave the function; several values become a struct."""
+
+    values: tuple[Expr, ...]
+
+
+Stmt = Assign | Store | VectorStore | Evaluate | If | For | While | Break | Continue | Return
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryArray:
+    """A shared or local array of static size; ``size`` in elements. ``shape`` names the scalars it may be split into."""
+
+    name: str
+    element: Element
+    shape: tuple[int, ...]
+    space: Space
+    span: Span
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        total = 1
+        for extent in self.shape:
+            total *= extent
+        return total
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstantArray:
+    """A read-only array known at compile time; ``data`` are the elements in C order."""
+
+    name: str
+    element: Scalar
+    data: tuple[int | float | bool, ...]
+    span: Span
+
+
+class ParameterRole(Enum):
+    """What a C parameter of a kernel carries."""
+
+    POINTER = "pointer"
+    OFFSET = "offset"
+    SHAPE = "shape"
+    STRIDE = "stride"
+    SCALAR = "scalar"
+    DYNAMIC_SHARED = "dynamic shared memory"
+    SHARED = "shared array of the caller"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A C parameter. ``path`` leads to the Python argument: its index, then tuple indices; ``axis`` for shape and stride."""
+
+    name: str
+    type: Type
+    role: ParameterRole
+    path: tuple[int, ...] = ()
+    axis: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function:
+    """A kernel or device function in IR."""
+
+    name: str
+    python_name: str
+    parameters: tuple[Parameter, ...]
+    result: Type
+    body: tuple[Stmt, ...]
+    locals: tuple[MemoryArray, ...]
+    span: Span
+    effect: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A kernel with everything it needs; device functions come callee first."""
+
+    kernel: Function
+    functions: tuple[Function, ...]
+    shared: tuple[MemoryArray, ...]
+    constants: tuple[ConstantArray, ...]
+    structs: tuple[Struct, ...]
+    wide_index: bool  # 64-bit subscripts
+    block_dim: tuple[int, int, int] | None
+    dynamic_shared: bool

@@ -1,0 +1,190 @@
+"""Types of values in a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from portagpu.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, DType
+
+
+class Space(Enum):
+    """OpenCL address space of an array; the value is the C qualifier."""
+
+    GLOBAL = "__global"
+    LOCAL = "__local"  # CUDA's shared memory
+    PRIVATE = "__private"  # CUDA's local memory
+    CONSTANT = "__constant"
+
+
+class Layout(Enum):
+    """Memory layout of an array argument."""
+
+    C = "C"
+    F = "F"
+    ANY = "A"
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number or bool. A weak one is a Python number: it adopts the other operand's type (NEP 50).
+
+    A weak integer is stored as int64, or as int32 where its range is known to fit; a weak float as float64,
+    or as float32 on devices without double precision.
+    """
+
+    dtype: DType
+    weak: bool = False
+
+    def __str__(self) -> str:
+        if not self.weak:
+            return self.dtype.name
+        return "int" if self.dtype.is_integer else "float"
+
+    @property
+    def c(self) -> str:
+        """C name of the type of a value."""
+        return self.dtype.c_name
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """An OpenCL vector of 2, 3, 4, 8 or 16 lanes."""
+
+    dtype: DType
+    lanes: int
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}x{self.lanes}"
+
+    @property
+    def c(self) -> str:
+        """C name of the vector type."""
+        return f"{self.dtype.c_name}{self.lanes}"
+
+    @property
+    def size(self) -> int:
+        """Bytes in memory (three lanes take the room of four, as OpenCL says)."""
+        return self.dtype.size * (4 if self.lanes == 3 else self.lanes)
+
+
+Element = Scalar | Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """Address of elements in one address space."""
+
+    element: Element
+    space: Space
+    readonly: bool = False
+    restrict: bool = False
+
+    def __str__(self) -> str:
+        return f"pointer to {self.element} in {self.space.name.lower()} memory"
+
+    @property
+    def c(self) -> str:
+        """C name of the pointer type."""
+        const = "const " if self.readonly and self.space is not Space.CONSTANT else ""
+        restrict = " restrict" if self.restrict else ""
+        return f"{self.space.value} {const}{storage(self.element)}*{restrict}"
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """What a device function returns when it returns a tuple."""
+
+    items: tuple[Element, ...]
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.items))})"
+
+    @property
+    def c(self) -> str:
+        """C name of the struct."""
+        return "pg_tuple_" + "_".join(short(i) for i in self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    """No value."""
+
+    def __str__(self) -> str:
+        return "None"
+
+    @property
+    def c(self) -> str:
+        """C name."""
+        return "void"
+
+
+Type = Scalar | Vector | Pointer | Struct | Void
+
+VOID = Void()
+BOOLEAN = Scalar(BOOL)
+INT = Scalar(INT32)
+LONG = Scalar(INT64)
+PYINT = Scalar(INT64, weak=True)
+PYINT_NARROW = Scalar(INT32, weak=True)
+PYFLOAT = Scalar(FLOAT64, weak=True)
+PYFLOAT_NARROW = Scalar(FLOAT32, weak=True)
+
+
+def storage(element: Element) -> str:
+    """C name of an element in memory."""
+    return element.dtype.storage if isinstance(element, Scalar) else element.c
+
+
+def element_size(element: Element) -> int:
+    """Bytes of an element in memory."""
+    return element.dtype.size if isinstance(element, Scalar) else element.size
+
+
+def short(element: Element) -> str:
+    """A short name for generated identifiers."""
+    base = element.dtype.short
+    if isinstance(element, Vector):
+        return f"{base}x{element.lanes}"
+    return ("p" + base) if element.weak else base
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """An array argument as a kernel sees it; the part of a specialisation's key that an array contributes."""
+
+    element: Scalar
+    ndim: int
+    layout: Layout
+    space: Space = Space.GLOBAL
+    readonly: bool = False
+    offset: bool = False  # starts at an element offset inside its buffer
+    alias: bool = False  # may overlap another argument, so no restrict
+
+    def __str__(self) -> str:
+        if self.ndim == 0:
+            return f"array({self.element.dtype.name}, 0d)"
+        return f"array({self.element.dtype.name}, {self.ndim}d, {self.layout.value})"
+
+
+@dataclass(frozen=True, slots=True)
+class TupleType:
+    """A tuple argument."""
+
+    items: tuple[ArgumentType, ...]
+
+    def __str__(self) -> str:
+        return f"({', '.join(map(str, self.items))})"
+
+
+@dataclass(frozen=True, slots=True)
+class ConstantType:
+    """An argument that is bound at specialisation: a ``constexpr`` parameter, or None."""
+
+    value: object
+
+    def __str__(self) -> str:
+        return repr(self.value)
+
+
+ArgumentType = Scalar | ArrayType | TupleType | ConstantType

@@ -1,0 +1,121 @@
+"""Walks over the IR."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from portagpu.ir.nodes import (
+    Assign,
+    Binary,
+    Break,
+    CallFunction,
+    Cast,
+    Compare,
+    Constant,
+    Continue,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    Index,
+    Invert,
+    Lane,
+    Load,
+    Logical,
+    MakeVector,
+    Member,
+    Negate,
+    Not,
+    Offset,
+    Operation,
+    Return,
+    Select,
+    Stmt,
+    Store,
+    Var,
+    VectorLoad,
+    VectorStore,
+    While,
+)
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """Direct sub-expressions."""
+    match expr:
+        case Constant() | Var():
+            return ()
+        case Binary() | Compare() | Logical():
+            return (expr.left, expr.right)
+        case Negate() | Invert() | Not() | Cast() | Lane() | Member():
+            return (expr.operand,)
+        case Select():
+            return (expr.condition, expr.yes, expr.no)
+        case Index():
+            return (expr.operand, expr.extent)
+        case Load() | VectorLoad() | Offset():
+            return (expr.base, expr.index)
+        case MakeVector():
+            return expr.items
+        case Operation() | CallFunction():
+            return expr.args
+
+
+def is_movable(expr: Expr) -> bool:
+    """Whether evaluating the expression later gives the same value: it reads no memory, slot or state."""
+    if isinstance(expr, Load | VectorLoad | CallFunction | Var):
+        return False
+    if isinstance(expr, Operation) and expr.effect:
+        return False
+    return all(is_movable(child) for child in children(expr))
+
+
+def has_effect(expr: Expr) -> bool:
+    """Whether the expression must be evaluated exactly once, in its place."""
+    if isinstance(expr, Operation | CallFunction) and expr.effect:
+        return True
+    return any(has_effect(child) for child in children(expr))
+
+
+def expressions(statement: Stmt) -> tuple[Expr, ...]:
+    """Expressions of a statement itself, not of the statements inside it."""
+    match statement:
+        case Assign():
+            return (statement.value,)
+        case Store() | VectorStore():
+            return (statement.base, statement.index, statement.value)
+        case Evaluate():
+            return (statement.value,)
+        case If() | While():
+            return (statement.condition,)
+        case For():
+            return (statement.start, statement.stop, statement.step)
+        case Return():
+            return statement.values
+        case Break() | Continue():
+            return ()
+
+
+def blocks(statement: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+    """Blocks inside a statement."""
+    match statement:
+        case If():
+            return (statement.then, statement.orelse)
+        case For() | While():
+            return (statement.body,)
+        case _:
+            return ()
+
+
+def all_statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement, outer before inner."""
+    for statement in body:
+        yield statement
+        for block in blocks(statement):
+            yield from all_statements(block)
+
+
+def all_expressions(expr: Expr) -> Iterator[Expr]:
+    """An expression and everything in it."""
+    yield expr
+    for child in children(expr):
+        yield from all_expressions(child)

@@ -1,0 +1,1 @@
+"""Runtime: arrays, memory, streams, programs, launches."""

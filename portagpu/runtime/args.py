@@ -1,0 +1,84 @@
+"""Host arrays as kernel arguments: `In`, `Out`, `InOut`, and plain NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from portagpu.errors import ArgumentTypeError
+from portagpu.runtime.array import DeviceNDArray, to_device
+from portagpu.runtime.context import Context
+from portagpu.runtime.hostmem import wrap_host
+from portagpu.runtime.stream import Stream
+from portagpu.runtime.translate import translate_cl_errors
+
+
+class ArgumentWrapper:
+    """A host array for one launch: copied to the device before, back after, or both. Also accepts device arrays."""
+
+    copies_in = True
+    copies_out = True
+
+    def __init__(self, value: Any) -> None:
+        if not isinstance(value, np.ndarray | DeviceNDArray):
+            raise ArgumentTypeError(
+                f"cuda.{type(self).__name__} wraps a NumPy array, not {type(value).__name__}", hint="use np.asarray(...)"
+            )
+        self.value = value
+
+    @staticmethod
+    def for_host_array(value: np.ndarray[Any, Any]) -> ArgumentWrapper:
+        """The wrapper of a plain NumPy argument: in and back, or only in when it is read-only."""
+        return InOut(value) if value.flags.writeable else In(value)
+
+    def to_device(self, context: Context, stream: Stream, finish: list[Callable[[], None]]) -> DeviceNDArray:
+        """The argument on the device; what copies it back is appended to ``finish``."""
+        host = self.value
+        if isinstance(host, DeviceNDArray):
+            return host
+        if self.copies_out and not host.flags.writeable:
+            raise ArgumentTypeError(
+                "the array is read-only and cannot take results", hint="wrap it in cuda.In(...) or pass a copy"
+            )
+        shared = wrap_host(context, host)
+        if shared is not None:
+            finish.append(lambda: _map_back(shared, stream))
+            return shared
+        device = to_device(host, stream=0, copy=self.copies_in, context=context)
+        if self.copies_out:
+            finish.append(lambda: _copy_back(device, host, stream))
+        return device
+
+
+def _map_back(shared: DeviceNDArray, stream: Stream) -> None:
+    """Wait, and make the host see what the kernel wrote into memory that both share."""
+    with translate_cl_errors(shared.context):
+        mapped, _ = cl.enqueue_map_buffer(
+            stream.queue, shared.buffer, cl.map_flags.READ, 0, (max(shared.nbytes, 1),), np.uint8, is_blocking=True
+        )
+        mapped.base.release(stream.queue)
+        stream.queue.finish()
+
+
+def _copy_back(device: DeviceNDArray, host: np.ndarray[Any, Any], stream: Stream) -> None:
+    stream.synchronize()
+    device.copy_to_host(host)
+
+
+class In(ArgumentWrapper):
+    """A host array that the kernel only reads: copied to the device, not back."""
+
+    copies_out = False
+
+
+class Out(ArgumentWrapper):
+    """A host array that the kernel only writes: not copied to the device, only back."""
+
+    copies_in = False
+
+
+class InOut(ArgumentWrapper):
+    """A host array that the kernel reads and writes: copied both ways."""

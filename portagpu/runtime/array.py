@@ -1,0 +1,489 @@
+"""Arrays in device memory, with NumPy's views and names."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array
+from numpy.lib.stride_tricks import as_strided
+
+from portagpu.errors import ArgumentTypeError, ClosedError, DTypeError, ShapeError
+from portagpu.runtime import ufuncs
+from portagpu.runtime.context import Context, current_context
+from portagpu.runtime.copies import copy_strided
+from portagpu.runtime.stream import Stream, as_stream
+from portagpu.runtime.translate import translate_cl_errors
+
+_LARGE = 2**30  # elements; larger arrays need 64-bit subscripts
+_allocations = itertools.count()
+
+
+class DeviceNDArray:
+    """An n-dimensional array in the memory of one device.
+
+    ``shape``, ``strides`` (bytes), ``dtype``, ``ndim``, ``size``, ``nbytes``, ``itemsize``, ``T`` are those of NumPy.
+    Slicing, `reshape`, `ravel`, `transpose` and `view` give views of the same memory.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_buffer",
+        "allocation_key",
+        "base",
+        "context",
+        "dtype",
+        "is_large",
+        "itemsize",
+        "layout",
+        "ndim",
+        "offset",
+        "readonly",
+        "shape",
+        "size",
+        "stream",
+        "strides",
+        "type_key",
+    )
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        strides: tuple[int, ...],
+        buffer: Any,
+        context: Context,
+        *,
+        offset: int = 0,
+        base: Any = None,
+        stream: Stream | None = None,
+        readonly: bool = False,
+        allocation_key: int | None = None,
+    ) -> None:
+        self.shape, self.dtype, self.strides = shape, dtype, strides
+        self.context, self.offset, self.base, self.stream = context, offset, base, stream
+        self.readonly = readonly
+        self._buffer = buffer
+        self.ndim = len(shape)
+        self.itemsize = dtype.itemsize
+        self.size = int(np.prod(shape, dtype=np.int64)) if shape else 1
+        self.allocation_key = next(_allocations) if allocation_key is None else allocation_key
+        self.layout = _layout(shape, strides, dtype.itemsize)
+        span = sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) if self.size else 0
+        self.is_large = self.size >= _LARGE or span // max(self.itemsize, 1) + offset // max(self.itemsize, 1) >= _LARGE
+        self.type_key = (dtype.char, self.ndim, self.layout, offset != 0, readonly)
+
+    # facts ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def buffer(self) -> Any:
+        """PyOpenCL's buffer. Raises `ClosedError` after `close`."""
+        if self._buffer is None or self.context.closed:
+            raise ClosedError("the array's memory was given back", hint="use the array before close()")
+        return self._buffer
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def T(self) -> DeviceNDArray:  # noqa: N802 - NumPy's name
+        """View with the axes reversed."""
+        return self.transpose()
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """NumPy's contiguity flags."""
+        return {"C_CONTIGUOUS": self.is_c_contiguous(), "F_CONTIGUOUS": self.is_f_contiguous(), "WRITEABLE": not self.readonly}
+
+    def is_c_contiguous(self) -> bool:
+        """Whether the elements lie in C order without gaps."""
+        return _is_contiguous(self.shape, self.strides, self.itemsize)
+
+    def is_f_contiguous(self) -> bool:
+        """Whether the elements lie in Fortran order without gaps."""
+        return _is_contiguous(self.shape[::-1], self.strides[::-1], self.itemsize)
+
+    def bind(self, stream: Stream | int = 0) -> DeviceNDArray:
+        """The same array whose copies use ``stream`` by default."""
+        return self._derive(self._shadow(), stream=as_stream(stream, self.context))
+
+    def close(self) -> None:
+        """Give the memory back now; using the array afterwards raises `ClosedError`."""
+        buffer, self._buffer = self._buffer, None
+        if self.base is None and buffer is not None:
+            buffer.release()
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ArgumentTypeError("a 0-d array has no len()")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<DeviceNDArray {self.shape} {self.dtype} on {self.context.device.name}>"
+
+    # views ----------------------------------------------------------------------------------------------------------
+
+    def _shadow(self) -> np.ndarray[Any, Any]:
+        """A host array of the same shape and strides whose memory is never touched: NumPy computes views with it."""
+        return as_strided(np.empty(1, self.dtype), self.shape, self.strides, writeable=False)
+
+    def _derive(
+        self, shadow: np.ndarray[Any, Any], origin: np.ndarray[Any, Any] | None = None, stream: Stream | None = None
+    ) -> DeviceNDArray:
+        shift = 0 if origin is None else _address(shadow) - _address(origin)
+        return DeviceNDArray(
+            shadow.shape,
+            shadow.dtype,
+            shadow.strides,
+            self.buffer,
+            self.context,
+            offset=self.offset + shift,
+            base=self if self.base is None else self.base,
+            stream=stream or self.stream,
+            readonly=self.readonly,
+            allocation_key=self.allocation_key,
+        )
+
+    def _view(self, key: Any) -> DeviceNDArray:
+        shadow = self._shadow()
+        keys = key if isinstance(key, tuple) else (key,)
+        for item in keys:
+            basic = item is None or item is Ellipsis or isinstance(item, int | np.integer | slice)
+            if not basic or isinstance(item, bool):
+                raise ArgumentTypeError(
+                    f"device arrays take integers and slices as indices, not {type(item).__name__}",
+                    hint="gather with a kernel, or on the host with copy_to_host()",
+                )
+        if not any(item is Ellipsis for item in keys):
+            keys = (*keys, Ellipsis)  # NumPy then returns a 0-d view instead of reading an element
+        try:
+            found = shadow[keys]
+        except IndexError as error:
+            raise ShapeError(f"{error} (shape {self.shape})") from error
+        return self._derive(found, shadow)
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self._view(key)
+        if found.ndim == 0 and self.ndim > 0:
+            return found.copy_to_host()[()]
+        return found
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        target = self._view(key)
+        if self.readonly:
+            raise ArgumentTypeError("the array is read-only")
+        stream = self.stream or self.context.default_stream
+        if isinstance(value, DeviceNDArray):
+            source = value
+            if source.dtype != target.dtype:
+                raise DTypeError(f"cannot copy {source.dtype} into {target.dtype}", hint="convert with a kernel first")
+            source = source._broadcast(target.shape)
+            if source.allocation_key == target.allocation_key:
+                source = source.copy()
+            copy_strided(source, target, stream)
+            return
+        host = np.asarray(value)
+        try:
+            host = np.broadcast_to(host, target.shape)
+        except ValueError as error:
+            raise ShapeError(f"cannot assign shape {host.shape} to shape {target.shape}") from error
+        target.copy_to_device(host.astype(target.dtype, copy=False), stream)
+        stream.synchronize()
+
+    def _broadcast(self, shape: tuple[int, ...]) -> DeviceNDArray:
+        shadow = self._shadow()
+        try:
+            return self._derive(np.broadcast_to(shadow, shape))
+        except ValueError as error:
+            raise ShapeError(f"cannot assign shape {self.shape} to shape {shape}") from error
+
+    def reshape(self, *newshape: Any, order: str = "C") -> DeviceNDArray:
+        """View with another shape. Raises `ShapeError` where that needs a copy or the sizes differ."""
+        shape = newshape[0] if len(newshape) == 1 and isinstance(newshape[0], tuple | list) else newshape
+        shadow = self._shadow()
+        try:
+            return self._derive(np.reshape(shadow, shape, order=order, copy=False))  # type: ignore[call-overload]
+        except ValueError as error:
+            raise ShapeError(
+                f"cannot reshape {self.shape} with strides {self.strides} to {tuple(shape)} as a view: {error}",
+                hint="call .copy() first for a contiguous array",
+            ) from error
+
+    def ravel(self, order: str = "C") -> DeviceNDArray:
+        """One-dimensional view (a copy where the elements are not contiguous)."""
+        contiguous = self if (self.is_f_contiguous() if order == "F" else self.is_c_contiguous()) else self.copy(order)
+        return contiguous.reshape(self.size, order=order)
+
+    def transpose(self, *axes: Any) -> DeviceNDArray:
+        """View with permuted axes."""
+        order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else (axes or None)
+        try:
+            return self._derive(self._shadow().transpose(order))
+        except ValueError as error:
+            raise ShapeError(f"{error} (shape {self.shape}, axes {order})") from error
+
+    def squeeze(self) -> DeviceNDArray:
+        """View without axes of length one."""
+        return self._derive(self._shadow().squeeze())
+
+    def view(self, dtype: Any) -> DeviceNDArray:
+        """View of the same bytes as another dtype."""
+        try:
+            return self._derive(self._shadow().view(np.dtype(dtype)))
+        except (ValueError, TypeError) as error:
+            raise DTypeError(f"cannot view {self.dtype} as {np.dtype(dtype)}: {error}") from error
+
+    # copies ---------------------------------------------------------------------------------------------------------
+
+    def copy(self, order: str = "C") -> DeviceNDArray:
+        """A contiguous copy on the device."""
+        result = device_array(self.shape, self.dtype, order=order, context=self.context)
+        copy_strided(self, result, self.stream or self.context.default_stream)
+        return result
+
+    def copy_to_host(self, ary: np.ndarray[Any, Any] | None = None, stream: Stream | int = 0) -> np.ndarray[Any, Any]:
+        """Copy to a host array (a new one unless given) and return it.
+
+        With a stream other than 0 the copy is asynchronous: synchronise the stream before reading.
+        Raises `ShapeError` or `DTypeError` where ``ary`` does not fit.
+        """
+        where = self._stream(stream)
+        if ary is None:
+            ary = np.empty(self.shape, self.dtype, order="F" if self.layout == "F" else "C")
+        elif ary.shape != self.shape:
+            raise ShapeError(f"cannot copy shape {self.shape} to shape {ary.shape}")
+        elif ary.dtype != self.dtype:
+            raise DTypeError(f"cannot copy {self.dtype} to {ary.dtype}")
+        if self.size == 0:
+            return ary
+        source = self
+        if not (self.is_c_contiguous() or self.is_f_contiguous()):
+            source = self.copy()
+        same = source.strides == ary.strides or (ary.flags.c_contiguous and source.is_c_contiguous()) or (
+            ary.flags.f_contiguous and source.is_f_contiguous()
+        )
+        target = ary if same else np.empty(source.shape, source.dtype, order="F" if source.layout == "F" else "C")
+        flat = target.reshape(-1, order="A" if target.flags.c_contiguous or target.flags.f_contiguous else "C")
+        blocking = not isinstance(stream, Stream) or not same
+        with translate_cl_errors(self.context):
+            cl.enqueue_copy(where.queue, flat, source.buffer, src_offset=source.offset, is_blocking=blocking)
+        if not same:
+            ary[...] = target
+        return ary
+
+    def copy_to_device(self, ary: Any, stream: Stream | int = 0) -> None:
+        """Copy a host or device array of the same shape and dtype into this one."""
+        where = self._stream(stream)
+        if isinstance(ary, DeviceNDArray):
+            if ary.dtype != self.dtype:
+                raise DTypeError(f"cannot copy {ary.dtype} to {self.dtype}")
+            copy_strided(ary._broadcast(self.shape), self, where)
+            return
+        host = np.asarray(ary)
+        if host.dtype != self.dtype:
+            raise DTypeError(f"cannot copy {host.dtype} to {self.dtype}", hint=f"use ary.astype(np.{self.dtype})")
+        if host.shape != self.shape:
+            raise ShapeError(f"cannot copy shape {host.shape} to shape {self.shape}")
+        if self.size == 0:
+            return
+        if self.is_c_contiguous():
+            target, order = self, "C"
+        elif self.is_f_contiguous():
+            target, order = self, "F"
+        else:
+            target, order = device_array(self.shape, self.dtype, context=self.context), "C"
+        source = np.asarray(host, order=order)  # type: ignore[call-overload]
+        blocking = not isinstance(stream, Stream) or source is not host
+        with translate_cl_errors(self.context):
+            flat = source.reshape(-1, order=order)
+            cl.enqueue_copy(where.queue, target.buffer, flat, dst_offset=target.offset, is_blocking=blocking)
+        if target is not self:
+            copy_strided(target, self, where)
+
+    def _stream(self, stream: Stream | int) -> Stream:
+        if isinstance(stream, int) and stream == 0 and self.stream is not None:
+            return self.stream
+        return as_stream(stream, self.context)
+
+    # exchange -------------------------------------------------------------------------------------------------------
+
+    def to_pyopencl(self, queue: cl.CommandQueue | None = None) -> pyopencl.array.Array:
+        """A `pyopencl.array.Array` of the same memory."""
+        where = queue if queue is not None else (self.stream or self.context.default_stream).queue
+        return pyopencl.array.Array(
+            where, self.shape, self.dtype, data=self.buffer, offset=self.offset, strides=self.strides
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        host = self.copy_to_host()
+        return host if dtype is None else host.astype(dtype)
+
+    def __matmul__(self, other: Any) -> Any:
+        return ufuncs.call("matmul", self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return ufuncs.call("matmul", other, self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return ufuncs.dispatch(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return ufuncs.dispatch_function(func, args, kwargs)
+
+    def __float__(self) -> float:
+        return float(self.copy_to_host())
+
+    def __int__(self) -> int:
+        return int(self.copy_to_host())
+
+
+def _address(array: np.ndarray[Any, Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    expected = itemsize
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if extent == 0:
+            return True
+        if extent != 1 and stride != expected:
+            return False
+        expected *= extent
+    return True
+
+
+def _layout(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> str:
+    if _is_contiguous(shape, strides, itemsize):
+        return "C"
+    if _is_contiguous(shape[::-1], strides[::-1], itemsize):
+        return "F"
+    return "A"
+
+
+# creation -----------------------------------------------------------------------------------------------------------
+
+
+def device_array(
+    shape: Any,
+    dtype: Any = np.float64,
+    strides: tuple[int, ...] | None = None,
+    order: str = "C",
+    stream: Stream | int = 0,
+    *,
+    context: Context | None = None,
+) -> DeviceNDArray:
+    """An uninitialised array on the device. Raises `OutOfMemoryError`, `ShapeError`, `DTypeError`."""
+    extents = _shape(shape)
+    kind = _dtype(dtype)
+    if strides is None:
+        strides = _strides(extents, kind, order)
+    where = stream.context if isinstance(stream, Stream) else context or current_context()
+    span = sum((n - 1) * abs(s) for n, s in zip(extents, strides, strict=True)) + kind.itemsize
+    nbytes = 0 if 0 in extents else span
+    buffer = where.allocate(nbytes)
+    return DeviceNDArray(extents, kind, strides, buffer, where, stream=stream if isinstance(stream, Stream) else None)
+
+
+def _strides(shape: tuple[int, ...], dtype: np.dtype[Any], order: str) -> tuple[int, ...]:
+    if order not in ("C", "F"):
+        raise ShapeError(f"order must be 'C' or 'F', not {order!r}")
+    strides, step = [], dtype.itemsize
+    for extent in reversed(shape) if order == "C" else shape:
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides)) if order == "C" else tuple(strides)
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    items = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    if any(isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0 for n in items):
+        raise ShapeError(f"a shape is made of non-negative integers, not {shape!r}")
+    return tuple(int(n) for n in items)
+
+
+def _dtype(dtype: Any) -> np.dtype[Any]:
+    kind = np.dtype(dtype)
+    if kind.hasobject:
+        raise DTypeError(f"{kind} holds Python objects, which cannot be on a device", hint="use a numeric dtype")
+    return kind
+
+
+def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
+    """An uninitialised device array of the shape, dtype and order of another array."""
+    order = "F" if ary.ndim > 1 and not _is_contiguous(ary.shape, ary.strides, ary.dtype.itemsize) and _is_contiguous(ary.shape[::-1], ary.strides[::-1], ary.dtype.itemsize) else "C"
+    return device_array(ary.shape, ary.dtype, order=order, stream=stream)
+
+
+def to_device(
+    obj: Any, stream: Stream | int = 0, copy: bool = True, to: DeviceNDArray | None = None, *, context: Context | None = None
+) -> DeviceNDArray:
+    """Copy a host array (or anything `numpy.asarray` takes) to the device; device arrays are returned as they are.
+
+    ``to`` names an existing device array as the target. With ``copy=False`` the memory is allocated but not filled.
+    """
+    if isinstance(obj, DeviceNDArray) and to is None:
+        return obj
+    if to is not None:
+        to.copy_to_device(obj, stream)
+        return to
+    if is_device_like(obj):
+        return as_device_array(obj)
+    host = np.asarray(obj)
+    order = "F" if host.flags.f_contiguous and not host.flags.c_contiguous else "C"
+    result = device_array(host.shape, host.dtype, order=order, stream=stream, context=context)
+    if copy:
+        result.copy_to_device(host, stream)
+    return result
+
+
+def is_device_like(obj: Any) -> bool:
+    """Whether an object is a PyOpenCL array that can be wrapped without copies."""
+    return isinstance(obj, pyopencl.array.Array)
+
+
+def as_device_array(
+    obj: Any, *, dtype: Any = None, shape: Any = None, context: Context | None = None, readonly: bool = False
+) -> DeviceNDArray:
+    """Wrap a `pyopencl.array.Array`, or a `pyopencl.Buffer` with a ``dtype``, without copying.
+
+    Raises `ArgumentTypeError` for anything else.
+    """
+    if isinstance(obj, DeviceNDArray):
+        return obj
+    if isinstance(obj, pyopencl.array.Array):
+        where = Context.wrap(obj.queue if obj.queue is not None else obj.context)
+        key = _foreign_key(obj.base_data)
+        stream = where.wrap_queue(obj.queue) if obj.queue is not None else None
+        return DeviceNDArray(
+            obj.shape, obj.dtype, obj.strides, obj.base_data, where, offset=obj.offset, base=obj, stream=stream, allocation_key=key, readonly=readonly
+        )
+    if isinstance(obj, cl.MemoryObject) and dtype is not None:
+        kind = _dtype(dtype)
+        where = context or Context.wrap(obj.context)
+        extents = (obj.size // kind.itemsize,) if shape is None else _shape(shape)
+        result = DeviceNDArray(
+            extents, kind, _strides(extents, kind, "C"), obj, where, base=obj, allocation_key=_foreign_key(obj), readonly=readonly
+        )
+        if result.nbytes > obj.size:
+            raise ShapeError(f"shape {extents} of {kind} needs {result.nbytes} bytes; the buffer has {obj.size}")
+        return result
+    raise ArgumentTypeError(
+        f"{type(obj).__name__} cannot be wrapped as a device array",
+        hint="pass a pyopencl.array.Array, or a pyopencl.Buffer with dtype=",
+    )
+
+
+def _foreign_key(buffer: Any) -> int:
+    """A key that two wrappers of one buffer share (sub-buffers share their parent's)."""
+    parent = buffer
+    try:
+        parent = buffer.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT) or buffer
+    except cl.Error:
+        parent = buffer
+    return -int(parent.int_ptr)

@@ -1,0 +1,63 @@
+"""Copies between strided views on the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+
+from portagpu.codegen.rendering import render
+from portagpu.errors import ShapeError
+from portagpu.runtime.program import build
+from portagpu.runtime.translate import translate_cl_errors
+
+if TYPE_CHECKING:
+    from portagpu.runtime.array import DeviceNDArray
+    from portagpu.runtime.stream import Stream
+
+_UNITS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyView:
+    """What the copy template needs: the unit's C type, how many units an element has, and the axes."""
+
+    type: str
+    units: int
+    axes: tuple[int, ...]
+
+
+def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -> None:
+    """Copy elements between two views of one shape and dtype; enqueued on ``stream``."""
+    if source.shape != target.shape:
+        raise ShapeError(f"cannot copy shape {source.shape} to shape {target.shape}")
+    if target.size == 0:
+        return
+    context = target.context
+    same_order = source.layout == target.layout and source.layout != "A"
+    with translate_cl_errors(context):
+        if same_order:
+            cl.enqueue_copy(
+                stream.queue,
+                target.buffer,
+                source.buffer,
+                src_offset=source.offset,
+                dst_offset=target.offset,
+                byte_count=target.nbytes,
+            )
+            return
+        unit = next(u for u in (8, 4, 2, 1) if all(_divides(u, a) for a in (source, target)))
+        view = CopyView(type=_UNITS[unit], units=target.itemsize // unit, axes=tuple(range(target.ndim)))
+        program = build(context, render("runtime/copy.mako", view), ())
+        kernel = cl.Kernel(program, "copy_strided")
+        numbers: list[Any] = [np.int64(target.size), np.int64(source.offset // unit), np.int64(target.offset // unit)]
+        for axis in view.axes:
+            numbers += [np.int64(target.shape[axis]), np.int64(source.strides[axis] // unit), np.int64(target.strides[axis] // unit)]
+        kernel.set_args(source.buffer, target.buffer, *numbers)
+        cl.enqueue_nd_range_kernel(stream.queue, kernel, (target.size,), None)
+
+
+def _divides(unit: int, array: DeviceNDArray) -> bool:
+    return array.itemsize % unit == 0 and array.offset % unit == 0 and all(s % unit == 0 for s in array.strides)

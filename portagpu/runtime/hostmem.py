@@ -1,0 +1,65 @@
+"""Host memory that a device can use in place: wrapped NumPy arrays, pinned arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from portagpu.runtime.array import DeviceNDArray
+from portagpu.runtime.context import Context, current_context
+from portagpu.runtime.translate import translate_cl_errors
+
+_SMALL = 4096  # bytes; below, a copy is as cheap as a wrapper
+
+
+def wrap_host(context: Context, array: np.ndarray[Any, Any], *, readonly: bool = False) -> DeviceNDArray | None:
+    """The array's own memory as a device array, without a copy; None where the device cannot share it.
+
+    The device must use the host's memory; the array must be contiguous and (unless ``readonly``) writable. Map the
+    buffer before the host reads what a kernel wrote.
+    """
+    if not context.capabilities.host_unified_memory or array.nbytes < _SMALL or not array.flags.aligned:
+        return None
+    if not (array.flags.c_contiguous or array.flags.f_contiguous) or not array.flags.writeable:
+        return None
+    flags = cl.mem_flags.USE_HOST_PTR | (cl.mem_flags.READ_ONLY if readonly else cl.mem_flags.READ_WRITE)
+    flat = array.reshape(-1, order="A")
+    with translate_cl_errors(context):
+        buffer = cl.Buffer(context.cl_context, flags, hostbuf=flat)
+    return DeviceNDArray(
+        array.shape, array.dtype, array.strides, buffer, context, base=array, readonly=readonly, allocation_key=_root_key(array)
+    )
+
+
+def _root_key(array: np.ndarray[Any, Any]) -> int:
+    """A key that views of one allocation share, so that a kernel knows that they may overlap."""
+    root: Any = array
+    while isinstance(root.base, np.ndarray):
+        root = root.base
+    return -id(root)
+
+
+def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> np.ndarray[Any, Any]:
+    """A NumPy array in page-locked memory, for fast and asynchronous copies."""
+    context = current_context()
+    kind = np.dtype(dtype)
+    extents = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    nbytes = int(np.prod(extents, dtype=np.int64)) * kind.itemsize
+    flags = cl.mem_flags.ALLOC_HOST_PTR | cl.mem_flags.READ_WRITE
+    access = cl.map_flags.READ | cl.map_flags.WRITE
+    with translate_cl_errors(context):
+        buffer = cl.Buffer(context.cl_context, flags, max(nbytes, 16))
+        mapped, _ = cl.enqueue_map_buffer(
+            context.default_stream.queue, buffer, access, 0, (max(nbytes, 1),), np.uint8, is_blocking=True
+        )
+    return mapped[:nbytes].view(kind).reshape(extents, order=order)  # type: ignore[call-overload,no-any-return]
+
+
+@contextmanager
+def pinned(*arrays: np.ndarray[Any, Any]) -> Iterator[None]:
+    """Kept for programs of CUDA-Python: OpenCL cannot pin existing memory, so copies inside run as outside."""
+    yield

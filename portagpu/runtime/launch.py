@@ -1,0 +1,209 @@
+"""Launch of a generated kernel: configuration checks, building, binding of arguments, enqueueing."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+
+from portagpu.codegen.program import KernelBinary
+from portagpu.device.capabilities import Capabilities
+from portagpu.dtypes import BOOL
+from portagpu.errors import BuildError, LaunchConfigError
+from portagpu.ir.nodes import Parameter, ParameterRole
+from portagpu.ir.types import Pointer, Scalar
+from portagpu.runtime.program import build
+from portagpu.runtime.translate import translate_cl_errors
+
+if TYPE_CHECKING:
+    from portagpu.runtime.context import Context
+
+Extent = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchShape:
+    """Grid (in blocks), block (in threads) and dynamic shared memory (in bytes) of a launch."""
+
+    grid: Extent
+    block: Extent
+    shared: int
+
+    @property
+    def ndim(self) -> int:
+        """Dimensions that OpenCL must know about."""
+        return 3 if self.grid[2] * self.block[2] > 1 else 2 if self.grid[1] * self.block[1] > 1 else 1
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a global thread index could exceed what 32-bit subscripts hold."""
+        return any(g * b >= 2**30 for g, b in zip(self.grid, self.block, strict=True))
+
+
+def extent(value: Any, what: str) -> Extent:
+    """``value`` as three positive integers. Raises `LaunchConfigError`."""
+    items: Sequence[Any] = value if isinstance(value, tuple | list) else (value,)
+    if not 1 <= len(items) <= 3:
+        raise LaunchConfigError(f"{what} has {len(items)} dimensions", hint="give an int or a tuple of 1 to 3 ints")
+    numbers = []
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, int | np.integer):
+            hint = "use integer division: (n + block - 1) // block" if isinstance(item, float | np.floating) else None
+            raise LaunchConfigError(f"{what} must be integers, not {value!r}", hint=hint)
+        if item <= 0:
+            raise LaunchConfigError(
+                f"{what} is {value!r}: every extent must be at least 1",
+                hint="skip the launch when there is nothing to do" if item == 0 else None,
+            )
+        numbers.append(int(item))
+    return tuple(numbers + [1] * (3 - len(numbers)))  # type: ignore[return-value]
+
+
+def check_shape(shape: LaunchShape, caps: Capabilities, device: str) -> None:
+    """Raise `LaunchConfigError` for a block that the device cannot run."""
+    if shape.threads > caps.max_work_group_size:
+        raise LaunchConfigError(
+            f"a block of {_show(shape.block)} has {shape.threads} threads; {device} runs at most {caps.max_work_group_size}",
+            hint="make the block smaller and the grid larger",
+        )
+    for axis, (wanted, limit) in enumerate(zip(shape.block, caps.max_work_item_sizes, strict=True)):
+        if wanted > limit:
+            raise LaunchConfigError(
+                f"the block's {'xyz'[axis]} extent is {wanted}; {device} allows {limit}", hint="make the block smaller"
+            )
+
+
+def _show(values: Extent) -> str:
+    return "x".join(map(str, values))
+
+
+class CompiledKernel:
+    """A kernel built for one context; launches from any thread."""
+
+    def __init__(self, context: Context, binary: KernelBinary, options: tuple[str, ...]) -> None:
+        self.binary = binary
+        self.context = context
+        try:
+            self._program = build(context, binary.source, options)
+        except BuildError as error:
+            raise locate(error, binary) from error
+        self.extract = _extractor(binary.parameters)
+        self._types = [_scalar_dtype(p) for p in binary.parameters]
+        self._local = threading.local()
+        self._max_threads: int | None = None
+
+    def kernel(self) -> cl.Kernel:
+        """This thread's kernel object (OpenCL's arguments belong to the object)."""
+        found = getattr(self._local, "kernel", None)
+        if found is None:
+            found = cl.Kernel(self._program, self.binary.name)
+            if self._types:
+                found.set_scalar_arg_dtypes(self._types)
+            self._local.kernel = found
+        return found
+
+    def check_block(self, shape: LaunchShape) -> None:
+        """Raise `LaunchConfigError` where this kernel cannot run with that block."""
+        fixed = self.binary.block_dim
+        if fixed is not None and fixed != shape.block:
+            raise LaunchConfigError(
+                f"the kernel was made for blocks of {_show(fixed)}, not {_show(shape.block)}",
+                hint=f"launch it with block {fixed}, or change block_dim= in its @cuda.jit",
+            )
+        if self._max_threads is None:
+            with translate_cl_errors(self.context):
+                self._max_threads = int(
+                    self.kernel().get_work_group_info(
+                        cl.kernel_work_group_info.WORK_GROUP_SIZE, self.context.device.cl_device
+                    )
+                )
+        if shape.threads > self._max_threads:
+            raise LaunchConfigError(
+                f"a block of {_show(shape.block)} has {shape.threads} threads; this kernel runs with at most"
+                f" {self._max_threads} on {self.context.device.name} (it needs many registers)",
+                hint="make the block smaller, or give @cuda.jit(block_dim=...) so that the compiler limits registers",
+            )
+
+    def launch(self, queue: Any, shape: LaunchShape, values: tuple[Any, ...]) -> Any:
+        """Enqueue; ``values`` are the C arguments in order. Returns the PyOpenCL event."""
+        kernel = self.kernel()
+        local = self._local
+        if getattr(local, "values", None) is None or not _same(local.values, values):
+            kernel.set_args(*values)
+            local.values = values
+        ndim = shape.ndim
+        total = tuple(g * b for g, b in zip(shape.grid[:ndim], shape.block[:ndim], strict=True))
+        return cl.enqueue_nd_range_kernel(queue, kernel, total, shape.block[:ndim])
+
+
+def _same(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
+    return len(old) == len(new) and all(
+        a is b or (type(a) is int and type(b) is int and a == b) for a, b in zip(old, new, strict=True)
+    )
+
+
+def _scalar_dtype(parameter: Parameter) -> Any:
+    if isinstance(parameter.type, Pointer):
+        return None
+    assert isinstance(parameter.type, Scalar)
+    return np.dtype(parameter.type.dtype.name if parameter.type.dtype is not BOOL else "uint8")
+
+
+def _extractor(parameters: tuple[Parameter, ...]) -> Callable[[Any, int], tuple[Any, ...]]:
+    """A function from kernel arguments to C arguments, as Python code: it runs at each launch.
+
+    The text is made of integers and fixed attribute names only.
+    """
+    parts = []
+    for p in parameters:
+        path = "".join(f"[{int(i)}]" for i in p.path)
+        match p.role:
+            case ParameterRole.POINTER:
+                parts.append(f"args{path}.buffer")
+            case ParameterRole.SHAPE:
+                parts.append(f"args{path}.shape[{int(p.axis)}]")
+            case ParameterRole.STRIDE:
+                parts.append(f"args{path}.strides[{int(p.axis)}] // args{path}.itemsize")
+            case ParameterRole.OFFSET:
+                parts.append(f"args{path}.offset // args{path}.itemsize")
+            case ParameterRole.SCALAR:
+                parts.append(f"args{path}")
+            case ParameterRole.DYNAMIC_SHARED:
+                parts.append("local(shared)" if isinstance(p.type, Pointer) else "shared")
+            case ParameterRole.SHARED:
+                raise AssertionError("kernels have no shared parameters")
+    body = "".join(f"{part}, " for part in parts)
+    code = compile(f"lambda args, shared: ({body})", "<portagpu launch>", "eval")
+    return eval(code, {"local": lambda n: cl.LocalMemory(max(n, 16))})  # noqa: S307
+
+
+_LINE = re.compile(r"(?:^|[:\s(])(\d+):(\d+):? (?:fatal )?error: (.*)")
+
+
+def locate(error: BuildError, binary: KernelBinary) -> BuildError:
+    """The driver's complaint with the Python line that it is about."""
+    message, span = "the driver's OpenCL compiler refused the kernel", None
+    for line in error.log.splitlines():
+        found = _LINE.search(line)
+        if found:
+            span = binary.span_of(int(found.group(1)))
+            message = f"{message}: {found.group(3).strip()}"
+            break
+    result = BuildError(
+        message,
+        span=span,
+        hint="kernel.inspect_opencl() shows the OpenCL C; if the Python code is right, please report this as a bug",
+        notes=[line for line in error.log.splitlines() if line.strip()][:6],
+    )
+    result.log, result.opencl_source = error.log, error.opencl_source
+    return result

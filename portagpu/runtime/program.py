@@ -1,0 +1,125 @@
+"""Builds OpenCL programs; binaries are remembered in memory and on disk.
+
+A cache file is a header (magic, SHA-256 of the rest) and the driver's binary. Its name is a digest of everything that
+matters: schema, package version, device and driver, source, options. A corrupt or foreign file is ignored and rewritten.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyopencl as cl
+
+from portagpu.errors import BuildError
+from portagpu.files import write_atomically
+from portagpu.runtime.translate import translated
+from portagpu.version import __version__
+
+if TYPE_CHECKING:
+    from portagpu.runtime.context import Context
+
+_SCHEMA = "1"
+_MAGIC = b"PORTAGPU-BINARY\n"
+_LIMIT_BYTES = 512 * 1024 * 1024
+_BUILD_FAILURE = -11
+_log = logging.getLogger(__name__)
+
+
+def build(context: Context, source: str, options: tuple[str, ...]) -> cl.Program:
+    """Build a program for a context, from the caches if they have it.
+
+    Raises `BuildError` (with ``log`` and ``opencl_source``) where the driver refuses the text.
+    """
+    key = _digest(context, source, options)
+    with context.build_lock:
+        known = context.programs.get(key)
+        if known is not None:
+            return known
+    program = _load(context, key, options) or _compile(context, key, source, options)
+    with context.build_lock:
+        return context.programs.setdefault(key, program)
+
+
+def _digest(context: Context, source: str, options: tuple[str, ...]) -> str:
+    parts = (_SCHEMA, __version__, context.device.key, str(context.capabilities), source, *options)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _path(context: Context, key: str) -> Path:
+    return context.settings.cache_dir / "programs" / f"{key}.bin"
+
+
+def _load(context: Context, key: str, options: tuple[str, ...]) -> cl.Program | None:
+    if not context.settings.disk_cache:
+        return None
+    path = _path(context, key)
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    binary = data[len(_MAGIC) + 32 :]
+    if not data.startswith(_MAGIC) or hashlib.sha256(binary).digest() != data[len(_MAGIC) : len(_MAGIC) + 32]:
+        _log.debug("cache file %s is corrupt; building anew", path)
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            program = cl.Program(context.cl_context, [context.device.cl_device], [binary])
+            return program.build(list(options), cache_dir=False)
+    except Exception as error:  # a driver may answer with anything to a binary it does not like
+        _log.debug("cache file %s was refused: %s", path, error)
+        return None
+
+
+def _compile(context: Context, key: str, source: str, options: tuple[str, ...]) -> cl.Program:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # compiler remarks are not the user's business; errors raise
+            program = cl.Program(context.cl_context, source)
+            program.build(list(options), cache_dir=False)
+    except cl.RuntimeError as error:
+        if getattr(error, "code", None) != _BUILD_FAILURE:
+            raise translated(error, context) from error
+        raise _build_error(error, source) from error
+    _save(context, key, program)
+    return program
+
+
+def _build_error(error: Any, source: str) -> BuildError:
+    result = BuildError("the driver's OpenCL compiler refused the program")
+    result.log = str(error)
+    result.opencl_source = source
+    return result
+
+
+def _save(context: Context, key: str, program: cl.Program) -> None:
+    if not context.settings.disk_cache:
+        return
+    try:
+        binary = bytes(program.get_info(cl.program_info.BINARIES)[0])
+        path = _path(context, key)
+        write_atomically(path, _MAGIC + hashlib.sha256(binary).digest() + binary)
+        _evict(path.parent)
+    except (cl.Error, OSError, IndexError) as error:
+        _log.debug("the binary is not kept: %s", error)
+
+
+def _evict(folder: Path) -> None:
+    """Remove the files unused longest when the folder has grown too large."""
+    entries = []
+    for file in folder.glob("*.bin"):
+        try:
+            status = file.stat()
+        except OSError:
+            continue
+        entries.append((status.st_atime, status.st_size, file))
+    total = sum(size for _, size, _ in entries)
+    for _, size, file in sorted(entries):
+        if total <= _LIMIT_BYTES:
+            return
+        file.unlink(missing_ok=True)
+        total -= size

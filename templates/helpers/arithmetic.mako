@@ -1,0 +1,140 @@
+<%def name="wrap_index(h)">
+static inline ${h.type} ${h.name}(${h.type} index, ${h.type} extent) {
+    return index < 0 ? index + extent : index;
+}
+</%def>
+<%def name="floordiv(h)">
+% if h.is_float:
+static inline ${h.type} ${h.name}(${h.type} a, ${h.type} b) {
+    if (b == 0) return a / b;
+    ${h.type} rest = fmod(a, b);
+    ${h.type} quotient = (a - rest) / b;
+    if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+    if (quotient == 0) return copysign((${h.type})0, a / b);
+    ${h.type} whole = floor(quotient);
+    return quotient - whole > (${h.type})0.5f ? whole + 1 : whole;
+}
+% elif h.is_signed:
+static inline ${h.type} ${h.name}(${h.type} a, ${h.type} b) {
+    if (b == 0) return 0;
+    if (b == -1) return (${h.type})(0 - (${h.unsigned})a);
+    ${h.type} quotient = a / b;
+    return (a - quotient * b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
+}
+% else:
+static inline ${h.type} ${h.name}(${h.type} a, ${h.type} b) {
+    return b == 0 ? 0 : a / b;
+}
+% endif
+</%def>
+<%def name="mod(h)">
+% if h.is_float:
+static inline ${h.type} ${h.name}(${h.type} a, ${h.type} b) {
+    ${h.type} rest = fmod(a, b);
+    if (rest == 0) return copysign((${h.type})0, b);
+    return (b < 0) != (rest < 0) ? rest + b : rest;
+}
+% elif h.is_signed:
+static inline ${h.type} ${h.name}(${h.type} a, ${h.type} b) {
+    if (b == 0 || b == -1) return 0;
+    ${h.type} rest = a - a / b * b;
+    return (rest != 0 && (rest < 0) != (b < 0)) ? rest + b : rest;
+}
+% else:
+static inline ${h.type} ${h.name}(${h.type} a, ${h.type} b) {
+    return b == 0 ? 0 : a - a / b * b;
+}
+% endif
+</%def>
+<%def name="shl(h)">
+static inline ${h.type} ${h.name}(${h.type} a, ${h.type} count) {
+    return (${h.unsigned})count >= ${h.width} ? 0 : (${h.type})((${h.unsigned})a << count);
+}
+</%def>
+<%def name="shr(h)">
+static inline ${h.type} ${h.name}(${h.type} a, ${h.type} count) {
+% if h.is_signed:
+    return (${h.unsigned})count >= ${h.width} ? (a < 0 ? -1 : 0) : a >> count;
+% else:
+    return count >= ${h.width} ? 0 : a >> count;
+% endif
+}
+</%def>
+<%def name="ipow(h)">
+static inline ${h.type} ${h.name}(${h.type} base, ${h.type} exponent) {
+% if h.is_signed:
+    if (exponent < 0) return base == 1 ? 1 : base == -1 ? ((exponent & 1) ? -1 : 1) : 0;
+% endif
+    ${h.type} result = 1;
+    while (exponent > 0) {
+        if (exponent & 1) result *= base;
+        exponent >>= 1;
+        if (exponent) base *= base;
+    }
+    return result;
+}
+</%def>
+<%def name="slice_bound(h)">
+static inline ${h.type} ${h.name}(${h.type} bound, ${h.type} extent, ${h.type} low, ${h.type} high) {
+    ${h.type} wrapped = bound < 0 ? bound + extent : bound;
+    return max(low, min(high, wrapped));
+}
+</%def>
+<%def name="slice_length(h)">
+static inline ${h.type} ${h.name}(${h.type} distance, ${h.type} step) {
+    return distance > 0 ? (distance + step - 1) / step : 0;
+}
+</%def>
+<%def name="min(h)">
+static inline ${h.type} ${h.name}(${h.type} a, ${h.type} b) {
+    return b < a ? b : a;
+}
+</%def>
+<%def name="max(h)">
+static inline ${h.type} ${h.name}(${h.type} a, ${h.type} b) {
+    return b > a ? b : a;
+}
+</%def>
+<%def name="minimum(h)">
+static inline ${h.type} ${h.name}(${h.type} a, ${h.type} b) {
+    return isnan(a) ? a : isnan(b) ? b : fmin(a, b);
+}
+</%def>
+<%def name="maximum(h)">
+static inline ${h.type} ${h.name}(${h.type} a, ${h.type} b) {
+    return isnan(a) ? a : isnan(b) ? b : fmax(a, b);
+}
+</%def>
+<%def name="compare_mixed(h)">
+static inline int ${h.name}(long a, ulong b) {
+    return a < 0 || (ulong)a < b ? -1 : (ulong)a == b ? 0 : 1;
+}
+</%def>
+<%def name="ffs(h)">
+static inline int ${h.name}(${h.type} x) {
+    return x == 0 ? 0 : ${h.width} - (int)clz((${h.unsigned})(x & (0 - x)));
+}
+</%def>
+<%def name="brev(h)">
+static inline ${h.type} ${h.name}(${h.type} x) {
+    ${h.unsigned} rest = (${h.unsigned})x;
+    ${h.unsigned} result = 0;
+    for (int bit = 0; bit < ${h.width}; bit += 1) {
+        result = (${h.unsigned})((result << 1) | (rest & 1));
+        rest >>= 1;
+    }
+    return (${h.type})result;
+}
+</%def>
+<%def name="syncthreads_count(h)">
+static inline int ${h.name}(__local int* cell, int condition) {
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0) *cell = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (condition) atomic_inc(cell);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    int count = *cell;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return count;
+}
+</%def>

@@ -1,0 +1,40 @@
+<%def name="cas_loop(h, next)">
+static inline ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} operand) {
+    volatile ${h.space} ${h.bits}* cell = (volatile ${h.space} ${h.bits}*)place;
+    ${h.bits} seen = ${h.cas}(cell, 0, 0);
+    ${h.bits} expected;
+    do {
+        expected = seen;
+        ${h.type} old = as_${h.type}(expected);
+        ${h.type} updated = ${next};
+        if (as_${h.bits}(updated) == expected) break;
+        seen = ${h.cas}(cell, expected, as_${h.bits}(updated));
+    } while (seen != expected);
+    return as_${h.type}(expected);
+}
+</%def>
+<%def name="atomic_add(h)">${cas_loop(h, "old + operand")}</%def>
+<%def name="atomic_max(h)">${cas_loop(h, "isnan(old) || isnan(operand) ? old + operand : fmax(old, operand)")}</%def>
+<%def name="atomic_min(h)">${cas_loop(h, "isnan(old) || isnan(operand) ? old + operand : fmin(old, operand)")}</%def>
+<%def name="atomic_nanmax(h)">${cas_loop(h, "fmax(old, operand)")}</%def>
+<%def name="atomic_nanmin(h)">${cas_loop(h, "fmin(old, operand)")}</%def>
+<%def name="atomic_exch(h)">${cas_loop(h, "operand")}</%def>
+<%def name="atomic_inc(h)">${cas_loop(h, "old >= operand ? 0 : old + 1")}</%def>
+<%def name="atomic_dec(h)">${cas_loop(h, "old == 0 || old > operand ? operand : old - 1")}</%def>
+<%def name="atomic_cas(h)">
+static inline ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} expected, ${h.type} updated) {
+    volatile ${h.space} ${h.bits}* cell = (volatile ${h.space} ${h.bits}*)place;
+    return as_${h.type}(${h.cas}(cell, as_${h.bits}(expected), as_${h.bits}(updated)));
+}
+</%def>
+<%def name="atomic_add_ptx(h)">
+static inline ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} operand) {
+    ${h.type} old;
+% if h.space == "__local":
+    asm volatile("atom.shared.add.${h.ptx} %0, [%1], %2;" : "=${h.register}"(old) : "l"(place), "${h.register}"(operand) : "memory");
+% else:
+    asm volatile("atom.global.add.${h.ptx} %0, [%1], %2;" : "=${h.register}"(old) : "l"(place), "${h.register}"(operand) : "memory");
+% endif
+    return old;
+}
+</%def>

@@ -1,0 +1,23 @@
+<%namespace name="arithmetic" file="helpers/arithmetic.mako"/>\
+<%namespace name="atomics" file="helpers/atomics.mako"/>\
+% for extension in view.extensions:
+#pragma OPENCL EXTENSION ${extension} : enable
+% endfor
+% for struct in view.structs:
+typedef struct {
+% for member in struct.members:
+    ${member};
+% endfor
+} ${struct.name};
+% endfor
+% for constant in view.constants:
+__constant ${constant.type} ${constant.name}[${constant.size}] = { ${constant.values} };
+% endfor
+% for h in view.helpers:
+% if h.template.startswith("atomic_"):
+${getattr(atomics, h.template)(h)}\
+% else:
+${getattr(arithmetic, h.template)(h)}\
+% endif
+% endfor
+${view.body}
