@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-PROBE_SCHEMA = 2  # raise it whenever a trial or its meaning changes
+PROBE_SCHEMA = 3  # raise it whenever a trial or its meaning changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ __kernel void int64_atomics(__global long *counters, __global long *old_values)
     old_values[get_global_id(0)] = atom_add(&counters[0], 1L << 33);
     atom_max(&counters[1], (long)get_global_id(0) << 33);
     atom_add(&local_sum, 1L);
-    long seen = counters[2];
+    long seen = atom_add(&counters[2], 0L);
     for (long before = seen - 1; before != seen;) {
         before = seen;
         seen = atom_cmpxchg(&counters[2], before, before + 1L);
