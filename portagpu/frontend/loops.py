@@ -130,7 +130,7 @@ def _read_elsewhere(ctx: FunctionState, node: ast.stmt, name: str) -> bool:
     )
 
 
-def _loop_local(ctx: FunctionState, name: str) -> bool:
+def is_loop_local(ctx: FunctionState, name: str) -> bool:
     """Whether a name occurs only inside loops that set it as their target, so that no iteration sees an old value."""
     known = ctx.loop_local.get(name)
     if known is None:
@@ -160,7 +160,7 @@ def run_loop(
     ``make_body`` lowers one iteration into the open block. Variables carried around the loop are converted to their
     final types before the loop and at each edge.
     """
-    bound = [n for n in assigned_names([node]) if not _loop_local(ctx, n)]
+    bound = [n for n in assigned_names([node]) if not is_loop_local(ctx, n)]
     carried = [n for n in bound if n in ctx.env and n not in skip]
     born = [n for n in bound if n not in ctx.env and n not in skip and _read_elsewhere(ctx, node, n)]
     initial = dict(ctx.env)

@@ -250,6 +250,8 @@ def merge(ctx: FunctionState, branches: list[tuple[list[Stmt], dict[str, Value],
         if all(same_value(values[0], v) for v in values[1:]) and (len(values) == len(alive) or is_expr(values[0])):
             merged[name] = values[0]
             continue
+        if loops.is_loop_local(ctx, name):
+            continue
         if len(values) < len(alive) and not _is_slots(values[0]):
             if not any(number_type(ctx, v) for v in values):
                 continue  # a compile-time object set on one path only: not defined after

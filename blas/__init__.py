@@ -1,0 +1,1 @@
+"""Portable BLAS, written in the dialect."""
