@@ -1,10 +1,12 @@
-"""Files that are replaced atomically."""
+"""Files that are replaced atomically, and JSON files that may be damaged."""
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -20,3 +22,12 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """The JSON object in a file, or None where there is no file or no valid object in it."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -56,11 +56,14 @@ class Capabilities:
     double_atomic_add_local: bool
     inline_ptx: bool
     subgroups: bool
+    subgroup_size: int  # of a small kernel; 0 without subgroups (drivers with several sizes choose per kernel)
     subgroup_shuffle: bool
     required_subgroup_size: bool
     printf: bool
     # compiler
+    language_option: str  # build option under which subgroups and float atomics compile ("" or "-cl-std=CL3.0")
     line_directives: bool  # the driver reports user positions through #line (Oclgrind)
     max_registers_option: bool  # -cl-nv-maxrregcount and -cl-nv-verbose are understood
     allows_build_option_g: bool
     extensions: frozenset[str]
+    measured_gflops: float  # float32 rate of a small kernel when probed: ranks devices, is no peak figure

@@ -1,142 +1,355 @@
-"""Finds OpenCL drivers and registers those that the system forgot, without root.
+"""Registers OpenCL drivers without root, before PyOpenCL asks its loader for platforms the first time.
 
-The loader reads ``.icd`` files (each names a library) from one folder. Before PyOpenCL's first platform call,
-``OCL_ICD_VENDORS`` is pointed at a private folder with copies of the system's files and one for each library found
-elsewhere. A value that the user has set is respected.
+The loader reads one folder of ``.icd`` files, named by ``OCL_ICD_VENDORS``. Where libraries were found that no ``.icd`` file names,
+a private folder is made that lists the system's drivers and those, and the variable is pointed at it. The folder's name
+is a digest of its content, so processes that run at the same time never disturb each other.
 """
 
 from __future__ import annotations
 
-import ctypes
+import errno
 import hashlib
+import logging
 import os
+import re
+import shutil
 import sys
+import tempfile
 import threading
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
-from portagpu.device.quirks import DRIVER_FILES
+from portagpu.device import driver_search
+from portagpu.device.driver_check import LoadOutcome, LoadResult, PlatformInfo, check_libraries
 from portagpu.files import write_atomically
 from portagpu.settings import Settings
 
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
-_lock = threading.Lock()
-_registered: tuple[DriverRecord, ...] | None = None
+_VARIABLES = ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH")  # read by the loader, in this order
+_logger = logging.getLogger(__name__)
+
+
+class DriverSource(Enum):
+    """Who named a driver library."""
+
+    SYSTEM = "system .icd file"
+    USER = "OCL_ICD_VENDORS"
+    INHERITED = "registered by a parent process"
+    BUNDLED = "bundled with PyOpenCL"
+    ENVIRONMENT = "Python environment's .icd file"
+    SEARCH = "found on disk"
+    SETTINGS = "PORTAGPU_DRIVERS"
 
 
 class DriverState(Enum):
-    """What became of a driver that was found."""
+    """What became of a driver library."""
 
-    SYSTEM = "registered with the system"
-    REGISTERED = "found and registered by PortaGPU"
-    BROKEN = "cannot be loaded"
-    USER = "the user's OCL_ICD_VENDORS decides"
+    REGISTERED = "registered"  # the loader knows it without us
+    ADDED = "added by PortaGPU"
+    MISSING = "file missing"
+    FAILED = "does not load"
+    EXCLUDED = "excluded: crashes"
+    NOT_USED = "not used"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverRecord:
-    """An OpenCL library, where it was found, and its state."""
+    """One driver library: where it was named, whether it loads, its platforms, what is wrong and how to mend it."""
 
     library: str
-    origin: str
+    path: str | None
+    family: str | None
+    source: DriverSource
+    icd_file: str | None
     state: DriverState
+    platforms: tuple[PlatformInfo, ...] = ()
     problem: str | None = None
     remedy: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """Every driver found, the private folder (None if none was needed), and whether PyOpenCL had listed platforms before."""
+
+    drivers: tuple[DriverRecord, ...]
+    vendors_folder: Path | None
+    late: bool
+    simulator: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where registration looks; every part can be replaced."""
+
+    system_vendors: Path = SYSTEM_VENDORS
+    prefix: Path = Path(sys.prefix)
+    packages: tuple[Path, ...] | None = None  # None: this interpreter's
+    bundled: Path | None = None
+    families: tuple[driver_search.DriverFamily, ...] = driver_search.FAMILIES
+    linker_cache: bytes | None = None  # None: this machine's
+
+
+_lock = threading.Lock()
+_registration: Registration | None = None
+
+
 def register_drivers(settings: Settings) -> tuple[DriverRecord, ...]:
-    """Register drivers once per process. Never raises for a broken driver."""
-    global _registered
+    """Register every driver of this machine, once per process; later calls return the first call's records.
+
+    Must precede PyOpenCL's first platform call. Never raises for a broken driver or an unwritable cache folder.
+    """
+    return registration(settings).drivers
+
+
+def registration(settings: Settings) -> Registration:
+    """As `register_drivers`, with the folder used and whether it came too late. The OpenCL loader reads its folder
+    once per process, hence one registration per process.
+    """
+    global _registration
     with _lock:
-        if _registered is None:
-            _registered = _register(settings)
-        return _registered
+        if _registration is None:
+            places = Places(bundled=driver_search.bundled_vendor_folder())
+            _registration = perform(settings, os.environ, places)
+        return _registration
 
 
-def _register(settings: Settings) -> tuple[DriverRecord, ...]:
-    user = os.environ.get("OCL_ICD_VENDORS")
-    if user is not None:
-        return tuple(_read_folder(Path(user), DriverState.USER)) if Path(user).is_dir() else ()
-    records = list(_read_folder(SYSTEM_VENDORS, DriverState.SYSTEM))
-    present = {_real(r.library) for r in records if r.state is not DriverState.BROKEN}
-    for library, origin in _candidates(settings):
-        if _real(library) in present:
-            continue
-        problem = load_problem(library)
-        if problem is None:
-            present.add(_real(library))
-            records.append(DriverRecord(library=library, origin=origin, state=DriverState.REGISTERED))
-        else:
-            records.append(
-                DriverRecord(
-                    library=library,
-                    origin=origin,
-                    state=DriverState.BROKEN,
-                    problem=problem,
-                    remedy="reinstall the driver's package; its dependencies must be loadable",
-                )
-            )
-    if any(r.state is DriverState.REGISTERED for r in records):
-        os.environ["OCL_ICD_VENDORS"] = str(_vendors_folder(settings, records))
-    return tuple(records)
-
-
-def _read_folder(folder: Path, state: DriverState) -> list[DriverRecord]:
-    records = []
-    for file in sorted(folder.glob("*.icd")) if folder.is_dir() else ():
+def perform(
+    settings: Settings, environ: MutableMapping[str, str], places: Places, *, fresh: bool = False, dry: bool = False
+) -> Registration:
+    """Search, check and register; changes ``environ`` only. ``fresh`` checks every library again, ``dry`` changes nothing."""
+    if driver_search.simulator_preloaded(environ):
+        return Registration(drivers=(), vendors_folder=None, late=False, simulator=True)
+    candidates = tuple(_deduplicated(_candidates(settings, environ, places), environ, places))
+    if not sys.platform.startswith("linux"):
+        # Elsewhere drivers are registered with the operating system and the loader has no folder to point at.
+        return Registration(drivers=candidates, vendors_folder=None, late=False)
+    late = _any_mapped(candidate.path for candidate in candidates)
+    loadable = [c.path or c.library for c in candidates if c.state is not DriverState.MISSING]
+    checked = check_libraries(loadable, settings.cache_dir, fresh=fresh)
+    judged = (_judged(candidate, checked.get(candidate.path or candidate.library)) for candidate in candidates)
+    drivers = tuple(_first_of_each_file(judged))
+    folder = None
+    changed = any(d.state in (DriverState.ADDED, DriverState.EXCLUDED) for d in drivers)
+    if changed and not dry and not late:
         try:
-            library = file.read_text(encoding="utf-8", errors="replace").strip().splitlines()[0].strip()
-        except (OSError, IndexError):
-            continue
-        problem = load_problem(library)
-        records.append(
-            DriverRecord(
-                library=library,
-                origin=str(file),
-                state=state if problem is None else DriverState.BROKEN,
-                problem=problem,
-                remedy=None if problem is None else f"reinstall the driver, or remove {file}",
-            )
-        )
-    return records
+            folder = _vendors_folder(settings.cache_dir, [d for d in drivers if _listed(d)])
+            environ["OCL_ICD_VENDORS"] = str(folder)
+        except OSError as error:
+            _logger.warning("drivers not registered: no folder for them can be made (%s)", error)
+    return Registration(drivers=drivers, vendors_folder=folder, late=late)
 
 
-def load_problem(library: str) -> str | None:
-    """Why the dynamic loader cannot load a library, or None if it can."""
+def _listed(driver: DriverRecord) -> bool:
+    """Whether it belongs into the private folder. Bundled ones are read by the loader anyway."""
+    kept = driver.state in (DriverState.REGISTERED, DriverState.ADDED, DriverState.FAILED)
+    return kept and driver.source is not DriverSource.BUNDLED
+
+
+def _candidates(settings: Settings, environ: Mapping[str, str], places: Places) -> Iterator[DriverRecord]:
+    """Every library that anything names, the loader's own entries first."""
+    if places.bundled is not None:
+        yield from _from_folder(places.bundled, DriverSource.BUNDLED)
+    chosen = next((environ[name] for name in _VARIABLES if environ.get(name)), None)
+    ours = chosen is not None and Path(chosen).parent == settings.cache_dir / "vendors"  # inherited from a parent process
+    if chosen is not None and not ours:
+        yield from _from_user(chosen, DriverSource.USER)
+    else:
+        yield from _from_folder(places.system_vendors, DriverSource.SYSTEM)
+    if chosen is not None and ours:
+        yield from _from_folder(Path(chosen), DriverSource.INHERITED)
+    for path in settings.driver_paths:
+        yield _candidate(path, DriverSource.SETTINGS)
+    use = DriverState.ADDED if chosen is None or ours else DriverState.NOT_USED
+    environment = places.prefix / "etc" / "OpenCL" / "vendors"
+    if environment != places.system_vendors:
+        for record in _from_folder(environment, DriverSource.ENVIRONMENT):
+            yield replace(record, state=use) if record.state is not DriverState.MISSING else record
+    found = driver_search.find_libraries(
+        environ,
+        prefix=places.prefix,
+        packages=places.packages,
+        families=places.families,
+        cache=places.linker_cache,
+    )
+    for family, path in found:
+        yield replace(_candidate(str(path), DriverSource.SEARCH), family=family.name, state=use)
+
+
+def _from_folder(folder: Path, source: DriverSource) -> Iterator[DriverRecord]:
     try:
-        ctypes.CDLL(library)
+        files = sorted(path for path in folder.iterdir() if path.suffix == ".icd")
+    except OSError:
+        return
+    for path in files:
+        yield from _from_icd(path, source)
+
+
+def _from_icd(path: Path, source: DriverSource) -> Iterator[DriverRecord]:
+    try:
+        library = path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError as error:
-        return str(error)
-    return None
+        yield replace(
+            _candidate(str(path), source, str(path)),
+            state=DriverState.MISSING,
+            problem=f"{path} cannot be read: {error.strerror}",
+            remedy=f"make {path} readable or delete it",
+        )
+        return
+    if library:
+        yield _candidate(library.splitlines()[0].strip(), source, str(path))
 
 
-def _real(library: str) -> str:
-    """Identity of a library: the file it resolves to, else its name."""
-    return os.path.realpath(library) if os.path.isabs(library) else os.path.basename(library)
+def _from_user(value: str, source: DriverSource) -> Iterator[DriverRecord]:
+    """The loader takes a folder, one .icd file or one library."""
+    path = Path(value)
+    if path.suffix == ".icd":
+        yield from _from_icd(path, source)
+    elif path.is_dir():
+        yield from _from_folder(path, source)
+    else:
+        yield _candidate(value, source)
 
 
-def _candidates(settings: Settings) -> list[tuple[str, str]]:
-    found = [(path, "PORTAGPU_DRIVERS") for path in settings.driver_paths]
-    for driver in DRIVER_FILES:
-        folders = [f.format(prefix=sys.prefix) for f in driver.folders]
-        paths = [Path(folder) / driver.library for folder in folders]
-        existing = next((p for p in paths if p.exists()), None)
-        if existing is not None:
-            found.append((str(existing), driver.reason))
-        elif load_problem(driver.library) is None:
-            found.append((driver.library, driver.reason))
-    return found
+def _candidate(library: str, source: DriverSource, icd_file: str | None = None) -> DriverRecord:
+    family = driver_search.family_of(library)
+    added = source is DriverSource.SETTINGS
+    return DriverRecord(
+        library=library,
+        path=None,
+        family=family.name if family else None,
+        source=source,
+        icd_file=icd_file,
+        state=DriverState.ADDED if added else DriverState.REGISTERED,
+    )
 
 
-def _vendors_folder(settings: Settings, records: list[DriverRecord]) -> Path:
-    """A folder of .icd files; its name depends on its content, so that processes do not disturb each other."""
-    libraries = [r.library for r in records if r.state in (DriverState.SYSTEM, DriverState.REGISTERED)]
-    digest = hashlib.sha256("\n".join(libraries).encode()).hexdigest()[:16]
-    folder = settings.cache_dir / "vendors" / digest
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, library in enumerate(libraries):
-        file = folder / f"{number:02d}.icd"
-        if not file.exists():
-            write_atomically(file, (library + "\n").encode())
+def _deduplicated(
+    candidates: Iterable[DriverRecord], environ: Mapping[str, str], places: Places
+) -> Iterator[DriverRecord]:
+    """Resolve each library's file; the first that names a file wins, so that no platform appears twice."""
+    cache = driver_search.linker_cache_entries() if places.linker_cache is None else places.linker_cache
+    seen: set[str] = set()
+    for candidate in candidates:
+        if candidate.state is DriverState.MISSING:
+            yield candidate
+            continue
+        path = _resolve(candidate.library, environ, cache)
+        if path is None and os.sep in candidate.library:
+            yield _missing(candidate)
+            continue
+        identity = path or candidate.library
+        if identity not in seen:
+            seen.add(identity)
+            yield replace(candidate, path=path)
+
+
+def _first_of_each_file(drivers: Iterable[DriverRecord]) -> Iterator[DriverRecord]:
+    """Drop what the child processes found to be a file that an earlier entry loads under another name."""
+    seen: set[str] = set()
+    for driver in drivers:
+        if driver.path is None or driver.path not in seen:
+            yield driver
+        if driver.path is not None:
+            seen.add(driver.path)
+
+
+def _resolve(library: str, environ: Mapping[str, str], cache: bytes) -> str | None:
+    found: Path | None = Path(library)
+    if os.sep not in library:
+        found = driver_search.find_soname(library, environ, cache)
+    return os.path.realpath(found) if found is not None and found.exists() else None
+
+
+def _missing(candidate: DriverRecord) -> DriverRecord:
+    family = driver_search.family_of(candidate.library)
+    if candidate.icd_file is None:
+        problem = f"{candidate.library} does not exist"
+        remedy = "correct the path, or unset the variable that names it"
+    else:
+        problem = f"{candidate.icd_file} names {candidate.library}, which does not exist"
+        remedy = f"nothing to do if the driver is listed from another place; else delete {candidate.icd_file}"
+        if family is not None and family.package:
+            remedy += f" or install the driver: {family.package}"
+    return replace(candidate, state=DriverState.MISSING, problem=problem, remedy=remedy)
+
+
+def _judged(candidate: DriverRecord, result: LoadResult | None) -> DriverRecord:
+    """The candidate's record after its library was tried."""
+    if result is None or result.outcome is LoadOutcome.UNKNOWN:
+        return candidate
+    record = replace(candidate, path=result.path or candidate.path, platforms=result.platforms)
+    family = driver_search.family_of(candidate.library)
+    install = f"install or repair it: {family.package}" if family is not None and family.package else "reinstall it"
+    if result.harmful:
+        owner = " It is bundled with PyOpenCL, which loads it anyway." if candidate.source is DriverSource.BUNDLED else ""
+        return replace(
+            record,
+            state=DriverState.EXCLUDED,
+            problem=f"{result.error}; it is kept out.{owner}",
+            remedy=f"{install}; `portagpu doctor` tries it again",
+        )
+    if result.outcome is LoadOutcome.FAILED:
+        state = record.state if record.state is DriverState.NOT_USED else DriverState.FAILED
+        return replace(record, state=state, problem=result.error, remedy=_load_remedy(result.error or "", install))
+    if record.state is DriverState.NOT_USED:
+        return replace(
+            record,
+            problem="OCL_ICD_VENDORS is set and does not name it",
+            remedy=f"unset OCL_ICD_VENDORS, or set PORTAGPU_DRIVERS={record.path}",
+        )
+    return record
+
+
+def _load_remedy(error: str, install: str) -> str:
+    missing = re.match(r"(\S+): cannot open shared object file", error)
+    if missing:
+        return f"a library it needs, {missing[1]}, is not installed; {install}"
+    if "lists no platform" in error:
+        return driver_search.no_platform_hint()
+    return install
+
+
+def _any_mapped(paths: Iterable[str | None]) -> bool:
+    """Whether the process has already loaded one of the driver libraries: then the loader has read its folder."""
+    try:
+        mapped = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return False
+    return any(path is not None and f" {path}\n" in mapped for path in paths)
+
+
+def _vendors_folder(cache_dir: Path, drivers: Sequence[DriverRecord]) -> Path:
+    """The private folder for these drivers, made in one step under a name that is a digest of its content."""
+    files = {
+        f"{index:02}-{re.sub('[^A-Za-z0-9._-]', '_', Path(driver.library).name)}.icd": driver.library
+        for index, driver in enumerate(sorted(drivers, key=lambda one: one.library))
+    }
+    text = "\n".join(f"{name}={library}" for name, library in files.items())
+    folder = cache_dir / "vendors" / hashlib.sha256(text.encode()).hexdigest()[:16]
+    try:
+        return _filled(folder, files)
+    except OSError as error:
+        _logger.debug("cache folder unusable (%s); a temporary one is used", error)
+        return _filled(Path(tempfile.mkdtemp(prefix="portagpu-vendors-")) / "vendors", files)
+
+
+def _filled(folder: Path, files: Mapping[str, str]) -> Path:
+    if folder.is_dir():
+        for name, library in files.items():
+            path = folder / name
+            if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != library:
+                write_atomically(path, library.encode())
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".new-", dir=folder.parent))
+    for name, library in files.items():
+        (staging / name).write_text(library, encoding="utf-8")
+    try:
+        staging.rename(folder)
+    except OSError as error:
+        shutil.rmtree(staging, ignore_errors=True)
+        if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+            raise
     return folder

@@ -1,44 +1,42 @@
-"""Probes one device in a process of its own: a driver may crash or hang on a kernel that it cannot take.
+"""The process that probes one device: ``python -m portagpu.device.probe_child IDENTITY_DIGEST ORDINAL JOURNAL RESULT``.
 
-Run as ``python -m portagpu.device.probe_child PLATFORM DEVICE [LABEL ...]``; labels of kernels to leave out. Prints
-``trial LABEL`` before each kernel and ``result JSON`` at the end.
+It may die of a driver's crash; the journal then tells its successor what to leave out.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
-import warnings
-from dataclasses import asdict
-from typing import Any
+from pathlib import Path
 
-import pyopencl as cl
+from portagpu.device.identity import all_cl_devices, identity_of
+from portagpu.device.journal import Journal
+from portagpu.device.trials import run_trials
+from portagpu.device.workbench import ContextLostError, Workbench
+from portagpu.files import write_atomically
 
-from portagpu.device.capabilities import Capabilities
-from portagpu.device.prober import probe, works
-
-
-def to_json(capabilities: Capabilities) -> dict[str, Any]:
-    """Capabilities as JSON values."""
-    values = asdict(capabilities)
-    values["device_type"] = capabilities.device_type.value
-    values["extensions"] = sorted(capabilities.extensions)
-    return values
+FOUND_NO_DEVICE = 3
+CONTEXT_LOST = 4
 
 
-def main(arguments: list[str]) -> None:
-    """Entry point of the child process."""
-    warnings.simplefilter("ignore")
-    platform, device, *skip = arguments
-
-    def announce(label: str) -> None:
-        print("trial", label, flush=True)
-
-    cl_device = cl.get_platforms()[int(platform)].get_devices()[int(device)]
-    problem = works(cl_device, announce)
-    capabilities = None if problem else to_json(probe(cl_device, frozenset(skip), announce))
-    print("result", json.dumps({"problem": problem, "capabilities": capabilities}), flush=True)
+def main(arguments: list[str]) -> int:
+    """Probe and write the result file; the exit status is 0, `FOUND_NO_DEVICE` or `CONTEXT_LOST`."""
+    digest, ordinal, journal, result = arguments
+    matching = [device for device in all_cl_devices() if identity_of(device).digest == digest]
+    if len(matching) <= int(ordinal):
+        return FOUND_NO_DEVICE
+    device = matching[int(ordinal)]
+    try:
+        bench = Workbench(device, identity_of(device).hints)
+        results = run_trials(bench, Journal(Path(journal)), isolated=True)
+    except ContextLostError:
+        return CONTEXT_LOST
+    write_atomically(Path(result), json.dumps(results.to_json()).encode())
+    return 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    status = main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(status)  # some drivers crash in their exit handlers after all is done

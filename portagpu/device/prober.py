@@ -1,258 +1,152 @@
-"""Fills `Capabilities` by trying: small kernels are built and run, and their results checked."""
+"""Probes devices in child processes and remembers the answers on disk, per driver version."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
-from typing import Any
+import json
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
 
-import numpy as np
 import pyopencl as cl
 
-from portagpu.device.capabilities import Capabilities, DeviceType
-from portagpu.device.quirks import quirks_for, warp_size_attribute
+from portagpu.device.identity import DeviceIdentity, identity_of
+from portagpu.device.journal import Journal
+from portagpu.device.probe_child import CONTEXT_LOST, FOUND_NO_DEVICE
+from portagpu.device.results import PROBE_SCHEMA, ProbeResults
+from portagpu.device.trials import run_trials
+from portagpu.device.workbench import ContextLostError, Workbench, first_telling_line
+from portagpu.files import read_json, write_atomically
+from portagpu.settings import Settings
 
-_EMULATED_WARP = 32
+_PACKAGE_ROOT = Path(__file__).resolve().parents[2]
+_TRIAL_LIMIT_S = 30.0  # without an entry in the journal, a child counts as hung
+_SIMULATED_LIMIT_S = 240.0
+_ATTEMPTS = 16
+_BROKEN_MEMORY_S = 600.0  # a device that failed is tried again after ten minutes
+_logger = logging.getLogger(__name__)
 
 
-class Trial:
-    """Builds and runs probe kernels on one device.
+def probe(device: cl.Device, ordinal: int, settings: Settings, *, fresh: bool = False) -> ProbeResults:
+    """What a device can do: from the cache, else found out now. ``ordinal`` counts devices of the same identity.
 
-    ``announce`` is called with a label before each; kernels whose label is in ``skip`` count as failed (they took an
-    earlier process down).
+    Never raises for a broken device: its result has a problem.
     """
-
-    def __init__(
-        self,
-        device: cl.Device,
-        skip: frozenset[str] = frozenset(),
-        announce: Callable[[str], None] = lambda label: None,
-    ) -> None:
-        self.device = device
-        self._skip = skip
-        self._announce = announce
-        self.context = cl.Context([device])
-        self.queue = cl.CommandQueue(self.context)
-
-    def builds(self, source: str, options: tuple[str, ...] = ()) -> cl.Program | None:
-        """The built program, or None."""
-        try:
-            return cl.Program(self.context, source).build(list(options), cache_dir=False)
-        except Exception:  # a driver may answer with anything; the capability is then not there
-            return None
-
-    def run(
-        self,
-        body: str,
-        expected: Any,
-        *,
-        result: str = "float",
-        items: int = 1,
-        options: tuple[str, ...] = (),
-        preamble: str = "",
-        local: int | None = None,
-    ) -> bool:
-        """Whether a kernel with this body writes the expected numbers to ``out``."""
-        argument = ", __local uchar* scratch" if local is not None else ""
-        label = hashlib.sha256(f"{preamble}|{body}|{result}|{options}|{local}".encode()).hexdigest()[:16]
-        if label in self._skip:
-            return False
-        self._announce(label)
-        program = self.builds(f"{preamble}\n__kernel void probe(__global {result}* out{argument}) {{ {body} }}", options)
-        if program is None:
-            return False
-        wanted = np.asarray(expected)
-        try:
-            buffer = cl.Buffer(self.context, cl.mem_flags.READ_WRITE, max(wanted.nbytes, 16))
-            cl.enqueue_fill_buffer(self.queue, buffer, np.uint8(0), 0, max(wanted.nbytes, 16))
-            kernel = cl.Kernel(program, "probe")
-            kernel.set_arg(0, buffer)
-            if local is not None:
-                kernel.set_arg(1, cl.LocalMemory(local))
-            cl.enqueue_nd_range_kernel(self.queue, kernel, (items,), (items,))
-            found = np.empty_like(wanted)
-            cl.enqueue_copy(self.queue, found, buffer)
-            self.queue.finish()
-        except Exception:
-            return False
-        return bool(np.array_equal(found, wanted))
+    identity = identity_of(device)
+    entry = settings.cache_dir / "probes" / f"{identity.digest}-{ordinal}-v{PROBE_SCHEMA}.json"
+    if not fresh:
+        known = _remembered(entry, identity)
+        if known is not None:
+            return known
+    results = _probe_isolated(identity, ordinal)
+    if results is None:
+        results = _probe_here(device, identity)
+    _remember(entry, identity, results)
+    return results
 
 
-def works(device: cl.Device, announce: Callable[[str], None] = lambda label: None) -> str | None:
-    """Build and run one kernel; None if the result is right, else what went wrong."""
-    announce("works")
+def _probe_isolated(identity: DeviceIdentity, ordinal: int) -> ProbeResults | None:
+    """Probe in children, a new one after each crash; None where no child can be started."""
+    if not sys.executable:
+        return None
+    with tempfile.TemporaryDirectory(prefix="portagpu-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        result, log = folder / "result.json", folder / "log"
+        for _ in range(_ATTEMPTS):
+            status = _run_child(identity, ordinal, folder, log)
+            if status is None or status == FOUND_NO_DEVICE:
+                _logger.debug("no probing process for %s (%s)", identity.name, status)
+                return None
+            found = read_json(result)
+            if status == 0 and found is not None:
+                return ProbeResults.from_json(found)
+            crashed = Journal(folder / "journal").crashed
+            _logger.debug("probing %s: status %s, crashed trials %s", identity.name, status, sorted(crashed))
+            if status != CONTEXT_LOST and not crashed:
+                # It died outside every trial: while the driver started or a context was made.
+                return ProbeResults(problem=f"the driver ends the process that uses it: {_tail(log, status)}")
+            if "basic" in crashed:
+                return ProbeResults(problem=f"the simplest kernel ends the process: {_tail(log, status)}")
+    return ProbeResults(problem="too many trials ended the process")
+
+
+def _run_child(identity: DeviceIdentity, ordinal: int, folder: Path, log: Path) -> int | None:
+    """Exit status of one probing process (negative: signal), None where none can be started."""
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_PACKAGE_ROOT), environment.get("PYTHONPATH")]))
+    environment["PYOPENCL_NO_CACHE"] = "1"
+    journal = folder / "journal"
+    command = [sys.executable, "-m", "portagpu.device.probe_child", identity.digest, str(ordinal)]
     try:
-        trial = Trial(device)
-        program = cl.Program(
-            trial.context, "__kernel void probe(__global int* out) { out[get_global_id(0)] = get_global_id(0) * 3 + 1; }"
-        ).build(cache_dir=False)
-    except Exception as error:
-        return f"it cannot build a kernel: {_first_line(error)}"
-    try:
-        out = np.zeros(64, np.int32)
-        buffer = cl.Buffer(trial.context, cl.mem_flags.READ_WRITE, out.nbytes)
-        kernel = cl.Kernel(program, "probe")
-        kernel.set_arg(0, buffer)
-        cl.enqueue_nd_range_kernel(trial.queue, kernel, (64,), None)
-        cl.enqueue_copy(trial.queue, out, buffer)
-        trial.queue.finish()
-    except Exception as error:
-        return f"it cannot run a kernel: {_first_line(error)}"
-    if not np.array_equal(out, np.arange(64) * 3 + 1):
-        return "a kernel's result is wrong"
-    return None
+        with log.open("wb") as sink:
+            child = subprocess.Popen(
+                [*command, str(journal), str(folder / "result.json")],
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=sink,
+                env=environment,
+            )
+    except OSError as error:
+        _logger.debug("no child process: %s", error)
+        return None
+    return _wait(child, journal, _SIMULATED_LIMIT_S if identity.hints.simulated else _TRIAL_LIMIT_S)
 
 
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    telling = [line for line in lines if "error" in line.lower()]
-    return (telling or lines or [type(error).__name__])[0][:200]
-
-
-def probe(
-    device: cl.Device,
-    skip: frozenset[str] = frozenset(),
-    announce: Callable[[str], None] = lambda label: None,
-) -> Capabilities:
-    """Find out what a working device can do."""
-    trial = Trial(device, skip, announce)
-    extensions = frozenset(device.extensions.split())
-    identity = f"{device.platform.name} {device.vendor} {device.name}"
-    kind = DeviceType.GPU if device.type & cl.device_type.GPU else DeviceType.CPU
-    if device.type & cl.device_type.ACCELERATOR:
-        kind = DeviceType.ACCELERATOR
-    ptx = trial.run('float x = 1.5f; asm volatile("add.f32 %0, %0, %1;" : "+f"(x) : "f"(2.0f)); out[0] = x;', np.float32([3.5]))
-    argument = _largest_local_argument(trial)
-    values: dict[str, Any] = {
-        "device_type": kind,
-        "opencl_c_version": _version(device),
-        "address_bits": int(device.address_bits),
-        "compute_units": int(device.max_compute_units),
-        "clock_mhz": int(device.max_clock_frequency),
-        "global_memory": int(device.global_mem_size),
-        "max_allocation": int(device.max_mem_alloc_size),
-        "constant_memory": int(device.max_constant_buffer_size),
-        "mem_base_alignment": max(1, int(device.mem_base_addr_align) // 8),
-        "local_memory_static": _largest_static_local(trial, argument, hidden=ptx),
-        "local_memory_argument": argument,
-        "local_memory_dedicated": device.local_mem_type == cl.device_local_mem_type.LOCAL,
-        "global_cache": int(device.global_mem_cache_size),
-        "host_unified_memory": bool(device.host_unified_memory) or kind is DeviceType.CPU,
-        "max_work_group_size": int(device.max_work_group_size),
-        "max_work_item_sizes": tuple((*map(int, device.max_work_item_sizes), 1, 1)[:3]),
-        "preferred_multiple": _preferred_multiple(trial),
-        "warp_size": _warp_size(device, identity, kind),
-        "fp64": _fp64(trial),
-        "fp16": trial.run("half h = (half)1.5f; h = h * h; out[0] = (float)h;", np.float32([2.25]), preamble=_pragma("cl_khr_fp16", extensions)),
-        "fp16_storage": trial.run(
-            "__private half cell[1]; vstore_half(2.5f, 0, cell); out[0] = vload_half(0, cell);", np.float32([2.5])
-        ),
-        "correctly_rounded_divide_sqrt": trial.run(
-            "out[0] = sqrt(2.0f);", np.sqrt(np.float32([2.0])), options=("-cl-fp32-correctly-rounded-divide-sqrt",)
-        )
-        and bool(device.single_fp_config & cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT),
-        "vector_width_float": int(device.native_vector_width_float) or 1,
-        "vector_width_double": int(device.native_vector_width_double) or 1,
-        "int64_atomics": _int64_atomics(trial, extensions),
-        "inline_ptx": ptx,
-        "subgroups": trial.run(
-            "out[0] = sub_group_reduce_add(1.0f) >= 1.0f ? 1.0f : 0.0f;",
-            np.float32([1.0]),
-            preamble=_pragma("cl_khr_subgroups", extensions),
-        ),
-        "subgroup_shuffle": "cl_khr_subgroup_shuffle" in extensions,
-        "required_subgroup_size": "cl_intel_required_subgroup_size" in extensions,
-        "printf": trial.builds('__kernel void probe() { printf("%d", 1); }') is not None,
-        "line_directives": False,
-        "max_registers_option": False,
-        "allows_build_option_g": True,
-        "extensions": extensions,
-    }
-    for memory, space in (("global", "__global"), ("local", "__local")):
-        for name, c_type in (("float", "float"), ("double", "double")):
-            values[f"{name}_atomic_add_{memory}"] = _float_atomics(trial, c_type, space, extensions)
-    values.update(quirks_for(identity))
-    return Capabilities(**values)
-
-
-def _version(device: cl.Device) -> tuple[int, int]:
-    text = device.opencl_c_version.removeprefix("OpenCL C ").split()[0]
-    major, _, minor = text.partition(".")
-    return int(major), int(minor or 0)
-
-
-def _pragma(extension: str, extensions: frozenset[str]) -> str:
-    return f"#pragma OPENCL EXTENSION {extension} : enable" if extension in extensions else ""
-
-
-def _fp64(trial: Trial) -> bool:
-    return trial.run(
-        "double x = 1.0 + 1e-15 * get_global_size(0); out[0] = x * x;",
-        np.float64([(1.0 + 1e-15) ** 2]),
-        result="double",
-    )
-
-
-def _preferred_multiple(trial: Trial) -> int:
-    program = trial.builds("__kernel void probe(__global float* out) { out[get_global_id(0)] = 1.0f; }")
-    if program is None:
-        return 1
-    kernel = cl.Kernel(program, "probe")
-    info = cl.kernel_work_group_info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE
-    return int(kernel.get_work_group_info(info, trial.device))
-
-
-def _warp_size(device: cl.Device, identity: str, kind: DeviceType) -> int:
-    if kind is not DeviceType.GPU:
-        return _EMULATED_WARP
-    attribute = warp_size_attribute(identity)
-    if attribute is not None:
+def _wait(child: subprocess.Popen[bytes], journal: Path, limit: float) -> int:
+    """Wait for the child's end; kill it once its journal has not grown for ``limit`` seconds."""
+    size, since = -1, time.monotonic()
+    while True:
         try:
-            return int(getattr(device, attribute))
-        except Exception:
-            return _EMULATED_WARP
-    return _EMULATED_WARP
+            return child.wait(0.5)
+        except subprocess.TimeoutExpired:
+            now = journal.stat().st_size if journal.exists() else 0
+            if now != size:
+                size, since = now, time.monotonic()
+            elif time.monotonic() - since > limit:
+                child.kill()
+                return child.wait()
 
 
-def _int64_atomics(trial: Trial, extensions: frozenset[str]) -> bool:
-    preamble = "\n".join(
-        _pragma(e, extensions) for e in ("cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics")
-    )
-    body = "out[0] = 5; long old = atom_add(out, 4); atom_max(out, 20); out[1] = old + atom_cmpxchg(out, 20, 7);"
-    return trial.run(body, np.int64([7, 25]), result="long", preamble=preamble)
+def _tail(log: Path, status: int) -> str:
+    cause = f"signal {-status}" if status < 0 else f"exit status {status}"
+    try:
+        lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+    except OSError:
+        lines = []
+    telling = [line for line in lines if "error" in line.lower()] or lines
+    return f"{cause}; {telling[-1][:200]}" if telling else cause
 
 
-def _float_atomics(trial: Trial, c_type: str, space: str, extensions: frozenset[str]) -> bool:
-    if "cl_ext_float_atomics" not in extensions:
-        return False
-    dtype = np.float32 if c_type == "float" else np.float64
-    local = f"__local {c_type} cell; cell = 0; __local {c_type}* place = &cell;"
-    body = f"{local if space == '__local' else f'__global {c_type}* place = out; out[0] = 0;'} atomic_fetch_add_explicit((volatile {space} atomic_{c_type}*)place, ({c_type})1.5f, memory_order_relaxed, memory_scope_device); out[0] = *place;"
-    return trial.run(body, dtype([1.5]), result=c_type, options=("-cl-std=CL3.0",))
+def _probe_here(device: cl.Device, identity: DeviceIdentity) -> ProbeResults:
+    """Probe in this process, where no child can be started: only what is sure not to harm it."""
+    with tempfile.TemporaryDirectory(prefix="portagpu-", ignore_cleanup_errors=True) as folder:
+        try:
+            return run_trials(Workbench(device, identity.hints), Journal(Path(folder) / "journal"), isolated=False)
+        except ContextLostError as error:
+            return ProbeResults(problem=f"a kernel killed the device's context: {error}")
+        except Exception as error:  # a driver may answer with anything
+            return ProbeResults(problem=f"the driver fails: {first_telling_line(error)}")
 
 
-def _largest_local_argument(trial: Trial) -> int:
-    reported = int(trial.device.local_mem_size)
-    body = "scratch[0] = 7; out[0] = scratch[0];"
-    for size in (reported, reported - 64, reported - 512, reported - 1024, reported // 2, 16384, 8192):
-        if size > 0 and trial.run(body, np.int32([7]), result="int", local=size):
-            return size
-    return 0
+def _remembered(entry: Path, identity: DeviceIdentity) -> ProbeResults | None:
+    """What an earlier process found; a damaged or foreign entry counts as absent."""
+    found = read_json(entry)
+    if found is None or found.get("key") != identity.key or found.get("schema") != PROBE_SCHEMA:
+        return None
+    try:
+        results = ProbeResults.from_json(found["results"])
+        age = time.time() - float(found["time"])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    return None if results.problem is not None and age > _BROKEN_MEMORY_S else results
 
 
-def _largest_static_local(trial: Trial, argument: int, *, hidden: bool) -> int:
-    """Largest static __local array. Some drivers report less than they can do; they are tried beyond it."""
-    reported = int(trial.device.local_mem_size)
-
-    def fits(size: int) -> bool:
-        body = f"__local uchar tile[{size}]; tile[0] = 3; tile[{size - 1}] = 4; out[0] = tile[0] + tile[{size - 1}];"
-        return trial.run(body, np.int32([7]), result="int")
-
-    if hidden:
-        for kib in (226, 224, 162, 160, 98, 96, 64):
-            if fits(kib * 1024):
-                return kib * 1024
-    for size in (reported, reported - 512, reported // 2):
-        if size > 0 and fits(size):
-            return size
-    return argument
+def _remember(entry: Path, identity: DeviceIdentity, results: ProbeResults) -> None:
+    record = {"schema": PROBE_SCHEMA, "key": identity.key, "time": time.time(), "results": results.to_json()}
+    try:
+        write_atomically(entry, json.dumps(record, indent=1).encode())
+    except OSError as error:
+        _logger.debug("probe not remembered: %s", error)

@@ -1,4 +1,7 @@
-"""The one table in which vendors' names may appear: what cannot be asked of a device, one row a quirk, with the reason."""
+"""The one table of what vendors' devices do that cannot be asked of them: one row a quirk, with the reason.
+
+Vendors' names appear here and in `portagpu.device.driver_search`, nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -6,76 +9,98 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DriverFile:
-    """An OpenCL library that may be installed without being registered."""
+class Hints:
+    """What to try and where to ask, beyond what every device is asked.
 
-    name: str
-    library: str  # file name, found by the loader's search path
-    folders: tuple[str, ...]  # further folders; {prefix} is that of the Python environment
-    reason: str
+    ``may_take_ptx``: try inline PTX. ``hidden_local_memory``: bytes up to which static local arrays are tried beyond the reported
+    size. ``warp_size_query``: attribute of `pyopencl.Device` with the number of lanes in lockstep. ``line_directives``:
+    the driver reports the user's positions. ``simulated``: every operation costs microseconds, so probing is kept small.
+    """
 
-
-DRIVER_FILES: tuple[DriverFile, ...] = (
-    DriverFile(
-        name="NVIDIA",
-        library="libnvidia-opencl.so.1",
-        folders=("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/local/nvidia/lib64", "/usr/lib/wsl/lib"),
-        reason="containers with an NVIDIA GPU get the library, but no .icd file",
-    ),
-    DriverFile(
-        name="Intel CPU runtime",
-        library="libintelocl.so",
-        folders=("{prefix}/lib",),
-        reason="the PyPI package intel-opencl-rt installs an .icd file that points to a path that does not exist",
-    ),
-    DriverFile(
-        name="AMD ROCm",
-        library="libamdocl64.so",
-        folders=("/opt/rocm/lib", "/opt/rocm/opencl/lib"),
-        reason="ROCm's tarballs and wheels do not register the library",
-    ),
-)
+    may_take_ptx: bool = False
+    hidden_local_memory: int | None = None
+    warp_size_query: str | None = None
+    line_directives: bool = False
+    simulated: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quirk:
-    """A fact about the devices whose platform, vendor or name contains ``match`` (lower case)."""
+    """Sets one hint for the devices whose platform name and vendor contain ``match`` (lower case)."""
 
     match: str
     field: str
-    value: object
+    value: bool | int | str
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """What to do about a device whose problem text contains ``symptom`` (lower case)."""
+
+    symptom: str
+    advice: str
+
+
 QUIRKS: tuple[Quirk, ...] = (
-    Quirk(match="oclgrind", field="line_directives", value=True, reason="its reports name the place that #line gives"),
     Quirk(
         match="nvidia",
-        field="max_registers_option",
+        field="may_take_ptx",
         value=True,
-        reason="-cl-nv-maxrregcount and -cl-nv-verbose are accepted, which no query tells",
+        reason="its compiler takes inline PTX, which no extension says; other compilers may abort the process over it",
+    ),
+    Quirk(
+        match="nvidia",
+        field="hidden_local_memory",
+        value=228 * 1024,
+        reason="it reports 48 KiB, but static local arrays work up to the hardware's limit (228 KiB on Hopper)",
+    ),
+    Quirk(match="nvidia", field="warp_size_query", value="warp_size_nv", reason="cl_nv_device_attribute_query"),
+    Quirk(
+        match="advanced micro devices",
+        field="warp_size_query",
+        value="wavefront_width_amd",
+        reason="cl_amd_device_attribute_query; 64 on GCN and CDNA, 32 on RDNA",
     ),
     Quirk(
         match="oclgrind",
-        field="allows_build_option_g",
-        value=False,
-        reason="it refuses the build option -g",
+        field="line_directives",
+        value=True,
+        reason="it reports races and bad accesses at the file and line that #line names",
+    ),
+    Quirk(match="oclgrind", field="simulated", value=True, reason="it interprets kernels, a million operations a second"),
+)
+
+REMEDIES: tuple[Remedy, ...] = (
+    Remedy(
+        symptom="target cpu",
+        advice="this PoCL's LLVM is older than the processor: install a newer PoCL (5.0 and later also take POCL_LLVM_CPU_NAME),"
+        " or `pip install intel-opencl-rt intel-cmplr-lib-rt`, which works on processors of every maker",
+    ),
+    Remedy(
+        symptom="linker",
+        advice="the driver's compiler needs a linker: install the package binutils (or gcc), or reinstall the driver",
+    ),
+    Remedy(
+        symptom="out_of_host_memory",
+        advice="the driver ran out of memory while it started: close other programs, or raise the container's memory limit",
+    ),
+    Remedy(
+        symptom="out_of_resources",
+        advice="another program may hold the device exclusively or have crashed it: `nvidia-smi` or `rocm-smi` show it",
     ),
 )
 
-WARP_SIZE_QUERIES: tuple[tuple[str, str], ...] = (
-    ("nvidia", "warp_size_nv"),
-    ("amd", "wavefront_width_amd"),
-)
+_DEFAULT_ADVICE = "update or reinstall the driver; `portagpu doctor` shows which library it is"
 
 
-def quirks_for(identity: str) -> dict[str, object]:
-    """Capability values that quirks dictate for a device of that identity (platform, vendor and name)."""
-    text = identity.lower()
-    return {q.field: q.value for q in QUIRKS if q.match in text}
+def hints_for(platform: str, vendor: str) -> Hints:
+    """The hints that the table gives for a device of this platform and vendor."""
+    identity = f"{platform}\n{vendor}".lower()
+    return Hints(**{quirk.field: quirk.value for quirk in QUIRKS if quirk.match in identity})  # type: ignore[arg-type]
 
 
-def warp_size_attribute(identity: str) -> str | None:
-    """Name of the vendor's device query for the number of lanes that run in lockstep."""
-    text = identity.lower()
-    return next((attribute for match, attribute in WARP_SIZE_QUERIES if match in text), None)
+def remedy_for(problem: str) -> str:
+    """What to do about a device's problem."""
+    text = problem.lower()
+    return next((remedy.advice for remedy in REMEDIES if remedy.symptom in text), _DEFAULT_ADVICE)

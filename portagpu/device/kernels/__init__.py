@@ -1,0 +1,1 @@
+"""OpenCL C kernels that find out what a device can do."""

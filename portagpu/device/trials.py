@@ -1,0 +1,230 @@
+"""The trials that fill `ProbeResults`: each builds a small kernel, runs it, and compares every number."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyopencl as cl
+
+from portagpu.device import local_memory, output, rate
+from portagpu.device.journal import Journal
+from portagpu.device.results import ProbeResults
+from portagpu.device.workbench import Workbench, first_telling_line
+
+_ITEMS = 64
+_GROUP = 32
+_ROUNDING_SAMPLES = 1 << 14
+_logger = logging.getLogger(__name__)
+
+
+def run_trials(bench: Workbench, journal: Journal, *, isolated: bool) -> ProbeResults:
+    """Every trial. Those that may take the process down are left out unless it is ``isolated``.
+
+    Raises `ContextLostError` where a trial killed the context; the journal then lets a new process go on.
+    """
+    problem = journal.trial("basic", lambda: bench.basic_problem() or "", "it takes the process down")
+    if problem:
+        return ProbeResults(problem=problem)
+
+    def yes(name: str, attempt: Callable[[], bool]) -> bool:
+        return journal.trial(name, lambda: _guarded(bench, name, attempt), False)
+
+    language = journal.trial("language", lambda: _language_option(bench), "")
+    fp64 = yes("fp64", lambda: _arithmetic(bench, "double", np.float64))
+    atomics = "cl_ext_float_atomics" in bench.extensions
+    subgroup_size = journal.trial("subgroups", lambda: _subgroup_size(bench, language), 0)
+    static, argument = local_memory.usable(bench, journal, isolated=isolated)
+    return ProbeResults(
+        local_memory_static=static,
+        local_memory_argument=argument,
+        preferred_multiple=journal.trial("preferred_multiple", lambda: _preferred_multiple(bench), 1),
+        language_option=language,
+        subgroup_size=subgroup_size,
+        subgroups=subgroup_size > 0,
+        subgroup_shuffle=subgroup_size > 0 and yes("subgroup_shuffle", lambda: _shuffle(bench, language)),
+        required_subgroup_size="cl_intel_required_subgroup_size" in bench.extensions
+        and yes("required_subgroup_size", lambda: _required_size(bench, language)),
+        fp64=fp64,
+        fp16=yes("fp16", lambda: _arithmetic(bench, "half", np.float16)),
+        fp16_storage=yes("fp16_storage", lambda: _half_storage(bench)),
+        correctly_rounded_divide_sqrt=yes("divide_sqrt", lambda: _divide_sqrt(bench)),
+        int64_atomics=yes("int64_atomics", lambda: _int64_atomics(bench)),
+        float_atomic_add_global=atomics and yes("float_global", lambda: _float_atomics(bench, language, "float", False)),
+        float_atomic_add_local=atomics and yes("float_local", lambda: _float_atomics(bench, language, "float", True)),
+        double_atomic_add_global=atomics
+        and fp64
+        and yes("double_global", lambda: _float_atomics(bench, language, "double", False)),
+        double_atomic_add_local=atomics
+        and fp64
+        and yes("double_local", lambda: _float_atomics(bench, language, "double", True)),
+        inline_ptx=bench.hints.may_take_ptx and isolated and yes("inline_ptx", lambda: _inline_ptx(bench)),
+        printf=isolated and yes("printf", lambda: output.printf_works(bench)),
+        max_registers_option="cl_nv_compiler_options" in bench.extensions
+        and yes("registers", lambda: _builds(bench, "-cl-nv-maxrregcount=64", "-cl-nv-verbose")),
+        allows_build_option_g=yes("option_g", lambda: _builds(bench, "-g")),
+        measured_gflops=journal.trial("rate", lambda: rate.measured_gflops(bench), 0.0),
+    )
+
+
+def _guarded(bench: Workbench, name: str, attempt: Callable[[], bool]) -> bool:
+    """The attempt's answer; an error means no, and after one the context is checked."""
+    try:
+        return bool(attempt())
+    except Exception as error:  # a driver may answer with anything
+        _logger.debug("trial %s: %s", name, first_telling_line(error))
+        if not isinstance(error, cl.RuntimeError) or "build" not in str(error).lower():
+            bench.check_alive()
+        return False
+
+
+def _builds(bench: Workbench, *options: str) -> bool:
+    return bench.basic_problem(*options) is None
+
+
+def _language_option(bench: Workbench) -> str:
+    """The newest OpenCL C version that the device really compiles; newer features need it."""
+    for option in ("-cl-std=CL3.0", "-cl-std=CL2.0"):
+        if bench.device.version.startswith("OpenCL 1"):
+            break
+        if _builds(bench, option):
+            return option
+    return ""
+
+
+def _preferred_multiple(bench: Workbench) -> int:
+    info = cl.kernel_work_group_info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE
+    return max(1, int(bench.build("basic").get_work_group_info(info, bench.device)))
+
+
+def _flag(bench: Workbench, extension: str, macro: str) -> Iterator[str]:
+    if extension in bench.extensions:
+        yield f"-D{macro}"
+
+
+def _options(option: str) -> tuple[str, ...]:
+    return (option,) if option else ()
+
+
+def _arithmetic(bench: Workbench, c_type: str, dtype: type[np.floating]) -> bool:
+    extension = {"double": "cl_khr_fp64", "half": "cl_khr_fp16"}[c_type]
+    macro = {"double": "EXTENSION_FP64", "half": "EXTENSION_FP16"}[c_type]
+    kernel = bench.build("arithmetic", f"-DFORMAT={c_type}", *_flag(bench, extension, macro))
+    a = (np.arange(_ITEMS) / 16 - 1.5).astype(dtype)  # every product and sum is exact in half
+    b = (np.arange(_ITEMS) % 8 - 3.0).astype(dtype)
+    c = (np.arange(_ITEMS) % 4 / 8).astype(dtype)
+    if dtype is np.float64:
+        a, c = a + dtype(2.0**-40), c - dtype(2.0**-41)  # and beyond what float32 could hold in double
+    target = np.zeros(_ITEMS, dtype)
+    bench.run(kernel, _ITEMS, None, a, b, c, target)
+    return bool(np.array_equal(target, a * b + c))
+
+
+def _half_storage(bench: Workbench) -> bool:
+    source = (np.arange(_ITEMS) / 8 - 3).astype(np.float16)
+    target = np.zeros_like(source)
+    bench.run(bench.build("half_storage"), _ITEMS, None, source, target)
+    return bool(np.array_equal(target, source * 2))
+
+
+def _divide_sqrt(bench: Workbench) -> bool:
+    kernel = bench.build("divide_sqrt", "-cl-fp32-correctly-rounded-divide-sqrt")
+    items = 256 if bench.hints.simulated else _ROUNDING_SAMPLES
+    generator = np.random.default_rng(1)
+    a = np.exp2(generator.uniform(-20, 20, items)).astype(np.float32)
+    b = np.exp2(generator.uniform(-20, 20, items)).astype(np.float32)
+    quotient, root = np.zeros_like(a), np.zeros_like(a)
+    bench.run(kernel, items, None, a, b, quotient, root)
+    return bool(np.array_equal(quotient, a / b) and np.array_equal(root, np.sqrt(a)))
+
+
+def _int64_atomics(bench: Workbench) -> bool:
+    kernel = bench.build(
+        "int64_atomics",
+        *_flag(bench, "cl_khr_int64_base_atomics", "EXTENSION_BASE"),
+        *_flag(bench, "cl_khr_int64_extended_atomics", "EXTENSION_EXTENDED"),
+    )
+    counters, old = np.zeros(4, np.int64), np.zeros(_ITEMS, np.int64)
+    bench.run(kernel, _ITEMS, _GROUP, counters, old)
+    step, groups = 1 << 33, _ITEMS // _GROUP
+    expected = [_ITEMS * step, (_ITEMS - 1) * step, _ITEMS, (groups << 40) + _ITEMS]
+    return counters.tolist() == expected and np.array_equal(np.sort(old), np.arange(_ITEMS, dtype=np.int64) * step)
+
+
+def _float_atomics(bench: Workbench, language: str, c_type: str, in_local: bool) -> bool:
+    options = [f"-DFORMAT={c_type}", f"-DATOMIC=atomic_{c_type}", *_options(language)]
+    if c_type == "double":
+        options += _flag(bench, "cl_khr_fp64", "EXTENSION_FP64")
+    if in_local:
+        options.append("-DIN_LOCAL_MEMORY")
+    target = np.zeros(_ITEMS // _GROUP, np.float32 if c_type == "float" else np.float64)
+    bench.run(bench.build("float_atomics", *options), _ITEMS, _GROUP, target)
+    return bool(np.all(target == 1.5 * _GROUP))
+
+
+def _inline_ptx(bench: Workbench) -> bool:
+    source = (np.arange(_ITEMS, dtype=np.uint32) + 1) * np.uint32(0x01020307)
+    target = np.zeros_like(source)
+    bench.run(bench.build("inline_ptx"), _ITEMS, None, source, target)
+    return bool(np.array_equal(target, source.byteswap()))
+
+
+def _subgroup_options(bench: Workbench, language: str) -> list[str]:
+    return [
+        *_flag(bench, "cl_khr_subgroups", "EXTENSION_KHR"),
+        *_flag(bench, "cl_intel_subgroups", "EXTENSION_INTEL"),
+        *_options(language),
+    ]
+
+
+def _subgroup_run(bench: Workbench, *options: str) -> tuple[int, bool]:
+    """Run the subgroup kernel: the size (0 where indices or sums are wrong) and whether neighbours' values are right."""
+    kernel = bench.build("subgroups", *options)
+    sizes, lanes, sums, neighbours = (np.zeros(_ITEMS, np.int32) for _ in range(4))
+    bench.run(kernel, _ITEMS, _ITEMS, sizes, lanes, sums, neighbours)
+    size = int(sizes[0])
+    if size < 1 or np.any(sizes != size) or _ITEMS % min(size, _ITEMS):
+        return 0, False
+    width = min(size, _ITEMS)
+    index = np.arange(_ITEMS)
+    rows = index.reshape(-1, width)
+    right = np.array_equal(lanes, index % width) and np.array_equal(sums, np.repeat(rows.sum(axis=1), width))
+    return (size if right else 0), bool(right and np.array_equal(neighbours, index ^ 1))
+
+
+def _subgroup_size(bench: Workbench, language: str) -> int:
+    """The subgroup size of a small kernel, 0 without subgroups."""
+    if not any("subgroup" in name for name in bench.extensions) and bench.device.version.startswith("OpenCL 1"):
+        return 0
+
+    def attempt() -> int:
+        return _subgroup_run(bench, *_subgroup_options(bench, language))[0]
+
+    try:
+        return attempt()
+    except Exception as error:
+        _logger.debug("trial subgroups: %s", first_telling_line(error))
+        bench.check_alive()
+        return 0
+
+
+def _shuffle(bench: Workbench, language: str) -> bool:
+    """Whether one item can read another's register through either extension's function."""
+    options = _subgroup_options(bench, language)
+    if "cl_khr_subgroup_shuffle" in bench.extensions:
+        return _subgroup_run(bench, *options, "-DEXTENSION_SHUFFLE", "-DSHUFFLE=sub_group_shuffle")[1]
+    if "cl_intel_subgroups" in bench.extensions:
+        return _subgroup_run(bench, *options, "-DSHUFFLE=intel_sub_group_shuffle")[1]
+    return False
+
+
+def _required_size(bench: Workbench, language: str) -> bool:
+    """Whether a kernel gets the subgroup size that it asks for, for at least one size."""
+    for size in (16, 8, 32):
+        try:
+            if _subgroup_run(bench, *_subgroup_options(bench, language), f"-DREQUIRED_SIZE={size}")[0] == size:
+                return True
+        except cl.Error:
+            continue
+    return False
