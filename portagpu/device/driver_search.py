@@ -22,7 +22,8 @@ class DriverFamily:
     """One driver that exists in the wild without being registered.
 
     ``sonames``: file names looked up wherever the dynamic linker looks. ``patterns``: globs of further places;
-    ``{prefix}`` is the Python environment, ``{site}`` each of its package folders. ``package``: what mends a broken one.
+    ``{prefix}`` is the Python environment, ``{site}`` each of its package folders. ``package``: what to install where
+    it is missing or broken.
     """
 
     name: str
@@ -42,7 +43,7 @@ FAMILIES: tuple[DriverFamily, ...] = (
             "/usr/lib/wsl/lib/libnvidia-opencl.so.1",
             "/run/opengl-driver/lib/libnvidia-opencl.so.1",
         ),
-        package="the driver's OpenCL library (Debian: nvidia-opencl-icd; containers: NVIDIA_DRIVER_CAPABILITIES=compute)",
+        package="apt install nvidia-opencl-icd (in containers: NVIDIA_DRIVER_CAPABILITIES=compute,utility)",
     ),
     DriverFamily(
         name="Intel CPU runtime",

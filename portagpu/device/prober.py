@@ -18,7 +18,7 @@ from portagpu.device.journal import Journal
 from portagpu.device.probe_child import CONTEXT_LOST, FOUND_NO_DEVICE
 from portagpu.device.results import PROBE_SCHEMA, ProbeResults
 from portagpu.device.trials import run_trials
-from portagpu.device.workbench import ContextLostError, Workbench, first_telling_line
+from portagpu.device.workbench import DRIVER_ERRORS, ContextLostError, Workbench, first_telling_line
 from portagpu.files import read_json, write_atomically
 from portagpu.settings import Settings
 
@@ -113,9 +113,10 @@ def _wait(child: subprocess.Popen[bytes], journal: Path, limit: float) -> int:
 def _tail(log: Path, status: int) -> str:
     cause = f"signal {-status}" if status < 0 else f"exit status {status}"
     try:
-        lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+        text = log.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        lines = []
+        text = ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if "error" in line.lower()] or lines
     return f"{cause}; {telling[-1][:200]}" if telling else cause
 
@@ -127,7 +128,7 @@ def _probe_here(device: cl.Device, identity: DeviceIdentity) -> ProbeResults:
             return run_trials(Workbench(device, identity.hints), Journal(Path(folder) / "journal"), isolated=False)
         except ContextLostError as error:
             return ProbeResults(problem=f"a kernel killed the device's context: {error}")
-        except Exception as error:  # a driver may answer with anything
+        except DRIVER_ERRORS as error:
             return ProbeResults(problem=f"the driver fails: {first_telling_line(error)}")
 
 
