@@ -96,9 +96,12 @@ FAMILIES: tuple[DriverFamily, ...] = (
     ),
 )
 
-NVIDIA_DEVICE_FILE = Path("/dev/nvidiactl")
-AMD_DEVICE_FILE = Path("/dev/kfd")
-RENDER_FOLDER = Path("/dev/dri")
+# Device files of GPUs, and the drivers of `FAMILIES` that serve them.
+DEVICE_FILES: tuple[tuple[Path, tuple[str, ...]], ...] = (
+    (Path("/dev/nvidiactl"), ("NVIDIA",)),
+    (Path("/dev/kfd"), ("AMD ROCm",)),
+)
+_RENDER_FOLDER = Path("/dev/dri")
 
 
 def family_of(library: str) -> DriverFamily | None:
@@ -191,6 +194,6 @@ def simulator_preloaded(environ: Mapping[str, str]) -> bool:
 
 def no_platform_hint() -> str:
     """What to do about a driver that loads but finds no device."""
-    if NVIDIA_DEVICE_FILE.exists() or AMD_DEVICE_FILE.exists() or RENDER_FOLDER.exists():
+    if _RENDER_FOLDER.exists() or any(device_file.exists() for device_file, _ in DEVICE_FILES):
         return "the device file may be unreadable: add yourself to the groups video and render, or restart the driver"
     return "no GPU is visible in this machine or container (docker: --gpus all, or --device /dev/dri --device /dev/kfd)"
