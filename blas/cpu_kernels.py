@@ -81,10 +81,13 @@ def multiply_panels(
     vectors_n: cuda.constexpr,
     vector: cuda.constexpr,
     unroll_k: cuda.constexpr,
+    contiguous: cuda.constexpr,
 ):
     """``c = a @ b`` from packed operands; a work-group computes ``group_m`` x ``group_n`` register tiles.
 
-    packed_a: (panels_m, depth, tile_m); packed_b: (panels_n, depth, vectors_n * lanes); c: (m, n), rows contiguous.
+    packed_a: (panels_m, depth, tile_m); packed_b: (panels_n, depth, vectors_n * lanes); c: (m, n).
+
+    ``contiguous`` says that rows of c are, so that whole tiles are stored as vectors.
     """
     lanes = vector.lanes
     tile_n = vectors_n * lanes
@@ -119,7 +122,7 @@ def multiply_panels(
                         acc[i, j] = cuda.fma(scalar, b[j], acc[i, j])
             row0 = panel_m * tile_m
             column0 = panel_n * tile_n
-            if row0 + tile_m <= rows and column0 + tile_n <= columns:
+            if contiguous and row0 + tile_m <= rows and column0 + tile_n <= columns:
                 for i in cuda.unroll(range(tile_m)):
                     for j in cuda.unroll(range(vectors_n)):
                         cuda.vstore(acc[i, j], c, (row0 + i, column0 + j * lanes))

@@ -11,10 +11,10 @@ from portagpu.codegen.names import Names, identifier
 from portagpu.codegen.printer import Printer, literal
 from portagpu.codegen.rendering import render
 from portagpu.device.capabilities import Capabilities
-from portagpu.dtypes import BOOL, UINT8
+from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
 from portagpu.ir.nodes import Constant, ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
-from portagpu.ir.types import Pointer, Scalar, Space, Struct, Vector, element_size, storage
+from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Space, Struct, Vector, element_size, storage
 from portagpu.source import Span
 
 
@@ -204,7 +204,7 @@ def _kernel(
         for a in program.shared
     ]
     body = _local_declarations(kernel, printer, facts) + Emitter(kernel, facts, printer).run()
-    dynamic = Pointer(Scalar(UINT8), Space.LOCAL)
+    dynamic = DYNAMIC_SHARED
     parameters = tuple(
         p
         for p in kernel.parameters
@@ -213,7 +213,7 @@ def _kernel(
     )
     if static_dynamic:
         name = printer.names("pg.dynamic_shared", dynamic)
-        shared.append(f"    __local uchar {name}[{static_dynamic}] __attribute__((aligned(128)));")
+        shared.append(f"    __local ulong16 {name}[{-(-static_dynamic // 128)}] __attribute__((aligned(128)));")
     span = kernel.span
     text = ",\n".join(f"    {_parameter_text(p, printer, facts)}" for p in parameters)
     lines = [Line(f"// {span.line}: {span.text.strip()}", span)]

@@ -30,6 +30,7 @@ from portagpu.ir.nodes import (
     Var,
 )
 from portagpu.ir.types import (
+    DYNAMIC_SHARED,
     INT,
     VOID,
     ArgumentType,
@@ -69,7 +70,7 @@ def specialise(
         ctx.parameters.append(
             Parameter(
                 name="pg.dynamic_shared",
-                type=Pointer(Scalar(UINT8), Space.LOCAL),
+                type=DYNAMIC_SHARED,
                 role=ParameterRole.DYNAMIC_SHARED,
             )
         )

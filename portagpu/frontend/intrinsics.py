@@ -20,7 +20,7 @@ from portagpu.frontend.values import ArrayValue, Const, TupleValue, UnrollValue,
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
 from portagpu.ir.nodes import Evaluate, MemoryArray, Offset, Operation, Var, VectorLoad, VectorStore
 from portagpu.ir.types import (
-    BOOLEAN,
+    DYNAMIC_SHARED,
     INT,
     PYINT_NARROW,
     VOID,
@@ -108,7 +108,7 @@ def _dynamic_shared(ctx: FunctionState, element: Element) -> Value:
             hint="make the array in the kernel and pass it to the device function",
         )
     ctx.program.dynamic_shared = True
-    raw = Var("pg.dynamic_shared", Pointer(Scalar(dtypes.UINT8), Space.LOCAL), span=ctx.span)
+    raw = Var("pg.dynamic_shared", DYNAMIC_SHARED, span=ctx.span)
     base = Operation("reinterpret", (raw,), Pointer(element, Space.LOCAL), span=ctx.span)
     count = Operation(
         "floordiv",

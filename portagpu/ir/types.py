@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from portagpu.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, DType
+from portagpu.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, UINT64, DType
 
 
 class Space(Enum):
@@ -129,6 +129,10 @@ PYINT = Scalar(INT64, weak=True)
 PYINT_NARROW = Scalar(INT32, weak=True)
 PYFLOAT = Scalar(FLOAT64, weak=True)
 PYFLOAT_NARROW = Scalar(FLOAT32, weak=True)
+
+
+# Type of dynamic shared memory as a kernel argument: a driver may align it only as its element needs
+DYNAMIC_SHARED = Pointer(Vector(UINT64, 16), Space.LOCAL)
 
 
 def storage(element: Element) -> str:

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
 from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.array import DeviceNDArray, to_device
 from portagpu.runtime.context import Context
-from portagpu.runtime.hostmem import wrap_host
+from portagpu.runtime.hostmem import map_back, wrap_host
 from portagpu.runtime.stream import Stream
-from portagpu.runtime.translate import translate_cl_errors
 
 
 class ArgumentWrapper:
@@ -45,22 +43,12 @@ class ArgumentWrapper:
             )
         shared = wrap_host(context, host)
         if shared is not None:
-            finish.append(lambda: _map_back(shared, stream))
+            finish.append(lambda: map_back(shared, stream))
             return shared
         device = to_device(host, stream=0, copy=self.copies_in, context=context)
         if self.copies_out:
             finish.append(lambda: _copy_back(device, host, stream))
         return device
-
-
-def _map_back(shared: DeviceNDArray, stream: Stream) -> None:
-    """Wait, and make the host see what the kernel wrote into memory that both share."""
-    with translate_cl_errors(shared.context):
-        mapped, _ = cl.enqueue_map_buffer(
-            stream.queue, shared.buffer, cl.map_flags.READ, 0, (max(shared.nbytes, 1),), np.uint8, is_blocking=True
-        )
-        mapped.base.release(stream.queue)
-        stream.queue.finish()
 
 
 def _copy_back(device: DeviceNDArray, host: np.ndarray[Any, Any], stream: Stream) -> None:

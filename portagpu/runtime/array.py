@@ -196,6 +196,10 @@ class DeviceNDArray:
         target.copy_to_device(host.astype(target.dtype, copy=False), stream)
         stream.synchronize()
 
+    def broadcast_to(self, shape: tuple[int, ...]) -> DeviceNDArray:
+        """Read-only view of a broadcast shape. Raises `ShapeError`."""
+        return self._broadcast(shape)
+
     def _broadcast(self, shape: tuple[int, ...]) -> DeviceNDArray:
         shadow = self._shadow()
         try:

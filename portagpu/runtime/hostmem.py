@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
+from numpy.lib.array_utils import byte_bounds
 
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, current_context
+from portagpu.runtime.stream import Stream
 from portagpu.runtime.translate import translate_cl_errors
 
 _SMALL = 4096  # bytes; below, a copy is as cheap as a wrapper
@@ -19,20 +22,42 @@ _SMALL = 4096  # bytes; below, a copy is as cheap as a wrapper
 def wrap_host(context: Context, array: np.ndarray[Any, Any], *, readonly: bool = False) -> DeviceNDArray | None:
     """The array's own memory as a device array, without a copy; None where the device cannot share it.
 
-    The device must use the host's memory; the array must be contiguous and (unless ``readonly``) writable. Map the
-    buffer before the host reads what a kernel wrote.
+    Any strides. The device must use the host's memory, and the array must be writable unless it is wrapped
+    ``readonly``. Call `map_back` before the host reads what a kernel wrote.
     """
     if not context.capabilities.host_unified_memory or array.nbytes < _SMALL or not array.flags.aligned:
         return None
-    if not (array.flags.c_contiguous or array.flags.f_contiguous) or not array.flags.writeable:
+    if not readonly and not array.flags.writeable:
         return None
+    low, high = byte_bounds(array)
+    # PyOpenCL asks for a writable flat buffer, whatever the array's layout and flags; the kernel respects ``readonly``
+    flat = np.frombuffer((ctypes.c_ubyte * (high - low)).from_address(low), np.uint8)
     flags = cl.mem_flags.USE_HOST_PTR | (cl.mem_flags.READ_ONLY if readonly else cl.mem_flags.READ_WRITE)
-    flat = array.reshape(-1, order="A")
     with translate_cl_errors(context):
         buffer = cl.Buffer(context.cl_context, flags, hostbuf=flat)
+    start = int(array.__array_interface__["data"][0])
     return DeviceNDArray(
-        array.shape, array.dtype, array.strides, buffer, context, base=array, readonly=readonly, allocation_key=_root_key(array)
+        array.shape,
+        array.dtype,
+        array.strides,
+        buffer,
+        context,
+        offset=start - low,
+        base=array,
+        readonly=readonly,
+        allocation_key=_root_key(array),
     )
+
+
+def map_back(shared: DeviceNDArray, stream: Stream) -> None:
+    """Wait, and make the host see what kernels wrote into memory that both share."""
+    buffer = shared.buffer
+    with translate_cl_errors(shared.context):
+        mapped, _ = cl.enqueue_map_buffer(
+            stream.queue, buffer, cl.map_flags.READ, 0, (buffer.size,), np.uint8, is_blocking=True
+        )
+        mapped.base.release(stream.queue)
+        stream.queue.finish()
 
 
 def _root_key(array: np.ndarray[Any, Any]) -> int:
