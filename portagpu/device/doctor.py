@@ -99,9 +99,7 @@ def _examined_again(settings: Settings, registered: Registration) -> tuple[Drive
     return perform(settings, environ, places, fresh=True, dry=True).drivers
 
 
-def _default(
-    settings: Settings, records: Sequence[DeviceRecord]
-) -> tuple[DeviceRecord | None, tuple[Finding, ...]]:
+def _default(settings: Settings, records: Sequence[DeviceRecord]) -> tuple[DeviceRecord | None, tuple[Finding, ...]]:
     try:
         chosen = default_device(settings)
     except DeviceError as error:

@@ -26,6 +26,7 @@ _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 _TRIAL_LIMIT_S = 30.0  # without an entry in the journal, a child counts as hung
 _SIMULATED_LIMIT_S = 240.0
 _ATTEMPTS = 16
+_PYTHON_FAILED = 1  # exit status after an exception that nobody caught, such as a missing module
 _BROKEN_MEMORY_S = 600.0  # a device that failed is tried again after ten minutes
 _logger = logging.getLogger(__name__)
 
@@ -65,6 +66,9 @@ def _probe_isolated(identity: DeviceIdentity, ordinal: int) -> ProbeResults | No
                 return ProbeResults.from_json(found)
             crashed = Journal(folder / "journal").crashed
             _logger.debug("probing %s: status %s, crashed trials %s", identity.name, status, sorted(crashed))
+            if status == _PYTHON_FAILED and not crashed:
+                _logger.warning("the probing process failed: %s", _tail(log, status))
+                return None
             if status != CONTEXT_LOST and not crashed:
                 # It died outside every trial: while the driver started or a context was made.
                 return ProbeResults(problem=f"the driver ends the process that uses it: {_tail(log, status)}")
@@ -76,7 +80,8 @@ def _probe_isolated(identity: DeviceIdentity, ordinal: int) -> ProbeResults | No
 def _run_child(identity: DeviceIdentity, ordinal: int, folder: Path, log: Path) -> int | None:
     """Exit status of one probing process (negative: signal), None where none can be started."""
     environment = dict(os.environ)
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_PACKAGE_ROOT), environment.get("PYTHONPATH")]))
+    inherited = [os.path.abspath(path) for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
+    environment["PYTHONPATH"] = os.pathsep.join([str(_PACKAGE_ROOT), *inherited])
     environment["PYOPENCL_NO_CACHE"] = "1"
     journal = folder / "journal"
     command = [sys.executable, "-m", "portagpu.device.probe_child", identity.digest, str(ordinal)]
@@ -88,6 +93,7 @@ def _run_child(identity: DeviceIdentity, ordinal: int, folder: Path, log: Path) 
                 stdout=sink,
                 stderr=sink,
                 env=environment,
+                cwd=folder,  # `-m` searches the working folder first: no file of the user's may stand in for a module
             )
     except OSError as error:
         _logger.debug("no child process: %s", error)
