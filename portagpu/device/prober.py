@@ -80,7 +80,8 @@ def _probe_isolated(identity: DeviceIdentity, ordinal: int) -> ProbeResults | No
 def _run_child(identity: DeviceIdentity, ordinal: int, folder: Path, log: Path) -> int | None:
     """Exit status of one probing process (negative: signal), None where none can be started."""
     environment = dict(os.environ)
-    inherited = [os.path.abspath(path) for path in environment.get("PYTHONPATH", "").split(os.pathsep) if path]
+    # Relative entries meant the folder in which this process started, which may no longer be the working folder.
+    inherited = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(path)]
     environment["PYTHONPATH"] = os.pathsep.join([str(_PACKAGE_ROOT), *inherited])
     environment["PYOPENCL_NO_CACHE"] = "1"
     journal = folder / "journal"
