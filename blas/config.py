@@ -161,11 +161,13 @@ def predicted_time(config: Config, problem: Problem, caps: Capabilities) -> floa
         loads = config.tile_m + 2 * config.vectors_n
         work = config.tile_m * config.vectors_n
         busy = work / (work + 0.6 * loads) * min(1.0, work / 16)
-        waves = math.ceil(groups / units) * units / groups
+        # other programs take turns on the cores: many small groups balance that, each costs a little
+        waves = (groups + units) / groups
+        started = 15_000 * groups
         # the panel of B that the micro-kernel walks again and again must stay in the second-level cache
         cached = config.tile_n * k * problem.itemsize <= 2**19
         overhead = 1.0 + 0.02 * config.unroll_k + (0.0 if cached else 0.1)
-        return rows * config.tile_m * columns * config.tile_n * k / busy * waves * overhead
+        return (rows * config.tile_m * columns * config.tile_n * k / busy * overhead + started) * waves
     tiles = math.ceil(m / config.tile_m) * math.ceil(n / config.tile_n)
     local = config.local_memory(problem.itemsize)
     registers = config.thread_m * config.thread_n * problem.itemsize // 4 + 64
@@ -210,6 +212,6 @@ def _shortlist(caps: Capabilities, itemsize: int) -> tuple[Config, ...]:
     panels: list[Config] = [
         PanelConfig(tile_m=m, vectors_n=v, lanes=lanes, unroll_k=1, group_m=gm, group_n=gn)
         for m, v in shapes_panel
-        for gm, gn in ((16, 4), (8, 2), (4, 1), (1, 1))
+        for gm, gn in ((16, 1), (8, 1), (4, 1), (2, 1), (1, 1))
     ]
     return tuple(p for p in panels if is_legal(p, caps, itemsize))

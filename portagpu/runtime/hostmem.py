@@ -16,6 +16,7 @@ from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.stream import Stream
 from portagpu.runtime.translate import translate_cl_errors
 
+_ALIGNMENT = 128  # bytes, the largest CL_DEVICE_MEM_BASE_ADDR_ALIGN of devices that share host memory
 _SMALL = 4096  # bytes; below, a copy is as cheap as a wrapper
 
 
@@ -30,6 +31,8 @@ def wrap_host(context: Context, array: np.ndarray[Any, Any], *, readonly: bool =
     if not readonly and not array.flags.writeable:
         return None
     low, high = byte_bounds(array)
+    # drivers copy host memory that is not aligned; rounding outwards stays inside the pages that hold the array
+    low, high = low // _ALIGNMENT * _ALIGNMENT, -(-high // _ALIGNMENT) * _ALIGNMENT
     # PyOpenCL asks for a writable flat buffer, whatever the array's layout and flags; the kernel respects ``readonly``
     flat = np.frombuffer((ctypes.c_ubyte * (high - low)).from_address(low), np.uint8)
     flags = cl.mem_flags.USE_HOST_PTR | (cl.mem_flags.READ_ONLY if readonly else cl.mem_flags.READ_WRITE)
