@@ -69,8 +69,8 @@ def diagnose(settings: Settings, *, fresh: bool = True) -> Diagnosis:
     default, selection = _default(settings, records)
     findings = [
         *selection,
-        *_about_registration(registered, drivers, records),
-        *_about_drivers(drivers),
+        *_about_hidden(drivers, records),
+        *_about_drivers(drivers, late=registered.late),
         *_about_devices(records),
         *_about_hardware(drivers, simulator=registered.simulator),
         *_about_cache(settings),
@@ -89,7 +89,9 @@ def diagnose(settings: Settings, *, fresh: bool = True) -> Diagnosis:
 
 
 def _examined_again(settings: Settings, registered: Registration) -> tuple[DriverRecord, ...]:
-    """The drivers as they would be found by a process that starts now."""
+    """The drivers as a process that starts now would find them."""
+    if registered.late:
+        return registered.drivers
     environ = dict(os.environ)
     if registered.vendors_folder is not None:
         environ.pop("OCL_ICD_VENDORS", None)
@@ -111,31 +113,31 @@ def _default(settings: Settings, records: Sequence[DeviceRecord]) -> tuple[Devic
     return chosen, ()
 
 
-def _about_registration(
-    registered: Registration, drivers: Sequence[DriverRecord], records: Sequence[DeviceRecord]
-) -> Iterator[Finding]:
+def _about_hidden(drivers: Sequence[DriverRecord], records: Sequence[DeviceRecord]) -> Iterator[Finding]:
+    """Drivers that load and are registered, but whose platforms PyOpenCL does not list."""
     platforms = {record.platform for record in records}
     for driver in drivers:
         serves = driver.state in (DriverState.REGISTERED, DriverState.ADDED)
         names = {" ".join(platform.name.split()) for platform in driver.platforms if platform.devices}
-        if not serves or not names or names & platforms:
-            continue
-        if registered.late or driver.state is DriverState.ADDED:
-            problem = "PyOpenCL had listed its platforms before PortaGPU could register this driver"
-            remedy = "import portagpu (or call portagpu.device.register_drivers) before pyopencl.get_platforms()"
-        else:
-            problem = "the driver loads, but the OpenCL loader of PyOpenCL does not list its platform"
-            remedy = "unset OCL_ICD_VENDORS and OPENCL_VENDOR_PATH; if that does not help, reinstall pyopencl from PyPI"
-        yield Finding(severity=Severity.WARNING, subject=driver.library, problem=problem, remedy=remedy)
+        if serves and names and not names & platforms:
+            yield Finding(
+                severity=Severity.WARNING,
+                subject=driver.library,
+                problem="the driver loads, but the OpenCL loader of PyOpenCL does not list its platform",
+                remedy="call portagpu.device.devices() before pyopencl.get_platforms(); unset OPENCL_VENDOR_PATH;"
+                " if that does not help, install PyOpenCL from PyPI",
+            )
 
 
-def _about_drivers(drivers: Sequence[DriverRecord]) -> Iterator[Finding]:
+def _about_drivers(drivers: Sequence[DriverRecord], *, late: bool) -> Iterator[Finding]:
     served = {driver.family for driver in drivers if driver.state in (DriverState.REGISTERED, DriverState.ADDED)}
     for driver in drivers:
         if driver.problem is None:
             continue
         replaced = driver.family is not None and driver.family in served
-        harmless = driver.state is DriverState.NOT_USED or (driver.state is DriverState.MISSING and replaced)
+        harmless = (driver.state is DriverState.NOT_USED and not late) or (
+            driver.state is DriverState.MISSING and replaced
+        )
         asked_for = driver.source in (DriverSource.SETTINGS, DriverSource.USER)
         severity = Severity.ERROR if asked_for else Severity.NOTE if harmless else Severity.WARNING
         remedy = driver.remedy

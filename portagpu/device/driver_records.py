@@ -92,10 +92,22 @@ def judged(candidate: DriverRecord, result: LoadResult | None) -> DriverRecord:
     return record
 
 
+def too_late(driver: DriverRecord) -> DriverRecord:
+    """The record of a library that could not be added any more; others stay as they are."""
+    if driver.state is not DriverState.ADDED:
+        return driver
+    return replace(
+        driver,
+        state=DriverState.NOT_USED,
+        problem="PyOpenCL had listed its platforms before PortaGPU could register this driver",
+        remedy="import portagpu and call portagpu.device.devices() before pyopencl.get_platforms()",
+    )
+
+
 def _load_remedy(error: str, install: str) -> str:
-    missing = re.match(r"(\S+): cannot open shared object file", error)
-    if missing:
-        return f"a library it needs, {missing[1]}, is not installed; {install}"
+    lacking = re.match(r"(\S+): cannot open shared object file", error)
+    if lacking:
+        return f"a library it needs, {lacking[1]}, is not installed; {install}"
     if "lists no platform" in error:
         return driver_search.no_platform_hint()
     return install

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from portagpu.device import driver_search
 from portagpu.device.driver_check import check_libraries
-from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState, judged, missing
+from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState, judged, missing, too_late
 from portagpu.files import write_atomically
 from portagpu.settings import Settings
 
@@ -95,11 +95,13 @@ def perform(
     if not sys.platform.startswith("linux"):
         # Elsewhere drivers are registered with the operating system and the loader has no folder to point at.
         return Registration(drivers=candidates, vendors_folder=None)
-    late = _any_mapped(candidate.path for candidate in candidates)
+    late = _any_mapped(candidate.path or f"/{candidate.library}" for candidate in candidates)
     loadable = [c.path or c.library for c in candidates if c.state is not DriverState.MISSING]
     checked = check_libraries(loadable, settings.cache_dir, fresh=fresh)
     tried = (judged(candidate, checked.get(candidate.path or candidate.library)) for candidate in candidates)
     drivers = tuple(_first_of_each_file(tried))
+    if late and not dry:
+        drivers = tuple(too_late(driver) for driver in drivers)
     folder, previous = None, environ.get("OCL_ICD_VENDORS")
     changed = any(d.state in (DriverState.ADDED, DriverState.EXCLUDED) for d in drivers)
     if changed and not dry and not late:
@@ -122,7 +124,7 @@ def _candidates(settings: Settings, environ: Mapping[str, str], places: Places) 
     if places.bundled is not None:
         for record in _from_folder(places.bundled, DriverSource.BUNDLED):
             beside = places.bundled / record.library  # the bundled loader searches its own folder first
-            yield replace(record, library=str(beside)) if beside.is_file() else record
+            yield replace(record, library=str(beside)) if os.path.isfile(beside) else record
     chosen = next((environ[name] for name in _VARIABLES if environ.get(name)), None)
     ours = chosen is not None and Path(chosen).parent == _vendors(settings)  # inherited from a parent process
     if chosen is not None and not ours:
@@ -178,7 +180,7 @@ def _from_user(value: str, source: DriverSource) -> Iterator[DriverRecord]:
     path = Path(value)
     if path.suffix == ".icd":
         yield from _from_icd(path, source)
-    elif path.is_dir():
+    elif os.path.isdir(path):
         yield from _from_folder(path, source)
     else:
         yield _candidate(value, source)
@@ -229,16 +231,16 @@ def _first_of_each_file(drivers: Iterable[DriverRecord]) -> Iterator[DriverRecor
 
 def _resolve(library: str, environ: Mapping[str, str], cache: bytes) -> str | None:
     found = Path(library) if os.sep in library else driver_search.find_soname(library, environ, cache)
-    return os.path.realpath(found) if found is not None and found.exists() else None
+    return os.path.realpath(found) if found is not None and os.path.exists(found) else None
 
 
-def _any_mapped(paths: Iterable[str | None]) -> bool:
-    """Whether the process has already loaded one of the driver libraries: then the loader has read its folder."""
+def _any_mapped(endings: Iterable[str]) -> bool:
+    """Whether the process has loaded a driver library (its path ends so): then the loader has read its folder."""
     try:
         mapped = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    return any(path is not None and f" {path}\n" in mapped for path in paths)
+    return any(f"{ending}\n" in mapped for ending in endings)
 
 
 def _vendors(settings: Settings) -> Path:

@@ -15,7 +15,7 @@ from portagpu.cli.doctor import doctor_command, show
 from portagpu.device import DeviceRecord, DeviceType, devices, doctor, driver_search, registry
 from portagpu.device.doctor import Diagnosis, Severity, as_json, diagnose
 from portagpu.device.driver_check import PlatformInfo
-from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState
+from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState, too_late
 from portagpu.device.drivers import Registration
 from portagpu.settings import Settings
 
@@ -60,11 +60,12 @@ def test_a_healthy_machine(diagnosed: Diagnose, make_device: MakeDevice) -> None
 
 
 def test_a_driver_that_came_too_late(diagnosed: Diagnose, make_device: MakeDevice) -> None:
-    drivers = (_driver("a.so", DriverState.REGISTERED, "P"), _driver("b.so", DriverState.ADDED, "Q", family="Other"))
+    late = too_late(_driver("b.so", DriverState.ADDED, "Q", family="Other"))
+    drivers = (_driver("a.so", DriverState.REGISTERED, "P"), late)
     diagnosis = diagnosed(drivers, (make_device(0, "D", platform="P"),), late=True)
     (finding,) = diagnosis.findings
-    assert finding.subject == "b.so" and "before PortaGPU" in finding.problem
-    assert finding.remedy is not None and "import portagpu" in finding.remedy
+    assert (finding.subject, finding.severity) == ("b.so", Severity.WARNING)
+    assert "before PortaGPU" in finding.problem and "portagpu.device.devices()" in str(finding.remedy)
     assert diagnosis.healthy
 
 

@@ -269,9 +269,11 @@ def test_inside_the_simulator_nothing_is_registered(machine: Machine, settings: 
 def test_a_loaded_driver_library_means_that_we_are_late(
     machine: Machine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine.library("env/lib/libfound.so")
-    monkeypatch.setattr(drivers, "_any_mapped", lambda paths: True)
+    found = machine.library("env/lib/libfound.so")
+    monkeypatch.setattr(drivers, "_any_mapped", lambda endings: found in endings)
     registration = machine.register(settings)
+    record = _one(registration, found)
+    assert record.state is DriverState.NOT_USED and "before PortaGPU" in str(record.problem)
     assert registration.late and registration.vendors_folder is None and machine.environ == {}
 
 
