@@ -1,7 +1,8 @@
 """Devices and drivers: discovery, capabilities, choice."""
 
 from portagpu.device.capabilities import Capabilities, DeviceType
-from portagpu.device.drivers import DriverRecord, DriverState, register_drivers
+from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState
+from portagpu.device.drivers import register_drivers
 from portagpu.device.registry import (
     DeviceRecord,
     default_device,
@@ -16,6 +17,7 @@ __all__ = [
     "DeviceRecord",
     "DeviceType",
     "DriverRecord",
+    "DriverSource",
     "DriverState",
     "default_device",
     "devices",

@@ -22,7 +22,8 @@ class DriverFamily:
     """One driver that exists in the wild without being registered.
 
     ``sonames``: file names looked up wherever the dynamic linker looks. ``patterns``: globs of further places;
-    ``{prefix}`` is the Python environment, ``{site}`` each of its package folders. ``package``: what mends a broken one.
+    ``{prefix}`` is the Python environment, ``{site}`` each of its package folders. ``package``: what to install where
+    it is missing or broken.
     """
 
     name: str
@@ -42,7 +43,7 @@ FAMILIES: tuple[DriverFamily, ...] = (
             "/usr/lib/wsl/lib/libnvidia-opencl.so.1",
             "/run/opengl-driver/lib/libnvidia-opencl.so.1",
         ),
-        package="the driver's OpenCL library (Debian: nvidia-opencl-icd; containers: NVIDIA_DRIVER_CAPABILITIES=compute)",
+        package="apt install nvidia-opencl-icd (in containers: NVIDIA_DRIVER_CAPABILITIES=compute,utility)",
     ),
     DriverFamily(
         name="Intel CPU runtime",
@@ -95,9 +96,12 @@ FAMILIES: tuple[DriverFamily, ...] = (
     ),
 )
 
-NVIDIA_DEVICE_FILE = Path("/dev/nvidiactl")
-AMD_DEVICE_FILE = Path("/dev/kfd")
-RENDER_FOLDER = Path("/dev/dri")
+# Device files of GPUs, and the drivers of `FAMILIES` that serve them.
+DEVICE_FILES: tuple[tuple[Path, tuple[str, ...]], ...] = (
+    (Path("/dev/nvidiactl"), ("NVIDIA",)),
+    (Path("/dev/kfd"), ("AMD ROCm",)),
+)
+_RENDER_FOLDER = Path("/dev/dri")
 
 
 def family_of(library: str) -> DriverFamily | None:
@@ -121,14 +125,14 @@ def linker_cache_entries(cache: Path = _LINKER_CACHE) -> bytes:
 def find_soname(soname: str, environ: Mapping[str, str], cache: bytes) -> Path | None:
     """Where ``dlopen(soname)`` would find a library: LD_LIBRARY_PATH, the linker's cache, then the default folders."""
     for folder in environ.get("LD_LIBRARY_PATH", "").split(os.pathsep):
-        if folder and (Path(folder) / soname).exists():
+        if folder and os.path.exists(os.path.join(folder, soname)):
             return Path(folder) / soname
     for match in re.finditer(rb"/[^\0]*/" + re.escape(soname.encode()) + rb"\0", cache):
-        path = Path(os.fsdecode(match.group()[:-1]))
-        if path.exists():
-            return path
+        path = os.fsdecode(match.group()[:-1])
+        if os.path.exists(path):
+            return Path(path)
     for folder in ("/lib64", "/usr/lib64", "/lib", "/usr/lib"):
-        if (Path(folder) / soname).exists():
+        if os.path.exists(os.path.join(folder, soname)):
             return Path(folder) / soname
     return None
 
@@ -144,7 +148,7 @@ def bundled_vendor_folder() -> Path | None:
     spec = find_spec("pyopencl")
     for location in spec.submodule_search_locations or () if spec else ():
         folder = Path(location) / ".libs"
-        if folder.is_dir():
+        if os.path.isdir(folder):
             return folder
     return None
 
@@ -172,15 +176,15 @@ def find_libraries(
 
 
 def _expand(pattern: str, prefix: Path, sites: tuple[Path, ...]) -> Iterator[Path]:
-    places = [site_folder for site_folder in sites] if "{site}" in pattern else [prefix]
+    places = list(sites) if "{site}" in pattern else [prefix]
     for place in places:
         absolute = Path(os.path.normpath(pattern.replace("{site}", str(place)).replace("{prefix}", str(place))))
         if "*" not in pattern:
-            if absolute.is_file():
+            if os.path.isfile(absolute):  # unlike Path.is_file it takes an unreadable folder for an absent one
                 yield absolute
             continue
         anchor = Path(absolute.anchor)
-        yield from sorted(path for path in anchor.glob(str(absolute.relative_to(anchor))) if path.is_file())
+        yield from sorted(path for path in anchor.glob(str(absolute.relative_to(anchor))) if os.path.isfile(path))
 
 
 def simulator_preloaded(environ: Mapping[str, str]) -> bool:
@@ -190,6 +194,6 @@ def simulator_preloaded(environ: Mapping[str, str]) -> bool:
 
 def no_platform_hint() -> str:
     """What to do about a driver that loads but finds no device."""
-    if NVIDIA_DEVICE_FILE.exists() or AMD_DEVICE_FILE.exists() or RENDER_FOLDER.exists():
+    if any(os.path.exists(path) for path in (_RENDER_FOLDER, *(device_file for device_file, _ in DEVICE_FILES))):
         return "the device file may be unreadable: add yourself to the groups video and render, or restart the driver"
     return "no GPU is visible in this machine or container (docker: --gpus all, or --device /dev/dri --device /dev/kfd)"

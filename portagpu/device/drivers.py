@@ -1,8 +1,8 @@
 """Registers OpenCL drivers without root, before PyOpenCL asks its loader for platforms the first time.
 
-The loader reads one folder of ``.icd`` files, named by ``OCL_ICD_VENDORS``. Where libraries were found that no ``.icd`` file names,
-a private folder is made that lists the system's drivers and those, and the variable is pointed at it. The folder's name
-is a digest of its content, so processes that run at the same time never disturb each other.
+The loader reads one folder of ``.icd`` files, named by ``OCL_ICD_VENDORS``. Where libraries were found that no ``.icd``
+file names, a private folder is made that lists the system's drivers and those, and the variable is pointed at it. The
+folder's name is a digest of its content, so processes that run at the same time never disturb each other.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from pathlib import Path
 
 from portagpu.device import driver_search
-from portagpu.device.driver_check import LoadOutcome, LoadResult, PlatformInfo, check_libraries
+from portagpu.device.driver_check import check_libraries
+from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState, judged, missing, too_late
 from portagpu.files import write_atomically
 from portagpu.settings import Settings
 
@@ -31,51 +31,18 @@ _VARIABLES = ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH")  # read by the loader, in
 _logger = logging.getLogger(__name__)
 
 
-class DriverSource(Enum):
-    """Who named a driver library."""
-
-    SYSTEM = "system .icd file"
-    USER = "OCL_ICD_VENDORS"
-    INHERITED = "registered by a parent process"
-    BUNDLED = "bundled with PyOpenCL"
-    ENVIRONMENT = "Python environment's .icd file"
-    SEARCH = "found on disk"
-    SETTINGS = "PORTAGPU_DRIVERS"
-
-
-class DriverState(Enum):
-    """What became of a driver library."""
-
-    REGISTERED = "registered"  # the loader knows it without us
-    ADDED = "added by PortaGPU"
-    MISSING = "file missing"
-    FAILED = "does not load"
-    EXCLUDED = "excluded: crashes"
-    NOT_USED = "not used"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriverRecord:
-    """One driver library: where it was named, whether it loads, its platforms, what is wrong and how to mend it."""
-
-    library: str
-    path: str | None
-    family: str | None
-    source: DriverSource
-    icd_file: str | None
-    state: DriverState
-    platforms: tuple[PlatformInfo, ...] = ()
-    problem: str | None = None
-    remedy: str | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """Every driver found, the private folder (None if none was needed), and whether PyOpenCL had listed platforms before."""
+    """Every driver found, and how they were made known to the loader.
+
+    ``vendors_folder`` is None if none was needed; ``previous_vendors`` is what OCL_ICD_VENDORS was before; ``late``:
+    the loader had read its folder before us; ``simulator``: the process runs in one, which replaces the loader.
+    """
 
     drivers: tuple[DriverRecord, ...]
     vendors_folder: Path | None
-    late: bool
+    previous_vendors: str | None = None
+    late: bool = False
     simulator: bool = False
 
 
@@ -118,27 +85,32 @@ def registration(settings: Settings) -> Registration:
 def perform(
     settings: Settings, environ: MutableMapping[str, str], places: Places, *, fresh: bool = False, dry: bool = False
 ) -> Registration:
-    """Search, check and register; changes ``environ`` only. ``fresh`` checks every library again, ``dry`` changes nothing."""
+    """Search, check and register; changes ``environ`` only.
+
+    ``fresh`` checks every library again, ``dry`` registers nothing.
+    """
     if driver_search.simulator_preloaded(environ):
-        return Registration(drivers=(), vendors_folder=None, late=False, simulator=True)
+        return Registration(drivers=(), vendors_folder=None, simulator=True)
     candidates = tuple(_deduplicated(_candidates(settings, environ, places), environ, places))
     if not sys.platform.startswith("linux"):
         # Elsewhere drivers are registered with the operating system and the loader has no folder to point at.
-        return Registration(drivers=candidates, vendors_folder=None, late=False)
-    late = _any_mapped(candidate.path for candidate in candidates)
+        return Registration(drivers=candidates, vendors_folder=None)
+    late = _any_mapped(candidate.path or f"/{candidate.library}" for candidate in candidates)
     loadable = [c.path or c.library for c in candidates if c.state is not DriverState.MISSING]
     checked = check_libraries(loadable, settings.cache_dir, fresh=fresh)
-    judged = (_judged(candidate, checked.get(candidate.path or candidate.library)) for candidate in candidates)
-    drivers = tuple(_first_of_each_file(judged))
-    folder = None
+    tried = (judged(candidate, checked.get(candidate.path or candidate.library)) for candidate in candidates)
+    drivers = tuple(_first_of_each_file(tried))
+    if late and not dry:
+        drivers = tuple(too_late(driver) for driver in drivers)
+    folder, previous = None, environ.get("OCL_ICD_VENDORS")
     changed = any(d.state in (DriverState.ADDED, DriverState.EXCLUDED) for d in drivers)
     if changed and not dry and not late:
         try:
-            folder = _vendors_folder(settings.cache_dir, [d for d in drivers if _listed(d)])
+            folder = _vendors_folder(_vendors(settings), [d for d in drivers if _listed(d)])
             environ["OCL_ICD_VENDORS"] = str(folder)
         except OSError as error:
             _logger.warning("drivers not registered: no folder for them can be made (%s)", error)
-    return Registration(drivers=drivers, vendors_folder=folder, late=late)
+    return Registration(drivers=drivers, vendors_folder=folder, previous_vendors=previous, late=late)
 
 
 def _listed(driver: DriverRecord) -> bool:
@@ -150,9 +122,11 @@ def _listed(driver: DriverRecord) -> bool:
 def _candidates(settings: Settings, environ: Mapping[str, str], places: Places) -> Iterator[DriverRecord]:
     """Every library that anything names, the loader's own entries first."""
     if places.bundled is not None:
-        yield from _from_folder(places.bundled, DriverSource.BUNDLED)
+        for record in _from_folder(places.bundled, DriverSource.BUNDLED):
+            beside = places.bundled / record.library  # the bundled loader searches its own folder first
+            yield replace(record, library=str(beside)) if os.path.isfile(beside) else record
     chosen = next((environ[name] for name in _VARIABLES if environ.get(name)), None)
-    ours = chosen is not None and Path(chosen).parent == settings.cache_dir / "vendors"  # inherited from a parent process
+    ours = chosen is not None and Path(chosen).parent == _vendors(settings)  # inherited from a parent process
     if chosen is not None and not ours:
         yield from _from_user(chosen, DriverSource.USER)
     else:
@@ -173,8 +147,8 @@ def _candidates(settings: Settings, environ: Mapping[str, str], places: Places) 
         families=places.families,
         cache=places.linker_cache,
     )
-    for family, path in found:
-        yield replace(_candidate(str(path), DriverSource.SEARCH), family=family.name, state=use)
+    for family, library in found:
+        yield replace(_candidate(str(library), DriverSource.SEARCH), family=family.name, state=use)
 
 
 def _from_folder(folder: Path, source: DriverSource) -> Iterator[DriverRecord]:
@@ -206,7 +180,7 @@ def _from_user(value: str, source: DriverSource) -> Iterator[DriverRecord]:
     path = Path(value)
     if path.suffix == ".icd":
         yield from _from_icd(path, source)
-    elif path.is_dir():
+    elif os.path.isdir(path):
         yield from _from_folder(path, source)
     else:
         yield _candidate(value, source)
@@ -237,7 +211,7 @@ def _deduplicated(
             continue
         path = _resolve(candidate.library, environ, cache)
         if path is None and os.sep in candidate.library:
-            yield _missing(candidate)
+            yield missing(candidate)
             continue
         identity = path or candidate.library
         if identity not in seen:
@@ -256,78 +230,31 @@ def _first_of_each_file(drivers: Iterable[DriverRecord]) -> Iterator[DriverRecor
 
 
 def _resolve(library: str, environ: Mapping[str, str], cache: bytes) -> str | None:
-    found: Path | None = Path(library)
-    if os.sep not in library:
-        found = driver_search.find_soname(library, environ, cache)
-    return os.path.realpath(found) if found is not None and found.exists() else None
+    found = Path(library) if os.sep in library else driver_search.find_soname(library, environ, cache)
+    return os.path.realpath(found) if found is not None and os.path.exists(found) else None
 
 
-def _missing(candidate: DriverRecord) -> DriverRecord:
-    family = driver_search.family_of(candidate.library)
-    if candidate.icd_file is None:
-        problem = f"{candidate.library} does not exist"
-        remedy = "correct the path, or unset the variable that names it"
-    else:
-        problem = f"{candidate.icd_file} names {candidate.library}, which does not exist"
-        remedy = f"nothing to do if the driver is listed from another place; else delete {candidate.icd_file}"
-        if family is not None and family.package:
-            remedy += f" or install the driver: {family.package}"
-    return replace(candidate, state=DriverState.MISSING, problem=problem, remedy=remedy)
-
-
-def _judged(candidate: DriverRecord, result: LoadResult | None) -> DriverRecord:
-    """The candidate's record after its library was tried."""
-    if result is None or result.outcome is LoadOutcome.UNKNOWN:
-        return candidate
-    record = replace(candidate, path=result.path or candidate.path, platforms=result.platforms)
-    family = driver_search.family_of(candidate.library)
-    install = f"install or repair it: {family.package}" if family is not None and family.package else "reinstall it"
-    if result.harmful:
-        owner = " It is bundled with PyOpenCL, which loads it anyway." if candidate.source is DriverSource.BUNDLED else ""
-        return replace(
-            record,
-            state=DriverState.EXCLUDED,
-            problem=f"{result.error}; it is kept out.{owner}",
-            remedy=f"{install}; `portagpu doctor` tries it again",
-        )
-    if result.outcome is LoadOutcome.FAILED:
-        state = record.state if record.state is DriverState.NOT_USED else DriverState.FAILED
-        return replace(record, state=state, problem=result.error, remedy=_load_remedy(result.error or "", install))
-    if record.state is DriverState.NOT_USED:
-        return replace(
-            record,
-            problem="OCL_ICD_VENDORS is set and does not name it",
-            remedy=f"unset OCL_ICD_VENDORS, or set PORTAGPU_DRIVERS={record.path}",
-        )
-    return record
-
-
-def _load_remedy(error: str, install: str) -> str:
-    missing = re.match(r"(\S+): cannot open shared object file", error)
-    if missing:
-        return f"a library it needs, {missing[1]}, is not installed; {install}"
-    if "lists no platform" in error:
-        return driver_search.no_platform_hint()
-    return install
-
-
-def _any_mapped(paths: Iterable[str | None]) -> bool:
-    """Whether the process has already loaded one of the driver libraries: then the loader has read its folder."""
+def _any_mapped(endings: Iterable[str]) -> bool:
+    """Whether the process has loaded a driver library (its path ends so): then the loader has read its folder."""
     try:
         mapped = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return False
-    return any(path is not None and f" {path}\n" in mapped for path in paths)
+    return any(f"{ending}\n" in mapped for ending in endings)
 
 
-def _vendors_folder(cache_dir: Path, drivers: Sequence[DriverRecord]) -> Path:
+def _vendors(settings: Settings) -> Path:
+    return settings.cache_dir.absolute() / "vendors"
+
+
+def _vendors_folder(parent: Path, drivers: Sequence[DriverRecord]) -> Path:
     """The private folder for these drivers, made in one step under a name that is a digest of its content."""
     files = {
         f"{index:02}-{re.sub('[^A-Za-z0-9._-]', '_', Path(driver.library).name)}.icd": driver.library
         for index, driver in enumerate(sorted(drivers, key=lambda one: one.library))
     }
     text = "\n".join(f"{name}={library}" for name, library in files.items())
-    folder = cache_dir / "vendors" / hashlib.sha256(text.encode()).hexdigest()[:16]
+    folder = parent / hashlib.sha256(text.encode()).hexdigest()[:16]
     try:
         return _filled(folder, files)
     except OSError as error:

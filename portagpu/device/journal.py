@@ -1,4 +1,4 @@
-"""The record that a probing process keeps on disk while it works, so that its successor knows what a crash was caused by."""
+"""What a probing process writes down while it works, so that its successor knows which trial crashed it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much local memory kernels can really use, as a static array and as an argument; drivers report neither faithfully."""
+"""How much local memory kernels can really use, as a static array and as an argument: drivers report neither."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pyopencl as cl
 
 from portagpu.device.journal import Journal
-from portagpu.device.workbench import Workbench, first_telling_line
+from portagpu.device.workbench import DRIVER_ERRORS, Workbench, first_telling_line
 
 _GROUP = 64
 _GROUPS = 2
@@ -63,7 +63,7 @@ def largest(works: Callable[[int], bool], limit: int, step: int, *, known: int =
 def _guarded(bench: Workbench, attempt: Callable[[], bool]) -> bool:
     try:
         return attempt()
-    except Exception as error:
+    except DRIVER_ERRORS as error:
         _logger.debug("local memory: %s", first_telling_line(error))
         bench.check_alive()
         return False
@@ -72,7 +72,7 @@ def _guarded(bench: Workbench, attempt: Callable[[], bool]) -> bool:
 def _build_argument(bench: Workbench) -> cl.Kernel | None:
     try:
         return bench.build("local_argument")
-    except Exception as error:
+    except DRIVER_ERRORS as error:
         _logger.debug("local memory argument: %s", first_telling_line(error))
         return None
 

@@ -18,7 +18,7 @@ from portagpu.device.journal import Journal
 from portagpu.device.probe_child import CONTEXT_LOST, FOUND_NO_DEVICE
 from portagpu.device.results import PROBE_SCHEMA, ProbeResults
 from portagpu.device.trials import run_trials
-from portagpu.device.workbench import ContextLostError, Workbench, first_telling_line
+from portagpu.device.workbench import DRIVER_ERRORS, ContextLostError, Workbench, first_telling_line
 from portagpu.files import read_json, write_atomically
 from portagpu.settings import Settings
 
@@ -26,6 +26,7 @@ _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 _TRIAL_LIMIT_S = 30.0  # without an entry in the journal, a child counts as hung
 _SIMULATED_LIMIT_S = 240.0
 _ATTEMPTS = 16
+_PYTHON_FAILED = 1  # exit status after an exception that nobody caught, such as a missing module
 _BROKEN_MEMORY_S = 600.0  # a device that failed is tried again after ten minutes
 _logger = logging.getLogger(__name__)
 
@@ -65,6 +66,9 @@ def _probe_isolated(identity: DeviceIdentity, ordinal: int) -> ProbeResults | No
                 return ProbeResults.from_json(found)
             crashed = Journal(folder / "journal").crashed
             _logger.debug("probing %s: status %s, crashed trials %s", identity.name, status, sorted(crashed))
+            if status == _PYTHON_FAILED and not crashed:
+                _logger.warning("the probing process failed: %s", _tail(log, status))
+                return None
             if status != CONTEXT_LOST and not crashed:
                 # It died outside every trial: while the driver started or a context was made.
                 return ProbeResults(problem=f"the driver ends the process that uses it: {_tail(log, status)}")
@@ -76,7 +80,9 @@ def _probe_isolated(identity: DeviceIdentity, ordinal: int) -> ProbeResults | No
 def _run_child(identity: DeviceIdentity, ordinal: int, folder: Path, log: Path) -> int | None:
     """Exit status of one probing process (negative: signal), None where none can be started."""
     environment = dict(os.environ)
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(_PACKAGE_ROOT), environment.get("PYTHONPATH")]))
+    # Relative entries meant the folder in which this process started, which may no longer be the working folder.
+    inherited = [path for path in environment.get("PYTHONPATH", "").split(os.pathsep) if os.path.isabs(path)]
+    environment["PYTHONPATH"] = os.pathsep.join([str(_PACKAGE_ROOT), *inherited])
     environment["PYOPENCL_NO_CACHE"] = "1"
     journal = folder / "journal"
     command = [sys.executable, "-m", "portagpu.device.probe_child", identity.digest, str(ordinal)]
@@ -88,6 +94,7 @@ def _run_child(identity: DeviceIdentity, ordinal: int, folder: Path, log: Path) 
                 stdout=sink,
                 stderr=sink,
                 env=environment,
+                cwd=folder,  # `-m` searches the working folder first: no file of the user's may stand in for a module
             )
     except OSError as error:
         _logger.debug("no child process: %s", error)
@@ -113,9 +120,10 @@ def _wait(child: subprocess.Popen[bytes], journal: Path, limit: float) -> int:
 def _tail(log: Path, status: int) -> str:
     cause = f"signal {-status}" if status < 0 else f"exit status {status}"
     try:
-        lines = [line.strip() for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+        text = log.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        lines = []
+        text = ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if "error" in line.lower()] or lines
     return f"{cause}; {telling[-1][:200]}" if telling else cause
 
@@ -127,7 +135,7 @@ def _probe_here(device: cl.Device, identity: DeviceIdentity) -> ProbeResults:
             return run_trials(Workbench(device, identity.hints), Journal(Path(folder) / "journal"), isolated=False)
         except ContextLostError as error:
             return ProbeResults(problem=f"a kernel killed the device's context: {error}")
-        except Exception as error:  # a driver may answer with anything
+        except DRIVER_ERRORS as error:
             return ProbeResults(problem=f"the driver fails: {first_telling_line(error)}")
 
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 class Hints:
     """What to try and where to ask, beyond what every device is asked.
 
-    ``may_take_ptx``: try inline PTX. ``hidden_local_memory``: bytes up to which static local arrays are tried beyond the reported
-    size. ``warp_size_query``: attribute of `pyopencl.Device` with the number of lanes in lockstep. ``line_directives``:
-    the driver reports the user's positions. ``simulated``: every operation costs microseconds, so probing is kept small.
+    ``may_take_ptx``: try inline PTX. ``hidden_local_memory``: bytes up to which static local arrays are tried beyond
+    the reported size. ``warp_size_query``: attribute of `pyopencl.Device` with the number of lanes in lockstep.
+    ``line_directives``: the driver reports the user's positions. ``simulated``: every operation costs microseconds, so
+    probing is kept small.
     """
 
     may_take_ptx: bool = False
@@ -47,7 +48,7 @@ QUIRKS: tuple[Quirk, ...] = (
         match="nvidia",
         field="may_take_ptx",
         value=True,
-        reason="its compiler takes inline PTX, which no extension says; other compilers may abort the process over it",
+        reason="its compiler takes inline PTX, which no extension says; other compilers may abort over it",
     ),
     Quirk(
         match="nvidia",
@@ -68,14 +69,19 @@ QUIRKS: tuple[Quirk, ...] = (
         value=True,
         reason="it reports races and bad accesses at the file and line that #line names",
     ),
-    Quirk(match="oclgrind", field="simulated", value=True, reason="it interprets kernels, a million operations a second"),
+    Quirk(
+        match="oclgrind",
+        field="simulated",
+        value=True,
+        reason="it interprets kernels, about a million operations a second",
+    ),
 )
 
 REMEDIES: tuple[Remedy, ...] = (
     Remedy(
         symptom="target cpu",
-        advice="this PoCL's LLVM is older than the processor: install a newer PoCL (5.0 and later also take POCL_LLVM_CPU_NAME),"
-        " or `pip install intel-opencl-rt intel-cmplr-lib-rt`, which works on processors of every maker",
+        advice="the driver's LLVM is older than the processor: install a newer PoCL (from 5.0 on, POCL_LLVM_CPU_NAME"
+        " also helps), or `pip install intel-opencl-rt intel-cmplr-lib-rt`, which works on processors of every maker",
     ),
     Remedy(
         symptom="linker",
@@ -83,7 +89,7 @@ REMEDIES: tuple[Remedy, ...] = (
     ),
     Remedy(
         symptom="out_of_host_memory",
-        advice="the driver ran out of memory while it started: close other programs, or raise the container's memory limit",
+        advice="the driver ran out of memory while it started: close programs, or raise the container's memory limit",
     ),
     Remedy(
         symptom="out_of_resources",

@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pyopencl as cl
 
-from portagpu.device.workbench import Workbench, first_telling_line
+from portagpu.device.workbench import DRIVER_ERRORS, Workbench, first_telling_line
 
 _CHAINS = 8
 _ENOUGH_S = 0.004
@@ -21,7 +21,7 @@ def measured_gflops(bench: Workbench) -> float:
     """Billions of float32 operations a second in chains of multiply-adds; 0.0 where that fails."""
     try:
         return _measure(bench)
-    except Exception as error:
+    except DRIVER_ERRORS as error:
         _logger.debug("rate: %s", first_telling_line(error))
         bench.check_alive()
         return 0.0

@@ -166,7 +166,9 @@ def choose(records: tuple[DeviceRecord, ...], selector: str | int) -> DeviceReco
     if matching:
         broken = matching[0]
         raise DeviceSelectionError(
-            f"the device {selector!r} ({broken.name}) does not work: {broken.problem}", notes=listing, hint=broken.remedy
+            f"the device {selector!r} ({broken.name}) does not work: {broken.problem}",
+            notes=listing,
+            hint=broken.remedy,
         )
     raise DeviceSelectionError(
         f"no device matches {selector!r}",

@@ -11,7 +11,7 @@ PROBE_SCHEMA = 3  # raise it whenever a trial or its meaning changes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeResults:
-    """Answers of all trials; ``problem`` says why the device is unusable (then the rest is meaningless). Sizes in bytes."""
+    """Answers of all trials, sizes in bytes; ``problem`` says why the device is unusable (then the rest is void)."""
 
     problem: str | None = None
     local_memory_static: int = 0
@@ -49,6 +49,7 @@ class ProbeResults:
         defaults = cls()
         for name, value in values.items():
             wanted = (str, type(None)) if name == "problem" else type(getattr(defaults, name))
-            if not isinstance(value, wanted):
+            fits = isinstance(value, wanted)
+            if not fits:
                 raise ValueError(f"{name} has the value {value!r}")
         return cls(**values)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pyopencl as cl
@@ -11,7 +12,7 @@ import pyopencl as cl
 from portagpu.device import local_memory, output, rate
 from portagpu.device.journal import Journal
 from portagpu.device.results import ProbeResults
-from portagpu.device.workbench import Workbench, first_telling_line
+from portagpu.device.workbench import DRIVER_ERRORS, Workbench, first_telling_line
 
 _ITEMS = 64
 _GROUP = 32
@@ -31,9 +32,13 @@ def run_trials(bench: Workbench, journal: Journal, *, isolated: bool) -> ProbeRe
     def yes(name: str, attempt: Callable[[], bool]) -> bool:
         return journal.trial(name, lambda: _guarded(bench, name, attempt), False)
 
+    def adds_atomically(c_type: str, in_local: bool) -> bool:
+        name = f"{c_type}_{'local' if in_local else 'global'}"
+        offered = "cl_ext_float_atomics" in bench.extensions
+        return offered and yes(name, lambda: _float_atomics(bench, language, c_type, in_local))
+
     language = journal.trial("language", lambda: _language_option(bench), "")
     fp64 = yes("fp64", lambda: _arithmetic(bench, "double", np.float64))
-    atomics = "cl_ext_float_atomics" in bench.extensions
     subgroup_size = journal.trial("subgroups", lambda: _subgroup_size(bench, language), 0)
     static, argument = local_memory.usable(bench, journal, isolated=isolated)
     return ProbeResults(
@@ -51,14 +56,10 @@ def run_trials(bench: Workbench, journal: Journal, *, isolated: bool) -> ProbeRe
         fp16_storage=yes("fp16_storage", lambda: _half_storage(bench)),
         correctly_rounded_divide_sqrt=yes("divide_sqrt", lambda: _divide_sqrt(bench)),
         int64_atomics=yes("int64_atomics", lambda: _int64_atomics(bench)),
-        float_atomic_add_global=atomics and yes("float_global", lambda: _float_atomics(bench, language, "float", False)),
-        float_atomic_add_local=atomics and yes("float_local", lambda: _float_atomics(bench, language, "float", True)),
-        double_atomic_add_global=atomics
-        and fp64
-        and yes("double_global", lambda: _float_atomics(bench, language, "double", False)),
-        double_atomic_add_local=atomics
-        and fp64
-        and yes("double_local", lambda: _float_atomics(bench, language, "double", True)),
+        float_atomic_add_global=adds_atomically("float", False),
+        float_atomic_add_local=adds_atomically("float", True),
+        double_atomic_add_global=fp64 and adds_atomically("double", False),
+        double_atomic_add_local=fp64 and adds_atomically("double", True),
         inline_ptx=bench.hints.may_take_ptx and isolated and yes("inline_ptx", lambda: _inline_ptx(bench)),
         printf=isolated and yes("printf", lambda: output.printf_works(bench)),
         max_registers_option="cl_nv_compiler_options" in bench.extensions
@@ -72,7 +73,7 @@ def _guarded(bench: Workbench, name: str, attempt: Callable[[], bool]) -> bool:
     """The attempt's answer; an error means no, and after one the context is checked."""
     try:
         return bool(attempt())
-    except Exception as error:  # a driver may answer with anything
+    except DRIVER_ERRORS as error:
         _logger.debug("trial %s: %s", name, first_telling_line(error))
         if not isinstance(error, cl.RuntimeError) or "build" not in str(error).lower():
             bench.check_alive()
@@ -95,7 +96,8 @@ def _language_option(bench: Workbench) -> str:
 
 def _preferred_multiple(bench: Workbench) -> int:
     info = cl.kernel_work_group_info.PREFERRED_WORK_GROUP_SIZE_MULTIPLE
-    return max(1, int(bench.build("basic").get_work_group_info(info, bench.device)))
+    multiple: Any = bench.build("basic").get_work_group_info(info, bench.device)
+    return max(1, int(multiple))
 
 
 def _flag(bench: Workbench, extension: str, macro: str) -> Iterator[str]:
@@ -179,7 +181,7 @@ def _subgroup_options(bench: Workbench, language: str) -> list[str]:
 
 
 def _subgroup_run(bench: Workbench, *options: str) -> tuple[int, bool]:
-    """Run the subgroup kernel: the size (0 where indices or sums are wrong) and whether neighbours' values are right."""
+    """Run the subgroup kernel: the size (0 where indices or sums are wrong), whether neighbours' values are right."""
     kernel = bench.build("subgroups", *options)
     sizes, lanes, sums, neighbours = (np.zeros(_ITEMS, np.int32) for _ in range(4))
     bench.run(kernel, _ITEMS, _ITEMS, sizes, lanes, sums, neighbours)
@@ -203,7 +205,7 @@ def _subgroup_size(bench: Workbench, language: str) -> int:
 
     try:
         return attempt()
-    except Exception as error:
+    except DRIVER_ERRORS as error:
         _logger.debug("trial subgroups: %s", first_telling_line(error))
         bench.check_alive()
         return 0

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from portagpu.device.quirks import Hints
 
 Argument = NDArray[Any] | np.generic | cl.LocalMemory
+# What PyOpenCL makes of a driver's answers: error codes, strings that are no UTF-8, queries that the driver refuses.
+DRIVER_ERRORS = (cl.Error, RuntimeError, ValueError, TypeError, AttributeError, OSError, MemoryError)
 
 
 class ContextLostError(Exception):
@@ -21,7 +23,7 @@ class ContextLostError(Exception):
 
 def kernel_source(name: str) -> str:
     """Text of a probe kernel that is shipped with the package."""
-    return files("portagpu.device.kernels").joinpath(f"{name}.cl").read_text(encoding="utf-8")
+    return files("portagpu.device").joinpath("kernels", f"{name}.cl").read_text(encoding="utf-8")
 
 
 def first_telling_line(error: BaseException) -> str:
@@ -45,22 +47,23 @@ class Workbench:
         """The kernel of that name from the file of that name."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # compilers' remarks on probes are of no interest
-            program = cl.Program(self.context, kernel_source(name)).build(["-w", *options], cache_dir=False)
-        return cl.Kernel(program, name)
+            program: Any = cl.Program(self.context, kernel_source(name))
+            built = program.build(["-w", *options], cache_dir=False)  # no cache: the compiler itself is on trial
+        return cl.Kernel(built, name)
 
     def run(self, kernel: cl.Kernel, items: int, group: int | None, *arguments: Argument) -> None:
         """Run a kernel to its end. Arrays are copied in before and back after; scalars are passed by value."""
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        buffers = [
-            (array, cl.Buffer(self.context, flags, hostbuf=array)) if isinstance(array, np.ndarray) else (None, array)
-            for array in arguments
-        ]
-        for index, (_, value) in enumerate(buffers):
+        copies: list[tuple[NDArray[Any], cl.Buffer]] = []
+        for index, argument in enumerate(arguments):
+            value: Any = argument
+            if isinstance(argument, np.ndarray):
+                value = cl.Buffer(self.context, flags, hostbuf=argument)
+                copies.append((argument, value))
             kernel.set_arg(index, value)
         cl.enqueue_nd_range_kernel(self.queue, kernel, (items,), None if group is None else (group,))
-        for array, buffer in buffers:
-            if array is not None:
-                cl.enqueue_copy(self.queue, array, buffer)
+        for array, buffer in copies:
+            cl.enqueue_copy(self.queue, array, buffer)
         self.queue.finish()
 
     def basic_problem(self, *options: str) -> str | None:
@@ -68,13 +71,13 @@ class Workbench:
         items, group = 64, min(16, int(self.device.max_work_group_size))
         try:
             kernel = self.build("basic", *options)
-        except Exception as error:  # whatever a driver throws: it cannot build
+        except DRIVER_ERRORS as error:
             return f"it cannot build a kernel: {first_telling_line(error)}"
         source = np.arange(items, dtype=np.int32) * 7 - 11
         target = np.zeros_like(source)
         try:
             self.run(kernel, items, group, source, target, cl.LocalMemory(4 * group))
-        except Exception as error:
+        except DRIVER_ERRORS as error:
             return f"it cannot run a kernel: {first_telling_line(error)}"
         expected = 3 * source.reshape(-1, group)[:, ::-1].ravel() + np.arange(items, dtype=np.int32)
         return None if np.array_equal(target, expected) else "a kernel's result is wrong"

@@ -1,1 +1,0 @@
-"""OpenCL C kernels that find out what a device can do."""

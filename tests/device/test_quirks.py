@@ -1,0 +1,38 @@
+"""The table of quirks."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+
+from portagpu.device.quirks import QUIRKS, REMEDIES, Hints, hints_for, remedy_for
+
+
+def test_every_row_sets_a_hint_and_says_why() -> None:
+    names = {field.name for field in fields(Hints)}
+    for quirk in QUIRKS:
+        assert quirk.field in names and quirk.reason and quirk.match == quirk.match.lower()
+    for remedy in REMEDIES:
+        assert remedy.symptom == remedy.symptom.lower() and remedy.advice
+
+
+def test_hints_of_known_platforms() -> None:
+    assert hints_for("Portable Computing Language", "GenuineIntel") == Hints()
+    cuda = hints_for("NVIDIA CUDA", "NVIDIA Corporation")
+    assert cuda.may_take_ptx and cuda.hidden_local_memory == 228 * 1024 and cuda.warp_size_query == "warp_size_nv"
+    assert hints_for("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc.").warp_size_query
+    simulator = hints_for("Oclgrind", "Oclgrind")
+    assert simulator.line_directives and simulator.simulated
+
+
+@pytest.mark.parametrize(
+    ("problem", "part"),
+    [
+        ("it cannot build a kernel: error: unknown target CPU 'generic'", "newer PoCL"),
+        ("it cannot run a kernel: OUT_OF_RESOURCES", "another program"),
+        ("something unheard of", "portagpu doctor"),
+    ],
+)
+def test_remedies(problem: str, part: str) -> None:
+    assert part in remedy_for(problem)
