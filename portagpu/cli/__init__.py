@@ -1,1 +1,62 @@
-"""Command line."""
+"""The command line: ``portagpu devices | doctor | tune | bench | matrix | quickstart``."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from portagpu.errors import PortaGPUError
+from portagpu.version import __version__
+
+_COMMANDS = {
+    "devices": ("portagpu.cli.devices", "devices_command", "List the OpenCL devices of this machine."),
+    "doctor": ("portagpu.cli.doctor", "doctor_command", "Explain every driver found, what is wrong and how to mend it."),
+    "tune": ("portagpu.cli.tune", "tune", "Tune kernels for a device."),
+    "bench": ("portagpu.cli.bench", "bench", "Measure GEMM on every working device against what is installed."),
+    "matrix": ("portagpu.cli.bench", "matrix", "Merge result files of several machines into one table."),
+    "quickstart": ("portagpu.cli.quickstart", "quickstart", "A tour in under two minutes."),
+}
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module only when it runs, so that ``portagpu --help`` is quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of a name."""
+        entry = _COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command: click.Command = getattr(importlib.import_module(entry[0]), entry[1])
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in _COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup)
+@click.version_option(__version__, prog_name="portagpu")
+@click.option("--debug", is_flag=True, help="show tracebacks")
+@click.pass_context
+def cli(ctx: click.Context, debug: bool) -> None:
+    """GPU kernels in Python on any OpenCL device, and a tuned portable GEMM."""
+    ctx.obj = debug
+
+
+def main() -> None:
+    """Entry point: our own errors end in one clean message."""
+    debug = "--debug" in sys.argv[1:]
+    try:
+        cli(prog_name="portagpu")
+    except PortaGPUError as error:
+        if debug:
+            raise
+        click.echo(f"error: {error}", err=True)
+        sys.exit(1)

@@ -1,0 +1,1 @@
+"""Benchmarks: cells of device x problem x implementation, versioned result files, reports."""

@@ -1,0 +1,151 @@
+"""Measures GEMM cells.
+
+Protocol: random operands, one warm-up, then rounds in which PortaGPU and its peer take turns; the median over all
+repetitions counts. Between the turns there is a pause: BLAS libraries let their threads spin for some 0.1 s after a
+product, which would take cores from whoever comes next. Every PortaGPU result is verified by Freivalds' check against
+float64 before the cell gets a number.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from portagpu.bench.cells import Cell, Memory
+from portagpu.bench.peers import Peer, Product, peers_for
+from portagpu.blas.matmul import matmul
+from portagpu.device import DeviceRecord, DeviceType
+from portagpu.errors import PortaGPUError
+from portagpu.runtime.array import to_device
+from portagpu.runtime.context import Context
+from portagpu.settings import Settings
+
+_ROUNDS = 5
+_TURN_SECONDS = 0.08
+_MAX_TURN_REPEATS = 40
+_PAUSE_SECONDS = 0.15
+
+
+def cells(
+    device: DeviceRecord,
+    sizes: tuple[int, ...],
+    dtypes: tuple[str, ...],
+    settings: Settings,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Iterator[Cell]:
+    """Measure every size and dtype on a device against its peers."""
+    context = Context.for_device(device, settings)
+    assert device.capabilities is not None
+    with context:
+        for dtype in dtypes:
+            for size in sizes:
+                for peer in peers_for(device):
+                    progress(f"{device.name}: {dtype} {size} against {peer.name}")
+                    if dtype == "float64" and not device.capabilities.fp64:
+                        yield _failed(device, dtype, size, peer, "the device has no float64")
+                        continue
+                    try:
+                        yield _cell(context, dtype, size, peer)
+                    except (PortaGPUError, MemoryError) as error:
+                        yield _failed(device, dtype, size, peer, str(error).splitlines()[0])
+
+
+def _failed(device: DeviceRecord, dtype: str, size: int, peer: Peer, problem: str) -> Cell:
+    return Cell(
+        device=device.name,
+        driver=f"{device.platform} {device.driver_version}",
+        dtype=dtype,
+        size=size,
+        memory=peer.memory.value,
+        peer=peer.name,
+        gflops=None,
+        peer_gflops=None,
+        error=None,
+        problem=problem,
+    )
+
+
+def _cell(context: Context, dtype: str, size: int, peer: Peer) -> Cell:
+    generator = np.random.default_rng(size)
+    a = generator.standard_normal((size, size)).astype(dtype)
+    b = generator.standard_normal((size, size)).astype(dtype)
+    ours, fetch = _ours(context, a, b, peer.memory)
+    theirs = peer.prepare(a, b)
+    ours()
+    theirs()
+    error = relative_error(fetch(), a, b)
+    device = context.device
+    if not error <= 1.0:
+        return _failed(device, dtype, size, peer, f"wrong result: {error:.3g} times the error bound")
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(_ROUNDS):
+        for product, kept in ((ours, times[0]), (theirs, times[1])):
+            time.sleep(_PAUSE_SECONDS)
+            kept += _turn(product)
+    work = 2.0 * size**3 / 1e9
+    return Cell(
+        device=device.name,
+        driver=f"{device.platform} {device.driver_version}",
+        dtype=dtype,
+        size=size,
+        memory=peer.memory.value,
+        peer=peer.name,
+        gflops=work / statistics.median(times[0]),
+        peer_gflops=work / statistics.median(times[1]),
+        error=error,
+        problem=None,
+    )
+
+
+def _turn(product: Product) -> list[float]:
+    times: list[float] = []
+    begin = time.perf_counter()
+    while not times or (time.perf_counter() - begin < _TURN_SECONDS and len(times) < _MAX_TURN_REPEATS):
+        started = time.perf_counter()
+        product()
+        times.append(time.perf_counter() - started)
+    return times
+
+
+def _ours(context: Context, a: Any, b: Any, memory: Memory) -> tuple[Product, Callable[[], np.ndarray[Any, Any]]]:
+    """PortaGPU's product on the same kind of memory as the peer's, and a way to get its result."""
+    held: dict[str, Any] = {}
+    if memory is Memory.HOST:
+
+        def on_host() -> None:
+            held["c"] = matmul(a, b)
+
+        return on_host, lambda: np.asarray(held["c"])
+    left, right = to_device(a, context=context), to_device(b, context=context)
+    result = matmul(left, right)
+
+    def on_device() -> None:
+        matmul(left, right, out=result)
+        context.synchronize()
+
+    return on_device, lambda: np.asarray(result.copy_to_host())
+
+
+def relative_error(c: np.ndarray[Any, Any], a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> float:
+    """Largest error of ``c v - a (b v)`` over random sign vectors v, relative to the rounding bound of the sums.
+
+    The bound is 2 eps (k + 2) |a| |b|, accumulated over the columns; see N. Higham, "Accuracy and Stability of
+    Numerical Algorithms", 2nd ed., section 3.5. R. Freivalds, "Probabilistic machines can use less running time", 1977.
+    """
+    generator = np.random.default_rng(7)
+    signs = generator.choice([-1.0, 1.0], size=(b.shape[1], 8))
+    exact = a.astype(np.float64) @ (b.astype(np.float64) @ signs)
+    found = c.astype(np.float64) @ signs
+    scale = np.abs(a).astype(np.float64) @ (np.abs(b).astype(np.float64) @ np.ones((b.shape[1], 1)))
+    bound = 2 * np.finfo(c.dtype).eps * (a.shape[1] + 2) * scale + np.finfo(np.float64).tiny
+    worst = np.max(np.abs(found - exact) / bound)
+    return float(worst) if np.isfinite(worst) else float("inf")
+
+
+def default_sizes(device: DeviceRecord) -> tuple[int, ...]:
+    """Sizes of the matrix."""
+    return (256, 512, 1024, 2048, 4096) if device.device_type is DeviceType.GPU else (256, 512, 1024, 2048)

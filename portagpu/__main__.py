@@ -1,0 +1,5 @@
+"""``python -m portagpu``."""
+
+from portagpu.cli import main
+
+main()
