@@ -1,0 +1,47 @@
+"""Fixtures: every test that asks for ``device`` runs on each working OpenCL device of the machine."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+# before portagpu is imported: the user's caches and tuning results stay untouched
+_folder = tempfile.TemporaryDirectory(prefix="portagpu-tests-")
+os.environ.setdefault("PORTAGPU_CACHE_DIR", os.path.join(_folder.name, "cache"))
+os.environ["PORTAGPU_DATA_DIR"] = os.path.join(_folder.name, "data")
+
+import pytest  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+from portagpu import cuda  # noqa: E402
+from portagpu.device import working_devices  # noqa: E402
+
+settings.register_profile("portagpu", deadline=None, derandomize=True, max_examples=40)
+settings.load_profile("portagpu")
+
+_DEVICES = working_devices()
+
+
+def pytest_generate_tests(metafunc):
+    """One run for each working device; without any, the tests fail instead of vanishing."""
+    if "device" in metafunc.fixturenames:
+        names = [f"{d.index}-{d.platform.split('(')[0].split()[0]}" for d in _DEVICES]
+        metafunc.parametrize("device", _DEVICES or [None], ids=names or ["none"], indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def device(request):
+    """A working device."""
+    if request.param is None:
+        pytest.fail("no OpenCL device works; `portagpu doctor` tells why")
+    return request.param
+
+
+@pytest.fixture(autouse=True)
+def _current_device(request):
+    """Make the test's device current."""
+    if "device" not in request.fixturenames:
+        yield
+        return
+    with cuda.select_device(request.getfixturevalue("device")):
+        yield
