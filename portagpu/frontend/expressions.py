@@ -250,11 +250,8 @@ def _boolop(ctx: FunctionState, node: ast.BoolOp) -> Value:
             continue
         value, block = lower_nested(ctx, operand)
         kinds = number_type(ctx, result), number_type(ctx, value)
-        if (
-            all(k == BOOLEAN for k in kinds)
-            or (kinds[0] == BOOLEAN
-            and isinstance(value, Const)
-            and isinstance(value.value, bool))
+        if all(k == BOOLEAN for k in kinds) or (
+            kinds[0] == BOOLEAN and isinstance(value, Const) and isinstance(value.value, bool)
         ):
             result = _short_circuit(ctx, op, result, value, block)
         else:
@@ -399,7 +396,12 @@ def bind(ctx: FunctionState, name: str, value: Value) -> Value:
     parts = leaves(value)
     single = len(parts) == 1 and parts[0] is value
     for n, leaf in enumerate(parts):
-        if isinstance(leaf, Const) or not is_expr(leaf) or (isinstance(leaf, Constant) and not single) or _is_stable(ctx, leaf):
+        if (
+            isinstance(leaf, Const)
+            or not is_expr(leaf)
+            or (isinstance(leaf, Constant) and not single)
+            or _is_stable(ctx, leaf)
+        ):
             from_parts.append(leaf)
         else:
             slot = Var(name if single else f"{name}.{n}", leaf.type, span=ctx.span)  # type: ignore[union-attr]

@@ -8,17 +8,15 @@ from typing import Any
 
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend.convert import (
-    as_number,
     common_type,
     constant,
     convert,
     describe,
     leaf_type,
-    number_type,
     truth,
     unify_types,
 )
-from portagpu.frontend.expressions import bind, lower, tuple_items
+from portagpu.frontend.expressions import lower, tuple_items
 from portagpu.frontend.operators import binary, is_narrow, negate
 from portagpu.frontend.state import FunctionState, LoopFrame, assigned_names
 from portagpu.frontend.subscripts import get_item
@@ -593,6 +591,3 @@ def lower_while(ctx: FunctionState, node: ast.While, lower_body: Lower) -> None:
     _finish(ctx, node, While(condition, tuple(body), span=ctx.span), lower_body)
     if state.get("infinite") and not ctx.last_frame.has_break and not state.get("never") and not node.orelse:
         ctx.reachable = False
-
-
-__all__ = ["as_number", "bind", "lower_break", "lower_continue", "lower_for", "lower_while", "number_type"]

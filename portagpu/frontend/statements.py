@@ -6,9 +6,9 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from portagpu.errors import KernelNameError, UnsupportedSyntaxError
+from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend import loops
-from portagpu.frontend.convert import constant, convert, describe, leaf_type, number_type, truth, unify
+from portagpu.frontend.convert import convert, describe, leaf_type, number_type, truth, unify
 from portagpu.frontend.expressions import (
     bind,
     index_items,
@@ -30,7 +30,7 @@ from portagpu.frontend.values import (
     rebuild,
     structure,
 )
-from portagpu.ir.nodes import Assign, Constant, Evaluate, Expr, If, Load, Return, Stmt, Store, Var
+from portagpu.ir.nodes import Constant, Evaluate, Expr, If, Load, Return, Stmt, Store, Var
 from portagpu.ir.types import Element, Scalar, Space, Vector
 from portagpu.ir.walk import children, has_effect, is_movable
 
@@ -399,4 +399,3 @@ _HANDLERS: dict[type[ast.AST], Callable[[FunctionState, Any], None]] = {
     ast.Raise: _raise,
     ast.Pass: _pass,
 }
-__all__ = ["Assign", "KernelNameError", "constant", "lower_body", "merge", "return_template", "same_value"]
