@@ -14,16 +14,7 @@ from portagpu.frontend import calls, operators, subscripts
 from portagpu.frontend.convert import describe, number_type, truth
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import SliceValue
-from portagpu.frontend.values import (
-    ArrayValue,
-    Const,
-    MethodValue,
-    TupleValue,
-    Value,
-    is_expr,
-    leaves,
-    rebuild,
-)
+from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue, Value, is_expr, leaves, rebuild
 from portagpu.frontend.vocabulary import Intrinsic
 from portagpu.ir.nodes import Assign, Constant, Evaluate, Expr, If, LogicalOp, Stmt, Store, Var, VectorStore
 from portagpu.ir.types import BOOLEAN, Scalar, Vector
@@ -280,8 +271,7 @@ def _choose(ctx: FunctionState, test: Value, yes: tuple[Value, list[Stmt]], no: 
     template = operators.select(ctx, test, yes[0], no[0])
     if not is_expr(template):
         ctx.fail("a conditional expression of tuples with calls inside", hint="use an if statement")
-    ctx._counter += 1
-    held = Var(f"pg.t{ctx._counter}", template.type, span=ctx.span)  # type: ignore[union-attr]
+    held = Var(ctx.fresh("t"), template.type, span=ctx.span)  # type: ignore[union-attr]
     blocks = []
     for value, block in (yes, no):
         with ctx.nested() as inner:
