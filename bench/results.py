@@ -63,7 +63,9 @@ def load(path: Path) -> Results:
         data = json.loads(path.read_text(encoding="utf-8"))
         schema = int(data["schema"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{path} is no benchmark result: {error}", hint="make one with `portagpu bench -o FILE`") from error
+        raise StoreError(
+            f"{path} is no benchmark result: {error}", hint="make one with `portagpu bench -o FILE`"
+        ) from error
     if schema > SCHEMA:
         raise StoreError(
             f"{path} has schema {schema}; this version of PortaGPU reads up to {SCHEMA}", hint="update PortaGPU"
@@ -80,9 +82,7 @@ def markdown(results: Iterable[Results]) -> str:
         "| device | dtype | size | PortaGPU GFLOP/s | vendor library GFLOP/s | ratio | vendor library |",
         "| --- | --- | ---: | ---: | ---: | ---: | --- |",
     ]
-    cells = sorted(
-        (c for r in results for c in r.cells), key=lambda c: (c.device, c.driver, c.peer, c.dtype, c.size)
-    )
+    cells = sorted((c for r in results for c in r.cells), key=lambda c: (c.device, c.driver, c.peer, c.dtype, c.size))
     for cell in cells:
         device = f"{cell.device} ({cell.driver})"
         if cell.gflops is None or cell.peer_gflops is None:

@@ -49,7 +49,14 @@ def _tuned(problem: Problem, context: Context, store: Store) -> Config | None:
         if distance > _NEAR:
             return None
         task = task_key(problem, context.device.key)
-        point = next(p for t, (p, _) in winners.items() if t.shape_class == shape_class and t.dtype == task.dtype and t.device == task.device and t.kernel_version == task.kernel_version)
+        point = next(
+            p
+            for t, (p, _) in winners.items()
+            if t.shape_class == shape_class
+            and t.dtype == task.dtype
+            and t.device == task.device
+            and t.kernel_version == task.kernel_version
+        )
         try:
             config = configs.from_json(point)
         except StoreError:

@@ -40,7 +40,9 @@ def pack_rows(source, packed, rows, depth, chunk, tile: cuda.constexpr):
 
 
 @cuda.jit(block_dim=_ONE)
-def pack_columns(source, packed, columns, depth, chunk, tile: cuda.constexpr, width: cuda.constexpr, contiguous: cuda.constexpr):
+def pack_columns(
+    source, packed, columns, depth, chunk, tile: cuda.constexpr, width: cuda.constexpr, contiguous: cuda.constexpr
+):
     """Pack panels of ``tile`` columns: ``packed[panel, k, column] = source[k, panel * tile + column]``, zero outside.
 
     ``contiguous`` says that rows of the source are, so that they are read as vectors of ``width`` lanes.

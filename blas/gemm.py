@@ -94,9 +94,8 @@ def _tiles(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, config: TileCon
     a_transposed = a.layout == "F" and m > 1 and k > 1
     b_transposed = b.layout == "F" and n > 1 and k > 1
     a, b = (a.T if a_transposed else a), (b.T if b_transposed else b)
-    exact = (
-        m % config.tile_m == n % config.tile_n == k % config.tile_k == 0
-        and all(x.layout == "C" and x.offset % _ALIGNMENT == 0 for x in (a, b, c))
+    exact = m % config.tile_m == n % config.tile_n == k % config.tile_k == 0 and all(
+        x.layout == "C" and x.offset % _ALIGNMENT == 0 for x in (a, b, c)
     )
     vector = vector_type(c.dtype.name, tile_lanes(c.itemsize))
     tiles = -(-m // config.tile_m) * -(-n // config.tile_n)

@@ -54,9 +54,7 @@ def _operand(value: Any, name: str) -> Any:
         return as_device_array(value)
     if isinstance(value, list | tuple | int | float | np.generic):
         return np.asarray(value)
-    raise ArgumentTypeError(
-        f"operand {name} is a {type(value).__name__}", hint="pass NumPy arrays or device arrays"
-    )
+    raise ArgumentTypeError(f"operand {name} is a {type(value).__name__}", hint="pass NumPy arrays or device arrays")
 
 
 def _check_dtypes(a: Any, b: Any, on_device: bool) -> None:
@@ -90,7 +88,8 @@ def _result_shape(a: Any, b: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], kind: type) -> None:
     if not isinstance(out, kind):
         raise ArgumentTypeError(
-            f"out is a {type(out).__name__}; the operands need a {kind.__name__}", hint="leave out= away to get a new array"
+            f"out is a {type(out).__name__}; the operands need a {kind.__name__}",
+            hint="leave out= away to get a new array",
         )
     if out.shape != shape:
         raise ShapeError(f"out has shape {out.shape}; the product has {shape}")

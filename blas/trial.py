@@ -71,9 +71,7 @@ def _measure(config: configs.Config, device: str, problem: Problem) -> Outcome:
         return WrongResult(f"error {np.nanmax(np.abs(found - expected)):.3g}, bound {bound.max():.3g}")
     times: list[float] = []
     begin = time.perf_counter()
-    while len(times) < _MIN_REPEATS or (
-        time.perf_counter() - begin < _REPEAT_SECONDS and len(times) < _MAX_REPEATS
-    ):
+    while len(times) < _MIN_REPEATS or (time.perf_counter() - begin < _REPEAT_SECONDS and len(times) < _MAX_REPEATS):
         started = time.perf_counter()
         gemm(a, b, c, stream, config)
         stream.synchronize()

@@ -58,9 +58,7 @@ class DType:
 
 
 def _row(name: str, kind: Kind, size: int, c_name: str, suffix: str, short: str, storage: str = "") -> DType:
-    return DType(
-        name=name, kind=kind, size=size, c_name=c_name, storage=storage or c_name, suffix=suffix, short=short
-    )
+    return DType(name=name, kind=kind, size=size, c_name=c_name, storage=storage or c_name, suffix=suffix, short=short)
 
 
 BOOL = _row("bool", Kind.BOOL, 1, "bool", "", "b1", storage="uchar")
@@ -98,11 +96,11 @@ def from_numpy(dtype: np.dtype[Any]) -> DType:
     """The row of a NumPy dtype. Raises `DTypeError` for one that kernels do not know."""
     found = _BY_NAME.get(dtype.name)
     if found is None:
-        raise DTypeError(
-            f"kernels do not know the dtype {dtype}", hint=f"they know {', '.join(d.name for d in ALL)}"
-        )
+        raise DTypeError(f"kernels do not know the dtype {dtype}", hint=f"they know {', '.join(d.name for d in ALL)}")
     if dtype.byteorder == ">":
-        raise DTypeError(f"kernels need native byte order, this is {dtype!r}", hint="use array.astype(dtype.newbyteorder('='))")
+        raise DTypeError(
+            f"kernels need native byte order, this is {dtype!r}", hint="use array.astype(dtype.newbyteorder('='))"
+        )
     return found
 
 

@@ -12,7 +12,11 @@ from portagpu.version import __version__
 
 _COMMANDS = {
     "devices": ("portagpu.cli.devices", "devices_command", "List the OpenCL devices of this machine."),
-    "doctor": ("portagpu.cli.doctor", "doctor_command", "Explain every driver found, what is wrong and how to mend it."),
+    "doctor": (
+        "portagpu.cli.doctor",
+        "doctor_command",
+        "Explain every driver found, what is wrong and how to mend it.",
+    ),
     "tune": ("portagpu.cli.tune", "tune", "Tune kernels for a device."),
     "bench": ("portagpu.cli.bench", "bench", "Measure GEMM on every working device against what is installed."),
     "matrix": ("portagpu.cli.bench", "matrix", "Merge result files of several machines into one table."),

@@ -74,11 +74,7 @@ class Emitter:
 
     def _declare_split(self, body: tuple[Stmt, ...]) -> None:
         """Declare variables whose home is this block, but whose first use is deeper inside."""
-        direct = {
-            (s.target.name, s.target.type)
-            for s in body
-            if isinstance(s, Assign) and not self._reads_itself(s)
-        }
+        direct = {(s.target.name, s.target.type) for s in body if isinstance(s, Assign) and not self._reads_itself(s)}
         first_seen: set[tuple[str, Type]] = set()
         for statement in body:
             uses = self._slots_of(statement)

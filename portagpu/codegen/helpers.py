@@ -25,8 +25,24 @@ class HelperView:
     register: str  # constraint letter of that type in inline PTX
 
 
-_UNSIGNED = {"char": "uchar", "short": "ushort", "int": "uint", "long": "ulong", "float": "uint", "double": "ulong", "half": "ushort"}
-_BITS = {"char": "char", "short": "short", "int": "int", "long": "long", "float": "int", "double": "long", "half": "short"}
+_UNSIGNED = {
+    "char": "uchar",
+    "short": "ushort",
+    "int": "uint",
+    "long": "ulong",
+    "float": "uint",
+    "double": "ulong",
+    "half": "ushort",
+}
+_BITS = {
+    "char": "char",
+    "short": "short",
+    "int": "int",
+    "long": "long",
+    "float": "int",
+    "double": "long",
+    "half": "short",
+}
 _WIDTH = {"char": 8, "short": 16, "half": 16, "int": 32, "float": 32, "long": 64, "double": 64}
 _SPACES = {"": "", "__global": "global", "__local": "local", "__private": "private"}
 
@@ -60,8 +76,12 @@ class HelperSet:
                 is_signed=not c_type.startswith("u"),
                 is_float=c_type in ("float", "double", "half"),
                 cas="atom_cmpxchg" if _WIDTH[signed] == 64 else "atomic_cmpxchg",
-                ptx={"float": "f32", "double": "f64", "int": "s32", "uint": "u32", "long": "s64", "ulong": "u64"}.get(c_type, ""),
-                register={"float": "f", "double": "d", "int": "r", "uint": "r", "long": "l", "ulong": "l"}.get(c_type, ""),
+                ptx={"float": "f32", "double": "f64", "int": "s32", "uint": "u32", "long": "s64", "ulong": "u64"}.get(
+                    c_type, ""
+                ),
+                register={"float": "f", "double": "d", "int": "r", "uint": "r", "long": "l", "ulong": "l"}.get(
+                    c_type, ""
+                ),
             )
         return name
 

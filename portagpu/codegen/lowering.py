@@ -186,7 +186,9 @@ def _atomic_parts(printer: Printer, expr: Operation) -> tuple[str, Scalar, Space
     return pointer, element, space, [printer.text(a) for a in expr.args[1:]]
 
 
-@_register("atomic_add", "atomic_sub", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_exch")
+@_register(
+    "atomic_add", "atomic_sub", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_exch"
+)
 def _atomic(printer: Printer, expr: Operation) -> Lowered:
     pointer, element, space, operands = _atomic_parts(printer, expr)
     name = expr.name.removeprefix("atomic_")
@@ -227,4 +229,4 @@ def operation_names() -> frozenset[str]:
     return frozenset(LOWERINGS)
 
 
-__all__ = ["ADDITIVE", "Expr", "LOWERINGS", "lower_operation", "operation_names"]
+__all__ = ["ADDITIVE", "LOWERINGS", "Expr", "lower_operation", "operation_names"]

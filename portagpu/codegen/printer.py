@@ -100,7 +100,11 @@ class Printer:
                 inner_level = own if expr.op is LogicalOp.AND else own + 2  # compilers warn about `a || b && c`
                 return f"{self.text(expr.left, inner_level)} {expr.op.value} {self.text(expr.right, inner_level)}", own
             case Select():
-                parts = (self.text(expr.condition, TERNARY + 1), self.text(expr.yes, TERNARY + 1), self.text(expr.no, TERNARY + 1))
+                parts = (
+                    self.text(expr.condition, TERNARY + 1),
+                    self.text(expr.yes, TERNARY + 1),
+                    self.text(expr.no, TERNARY + 1),
+                )
                 return f"{parts[0]} ? {parts[1]} : {parts[2]}", TERNARY
             case Cast():
                 return self._cast(expr)
@@ -121,7 +125,10 @@ class Printer:
             case Operation():
                 return lower_operation(self, expr)
             case CallFunction():
-                return f"{self.helpers.function_name(expr.function)}({', '.join(self.text(a) for a in expr.args)})", POSTFIX
+                return (
+                    f"{self.helpers.function_name(expr.function)}({', '.join(self.text(a) for a in expr.args)})",
+                    POSTFIX,
+                )
             case _:
                 assert_never(expr)
 
@@ -156,7 +163,11 @@ class Printer:
             inner = expr.operand
             return lower_operation(self, Operation(inner.name, inner.args, target, span=inner.span))
         operand = expr.operand
-        if isinstance(operand, Cast) and isinstance(operand.operand.type, Scalar) and operand.operand.type.dtype is target.dtype is INT32:
+        if (
+            isinstance(operand, Cast)
+            and isinstance(operand.operand.type, Scalar)
+            and operand.operand.type.dtype is target.dtype is INT32
+        ):
             if isinstance(operand.type, Scalar) and operand.type.dtype is INT64:
                 return self._print(operand.operand)  # int -> long -> int
         return f"({target.c}){self.text(operand, UNARY)}", UNARY
@@ -242,4 +253,4 @@ def _float_literal(value: float, kind: Scalar) -> tuple[str, int]:
     return text + suffix, PRIMARY if not text.startswith("-") else UNARY
 
 
-__all__ = ["LOWEST", "POSTFIX", "PRIMARY", "Printer", "UNARY", "literal", "storage"]
+__all__ = ["LOWEST", "POSTFIX", "PRIMARY", "UNARY", "Printer", "literal", "storage"]

@@ -128,7 +128,11 @@ def _printer(function: Function, program: Program, helpers: HelperSet, taken: fr
     facts = analyse(function)
     arrays = {a.name: a for a in (*function.locals, *program.shared)}
     names = Names(taken)
-    fixed = set(arrays) | {c.name for c in program.constants} | {p.name for p in function.parameters if isinstance(p.type, Pointer)}
+    fixed = (
+        set(arrays)
+        | {c.name for c in program.constants}
+        | {p.name for p in function.parameters if isinstance(p.type, Pointer)}
+    )
     printer = Printer(facts, names, helpers, arrays)
     printer.fixed = frozenset(fixed)
     return printer, facts
@@ -143,7 +147,9 @@ def _parameter_text(parameter: Parameter, printer: Printer, facts: Facts) -> str
     return f"{kind.c} {name}"
 
 
-def _function(function: Function, program: Program, helpers: HelperSet, taken: frozenset[str], caps: Capabilities) -> list[Line]:
+def _function(
+    function: Function, program: Program, helpers: HelperSet, taken: frozenset[str], caps: Capabilities
+) -> list[Line]:
     printer, facts = _printer(function, program, helpers, taken)
     # a caller may pass pointers of its own that are not const, so only pointers known to be read-only are const here
     parameters = ", ".join(_parameter_text(p, printer, facts) for p in function.parameters) or "void"
@@ -238,6 +244,8 @@ def _constant(array: ConstantArray) -> ConstantView:
         else:
             values.append(literal(Constant(value, array.element, span=array.span))[0])
     return ConstantView(
-        type=storage(array.element), name=identifier(array.name), size=max(1, len(values)), values=", ".join(values) or "0"
+        type=storage(array.element),
+        name=identifier(array.name),
+        size=max(1, len(values)),
+        values=", ".join(values) or "0",
     )
-

@@ -61,7 +61,14 @@ vstore: Any = INTRINSICS["vstore"]
 unroll: Any = INTRINSICS["unroll"]
 
 _VECTOR_LANES = (2, 3, 4, 8, 16)
-_ALIASES = {"float32": "float", "float64": "double", "int32": "int", "uint32": "uint", "int64": "long", "uint64": "ulong"}
+_ALIASES = {
+    "float32": "float",
+    "float64": "double",
+    "int32": "int",
+    "uint32": "uint",
+    "int64": "long",
+    "uint64": "ulong",
+}
 _vectors: dict[str, VectorMaker] = {}
 for _dtype in dtypes.ALL:
     if _dtype is not dtypes.BOOL:

@@ -157,7 +157,9 @@ class Dispatcher(DeviceCallable):
 
     # specialisation -----------------------------------------------------------------------------------------------
 
-    def compile(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool = False, shared: int = 0) -> Overload:
+    def compile(
+        self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool = False, shared: int = 0
+    ) -> Overload:
         """Specialise and build for argument types."""
         caps = context.capabilities
         program = specialise(

@@ -76,7 +76,9 @@ class Signature:
     def convert(self, args: tuple[Any, ...], names: tuple[str, ...]) -> tuple[Any, ...]:
         """Arguments with numbers converted to the declared types. Raises `ArgumentTypeError`."""
         if len(args) != len(self.types):
-            raise ArgumentCountError(f"the signature {self.text!r} takes {len(self.types)} arguments, {len(args)} given")
+            raise ArgumentCountError(
+                f"the signature {self.text!r} takes {len(self.types)} arguments, {len(args)} given"
+            )
         return tuple(_convert(t, a, n) for t, a, n in zip(self.types, args, names, strict=True))
 
 

@@ -42,7 +42,10 @@ class Call:
         found.update(zip(order, self.args, strict=False))
         for keyword, value in self.keywords.items():
             if keyword not in order or keyword in found:
-                ctx.fail(f"{name} got an unexpected or repeated argument `{keyword}`", hint=f"call it as {name}({', '.join(order)})")
+                ctx.fail(
+                    f"{name} got an unexpected or repeated argument `{keyword}`",
+                    hint=f"call it as {name}({', '.join(order)})",
+                )
             found[keyword] = value
         missing = [n for n in names if n not in found]
         if missing:
@@ -150,7 +153,11 @@ def _unknown(ctx: FunctionState, target: Any, constant: bool, site: Call) -> Any
             hint="decorate it with @cuda.jit(device=True) to call it from kernels",
         )
     if target is print:
-        ctx.fail("print cannot be used in a kernel", kind=UnsupportedSyntaxError, hint="store the value in an array and look at it on the host")
+        ctx.fail(
+            "print cannot be used in a kernel",
+            kind=UnsupportedSyntaxError,
+            hint="store the value in an array and look at it on the host",
+        )
     if isinstance(target, np.ufunc) or module in ("numpy", "math"):
         names = [getattr(k, "__name__", "") for k in TABLE]
         close = difflib.get_close_matches(getattr(target, "__name__", ""), names, n=1)
@@ -218,4 +225,3 @@ def check_parameters(ctx: FunctionState, name: str, parameters: tuple[str, ...],
             f"{name}({', '.join(parameters)}) takes {len(parameters)} arguments, {given} given",
             hint=f"call it as {name}({', '.join(parameters)})",
         )
-

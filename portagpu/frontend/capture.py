@@ -77,9 +77,7 @@ def capture(function: Callable[..., Any]) -> FunctionSource:
     generators, ``async`` functions and parameters that kernels cannot have.
     """
     if not isinstance(function, FunctionType):
-        raise UnsupportedSyntaxError(
-            f"{function!r} is no Python function", hint="decorate a function made with `def`"
-        )
+        raise UnsupportedSyntaxError(f"{function!r} is no Python function", hint="decorate a function made with `def`")
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError) as error:
@@ -152,7 +150,9 @@ def _check_parameters(source: FunctionSource) -> None:
     for extra, what in ((args.vararg, "*args"), (args.kwarg, "**kwargs")):
         if extra is not None:
             raise UnsupportedSyntaxError(
-                f"kernels cannot take {what}", span=source.span(extra), hint="name each parameter; a tuple can carry several values"
+                f"kernels cannot take {what}",
+                span=source.span(extra),
+                hint="name each parameter; a tuple can carry several values",
             )
     if args.kwonlyargs:
         raise UnsupportedSyntaxError(

@@ -129,7 +129,9 @@ def _name(ctx: FunctionState, node: ast.Name) -> Value:
         ctx.fail(
             f"the name `{node.id}` is not defined",
             kind=KernelNameError,
-            hint=f"did you mean `{close[0]}`?" if close else "define it before the kernel is launched, or pass it as an argument",
+            hint=f"did you mean `{close[0]}`?"
+            if close
+            else "define it before the kernel is launched, or pass it as an argument",
         )
     return captured(ctx, value, node.id)
 
@@ -248,7 +250,12 @@ def _boolop(ctx: FunctionState, node: ast.BoolOp) -> Value:
             continue
         value, block = lower_nested(ctx, operand)
         kinds = number_type(ctx, result), number_type(ctx, value)
-        if all(k == BOOLEAN for k in kinds) or kinds[0] == BOOLEAN and isinstance(value, Const) and isinstance(value.value, bool):
+        if (
+            all(k == BOOLEAN for k in kinds)
+            or (kinds[0] == BOOLEAN
+            and isinstance(value, Const)
+            and isinstance(value.value, bool))
+        ):
             result = _short_circuit(ctx, op, result, value, block)
         else:
             held = _hold(ctx, result)
@@ -268,9 +275,7 @@ def _ifexp(ctx: FunctionState, node: ast.IfExp) -> Value:
     return _choose(ctx, test, yes, no)
 
 
-def _choose(
-    ctx: FunctionState, test: Value, yes: tuple[Value, list[Stmt]], no: tuple[Value, list[Stmt]]
-) -> Value:
+def _choose(ctx: FunctionState, test: Value, yes: tuple[Value, list[Stmt]], no: tuple[Value, list[Stmt]]) -> Value:
     """Ternary: a select where nothing has to be evaluated conditionally, else an if statement."""
     simple = not yes[1] and not no[1]
     if simple:
@@ -394,9 +399,7 @@ def bind(ctx: FunctionState, name: str, value: Value) -> Value:
     parts = leaves(value)
     single = len(parts) == 1 and parts[0] is value
     for n, leaf in enumerate(parts):
-        if isinstance(leaf, Const) or not is_expr(leaf):
-            from_parts.append(leaf)
-        elif isinstance(leaf, Constant) and not single or _is_stable(ctx, leaf):  # type: ignore[arg-type]
+        if isinstance(leaf, Const) or not is_expr(leaf) or (isinstance(leaf, Constant) and not single) or _is_stable(ctx, leaf):
             from_parts.append(leaf)
         else:
             slot = Var(name if single else f"{name}.{n}", leaf.type, span=ctx.span)  # type: ignore[union-attr]

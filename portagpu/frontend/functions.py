@@ -7,11 +7,11 @@ from typing import Any
 
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, UINT8
-from portagpu.errors import KernelTypeError, MissingCapabilityError, UnsupportedSyntaxError
+from portagpu.errors import MissingCapabilityError, UnsupportedSyntaxError
 from portagpu.frontend import intrinsics, library, statements
 from portagpu.frontend.calls import DEVICE_FUNCTION, Call, DeviceCallable, check_parameters
 from portagpu.frontend.capture import FunctionSource, capture
-from portagpu.frontend.convert import constant, constant_type, convert, describe, number_type
+from portagpu.frontend.convert import constant, constant_type, convert, describe
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import DeviceFunction, FunctionState, ProgramState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
@@ -26,7 +26,6 @@ from portagpu.ir.nodes import (
     Parameter,
     ParameterRole,
     Program,
-    Return,
     Var,
 )
 from portagpu.ir.types import (
@@ -193,12 +192,13 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
                 f"`{parameter}` of `{name}` is a compile-time parameter, but gets {describe(ctx, value)}",
                 hint="pass a constant",
             )
-    key = (callee.py_func, tuple(_argument_key(source, p, v) for p, v in zip(source.parameters, arguments, strict=True)))
+    key = (
+        callee.py_func,
+        tuple(_argument_key(source, p, v) for p, v in zip(source.parameters, arguments, strict=True)),
+    )
     program = ctx.program
     if key in program.in_progress:
-        ctx.fail(
-            f"`{name}` calls itself", kind=UnsupportedSyntaxError, hint="OpenCL has no recursion; use a loop"
-        )
+        ctx.fail(f"`{name}` calls itself", kind=UnsupportedSyntaxError, hint="OpenCL has no recursion; use a loop")
     found = program.functions.get(key)
     if found is None:
         program.in_progress.append(key)

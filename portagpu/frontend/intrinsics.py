@@ -11,18 +11,26 @@ from portagpu import dtypes
 from portagpu.dtypes import INT32, INT64
 from portagpu.errors import KernelTypeError, KernelValueError
 from portagpu.frontend.calls import Call, intrinsic
-from portagpu.frontend.convert import as_number, common_type, constant, convert, describe, float_type, number_type, truth
+from portagpu.frontend.convert import (
+    as_number,
+    common_type,
+    constant,
+    convert,
+    describe,
+    float_type,
+    number_type,
+    truth,
+)
 from portagpu.frontend.expressions import tuple_items
-from portagpu.frontend.operators import binary, select
+from portagpu.frontend.operators import select
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.subscripts import address, captured_array, flat_index, static_array
+from portagpu.frontend.subscripts import address, captured_array, static_array
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, UnrollValue, Value
-from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
+from portagpu.frontend.vocabulary import VectorMaker
 from portagpu.ir.nodes import Evaluate, MemoryArray, Offset, Operation, Var, VectorLoad, VectorStore
 from portagpu.ir.types import (
     DYNAMIC_SHARED,
     INT,
-    PYINT_NARROW,
     VOID,
     Element,
     Layout,
@@ -33,6 +41,7 @@ from portagpu.ir.types import (
     element_size,
 )
 
+
 @intrinsic("grid", "gridsize")
 def _grid(ctx: FunctionState, site: Call) -> Value:
     name: str = site.function.value.name  # type: ignore[union-attr]
@@ -40,7 +49,8 @@ def _grid(ctx: FunctionState, site: Call) -> Value:
     if not isinstance(ndim, Const) or ndim.value not in (1, 2, 3):
         ctx.fail(f"cuda.{name} takes the constant 1, 2 or 3, not {describe(ctx, ndim)}", kind=KernelValueError)  # type: ignore[arg-type]
     items = tuple(
-        Operation(name, (constant(ctx, axis, INT),), ctx.program.shape_type, span=ctx.span) for axis in range(ndim.value)
+        Operation(name, (constant(ctx, axis, INT),), ctx.program.shape_type, span=ctx.span)
+        for axis in range(ndim.value)
     )
     return items[0] if len(items) == 1 else TupleValue(items)
 
@@ -53,7 +63,9 @@ def _shape(ctx: FunctionState, value: Value | None, name: str) -> tuple[int, ...
     items = (value,) if isinstance(value, Const) and isinstance(value.value, int | np.integer) else None
     if items is None:
         items = tuple_items(ctx, value) if not isinstance(value, Const) or isinstance(value.value, tuple | list) else ()
-    if not items or not all(isinstance(i, Const) and isinstance(i.value, int | np.integer) and i.value >= 0 for i in items):
+    if not items or not all(
+        isinstance(i, Const) and isinstance(i.value, int | np.integer) and i.value >= 0 for i in items
+    ):
         ctx.fail(
             f"the shape of {name} must be known at compile time; it is {describe(ctx, value)}",
             kind=KernelValueError,
@@ -83,7 +95,9 @@ def _shared_array(ctx: FunctionState, site: Call) -> Value:
     if shape == (0,):
         return _dynamic_shared(ctx, element)
     if 0 in shape:
-        ctx.fail("a shared array of zero elements", kind=KernelValueError, hint="shape=0 alone means dynamic shared memory")
+        ctx.fail(
+            "a shared array of zero elements", kind=KernelValueError, hint="shape=0 alone means dynamic shared memory"
+        )
     key = (ctx.source.function, site.node.lineno, site.node.col_offset, shape, element)
     array = ctx.program.shared.get(key)
     if array is None:
@@ -337,7 +351,10 @@ def _vload(ctx: FunctionState, site: Call) -> Value:
     source, index, width, aligned = site.bind(ctx, "cuda.vload", "array", "index", "width", optional=("aligned",))
     array, place = _vector_place(ctx, "cuda.vload", source, index)
     if not isinstance(width, Const) or width.value not in (2, 3, 4, 8, 16):
-        ctx.fail(f"the width of cuda.vload must be the constant 2, 3, 4, 8 or 16, not {describe(ctx, width)}", kind=KernelValueError)  # type: ignore[arg-type]
+        ctx.fail(
+            f"the width of cuda.vload must be the constant 2, 3, 4, 8 or 16, not {describe(ctx, width)}",
+            kind=KernelValueError,
+        )  # type: ignore[arg-type]
     kind = Vector(array.element.dtype, width.value)
     return VectorLoad(array.base, place, _flag(ctx, aligned), kind, span=ctx.span)
 
@@ -365,5 +382,3 @@ def _flag(ctx: FunctionState, value: Value | None) -> bool:
     if not isinstance(value, Const):
         ctx.fail("`aligned` must be a constant", kind=KernelValueError)
     return bool(value.value)
-
-

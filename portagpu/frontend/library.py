@@ -58,7 +58,10 @@ def _range(ctx: FunctionState, site: Call) -> Value:
     for value in site.args:
         kind = number_type(ctx, value)
         if not isinstance(kind, Scalar) or kind.dtype.is_float:
-            ctx.fail(f"range needs integers, not {describe(ctx, value)}", hint="convert with int(x), or use `//` for division")
+            ctx.fail(
+                f"range needs integers, not {describe(ctx, value)}",
+                hint="convert with int(x), or use `//` for division",
+            )
     if all(isinstance(a, Const) for a in site.args):
         values = [a.value for a in site.args]  # type: ignore[union-attr]
         if all(type(v) is int for v in values):

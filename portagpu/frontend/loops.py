@@ -31,7 +31,6 @@ from portagpu.frontend.values import (
     UnrollValue,
     Value,
     ZipValue,
-    is_expr,
     leaves,
     rebuild,
     structure,
@@ -137,7 +136,9 @@ def is_loop_local(ctx: FunctionState, name: str) -> bool:
         total = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(ctx.source.tree))
         covered: set[int] = set()
         for loop in ast.walk(ctx.source.tree):
-            if isinstance(loop, ast.For) and any(isinstance(t, ast.Name) and t.id == name for t in ast.walk(loop.target)):
+            if isinstance(loop, ast.For) and any(
+                isinstance(t, ast.Name) and t.id == name for t in ast.walk(loop.target)
+            ):
                 for part in (loop.target, *loop.body):
                     covered |= {id(n) for n in ast.walk(part) if isinstance(n, ast.Name) and n.id == name}
         known = ctx.loop_local[name] = len(covered) == total

@@ -333,7 +333,10 @@ def _out_of_range(ctx: FunctionState, code: CompareOp, left: Value, right: Value
                 continue
             other_is_less = value.value > high
             less = other_is_less != flipped  # whether left < right
-            return Const(code in ((CompareOp.LT, CompareOp.LE, CompareOp.NE) if less else (CompareOp.GT, CompareOp.GE, CompareOp.NE)))
+            return Const(
+                code
+                in ((CompareOp.LT, CompareOp.LE, CompareOp.NE) if less else (CompareOp.GT, CompareOp.GE, CompareOp.NE))
+            )
     return None
 
 
@@ -367,7 +370,11 @@ def _compare_tuples(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value
     def items(value: Value) -> tuple[Value, ...] | None:
         if isinstance(value, TupleValue):
             return value.items
-        return tuple(Const(v) for v in value.value) if isinstance(value, Const) and isinstance(value.value, tuple) else None
+        return (
+            tuple(Const(v) for v in value.value)
+            if isinstance(value, Const) and isinstance(value.value, tuple)
+            else None
+        )
 
     a, b = items(left), items(right)
     result: Value = Const(a is not None and b is not None and len(a) == len(b))
@@ -402,12 +409,7 @@ def select(ctx: FunctionState, condition: Value, yes: Value, no: Value, what: st
             hint="use an if statement around the code that differs",
         )
     constants = isinstance(yes, Const) or isinstance(no, Const)
-    kind = (
-        common_type(ctx, yes, no)
-        if constants
-        else unify_types(ctx, leaf_type(ctx, yes), leaf_type(ctx, no))
-    )
+    kind = common_type(ctx, yes, no) if constants else unify_types(ctx, leaf_type(ctx, yes), leaf_type(ctx, no))
     if kind is None:
         ctx.fail(f"{what} have no common type: {a_type} and {b_type}")
     return Select(condition, convert(ctx, yes, kind), convert(ctx, no, kind), kind, span=ctx.span)  # type: ignore[arg-type]
-

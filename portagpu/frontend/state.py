@@ -192,9 +192,7 @@ class FunctionState:
 
 
 def _assigned_names(tree: ast.AST) -> set[str]:
-    return {
-        n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store | ast.Del)
-    }
+    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store | ast.Del)}
 
 
 def assigned_names(nodes: Iterable[ast.stmt]) -> tuple[str, ...]:

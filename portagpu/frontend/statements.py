@@ -127,7 +127,11 @@ def _assign_item(ctx: FunctionState, target: ast.Subscript, value: Value) -> Non
     owner = lower(ctx, target.value)
     if not isinstance(owner, ArrayValue):
         kind = number_type(ctx, owner)
-        what = "vectors are immutable" if isinstance(kind, Vector) else f"{describe(ctx, owner)} cannot be written by index"
+        what = (
+            "vectors are immutable"
+            if isinstance(kind, Vector)
+            else f"{describe(ctx, owner)} cannot be written by index"
+        )
         ctx.fail(what, hint="make a new vector, e.g. cuda.float32x4(...)" if isinstance(kind, Vector) else None)
     set_item(ctx, owner, index_items(ctx, target.slice), value)
 

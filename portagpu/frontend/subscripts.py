@@ -71,7 +71,13 @@ def captured_array(ctx: FunctionState, array: np.ndarray[Any, Any]) -> ArrayValu
 
 
 def static_array(
-    ctx: FunctionState, base: Expr, element: Scalar | Vector, shape: tuple[int, ...], space: Space, *, readonly: bool = False
+    ctx: FunctionState,
+    base: Expr,
+    element: Scalar | Vector,
+    shape: tuple[int, ...],
+    space: Space,
+    *,
+    readonly: bool = False,
 ) -> ArrayValue:
     """An array of compile-time shape in C order."""
     strides, step = [], 1
@@ -206,7 +212,9 @@ def view(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> Array
         for i in items[_first_slice(items) + 1 :]
     )
     first = items[_first_slice(items)]
-    unit = isinstance(first, SliceValue) and (first.step is None or (isinstance(first.step, Const) and first.step.value == 1))
+    unit = isinstance(first, SliceValue) and (
+        first.step is None or (isinstance(first.step, Const) and first.step.value == 1)
+    )
     return ArrayValue(
         element=array.element,
         base=base,
@@ -256,7 +264,12 @@ def _bound(ctx: FunctionState, value: Value | None, extent: Expr, low: Expr, hig
     kind = number_type(ctx, value)
     if not isinstance(kind, Scalar) or not kind.dtype.is_integer:
         ctx.fail(f"slice bounds must be integers, not {describe(ctx, value)}")
-    if isinstance(value, Const) and isinstance(extent, Constant) and isinstance(low, Constant) and isinstance(high, Constant):
+    if (
+        isinstance(value, Const)
+        and isinstance(extent, Constant)
+        and isinstance(low, Constant)
+        and isinstance(high, Constant)
+    ):
         index = int(value.value)
         index = index + int(extent.value) if index < 0 else index
         return constant(ctx, min(max(index, int(low.value)), int(high.value)), ctx.program.index_type)
@@ -331,9 +344,7 @@ def array_attribute(ctx: FunctionState, array: ArrayValue, name: str, node: ast.
         return transpose(array)
     if name == "strides":
         return TupleValue(
-            tuple(
-                ring(ctx, BinaryOp.MUL, convert(ctx, s, PYINT), constant(ctx, size, PYINT)) for s in array.strides
-            )
+            tuple(ring(ctx, BinaryOp.MUL, convert(ctx, s, PYINT), constant(ctx, size, PYINT)) for s in array.strides)
         )
     ctx.fail(
         f"arrays in kernels have no attribute `{name}`",
@@ -391,4 +402,3 @@ def tuple_item(ctx: FunctionState, items: tuple[Value, ...], index: Value) -> Va
         hit = logical(ctx, LogicalOp.OR, hit, negative)
         result = select(ctx, hit, items[n], result, what="the items of a tuple indexed at run time")
     return result
-

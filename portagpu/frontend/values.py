@@ -86,17 +86,7 @@ class MethodValue:
     name: str
 
 
-Value = (
-    Const
-    | Expr
-    | ArrayValue
-    | TupleValue
-    | RangeValue
-    | UnrollValue
-    | EnumerateValue
-    | ZipValue
-    | MethodValue
-)
+Value = Const | Expr | ArrayValue | TupleValue | RangeValue | UnrollValue | EnumerateValue | ZipValue | MethodValue
 
 
 def is_expr(value: object) -> bool:

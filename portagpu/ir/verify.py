@@ -69,14 +69,24 @@ INVARIANTS: dict[type[Node], tuple[tuple[str, Callable[[Any], bool]], ...]] = {
         ("operands have the result's type", lambda n: _c(n.left.type) == _c(n.type) and _c(n.right.type) == _c(n.type)),
         ("bit operations work on integers", lambda n: n.op not in _INTEGER_ONLY or not n.type.dtype.is_float),
     ),
-    Compare: (("operands have one scalar type", lambda n: isinstance(n.left.type, Scalar) and _c(n.left.type) == _c(n.right.type)),),
+    Compare: (
+        (
+            "operands have one scalar type",
+            lambda n: isinstance(n.left.type, Scalar) and _c(n.left.type) == _c(n.right.type),
+        ),
+    ),
     Logical: (("operands are bools", lambda n: _is_bool(n.left) and _is_bool(n.right)),),
     Not: (("the operand is a bool", lambda n: _is_bool(n.operand)),),
     Select: (
         ("the condition is a bool", lambda n: _is_bool(n.condition)),
         ("both values have the result's type", lambda n: _c(n.yes.type) == _c(n.type) == _c(n.no.type)),
     ),
-    Index: (("index and extent are of one integer type", lambda n: _is_index(n.operand) and _c(n.operand.type) == _c(n.extent.type)),),
+    Index: (
+        (
+            "index and extent are of one integer type",
+            lambda n: _is_index(n.operand) and _c(n.operand.type) == _c(n.extent.type),
+        ),
+    ),
     Load: (
         ("the base points to the element", lambda n: _points_to(n.base, n.type)),
         ("the index is an integer", lambda n: _is_index(n.index)),
@@ -90,15 +100,27 @@ INVARIANTS: dict[type[Node], tuple[tuple[str, Callable[[Any], bool]], ...]] = {
         ),
     ),
     Lane: (("the lane exists", lambda n: isinstance(n.operand.type, Vector) and 0 <= n.lane < n.operand.type.lanes),),
-    Assign: (("the value has the variable's type", lambda n: _c(n.target.type) == _c(n.value.type) or isinstance(n.target.type, Struct)),),
+    Assign: (
+        (
+            "the value has the variable's type",
+            lambda n: _c(n.target.type) == _c(n.value.type) or isinstance(n.target.type, Struct),
+        ),
+    ),
     Store: (("the value has the element's type", lambda n: _points_to(n.base, n.value.type) and _is_index(n.index)),),
-    VectorStore: (("the value is a vector of the element", lambda n: isinstance(n.value.type, Vector) and _points_to(n.base, Scalar(n.value.type.dtype))),),
+    VectorStore: (
+        (
+            "the value is a vector of the element",
+            lambda n: isinstance(n.value.type, Vector) and _points_to(n.base, Scalar(n.value.type.dtype)),
+        ),
+    ),
     If: (("the condition is a bool", lambda n: _is_bool(n.condition)),),
     While: (("the condition is a bool", lambda n: _is_bool(n.condition)),),
     For: (
         (
             "counter, bounds and step have one integer type",
-            lambda n: _is_index(n.counter) and _c(n.counter.type) == _c(n.start.type) == _c(n.stop.type) == _c(n.step.type),
+            lambda n: (
+                _is_index(n.counter) and _c(n.counter.type) == _c(n.start.type) == _c(n.stop.type) == _c(n.step.type)
+            ),
         ),
     ),
 }

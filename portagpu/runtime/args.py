@@ -23,7 +23,8 @@ class ArgumentWrapper:
     def __init__(self, value: Any) -> None:
         if not isinstance(value, np.ndarray | DeviceNDArray):
             raise ArgumentTypeError(
-                f"cuda.{type(self).__name__} wraps a NumPy array, not {type(value).__name__}", hint="use np.asarray(...)"
+                f"cuda.{type(self).__name__} wraps a NumPy array, not {type(value).__name__}",
+                hint="use np.asarray(...)",
             )
         self.value = value
 

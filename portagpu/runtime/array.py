@@ -92,14 +92,18 @@ class DeviceNDArray:
         return self.size * self.itemsize
 
     @property
-    def T(self) -> DeviceNDArray:  # noqa: N802 - NumPy's name
+    def T(self) -> DeviceNDArray:
         """View with the axes reversed."""
         return self.transpose()
 
     @property
     def flags(self) -> dict[str, bool]:
         """NumPy's contiguity flags."""
-        return {"C_CONTIGUOUS": self.is_c_contiguous(), "F_CONTIGUOUS": self.is_f_contiguous(), "WRITEABLE": not self.readonly}
+        return {
+            "C_CONTIGUOUS": self.is_c_contiguous(),
+            "F_CONTIGUOUS": self.is_f_contiguous(),
+            "WRITEABLE": not self.readonly,
+        }
 
     def is_c_contiguous(self) -> bool:
         """Whether the elements lie in C order without gaps."""
@@ -269,8 +273,10 @@ class DeviceNDArray:
         source = self
         if not (self.is_c_contiguous() or self.is_f_contiguous()):
             source = self.copy()
-        same = source.strides == ary.strides or (ary.flags.c_contiguous and source.is_c_contiguous()) or (
-            ary.flags.f_contiguous and source.is_f_contiguous()
+        same = (
+            source.strides == ary.strides
+            or (ary.flags.c_contiguous and source.is_c_contiguous())
+            or (ary.flags.f_contiguous and source.is_f_contiguous())
         )
         target = ary if same else np.empty(source.shape, source.dtype, order="F" if source.layout == "F" else "C")
         flat = target.reshape(-1, order="A" if target.flags.c_contiguous or target.flags.f_contiguous else "C")
@@ -420,12 +426,23 @@ def _dtype(dtype: Any) -> np.dtype[Any]:
 
 def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
     """An uninitialised device array of the shape, dtype and order of another array."""
-    order = "F" if ary.ndim > 1 and not _is_contiguous(ary.shape, ary.strides, ary.dtype.itemsize) and _is_contiguous(ary.shape[::-1], ary.strides[::-1], ary.dtype.itemsize) else "C"
+    order = (
+        "F"
+        if ary.ndim > 1
+        and not _is_contiguous(ary.shape, ary.strides, ary.dtype.itemsize)
+        and _is_contiguous(ary.shape[::-1], ary.strides[::-1], ary.dtype.itemsize)
+        else "C"
+    )
     return device_array(ary.shape, ary.dtype, order=order, stream=stream)
 
 
 def to_device(
-    obj: Any, stream: Stream | int = 0, copy: bool = True, to: DeviceNDArray | None = None, *, context: Context | None = None
+    obj: Any,
+    stream: Stream | int = 0,
+    copy: bool = True,
+    to: DeviceNDArray | None = None,
+    *,
+    context: Context | None = None,
 ) -> DeviceNDArray:
     """Copy a host array (or anything `numpy.asarray` takes) to the device; device arrays are returned as they are.
 
@@ -465,14 +482,30 @@ def as_device_array(
         key = _foreign_key(obj.base_data)
         stream = where.wrap_queue(obj.queue) if obj.queue is not None else None
         return DeviceNDArray(
-            obj.shape, obj.dtype, obj.strides, obj.base_data, where, offset=obj.offset, base=obj, stream=stream, allocation_key=key, readonly=readonly
+            obj.shape,
+            obj.dtype,
+            obj.strides,
+            obj.base_data,
+            where,
+            offset=obj.offset,
+            base=obj,
+            stream=stream,
+            allocation_key=key,
+            readonly=readonly,
         )
     if isinstance(obj, cl.MemoryObject) and dtype is not None:
         kind = _dtype(dtype)
         where = context or Context.wrap(obj.context)
         extents = (obj.size // kind.itemsize,) if shape is None else _shape(shape)
         result = DeviceNDArray(
-            extents, kind, _strides(extents, kind, "C"), obj, where, base=obj, allocation_key=_foreign_key(obj), readonly=readonly
+            extents,
+            kind,
+            _strides(extents, kind, "C"),
+            obj,
+            where,
+            base=obj,
+            allocation_key=_foreign_key(obj),
+            readonly=readonly,
         )
         if result.nbytes > obj.size:
             raise ShapeError(f"shape {extents} of {kind} needs {result.nbytes} bytes; the buffer has {obj.size}")

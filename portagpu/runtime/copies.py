@@ -54,7 +54,11 @@ def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -
         kernel = cl.Kernel(program, "copy_strided")
         numbers: list[Any] = [np.int64(target.size), np.int64(source.offset // unit), np.int64(target.offset // unit)]
         for axis in view.axes:
-            numbers += [np.int64(target.shape[axis]), np.int64(source.strides[axis] // unit), np.int64(target.strides[axis] // unit)]
+            numbers += [
+                np.int64(target.shape[axis]),
+                np.int64(source.strides[axis] // unit),
+                np.int64(target.strides[axis] // unit),
+            ]
         kernel.set_args(source.buffer, target.buffer, *numbers)
         cl.enqueue_nd_range_kernel(stream.queue, kernel, (target.size,), None)
 

@@ -184,7 +184,7 @@ def _extractor(parameters: tuple[Parameter, ...]) -> Callable[[Any, int], tuple[
                 raise AssertionError("kernels have no shared parameters")
     body = "".join(f"{part}, " for part in parts)
     code = compile(f"lambda args, shared: ({body})", "<portagpu launch>", "eval")
-    return eval(code, {"local": lambda n: cl.LocalMemory(max(n, 16))})  # noqa: S307
+    return eval(code, {"local": lambda n: cl.LocalMemory(max(n, 16))})
 
 
 _LINE = re.compile(r"(?:^|[:\s(])(\d+):(\d+):? (?:fatal )?error: (.*)")

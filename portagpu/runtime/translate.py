@@ -17,7 +17,7 @@ _OUT_OF_RESOURCES = -5
 _LOST = frozenset({-9999, -14, -36, -34})  # a fault, a failed wait, a dead queue, a dead context
 
 
-class translate_cl_errors:  # noqa: N801 - used like a function
+class translate_cl_errors:
     """Context manager: an error of PyOpenCL inside becomes `OutOfMemoryError`, `DeviceLostError` or `DriverError`."""
 
     __slots__ = ("_context",)

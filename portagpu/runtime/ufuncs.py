@@ -42,5 +42,9 @@ def dispatch_function(function: Any, args: Any, kwargs: Any) -> Any:
     """`__array_function__` of device arrays."""
     name = function.__name__
     if name in ("shape", "ndim", "size"):
-        return getattr(np, name).__wrapped__(*args, **kwargs) if hasattr(getattr(np, name), "__wrapped__") else getattr(args[0], name)
+        return (
+            getattr(np, name).__wrapped__(*args, **kwargs)
+            if hasattr(getattr(np, name), "__wrapped__")
+            else getattr(args[0], name)
+        )
     return call(name, *args, **kwargs)

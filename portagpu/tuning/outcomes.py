@@ -44,9 +44,7 @@ class TimedOut:
 
 
 Outcome = Measured | CompileFailed | LaunchFailed | WrongResult | TimedOut
-_KINDS: dict[str, type[Any]] = {
-    c.__name__: c for c in (Measured, CompileFailed, LaunchFailed, WrongResult, TimedOut)
-}
+_KINDS: dict[str, type[Any]] = {c.__name__: c for c in (Measured, CompileFailed, LaunchFailed, WrongResult, TimedOut)}
 
 
 def to_json(outcome: Outcome) -> dict[str, Any]:

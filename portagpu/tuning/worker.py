@@ -101,6 +101,7 @@ class Worker:
 
 def _watch_parent(parent: int) -> None:
     """End when the parent has: a killed parent closes our input, but a running trial would not notice."""
+
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(0.5)
