@@ -300,7 +300,8 @@ print(int(not registration(Settings.from_environment()).late))
 @pytest.mark.parametrize("program", [_LATE, _EARLY], ids=["late", "early"])
 def test_in_a_real_process(program: str, tmp_path: Path) -> None:
     root = Path(drivers.__file__).resolve().parents[2]
-    environment = {**os.environ, "PORTAGPU_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(root)}
+    path = os.pathsep.join(p for p in (str(root), os.environ.get("PYTHONPATH")) if p)
+    environment = {**os.environ, "PORTAGPU_CACHE_DIR": str(tmp_path), "PYTHONPATH": path}
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False, timeout=120
     )
