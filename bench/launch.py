@@ -104,7 +104,10 @@ def first_launch(index: int) -> tuple[float, float, float]:
     rows = []
     for _ in range(4):  # the first fills the caches
         done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", _FIRST_LAUNCH, str(index)], capture_output=True, text=True, check=True
+            [sys.executable, "-W", "ignore", "-c", _FIRST_LAUNCH, str(index)],
+            capture_output=True,
+            text=True,
+            check=True,
         )
         rows.append(tuple(map(float, done.stdout.split())))
     columns = zip(*rows[1:], strict=True)

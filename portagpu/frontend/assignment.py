@@ -25,7 +25,7 @@ def lower_assign(ctx: FunctionState, node: ast.Assign) -> None:
     value = lower(ctx, node.value)
     ctx.name_hint = hint
     if len(node.targets) > 1 and is_expr(value) and not isinstance(value, Constant | Var):
-        value = ctx.temp(value)  # type: ignore[arg-type]
+        value = ctx.temp(value)
     for target in node.targets:
         assign_target(ctx, target, value)
 
@@ -96,7 +96,7 @@ def _unpack(ctx: FunctionState, target: ast.Tuple | ast.List, value: Value) -> N
 
 def _keep(ctx: FunctionState, leaf: Value) -> Value:
     if is_expr(leaf) and not isinstance(leaf, Constant) and not (isinstance(leaf, Var) and leaf.name in ctx.stable):
-        return ctx.temp(leaf)  # type: ignore[arg-type]
+        return ctx.temp(leaf)
     return leaf
 
 

@@ -6,16 +6,16 @@ import ast
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from portagpu import dtypes
 from portagpu.errors import KernelTypeError, UnsupportedSyntaxError
-from portagpu.frontend.convert import constant, convert, describe, number_type
+from portagpu.frontend.convert import as_number, constant, convert, describe, number_type
 from portagpu.frontend.operators import fold
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import Const, MethodValue, Value
+from portagpu.frontend.values import Const, MethodValue, Value, constants
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
 from portagpu.ir.nodes import MakeVector, Operation
 from portagpu.ir.types import INT, PYINT_NARROW, Scalar, Vector
@@ -30,8 +30,8 @@ class Call:
     args: tuple[Value, ...]
     keywords: dict[str, Value]
 
-    def bind(self, ctx: FunctionState, name: str, *names: str, optional: tuple[str, ...] = ()) -> list[Value | None]:
-        """Arguments by parameter name; optional ones may be missing (None)."""
+    def bind(self, ctx: FunctionState, name: str, *names: str, **optional: Value) -> list[Value]:
+        """Arguments by parameter name; ``optional`` has the defaults of those that may be missing."""
         found: dict[str, Value] = {}
         order = (*names, *optional)
         if len(self.args) > len(order):
@@ -53,7 +53,13 @@ class Call:
                 f"{name} misses the argument{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
                 hint=f"call it as {name}({', '.join(order)})",
             )
-        return [found.get(n) for n in order]
+        return [found[n] if n in found else optional[n] for n in order]
+
+    @property
+    def target(self) -> Any:
+        """The Python callable that is called."""
+        assert isinstance(self.function, Const)
+        return self.function.value
 
 
 Handler = Callable[[FunctionState, Call], Value]
@@ -123,14 +129,13 @@ def call(ctx: FunctionState, site: Call) -> Value:
         if constant and isinstance(target, type):
             return _fold(ctx, target, site)
         (value,) = site.bind(ctx, dtype.name, "x")
-        assert value is not None
         return convert(ctx, value, Scalar(dtype), explicit=True)
     _unknown(ctx, target, constant, site)
 
 
 def _fold(ctx: FunctionState, target: Any, site: Call) -> Value:
-    args = [a.value for a in site.args]  # type: ignore[union-attr]
-    keywords = {k: v.value for k, v in site.keywords.items()}  # type: ignore[union-attr]
+    args = constants(site.args) or []
+    keywords = {k: v.value for k, v in site.keywords.items() if isinstance(v, Const)}
     name = getattr(target, "__name__", "the call")
     return fold(ctx, lambda: target(*args, **keywords), what=f"{name}({', '.join(map(repr, args))})")
 
@@ -142,7 +147,7 @@ def _intrinsic(ctx: FunctionState, target: Intrinsic, site: Call) -> Value:
     return handler(ctx, site)
 
 
-def _unknown(ctx: FunctionState, target: Any, constant: bool, site: Call) -> Any:
+def _unknown(ctx: FunctionState, target: Any, constant: bool, site: Call) -> NoReturn:
     name = getattr(target, "__qualname__", None) or repr(target)
     module = getattr(target, "__module__", None)
     shown = f"{module}.{name}" if module not in (None, "builtins", "__main__") else name
@@ -207,14 +212,14 @@ def make_vector(ctx: FunctionState, maker: VectorMaker, site: Call) -> Value:
         if isinstance(found, Vector):
             if found.dtype is not maker.dtype:
                 ctx.fail(f"{found} cannot be part of {maker}", hint="convert it first")
-            items.append(value)
+            items.append(as_number(ctx, value))
             count += found.lanes
         else:
             items.append(convert(ctx, value, lane, explicit=True))
             count += 1
     if count != maker.lanes:
         ctx.fail(f"{maker} needs {maker.lanes} lanes (or one number for all), {count} given")
-    return MakeVector(tuple(items), kind, span=ctx.span)  # type: ignore[arg-type]
+    return MakeVector(tuple(items), kind, span=ctx.span)
 
 
 def check_parameters(ctx: FunctionState, name: str, parameters: tuple[str, ...], site: Call) -> None:

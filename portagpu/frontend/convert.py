@@ -10,10 +10,10 @@ from portagpu import dtypes
 from portagpu.dtypes import BOOL, FLOAT64, INT64, UINT64, DType
 from portagpu.errors import KernelValueError, MissingCapabilityError
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue, Value, is_expr
+from portagpu.frontend.values import ArrayValue, Condition, Const, MethodValue, TupleValue, Value, is_expr
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
 from portagpu.ir.nodes import Cast, Compare, CompareOp, Constant, Expr
-from portagpu.ir.types import BOOLEAN, PYINT, Element, Scalar, Struct, Vector
+from portagpu.ir.types import BOOLEAN, PYINT, Element, Scalar, Type, Vector
 
 
 def constant_type(value: Any, py_float: Scalar) -> Scalar | None:
@@ -36,8 +36,8 @@ def number_type(ctx: FunctionState, value: Value) -> Element | None:
     """Type of a scalar or vector value; None for everything else."""
     if isinstance(value, Const):
         return constant_type(value.value, ctx.program.py_float)
-    if is_expr(value) and isinstance(value.type, Scalar | Vector):  # type: ignore[union-attr]
-        return value.type  # type: ignore[union-attr,return-value]
+    if is_expr(value) and isinstance(value.type, Scalar | Vector):
+        return value.type
     return None
 
 
@@ -62,7 +62,7 @@ def describe(ctx: FunctionState, value: Value) -> str:
     if isinstance(value, MethodValue):
         return f"the method {value.name}"
     if is_expr(value):
-        return str(value.type)  # type: ignore[union-attr]
+        return str(value.type)
     return type(value).__name__.removesuffix("Value").lower()
 
 
@@ -82,14 +82,26 @@ def require_fp64(ctx: FunctionState, dtype: DType) -> None:
         )
 
 
-def as_number(ctx: FunctionState, value: Value, what: str = "this expression") -> Expr:
-    """The value as an IR expression of a scalar or vector type."""
+def typed_number(ctx: FunctionState, value: Value, what: str = "this expression") -> tuple[Expr, Element]:
+    """The value as an IR expression, and its type."""
     kind = number_type(ctx, value)
     if kind is None:
         ctx.fail(f"{what} must be a number, not {describe(ctx, value)}")
     if isinstance(value, Const):
-        return constant(ctx, value.value, kind)
-    return value  # type: ignore[return-value]
+        return constant(ctx, value.value, kind), kind
+    assert is_expr(value)
+    return value, kind
+
+
+def as_number(ctx: FunctionState, value: Value, what: str = "this expression") -> Expr:
+    """The value as an IR expression of a scalar or vector type."""
+    return typed_number(ctx, value, what)[0]
+
+
+def as_element(kind: Type) -> Element:
+    """The type, which must be one of numbers."""
+    assert isinstance(kind, Scalar | Vector)
+    return kind
 
 
 def constant(ctx: FunctionState, value: Any, kind: Element, *, wrap: bool = False) -> Expr:
@@ -135,7 +147,7 @@ def convert(ctx: FunctionState, value: Value, to: Element, *, explicit: bool = F
         ctx.fail(f"cannot convert {describe(ctx, value)} to {to}")
     if isinstance(value, Const) and isinstance(kind, Scalar):
         return constant(ctx, value.value, to, wrap=explicit or not kind.weak)
-    expr: Expr = value  # type: ignore[assignment]
+    expr = as_number(ctx, value)
     if kind == to:
         return expr
     if isinstance(kind, Vector):
@@ -150,7 +162,7 @@ def convert(ctx: FunctionState, value: Value, to: Element, *, explicit: bool = F
     return Cast(expr, to, span=ctx.span)
 
 
-def truth(ctx: FunctionState, value: Value) -> Value:
+def truth(ctx: FunctionState, value: Value) -> Condition:
     """The value as a condition: a Const bool, or a bool expression."""
     if isinstance(value, Const):
         try:
@@ -263,7 +275,7 @@ def leaf_type(ctx: FunctionState, value: Value) -> Any:
     if isinstance(value, Const):
         return constant_type(value.value, ctx.program.py_float) or value.value
     assert is_expr(value)
-    return value.type  # type: ignore[union-attr]
+    return value.type
 
 
 def float_type(ctx: FunctionState, value: Value) -> Scalar:
@@ -272,8 +284,3 @@ def float_type(ctx: FunctionState, value: Value) -> Scalar:
     if not isinstance(kind, Scalar):
         ctx.fail(f"a number is needed here, not {describe(ctx, value)}")
     return kind if kind.dtype.is_float else ctx.program.py_float
-
-
-def struct_of(types: tuple[Element, ...]) -> Struct:
-    """The struct that carries a tuple of numbers out of a device function."""
-    return Struct(tuple(t if isinstance(t, Vector) else t for t in types))

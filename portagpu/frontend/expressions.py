@@ -11,10 +11,21 @@ import numpy as np
 
 from portagpu.errors import KernelNameError, UnsupportedSyntaxError
 from portagpu.frontend import calls, operators, subscripts
-from portagpu.frontend.convert import describe, number_type, truth
+from portagpu.frontend.convert import as_element, as_number, convert, describe, number_type, truth
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import SliceValue
-from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue, Value, is_expr, leaves, rebuild
+from portagpu.frontend.values import (
+    ArrayValue,
+    Condition,
+    Const,
+    MethodValue,
+    TupleValue,
+    Value,
+    constants,
+    is_expr,
+    leaves,
+    rebuild,
+)
 from portagpu.frontend.vocabulary import Intrinsic
 from portagpu.ir.nodes import Assign, Constant, Evaluate, Expr, If, LogicalOp, Stmt, Store, Var, VectorStore
 from portagpu.ir.types import BOOLEAN, Scalar, Vector
@@ -69,9 +80,9 @@ def lower_all(ctx: FunctionState, nodes: list[ast.expr]) -> list[Value]:
         if values and any(_disturbs(s) for s in ctx.block[start:]):
             shift = 0
             for n, earlier in enumerate(values):
-                if is_expr(earlier) and not is_movable(earlier) and not _is_stable(ctx, earlier):  # type: ignore[arg-type]
+                if is_expr(earlier) and not is_movable(earlier) and not _is_stable(ctx, earlier):
                     before = len(ctx.block)
-                    held = ctx.temp(earlier)  # type: ignore[arg-type]
+                    held = ctx.temp(earlier)
                     if len(ctx.block) > before:
                         ctx.block.insert(ends[n] + shift, ctx.block.pop())
                         shift += 1
@@ -160,7 +171,7 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
         return subscripts.array_attribute(ctx, owner, node.attr, node)
     kind = number_type(ctx, owner)
     if isinstance(kind, Vector):
-        return subscripts.vector_lane(ctx, owner, kind, node.attr, node)  # type: ignore[arg-type]
+        return subscripts.vector_lane(ctx, as_number(ctx, owner), kind, node.attr, node)
     if isinstance(kind, Scalar):
         if node.attr == "dtype":
             return Const(kind.dtype.numpy)
@@ -182,33 +193,33 @@ def _unary(ctx: FunctionState, node: ast.UnaryOp) -> Value:
 
 def _compare(ctx: FunctionState, node: ast.Compare) -> Value:
     left, first = lower_all(ctx, [node.left, node.comparators[0]])
-    result: Value = Const(True)
+    result: Condition = Const(True)
     for n, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
         if n == 0:
             right = first
             if n < len(node.ops) - 1:
-                right = _hold(ctx, right)
+                right = hold(ctx, right)
             result = operators.compare(ctx, op, left, right)
         else:
             right, block = lower_nested(ctx, comparator)
             if n < len(node.ops) - 1:
                 with ctx.nested() as more:
-                    right = _hold(ctx, right)
+                    right = hold(ctx, right)
                 block += more
             with ctx.nested() as more:
                 test = operators.compare(ctx, op, left, right)
-            result = _short_circuit(ctx, LogicalOp.AND, result, test, block + more)
+            result = short_circuit(ctx, LogicalOp.AND, result, test, block + more)
         left = right
     return result
 
 
-def _hold(ctx: FunctionState, value: Value) -> Value:
+def hold(ctx: FunctionState, value: Value) -> Value:
     if is_expr(value) and not isinstance(value, Constant | Var):
-        return ctx.temp(value)  # type: ignore[arg-type]
+        return ctx.temp(value)
     return value
 
 
-def _short_circuit(ctx: FunctionState, op: LogicalOp, left: Value, right: Value, block: list[Stmt]) -> Value:
+def short_circuit(ctx: FunctionState, op: LogicalOp, left: Condition, right: Condition, block: list[Stmt]) -> Condition:
     """``left op right`` where evaluating the right side needs the statements of ``block``."""
     if isinstance(left, Const):
         if bool(left.value) == (op is LogicalOp.OR):
@@ -218,15 +229,15 @@ def _short_circuit(ctx: FunctionState, op: LogicalOp, left: Value, right: Value,
         return right
     if not block:
         return operators.logical(ctx, op, left, right)
-    held = ctx.temp(left)  # type: ignore[arg-type]
+    held = ctx.temp(left)
     with ctx.nested() as inner:
         for statement in block:
             ctx.emit(statement)
         value = truth(ctx, right)
         literal = Constant(bool(value.value), BOOLEAN, span=ctx.span) if isinstance(value, Const) else value
-        ctx.emit(Assign(held, literal, span=ctx.span))  # type: ignore[arg-type]
+        ctx.emit(Assign(held, literal, span=ctx.span))
     condition = held if op is LogicalOp.AND else operators.negate(ctx, held)
-    ctx.emit(If(condition, tuple(inner), (), span=ctx.span))  # type: ignore[arg-type]
+    ctx.emit(If(condition, tuple(inner), (), span=ctx.span))
     return held
 
 
@@ -244,14 +255,14 @@ def _boolop(ctx: FunctionState, node: ast.BoolOp) -> Value:
         if all(k == BOOLEAN for k in kinds) or (
             kinds[0] == BOOLEAN and isinstance(value, Const) and isinstance(value.value, bool)
         ):
-            result = _short_circuit(ctx, op, result, value, block)
+            result = short_circuit(ctx, op, as_number(ctx, result), truth(ctx, value), block)
         else:
-            held = _hold(ctx, result)
+            held = hold(ctx, result)
             test = truth(ctx, held)
             if op is LogicalOp.AND:
-                result = _choose(ctx, test, (value, block), (held, []))
+                result = choose(ctx, test, (value, block), (held, []))
             else:
-                result = _choose(ctx, test, (held, []), (value, block))
+                result = choose(ctx, test, (held, []), (value, block))
     return result
 
 
@@ -260,27 +271,27 @@ def _ifexp(ctx: FunctionState, node: ast.IfExp) -> Value:
     if isinstance(test, Const):
         return lower(ctx, node.body if test.value else node.orelse)
     yes, no = lower_nested(ctx, node.body), lower_nested(ctx, node.orelse)
-    return _choose(ctx, test, yes, no)
+    return choose(ctx, test, yes, no)
 
 
-def _choose(ctx: FunctionState, test: Value, yes: tuple[Value, list[Stmt]], no: tuple[Value, list[Stmt]]) -> Value:
+def choose(ctx: FunctionState, test: Condition, yes: tuple[Value, list[Stmt]], no: tuple[Value, list[Stmt]]) -> Value:
     """Ternary: a select where nothing has to be evaluated conditionally, else an if statement."""
-    simple = not yes[1] and not no[1]
-    if simple:
-        return operators.select(ctx, test, yes[0], no[0])
     template = operators.select(ctx, test, yes[0], no[0])
+    if not yes[1] and not no[1]:
+        return template
     if not is_expr(template):
         ctx.fail("a conditional expression of tuples with calls inside", hint="use an if statement")
-    held = Var(ctx.fresh("t"), template.type, span=ctx.span)  # type: ignore[union-attr]
+    held = Var(ctx.fresh("t"), template.type, span=ctx.span)
     blocks = []
     for value, block in (yes, no):
         with ctx.nested() as inner:
             for statement in block:
                 ctx.emit(statement)
-            converted = operators.convert(ctx, value, template.type)  # type: ignore[union-attr,arg-type]
+            converted = convert(ctx, value, as_element(template.type))
             ctx.emit(Assign(held, converted, span=ctx.span))
         blocks.append(tuple(inner))
-    ctx.emit(If(test, blocks[0], blocks[1], span=ctx.span))  # type: ignore[arg-type]
+    condition = Constant(bool(test.value), BOOLEAN, span=ctx.span) if isinstance(test, Const) else test
+    ctx.emit(If(condition, blocks[0], blocks[1], span=ctx.span))
     return held
 
 
@@ -291,9 +302,8 @@ def _tuple(ctx: FunctionState, node: ast.Tuple) -> Value:
             items += tuple_items(ctx, value)
         else:
             items.append(value)
-    if items and all(isinstance(i, Const) for i in items):
-        return Const(tuple(i.value for i in items))  # type: ignore[union-attr]
-    return TupleValue(tuple(items)) if items else Const(())
+    known = constants(items)
+    return TupleValue(tuple(items)) if known is None else Const(tuple(known))
 
 
 def _unstar(node: ast.expr) -> ast.expr:
@@ -334,12 +344,13 @@ def _subscript(ctx: FunctionState, node: ast.Subscript) -> Value:
         return subscripts.get_item(ctx, owner, index_items(ctx, node.slice))
     kind = number_type(ctx, owner)
     if isinstance(kind, Vector):
-        return subscripts.vector_item(ctx, owner, kind, lower(ctx, node.slice))  # type: ignore[arg-type]
+        return subscripts.vector_item(ctx, as_number(ctx, owner), kind, lower(ctx, node.slice))
     if isinstance(node.slice, ast.Slice):
-        bounds = [None if b is None else lower(ctx, b) for b in (node.slice.lower, node.slice.upper, node.slice.step)]
-        if not all(b is None or isinstance(b, Const) for b in bounds):
+        parts = (node.slice.lower, node.slice.upper, node.slice.step)
+        bounds = constants([Const(None) if part is None else lower(ctx, part) for part in parts])
+        if bounds is None:
             ctx.fail("a tuple is sliced with constants")
-        index: Value = Const(slice(*(None if b is None else b.value for b in bounds)))  # type: ignore[union-attr]
+        index: Value = Const(slice(*bounds))
     else:
         index = lower(ctx, node.slice)
     if isinstance(owner, Const) and isinstance(index, Const):
@@ -370,8 +381,8 @@ def lower_call(ctx: FunctionState, node: ast.Call) -> Value:
 
 def _call(ctx: FunctionState, node: ast.Call) -> Value:
     value = lower_call(ctx, node)
-    if is_expr(value) and has_effect(value):  # type: ignore[arg-type]
-        return ctx.temp(value)  # type: ignore[arg-type]
+    if is_expr(value) and has_effect(value):
+        return ctx.temp(value)
     return value
 
 
@@ -394,9 +405,9 @@ def bind(ctx: FunctionState, name: str, value: Value) -> Value:
         ):
             from_parts.append(leaf)
         else:
-            slot = Var(name if single else f"{name}.{n}", leaf.type, span=ctx.span)  # type: ignore[union-attr]
+            slot = Var(name if single else f"{name}.{n}", leaf.type, span=ctx.span)
             if not (isinstance(leaf, Var) and (leaf.name, leaf.type) == (slot.name, slot.type)):
-                ctx.emit(Assign(slot, leaf, span=ctx.span))  # type: ignore[arg-type]
+                ctx.emit(Assign(slot, leaf, span=ctx.span))
             from_parts.append(slot)
     bound = rebuild(value, iter(from_parts))
     ctx.env[name] = bound

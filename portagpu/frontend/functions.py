@@ -7,12 +7,12 @@ from typing import Any
 
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, UINT8
-from portagpu.errors import MissingCapabilityError, UnsupportedSyntaxError
+from portagpu.errors import KernelError, MissingCapabilityError, UnsupportedSyntaxError
 from portagpu.frontend import intrinsics, statements
 from portagpu.frontend import library as library  # registers the lowerings of builtins, math and NumPy
 from portagpu.frontend.calls import DEVICE_FUNCTION, Call, DeviceCallable, check_parameters
 from portagpu.frontend.capture import FunctionSource, capture
-from portagpu.frontend.convert import constant, constant_type, convert, describe
+from portagpu.frontend.convert import as_element, constant, constant_type, convert, describe, leaf_type
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import DeviceFunction, FunctionState, ProgramState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
@@ -191,9 +191,11 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
                 f"`{parameter}` of `{name}` is a compile-time parameter, but gets {describe(ctx, value)}",
                 hint="pass a constant",
             )
+        if not all(isinstance(leaf, Const) or is_expr(leaf) for leaf in leaves(value)):
+            ctx.fail(f"`{parameter}` of `{name}` gets {describe(ctx, value)}, which cannot be passed")
     key = (
         callee.py_func,
-        tuple(_argument_key(source, p, v) for p, v in zip(source.parameters, arguments, strict=True)),
+        tuple(_argument_key(ctx, source, p, v) for p, v in zip(source.parameters, arguments, strict=True)),
     )
     program = ctx.program
     if key in program.in_progress:
@@ -203,19 +205,14 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
         program.in_progress.append(key)
         try:
             found = _lower_device_function(ctx, source, arguments)
-        except Exception as error:
-            _add_call_note(ctx, error, name)
+        except KernelError as error:
+            if len(error.notes) < 8:
+                error.notes = (*error.notes, f"called as `{name}` at {ctx.span.filename}:{ctx.span.line}")
             raise
         finally:
             program.in_progress.pop()
         program.functions[key] = found
     return _emit_call(ctx, found, source, arguments)
-
-
-def _add_call_note(ctx: FunctionState, error: Exception, name: str) -> None:
-    notes = getattr(error, "notes", None)
-    if notes is not None and len(notes) < 8:
-        error.notes = (*notes, f"called as `{name}` at {ctx.span.filename}:{ctx.span.line}")  # type: ignore[attr-defined]
 
 
 def _is_bound(source: FunctionSource, parameter: str, value: Value, py_float: Scalar) -> bool:
@@ -225,14 +222,13 @@ def _is_bound(source: FunctionSource, parameter: str, value: Value, py_float: Sc
     return parameter in source.constexpr or constant_type(value.value, py_float) is None
 
 
-def _argument_key(source: FunctionSource, parameter: str, value: Value) -> Any:
+def _argument_key(ctx: FunctionState, source: FunctionSource, parameter: str, value: Value) -> Any:
     if isinstance(value, Const):
         if parameter in source.constexpr or constant_type(value.value, Scalar(FLOAT64, weak=True)) is None:
             return ("bound", type(value.value), _hashable(value.value))
         return ("number", type(value.value))
     parts = tuple(
-        ("const", _hashable(p.value)) if isinstance(p, Const | Constant) else p.type  # type: ignore[union-attr]
-        for p in leaves(value)
+        ("const", _hashable(p.value)) if isinstance(p, Const | Constant) else leaf_type(ctx, p) for p in leaves(value)
     )
     return (structure(value), parts, isinstance(value, ArrayValue) and value.layout)
 
@@ -264,9 +260,9 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
     parts = () if result is None else tuple(p for p in leaves(result) if is_expr(p))
     c_type: Any = VOID
     if len(parts) == 1:
-        c_type = parts[0].type  # type: ignore[union-attr]
+        c_type = parts[0].type
     elif parts:
-        c_type = Struct(tuple(p.type for p in parts))  # type: ignore[union-attr,misc]
+        c_type = Struct(tuple(as_element(p.type) for p in parts))
         program.structs.setdefault(c_type)
     shared = tuple(done.shared.values())
     parameters = list(done.parameters)
@@ -304,7 +300,7 @@ def _inner_parameter(inner: FunctionState, source: FunctionSource, name: str, va
                 continue
             kind = leaf.type
         else:
-            kind = leaf.type  # type: ignore[union-attr]
+            kind = leaf_type(inner, leaf)
         if isinstance(kind, Pointer):
             kind = Pointer(kind.element, kind.space, kind.readonly)
         suffix = "" if not several or (n == 0 and isinstance(value, ArrayValue)) else f".{n}"
@@ -326,8 +322,8 @@ def _emit_call(ctx: FunctionState, found: DeviceFunction, source: FunctionSource
                 kind = constant_type(leaf.value, ctx.program.py_float)
                 if kind is not None and not several:
                     values.append(constant(ctx, leaf.value, kind))
-            elif not (isinstance(leaf, Constant) and several):
-                values.append(leaf)  # type: ignore[arg-type]
+            elif is_expr(leaf) and not (isinstance(leaf, Constant) and several):
+                values.append(leaf)
     for array in found.shared:
         intrinsics.use_shared(ctx, array)
         values.append(Var(array.name, Pointer(array.element, Space.LOCAL), span=ctx.span))
@@ -354,7 +350,7 @@ def _members(ctx: FunctionState, template: Value, held: Var) -> Iterator[Value]:
     item = 0
     for part in leaves(template):
         if is_expr(part):
-            yield Member(held, item, part.type, span=ctx.span)  # type: ignore[union-attr,arg-type]
+            yield Member(held, item, as_element(part.type), span=ctx.span)
             item += 1
         else:
             yield part

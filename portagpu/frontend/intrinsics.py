@@ -20,12 +20,13 @@ from portagpu.frontend.convert import (
     float_type,
     number_type,
     truth,
+    typed_number,
 )
 from portagpu.frontend.expressions import tuple_items
 from portagpu.frontend.operators import select
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import address, captured_array, static_array
-from portagpu.frontend.values import ArrayValue, Const, TupleValue, UnrollValue, Value
+from portagpu.frontend.values import ArrayValue, Const, TupleValue, UnrollValue, Value, constants
 from portagpu.frontend.vocabulary import VectorMaker
 from portagpu.ir.nodes import Evaluate, MemoryArray, Offset, Operation, Var, VectorLoad, VectorStore
 from portagpu.ir.types import DYNAMIC_SHARED, INT, VOID, Element, Layout, Pointer, Scalar, Space, Vector, element_size
@@ -33,10 +34,10 @@ from portagpu.ir.types import DYNAMIC_SHARED, INT, VOID, Element, Layout, Pointe
 
 @intrinsic("grid", "gridsize")
 def _grid(ctx: FunctionState, site: Call) -> Value:
-    name: str = site.function.value.name  # type: ignore[union-attr]
+    name: str = site.target.name
     (ndim,) = site.bind(ctx, f"cuda.{name}", "ndim")
     if not isinstance(ndim, Const) or ndim.value not in (1, 2, 3):
-        ctx.fail(f"cuda.{name} takes the constant 1, 2 or 3, not {describe(ctx, ndim)}", kind=KernelValueError)  # type: ignore[arg-type]
+        ctx.fail(f"cuda.{name} takes the constant 1, 2 or 3, not {describe(ctx, ndim)}", kind=KernelValueError)
     items = tuple(
         Operation(name, (constant(ctx, axis, INT),), ctx.program.shape_type, span=ctx.span)
         for axis in range(ndim.value)
@@ -47,23 +48,23 @@ def _grid(ctx: FunctionState, site: Call) -> Value:
 # memory -------------------------------------------------------------------------------------------------------------
 
 
-def _shape(ctx: FunctionState, value: Value | None, name: str) -> tuple[int, ...]:
-    assert value is not None
-    items = (value,) if isinstance(value, Const) and isinstance(value.value, int | np.integer) else None
-    if items is None:
-        items = tuple_items(ctx, value) if not isinstance(value, Const) or isinstance(value.value, tuple | list) else ()
-    if not items or not all(
-        isinstance(i, Const) and isinstance(i.value, int | np.integer) and i.value >= 0 for i in items
-    ):
+def _shape(ctx: FunctionState, value: Value, name: str) -> tuple[int, ...]:
+    items: tuple[Value, ...] = ()
+    if isinstance(value, Const) and isinstance(value.value, int | np.integer):
+        items = (value,)
+    elif not isinstance(value, Const) or isinstance(value.value, tuple | list):
+        items = tuple_items(ctx, value)
+    extents = constants(items)
+    if not extents or not all(isinstance(n, int | np.integer) and n >= 0 for n in extents):
         ctx.fail(
             f"the shape of {name} must be known at compile time; it is {describe(ctx, value)}",
             kind=KernelValueError,
             hint="use a constant, a global, a closure variable or a parameter annotated `cuda.constexpr`",
         )
-    return tuple(int(i.value) for i in items)  # type: ignore[union-attr]
+    return tuple(int(n) for n in extents)
 
 
-def _element(ctx: FunctionState, value: Value | None, name: str) -> Element:
+def _element(ctx: FunctionState, value: Value, name: str) -> Element:
     if isinstance(value, Const):
         if isinstance(value.value, VectorMaker):
             return Vector(value.value.dtype, value.value.lanes)
@@ -71,7 +72,7 @@ def _element(ctx: FunctionState, value: Value | None, name: str) -> Element:
         if dtype is not None:
             return Scalar(dtype)
     ctx.fail(
-        f"the dtype of {name} must be a NumPy dtype or a vector type, not {describe(ctx, value)}",  # type: ignore[arg-type]
+        f"the dtype of {name} must be a NumPy dtype or a vector type, not {describe(ctx, value)}",
         hint="for example np.float32, cuda.float32 or cuda.float32x4",
     )
 
@@ -158,7 +159,7 @@ def _array_like(ctx: FunctionState, site: Call) -> Value:
     if isinstance(value, Const):
         return captured_array(ctx, np.asarray(value.value))
     ctx.fail(
-        f"cuda.const.array_like needs a global or closure NumPy array, not {describe(ctx, value)}",  # type: ignore[arg-type]
+        f"cuda.const.array_like needs a global or closure NumPy array, not {describe(ctx, value)}",
         kind=KernelValueError,
     )
 
@@ -169,7 +170,7 @@ def _unroll(ctx: FunctionState, site: Call) -> Value:
     if isinstance(value, Const | TupleValue):
         return UnrollValue(tuple_items(ctx, value))
     ctx.fail(
-        f"cuda.unroll needs a range of constants or a tuple, not {describe(ctx, value)}",  # type: ignore[arg-type]
+        f"cuda.unroll needs a range of constants or a tuple, not {describe(ctx, value)}",
         kind=KernelValueError,
         hint="make the bounds compile-time: constants, globals or parameters annotated `cuda.constexpr`",
     )
@@ -194,9 +195,9 @@ for _name in ("syncthreads", "threadfence", "threadfence_block", "threadfence_sy
 
 @intrinsic("syncthreads_count", "syncthreads_and", "syncthreads_or")
 def _barrier_vote(ctx: FunctionState, site: Call) -> Value:
-    name: str = site.function.value.name  # type: ignore[union-attr]
+    name: str = site.target.name
     (value,) = site.bind(ctx, f"cuda.{name}", "predicate")
-    condition = convert(ctx, truth(ctx, value), INT)  # type: ignore[arg-type]
+    condition = convert(ctx, truth(ctx, value), INT)
     key = ("pg.vote",)
     array = ctx.program.shared.get(key)
     if array is None:
@@ -213,9 +214,9 @@ def _barrier_vote(ctx: FunctionState, site: Call) -> Value:
 # atomics ------------------------------------------------------------------------------------------------------------
 
 
-def _target(ctx: FunctionState, name: str, array: Value | None, index: Value | None) -> tuple[Offset, Scalar]:
+def _target(ctx: FunctionState, name: str, array: Value, index: Value) -> tuple[Offset, Scalar]:
     if not isinstance(array, ArrayValue) or isinstance(array.element, Vector):
-        ctx.fail(f"{name} works on an array, not {describe(ctx, array)}", hint=f"{name}(array, index, value)")  # type: ignore[arg-type]
+        ctx.fail(f"{name} works on an array, not {describe(ctx, array)}", hint=f"{name}(array, index, value)")
     if array.readonly:
         ctx.fail(f"{name} on a read-only array")
     if array.space is Space.PRIVATE:
@@ -225,7 +226,6 @@ def _target(ctx: FunctionState, name: str, array: Value | None, index: Value | N
             f"{name} on {array.element}: OpenCL has atomics of 32 and 64 bits",
             hint="use an int32 or float32 array",
         )
-    assert index is not None
     items = (
         tuple_items(ctx, index)
         if isinstance(index, TupleValue) or (isinstance(index, Const) and isinstance(index.value, tuple))
@@ -244,7 +244,7 @@ def _atomic(name: str) -> Callable[[FunctionState, Call], Value]:
         place, element = _target(ctx, full, array, index)
         if name in ("and_", "or_", "xor", "inc", "dec") and not element.dtype.is_integer:
             ctx.fail(f"{full} needs an integer array, not {element}")
-        operand = convert(ctx, value, element)  # type: ignore[arg-type]
+        operand = convert(ctx, value, element)
         return Operation(f"atomic_{name.rstrip('_')}", (place, operand), element, effect=True, span=ctx.span)
 
     return handler
@@ -256,7 +256,7 @@ for _name in ("add", "sub", "max", "min", "and_", "or_", "xor", "inc", "dec", "e
 
 @intrinsic("atomic.cas", "atomic.compare_and_swap")
 def _cas(ctx: FunctionState, site: Call) -> Value:
-    name = f"cuda.{site.function.value.name}"  # type: ignore[union-attr]
+    name = f"cuda.{site.target.name}"
     if name.endswith("cas"):
         array, index, old, new = site.bind(ctx, name, "array", "index", "old", "val")
     else:
@@ -264,7 +264,7 @@ def _cas(ctx: FunctionState, site: Call) -> Value:
         ndim = array.ndim if isinstance(array, ArrayValue) else 1
         index = Const((0,) * ndim)
     place, element = _target(ctx, name, array, index)
-    args = (place, convert(ctx, old, element), convert(ctx, new, element))  # type: ignore[arg-type]
+    args = (place, convert(ctx, old, element), convert(ctx, new, element))
     return Operation("atomic_cas", args, element, effect=True, span=ctx.span)
 
 
@@ -274,7 +274,6 @@ def _cas(ctx: FunctionState, site: Call) -> Value:
 @intrinsic("fma")
 def _fma(ctx: FunctionState, site: Call) -> Value:
     a, b, c = site.bind(ctx, "cuda.fma", "a", "b", "c")
-    assert a is not None and b is not None and c is not None
     kind = _meet(ctx, a, b, c)
     if not kind.dtype.is_float:
         ctx.fail(f"cuda.fma needs floating-point numbers, not {describe(ctx, a)}")
@@ -291,12 +290,11 @@ def _meet(ctx: FunctionState, *values: Value) -> Element:
 
 @intrinsic("popc", "clz", "ffs", "brev")
 def _bit_function(ctx: FunctionState, site: Call) -> Value:
-    name: str = site.function.value.name  # type: ignore[union-attr]
+    name: str = site.target.name
     (value,) = site.bind(ctx, f"cuda.{name}", "x")
-    number = as_number(ctx, value)  # type: ignore[arg-type]
-    kind: Element = number.type  # type: ignore[assignment]
+    number, kind = typed_number(ctx, value)
     if isinstance(kind, Vector) or not kind.dtype.is_integer:
-        ctx.fail(f"cuda.{name} needs an integer, not {describe(ctx, value)}")  # type: ignore[arg-type]
+        ctx.fail(f"cuda.{name} needs an integer, not {describe(ctx, value)}")
     wide = Scalar(INT64) if kind.dtype.size == 8 else Scalar(INT32)
     if name == "brev":
         return Operation(name, (number,), kind, span=ctx.span)
@@ -305,9 +303,8 @@ def _bit_function(ctx: FunctionState, site: Call) -> Value:
 
 @intrinsic("rsqrt", "cbrt")
 def _root(ctx: FunctionState, site: Call) -> Value:
-    name: str = site.function.value.name  # type: ignore[union-attr]
+    name: str = site.target.name
     (value,) = site.bind(ctx, f"cuda.{name}", "x")
-    assert value is not None
     kind = float_type(ctx, value)
     return Operation(name, (convert(ctx, value, kind),), kind, span=ctx.span)
 
@@ -315,59 +312,56 @@ def _root(ctx: FunctionState, site: Call) -> Value:
 @intrinsic("selp")
 def _selp(ctx: FunctionState, site: Call) -> Value:
     condition, yes, no = site.bind(ctx, "cuda.selp", "condition", "a", "b")
-    return select(ctx, truth(ctx, condition), yes, no)  # type: ignore[arg-type]
+    return select(ctx, truth(ctx, condition), yes, no)
 
 
 # vectors --------------------------------------------------------------------------------------------------------------
 
 
-def _vector_place(ctx: FunctionState, name: str, array: Value | None, index: Value | None) -> tuple[ArrayValue, Any]:
+def _vector_place(ctx: FunctionState, name: str, array: Value, index: Value) -> tuple[ArrayValue, Any]:
     if not isinstance(array, ArrayValue) or isinstance(array.element, Vector):
-        ctx.fail(f"{name} works on an array of numbers, not {describe(ctx, array)}")  # type: ignore[arg-type]
+        ctx.fail(f"{name} works on an array of numbers, not {describe(ctx, array)}")
     last = array.strides[-1] if array.ndim else None
     if getattr(last, "value", None) != 1:
         ctx.fail(
             f"{name} needs consecutive elements along the last axis; {array.describe()} has another layout",
             hint="pass a C-contiguous array, or a row of one",
         )
-    assert index is not None
     several = isinstance(index, TupleValue) or (isinstance(index, Const) and isinstance(index.value, tuple))
     return array, address(ctx, array, tuple_items(ctx, index) if several else (index,))
 
 
 @intrinsic("vload")
 def _vload(ctx: FunctionState, site: Call) -> Value:
-    source, index, width, aligned = site.bind(ctx, "cuda.vload", "array", "index", "width", optional=("aligned",))
+    source, index, width, aligned = site.bind(ctx, "cuda.vload", "array", "index", "width", aligned=Const(False))
     array, place = _vector_place(ctx, "cuda.vload", source, index)
     if not isinstance(width, Const) or width.value not in (2, 3, 4, 8, 16):
         ctx.fail(
             f"the width of cuda.vload must be the constant 2, 3, 4, 8 or 16, not {describe(ctx, width)}",
             kind=KernelValueError,
-        )  # type: ignore[arg-type]
+        )
     kind = Vector(array.element.dtype, width.value)
     return VectorLoad(array.base, place, _flag(ctx, aligned), kind, span=ctx.span)
 
 
 @intrinsic("vstore")
 def _vstore(ctx: FunctionState, site: Call) -> Value:
-    value, target, index, aligned = site.bind(ctx, "cuda.vstore", "vector", "array", "index", optional=("aligned",))
+    value, target, index, aligned = site.bind(ctx, "cuda.vstore", "vector", "array", "index", aligned=Const(False))
     array, place = _vector_place(ctx, "cuda.vstore", target, index)
     if array.readonly:
         ctx.fail("cuda.vstore to a read-only array")
-    kind = number_type(ctx, value)  # type: ignore[arg-type]
+    kind = number_type(ctx, value)
     if not isinstance(kind, Vector) or kind.dtype is not array.element.dtype:
         ctx.fail(
-            f"cuda.vstore needs a vector of {array.element}, not {describe(ctx, value)}",  # type: ignore[arg-type]
+            f"cuda.vstore needs a vector of {array.element}, not {describe(ctx, value)}",
             kind=KernelTypeError,
         )
     ctx.effect = True
-    ctx.emit(VectorStore(array.base, place, as_number(ctx, value), _flag(ctx, aligned), span=ctx.span))  # type: ignore[arg-type]
+    ctx.emit(VectorStore(array.base, place, as_number(ctx, value), _flag(ctx, aligned), span=ctx.span))
     return Const(None)
 
 
-def _flag(ctx: FunctionState, value: Value | None) -> bool:
-    if value is None:
-        return False
+def _flag(ctx: FunctionState, value: Value) -> bool:
     if not isinstance(value, Const):
         ctx.fail("`aligned` must be a constant", kind=KernelValueError)
     return bool(value.value)

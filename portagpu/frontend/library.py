@@ -21,12 +21,23 @@ from portagpu.frontend.convert import (
     float_type,
     number_type,
     truth,
+    typed_number,
 )
 from portagpu.frontend.expressions import tuple_items
 from portagpu.frontend.operators import binary, compare, is_narrow, logical, negate, select
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import size_of
-from portagpu.frontend.values import ArrayValue, Const, EnumerateValue, RangeValue, TupleValue, Value, ZipValue
+from portagpu.frontend.values import (
+    ArrayValue,
+    Condition,
+    Const,
+    EnumerateValue,
+    RangeValue,
+    TupleValue,
+    Value,
+    ZipValue,
+    constants,
+)
 from portagpu.ir.nodes import Binary, BinaryOp, LogicalOp, Negate, Operation
 from portagpu.ir.types import BOOLEAN, PYINT, PYINT_NARROW, Element, Scalar, Vector
 
@@ -40,7 +51,7 @@ def _len(ctx: FunctionState, site: Call) -> Value:
         return value.shape[0]
     if isinstance(value, TupleValue):
         return Const(len(value.items))
-    ctx.fail(f"{describe(ctx, value)} has no len()")  # type: ignore[arg-type]
+    ctx.fail(f"{describe(ctx, value)} has no len()")
 
 
 @handles(range, foldable=False)
@@ -54,12 +65,11 @@ def _range(ctx: FunctionState, site: Call) -> Value:
                 f"range needs integers, not {describe(ctx, value)}",
                 hint="convert with int(x), or use `//` for division",
             )
-    if all(isinstance(a, Const) for a in site.args):
-        values = [a.value for a in site.args]  # type: ignore[union-attr]
-        if all(type(v) is int for v in values):
-            if len(values) == 3 and values[2] == 0:
-                ctx.fail("range's step must not be zero")
-            return Const(range(*values))
+    values = constants(site.args)
+    if values is not None and all(type(v) is int for v in values):
+        if len(values) == 3 and values[2] == 0:
+            ctx.fail("range's step must not be zero")
+        return Const(range(*values))
     start: Value = site.args[0] if len(site.args) > 1 else Const(0)
     stop = site.args[1] if len(site.args) > 1 else site.args[0]
     step = site.args[2] if len(site.args) > 2 else Const(1)
@@ -70,9 +80,8 @@ def _range(ctx: FunctionState, site: Call) -> Value:
 
 @handles(enumerate, foldable=False)
 def _enumerate(ctx: FunctionState, site: Call) -> Value:
-    iterable, start = site.bind(ctx, "enumerate", "iterable", optional=("start",))
-    assert iterable is not None
-    return EnumerateValue(iterable, start or Const(0))
+    iterable, start = site.bind(ctx, "enumerate", "iterable", start=Const(0))
+    return EnumerateValue(iterable, start)
 
 
 @handles(zip, foldable=False)
@@ -83,7 +92,7 @@ def _zip(ctx: FunctionState, site: Call) -> Value:
 @handles(tuple)
 def _tuple(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "tuple", "x")
-    return TupleValue(tuple_items(ctx, value))  # type: ignore[arg-type]
+    return TupleValue(tuple_items(ctx, value))
 
 
 @handles(int)
@@ -92,15 +101,13 @@ def _int(ctx: FunctionState, site: Call) -> Value:
     return convert(ctx, _scalar(ctx, value), _integer_result(ctx, value), explicit=True)
 
 
-def _scalar(ctx: FunctionState, value: Value | None) -> Value:
-    assert value is not None
+def _scalar(ctx: FunctionState, value: Value) -> Value:
     if not isinstance(number_type(ctx, value), Scalar):
         ctx.fail(f"a number is needed here, not {describe(ctx, value)}")
     return value
 
 
-def _integer_result(ctx: FunctionState, value: Value | None) -> Scalar:
-    assert value is not None
+def _integer_result(ctx: FunctionState, value: Value) -> Scalar:
     return PYINT_NARROW if is_narrow(ctx, value) else PYINT
 
 
@@ -119,9 +126,8 @@ def _bool(ctx: FunctionState, site: Call) -> Value:
 @handles(abs, np.abs, np.absolute, np.fabs, math.fabs)
 def _abs(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "abs", "x")
-    number = as_number(ctx, value)  # type: ignore[arg-type]
-    kind: Element = number.type  # type: ignore[assignment]
-    if site.function.value in (math.fabs, np.fabs) and not kind.dtype.is_float:  # type: ignore[union-attr]
+    number, kind = typed_number(ctx, value)
+    if site.target in (math.fabs, np.fabs) and not kind.dtype.is_float:
         kind = ctx.program.py_float
         number = convert(ctx, number, kind)
     if kind.dtype is BOOL:
@@ -159,10 +165,9 @@ handles(max)(_extreme("max"))
 
 @handles(round)
 def _round(ctx: FunctionState, site: Call) -> Value:
-    value, digits = site.bind(ctx, "round", "x", optional=("ndigits",))
+    value, digits = site.bind(ctx, "round", "x", ndigits=Const(None))
     kind = float_type(ctx, _scalar(ctx, value))
-    assert value is not None
-    if digits is None or (isinstance(digits, Const) and digits.value is None):
+    if isinstance(digits, Const) and digits.value is None:
         if number_type(ctx, value) != kind:
             return convert(ctx, value, _integer_result(ctx, value))
         rounded = Operation("rint", (convert(ctx, value, kind),), kind, span=ctx.span)
@@ -177,21 +182,20 @@ def _round(ctx: FunctionState, site: Call) -> Value:
 @handles(pow, np.power, foldable=True)
 def _pow(ctx: FunctionState, site: Call) -> Value:
     left, right = site.bind(ctx, "pow", "x", "y")
-    return binary(ctx, ast.Pow(), left, right)  # type: ignore[arg-type]
+    return binary(ctx, ast.Pow(), left, right)
 
 
 @handles(divmod)
 def _divmod(ctx: FunctionState, site: Call) -> Value:
     left, right = site.bind(ctx, "divmod", "x", "y")
-    held = [ctx.temp(v) if not isinstance(v, Const) else v for v in (left, right)]  # type: ignore[arg-type]
+    held = [v if isinstance(v, Const) else ctx.temp(as_number(ctx, v)) for v in (left, right)]
     return TupleValue((binary(ctx, ast.FloorDiv(), held[0], held[1]), binary(ctx, ast.Mod(), held[0], held[1])))
 
 
 @handles(sum)
 def _sum(ctx: FunctionState, site: Call) -> Value:
-    values, start = site.bind(ctx, "sum", "tuple", optional=("start",))
-    total: Value = start or Const(0)
-    for value in tuple_items(ctx, values):  # type: ignore[arg-type]
+    values, total = site.bind(ctx, "sum", "tuple", start=Const(0))
+    for value in tuple_items(ctx, values):
         total = binary(ctx, ast.Add(), total, value)
     return total
 
@@ -199,9 +203,9 @@ def _sum(ctx: FunctionState, site: Call) -> Value:
 @handles(any, all)
 def _any_all(ctx: FunctionState, site: Call) -> Value:
     (values,) = site.bind(ctx, "any/all", "tuple")
-    is_any = site.function.value is any  # type: ignore[union-attr]
-    result: Value = Const(not is_any)
-    for value in tuple_items(ctx, values):  # type: ignore[arg-type]
+    is_any = site.target is any
+    result: Condition = Const(not is_any)
+    for value in tuple_items(ctx, values):
         result = logical(ctx, LogicalOp.OR if is_any else LogicalOp.AND, result, truth(ctx, value))
     return result
 
@@ -258,7 +262,6 @@ def _float_function(name: str) -> Callable[[FunctionState, Call], Value]:
             top, bottom = (_log(ctx, v) for v in site.args)
             return binary(ctx, ast.Div(), top, bottom)
         (value,) = site.bind(ctx, name, "x")
-        assert value is not None
         found = number_type(ctx, value)
         kind: Element = found if isinstance(found, Vector) and found.dtype.is_float else float_type(ctx, value)
         return Operation(name, (convert(ctx, value, kind),), kind, span=ctx.span)
@@ -276,10 +279,10 @@ def _log(ctx: FunctionState, value: Value) -> Value:
 def _float_function_2(name: str) -> Callable[[FunctionState, Call], Value]:
     def handler(ctx: FunctionState, site: Call) -> Value:
         left, right = site.bind(ctx, name, "x", "y")
-        kind = common_type(ctx, left, right)  # type: ignore[arg-type]
+        kind = common_type(ctx, left, right)
         if not kind.dtype.is_float:
             kind = ctx.program.py_float
-        return Operation(name, (convert(ctx, left, kind), convert(ctx, right, kind)), kind, span=ctx.span)  # type: ignore[arg-type]
+        return Operation(name, (convert(ctx, left, kind), convert(ctx, right, kind)), kind, span=ctx.span)
 
     return handler
 
@@ -293,10 +296,9 @@ def _to_integer(name: str) -> Callable[[FunctionState, Call], Value]:
     def handler(ctx: FunctionState, site: Call) -> Value:
         (value,) = site.bind(ctx, name, "x")
         kind = float_type(ctx, _scalar(ctx, value))
-        assert value is not None
         if number_type(ctx, value) != kind:
             return convert(ctx, value, _integer_result(ctx, value))
-        return convert(ctx, Operation(name, (value,), kind, span=ctx.span), PYINT, explicit=True)  # type: ignore[arg-type]
+        return convert(ctx, Operation(name, (as_number(ctx, value),), kind, span=ctx.span), PYINT, explicit=True)
 
     return handler
 
@@ -307,10 +309,10 @@ for _name in ("floor", "ceil", "trunc"):
 
 @handles(math.isnan, np.isnan, math.isinf, np.isinf, math.isfinite, np.isfinite)
 def _classify(ctx: FunctionState, site: Call) -> Value:
-    name: str = site.function.value.__name__  # type: ignore[union-attr]
+    name: str = site.target.__name__
     (value,) = site.bind(ctx, name, "x")
     kind = number_type(ctx, _scalar(ctx, value))
-    assert kind is not None and value is not None
+    assert kind is not None
     if not kind.dtype.is_float:
         return Const(name == "isfinite")
     return Operation(name, (as_number(ctx, value),), BOOLEAN, span=ctx.span)
@@ -318,19 +320,19 @@ def _classify(ctx: FunctionState, site: Call) -> Value:
 
 @handles(np.minimum, np.maximum, np.fmin, np.fmax)
 def _np_extreme(ctx: FunctionState, site: Call) -> Value:
-    name: str = site.function.value.__name__  # type: ignore[union-attr]
+    name: str = site.target.__name__
     left, right = site.bind(ctx, name, "x", "y")
-    kind = common_type(ctx, left, right)  # type: ignore[arg-type]
+    kind = common_type(ctx, left, right)
     plain = {"minimum": "min", "maximum": "max", "fmin": "min", "fmax": "max"}[name]
     operation = name if kind.dtype.is_float else plain
-    return Operation(operation, (convert(ctx, left, kind), convert(ctx, right, kind)), kind, span=ctx.span)  # type: ignore[arg-type]
+    return Operation(operation, (convert(ctx, left, kind), convert(ctx, right, kind)), kind, span=ctx.span)
 
 
 @handles(np.sign)
 def _sign(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "sign", "x")
     kind = number_type(ctx, _scalar(ctx, value))
-    assert isinstance(kind, Scalar) and value is not None
+    assert isinstance(kind, Scalar)
     held = ctx.temp(as_number(ctx, value))
     zero = Const(0)
     below = select(ctx, compare(ctx, ast.Lt(), held, zero), Const(-1), held)
@@ -340,15 +342,15 @@ def _sign(ctx: FunctionState, site: Call) -> Value:
 @handles(np.where)
 def _where(ctx: FunctionState, site: Call) -> Value:
     condition, yes, no = site.bind(ctx, "where", "condition", "x", "y")
-    return select(ctx, truth(ctx, condition), yes, no)  # type: ignore[arg-type]
+    return select(ctx, truth(ctx, condition), yes, no)
 
 
 @handles(math.ldexp, np.ldexp)
 def _ldexp(ctx: FunctionState, site: Call) -> Value:
     value, exponent = site.bind(ctx, "ldexp", "x", "i")
-    kind = float_type(ctx, value)  # type: ignore[arg-type]
-    power = convert(ctx, exponent, PYINT_NARROW)  # type: ignore[arg-type]
-    return Operation("ldexp", (convert(ctx, value, kind), power), kind, span=ctx.span)  # type: ignore[arg-type]
+    kind = float_type(ctx, value)
+    power = convert(ctx, exponent, PYINT_NARROW)
+    return Operation("ldexp", (convert(ctx, value, kind), power), kind, span=ctx.span)
 
 
 _OPERATORS: dict[Any, type[ast.operator]] = {
@@ -376,34 +378,34 @@ _COMPARISONS: dict[Any, type[ast.cmpop]] = {
 
 @handles(*_OPERATORS)
 def _operator(ctx: FunctionState, site: Call) -> Value:
-    function = site.function.value  # type: ignore[union-attr]
+    function = site.target
     left, right = site.bind(ctx, function.__name__, "x", "y")
-    return binary(ctx, _OPERATORS[function](), left, right)  # type: ignore[arg-type]
+    return binary(ctx, _OPERATORS[function](), left, right)
 
 
 @handles(*_COMPARISONS)
 def _comparison(ctx: FunctionState, site: Call) -> Value:
-    function = site.function.value  # type: ignore[union-attr]
+    function = site.target
     left, right = site.bind(ctx, function.__name__, "x", "y")
-    return compare(ctx, _COMPARISONS[function](), left, right)  # type: ignore[arg-type]
+    return compare(ctx, _COMPARISONS[function](), left, right)
 
 
 @handles(np.negative)
 def _negative(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "negative", "x")
-    number = as_number(ctx, value)  # type: ignore[arg-type]
-    return Negate(number, number.type, span=ctx.span)  # type: ignore[arg-type]
+    number, kind = typed_number(ctx, value)
+    return Negate(number, kind, span=ctx.span)
 
 
 @handles(np.square)
 def _square(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "square", "x")
-    return binary(ctx, ast.Pow(), value, Const(2))  # type: ignore[arg-type]
+    return binary(ctx, ast.Pow(), value, Const(2))
 
 
 @handles(np.logical_and, np.logical_or, np.logical_not)
 def _np_logical(ctx: FunctionState, site: Call) -> Value:
-    function = site.function.value  # type: ignore[union-attr]
+    function = site.target
     values = [truth(ctx, v) for v in site.args]
     if function is np.logical_not:
         return negate(ctx, values[0])
@@ -415,4 +417,4 @@ def _np_size(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "size", "x")
     if isinstance(value, ArrayValue):
         return size_of(ctx, value)
-    ctx.fail(f"np.size needs an array, not {describe(ctx, value)}")  # type: ignore[arg-type]
+    ctx.fail(f"np.size needs an array, not {describe(ctx, value)}")

@@ -90,7 +90,7 @@ def _finish(ctx: FunctionState, node: ast.For | ast.While, loop: Stmt, lower_bod
         merge(ctx, [(block, ctx.env, ctx.reachable), (other, before, True)])
         condition = negate(ctx, frame.broke)
         reachable, ctx.reachable = ctx.reachable, True
-        ctx.emit(If(condition, tuple(block), tuple(other), span=ctx.span))  # type: ignore[arg-type]
+        ctx.emit(If(condition, tuple(block), tuple(other), span=ctx.span))
         ctx.reachable = reachable
 
 
@@ -246,7 +246,7 @@ def lower_while(ctx: FunctionState, node: ast.While, lower_body: Lower) -> None:
             with ctx.nested() as leave:
                 edge(ctx, ctx.loops[-1])
                 ctx.emit(Break(span=ctx.span))
-            ctx.emit(If(negate(ctx, test), tuple(leave), (), span=ctx.span))  # type: ignore[arg-type]
+            ctx.emit(If(negate(ctx, test), tuple(leave), (), span=ctx.span))
         else:
             state["condition"] = test
         state["infinite"] = isinstance(test, Const)

@@ -6,13 +6,14 @@ import ast
 import operator
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from portagpu.dtypes import BOOL, INT64, UINT64, integer_range
 from portagpu.errors import KernelValueError, UnsupportedSyntaxError
 from portagpu.frontend.convert import (
+    as_element,
     as_number,
     common_type,
     constant,
@@ -24,7 +25,7 @@ from portagpu.frontend.convert import (
     unify_types,
 )
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
+from portagpu.frontend.values import ArrayValue, Condition, Const, TupleValue, Value
 from portagpu.ir.nodes import (
     Binary,
     BinaryOp,
@@ -57,6 +58,11 @@ PYTHON: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
     ast.BitXor: ("^", operator.xor),
     ast.LShift: ("<<", operator.lshift),
     ast.RShift: (">>", operator.rshift),
+}
+_UNARY: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
+    ast.USub: ("-", operator.neg),
+    ast.UAdd: ("+", operator.pos),
+    ast.Invert: ("~", operator.invert),
 }
 _RING = {ast.Add: BinaryOp.ADD, ast.Sub: BinaryOp.SUB, ast.Mult: BinaryOp.MUL}
 _BITS = {ast.BitAnd: BinaryOp.AND, ast.BitOr: BinaryOp.OR, ast.BitXor: BinaryOp.XOR}
@@ -154,7 +160,7 @@ def _join(left: Value, right: Value) -> Value | None:
 
 def ring(ctx: FunctionState, op: BinaryOp, a: Expr, b: Expr) -> Expr:
     """Addition, subtraction or multiplication of two expressions of one type, without the trivial cases of integers."""
-    kind: Element = a.type  # type: ignore[assignment]
+    kind = as_element(a.type)
     if kind.dtype.is_integer and isinstance(kind, Scalar):
         ca = a.value if isinstance(a, Constant) else None
         cb = b.value if isinstance(b, Constant) else None
@@ -251,16 +257,15 @@ def unary(ctx: FunctionState, op: ast.unaryop, value: Value) -> Value:
     """``op value``."""
     if isinstance(op, ast.Not):
         return negate(ctx, truth(ctx, value))
-    symbol = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(op)]
+    symbol, python = _UNARY[type(op)]
     if isinstance(value, Const):
-        python = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}[type(op)]
         return fold(ctx, python, value.value, what=f"`{symbol}{value.value!r}`")
     kind = number_type(ctx, value)
     if kind is None:
         ctx.fail(f"`{symbol}` needs a number, not {describe(ctx, value)}")
     if kind.dtype is BOOL:
         if isinstance(op, ast.Invert):
-            return negate(ctx, value)
+            return negate(ctx, as_number(ctx, value))
         kind = PYINT
     operand = convert(ctx, value, kind)
     if isinstance(op, ast.UAdd):
@@ -272,14 +277,18 @@ def unary(ctx: FunctionState, op: ast.unaryop, value: Value) -> Value:
     return Invert(operand, kind, span=ctx.span)
 
 
-def negate(ctx: FunctionState, condition: Value) -> Value:
+@overload
+def negate(ctx: FunctionState, condition: Const) -> Const: ...
+@overload
+def negate(ctx: FunctionState, condition: Expr) -> Expr: ...
+def negate(ctx: FunctionState, condition: Condition) -> Condition:
     """Logical negation of a condition."""
     if isinstance(condition, Const):
         return Const(not condition.value)
-    return Not(condition, span=ctx.span)  # type: ignore[arg-type]
+    return Not(condition, span=ctx.span)
 
 
-def compare(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Value:
+def compare(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Condition:
     """``left op right`` for one comparison."""
     if isinstance(op, ast.Is | ast.IsNot):
         same = _identical(ctx, left, right)
@@ -317,7 +326,7 @@ def _dtype(ctx: FunctionState, value: Value) -> Any:
     return kind.dtype
 
 
-def _out_of_range(ctx: FunctionState, code: CompareOp, left: Value, right: Value) -> Value | None:
+def _out_of_range(ctx: FunctionState, code: CompareOp, left: Value, right: Value) -> Const | None:
     """NumPy 2 compares a Python integer that does not fit exactly: ``uint8 < 300`` is always true."""
     for value, other, flipped in ((right, left, False), (left, right, True)):
         kind = number_type(ctx, other)
@@ -352,7 +361,7 @@ def _identical(ctx: FunctionState, left: Value, right: Value) -> bool:
     ctx.fail("`is` compares with None or between compile-time objects", hint="use `==` for numbers")
 
 
-def _contains(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Value:
+def _contains(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Condition:
     items: tuple[Value, ...]
     if isinstance(right, TupleValue):
         items = right.items
@@ -360,13 +369,13 @@ def _contains(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> V
         items = tuple(Const(v) for v in right.value)
     else:
         ctx.fail(f"`in` needs a tuple, not {describe(ctx, right)}")
-    result: Value = Const(False)
+    result: Condition = Const(False)
     for item in items:
         result = logical(ctx, LogicalOp.OR, result, compare(ctx, ast.Eq(), left, item))
     return negate(ctx, result) if isinstance(op, ast.NotIn) else result
 
 
-def _compare_tuples(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Value:
+def _compare_tuples(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Condition:
     def items(value: Value) -> tuple[Value, ...] | None:
         if isinstance(value, TupleValue):
             return value.items
@@ -377,30 +386,30 @@ def _compare_tuples(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value
         )
 
     a, b = items(left), items(right)
-    result: Value = Const(a is not None and b is not None and len(a) == len(b))
+    result: Condition = Const(a is not None and b is not None and len(a) == len(b))
     if a is not None and b is not None and len(a) == len(b):
         for x, y in zip(a, b, strict=True):
             result = logical(ctx, LogicalOp.AND, result, compare(ctx, ast.Eq(), x, y))
     return negate(ctx, result) if isinstance(op, ast.NotEq) else result
 
 
-def logical(ctx: FunctionState, op: LogicalOp, left: Value, right: Value) -> Value:
+def logical(ctx: FunctionState, op: LogicalOp, left: Condition, right: Condition) -> Condition:
     """And/or of two conditions without effects."""
-    for one, other in ((left, right), (right, left)):
-        if isinstance(one, Const):
-            decides = bool(one.value) == (op is LogicalOp.OR)
-            return Const(bool(one.value)) if decides else other
-    return Logical(op, left, right, span=ctx.span)  # type: ignore[arg-type]
+    if isinstance(left, Const):
+        return Const(bool(left.value)) if bool(left.value) == (op is LogicalOp.OR) else right
+    if isinstance(right, Const):
+        return Const(bool(right.value)) if bool(right.value) == (op is LogicalOp.OR) else left
+    return Logical(op, left, right, span=ctx.span)
 
 
-def select(ctx: FunctionState, condition: Value, yes: Value, no: Value, what: str = "the two branches") -> Value:
+def select(ctx: FunctionState, condition: Condition, yes: Value, no: Value, what: str = "the two branches") -> Value:
     """``yes if condition else no`` for values without effects."""
     if isinstance(condition, Const):
         return yes if condition.value else no
     if isinstance(yes, Const) and isinstance(no, Const) and yes.value is no.value:
         return yes
     if isinstance(yes, TupleValue) and isinstance(no, TupleValue) and len(yes.items) == len(no.items):
-        held = ctx.temp(condition)  # type: ignore[arg-type]
+        held = ctx.temp(condition)
         return TupleValue(tuple(select(ctx, held, a, b) for a, b in zip(yes.items, no.items, strict=True)))
     a_type, b_type = number_type(ctx, yes), number_type(ctx, no)
     if a_type is None or b_type is None:
@@ -412,4 +421,4 @@ def select(ctx: FunctionState, condition: Value, yes: Value, no: Value, what: st
     kind = common_type(ctx, yes, no) if constants else unify_types(ctx, leaf_type(ctx, yes), leaf_type(ctx, no))
     if kind is None:
         ctx.fail(f"{what} have no common type: {a_type} and {b_type}")
-    return Select(condition, convert(ctx, yes, kind), convert(ctx, no, kind), kind, span=ctx.span)  # type: ignore[arg-type]
+    return Select(condition, convert(ctx, yes, kind), convert(ctx, no, kind), kind, span=ctx.span)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from portagpu.frontend.convert import convert, describe, leaf_type, number_type, unify_types
+from portagpu.frontend.convert import as_element, convert, describe, leaf_type, number_type, unify_types
 from portagpu.frontend.occurrences import is_loop_local
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
@@ -92,8 +92,12 @@ def _store_leaf(ctx: FunctionState, block: list[Stmt], slot: Var, leaf: Value) -
     if isinstance(leaf, Var) and leaf.name == slot.name and leaf.type == slot.type:
         return
     saved, ctx.block = ctx.block, block
-    value = leaf if isinstance(slot.type, Pointer) else convert(ctx, leaf, slot.type)  # type: ignore[arg-type]
-    block.append(Assign(slot, value, span=ctx.span))  # type: ignore[arg-type]
+    if isinstance(slot.type, Pointer):
+        assert is_expr(leaf)
+        value = leaf
+    else:
+        value = convert(ctx, leaf, as_element(slot.type))
+    block.append(Assign(slot, value, span=ctx.span))
     ctx.block = saved
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend import loops
 from portagpu.frontend.assignment import lower_annotated, lower_assign, lower_augmented
-from portagpu.frontend.convert import convert, describe, leaf_type, truth, unify
+from portagpu.frontend.convert import as_element, convert, describe, leaf_type, truth, unify
 from portagpu.frontend.expressions import lower, lower_call
 from portagpu.frontend.slots import aggregate, merge, same_value
 from portagpu.frontend.state import FunctionState
@@ -70,7 +70,7 @@ def _expression(ctx: FunctionState, node: ast.Expr) -> None:
         return  # a docstring or `...`
     value = lower_call(ctx, node.value) if isinstance(node.value, ast.Call) else lower(ctx, node.value)
     if is_expr(value):
-        evaluate(ctx, value)  # type: ignore[arg-type]
+        evaluate(ctx, value)
 
 
 # branches -------------------------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ def _if(ctx: FunctionState, node: ast.If) -> None:
     merge(ctx, branches)
     (then, _, _), (orelse, _, _) = branches
     reachable, ctx.reachable = ctx.reachable, True
-    ctx.emit(If(test, tuple(then), tuple(orelse), span=ctx.source.span(node.test)))  # type: ignore[arg-type]
+    ctx.emit(If(test, tuple(then), tuple(orelse), span=ctx.source.span(node.test)))
     ctx.reachable = reachable
 
 
@@ -115,7 +115,7 @@ def _return(ctx: FunctionState, node: ast.Return) -> None:
     if template is not None:
         for part, found in zip(leaves(template), leaves(value), strict=True):
             if is_expr(part):
-                values.append(convert(ctx, found, part.type))  # type: ignore[union-attr,arg-type]
+                values.append(convert(ctx, found, as_element(part.type)))
     ctx.emit(Return(tuple(values), span=ctx.span))
     ctx.reachable = False
 

@@ -13,7 +13,7 @@ from portagpu.errors import KernelNameError, KernelTypeError, KernelValueError, 
 from portagpu.frontend.convert import as_number, constant, convert, describe, number_type
 from portagpu.frontend.operators import logical, ring, select
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
+from portagpu.frontend.values import ArrayValue, Condition, Const, TupleValue, Value
 from portagpu.ir.nodes import (
     Binary,
     BinaryOp,
@@ -270,9 +270,9 @@ def _bound(ctx: FunctionState, value: Value | None, extent: Expr, low: Expr, hig
         and isinstance(low, Constant)
         and isinstance(high, Constant)
     ):
-        index = int(value.value)
-        index = index + int(extent.value) if index < 0 else index
-        return constant(ctx, min(max(index, int(low.value)), int(high.value)), ctx.program.index_type)
+        known = int(value.value)
+        known = known + int(extent.value) if known < 0 else known
+        return constant(ctx, min(max(known, int(low.value)), int(high.value)), ctx.program.index_type)
     index = to_index(ctx, as_number(ctx, value))
     return Operation("slice_bound", (index, extent, low, high), ctx.program.index_type, span=ctx.span)
 
@@ -397,7 +397,7 @@ def tuple_item(ctx: FunctionState, items: tuple[Value, ...], index: Value) -> Va
     held = held if isinstance(held, Var) else ctx.temp(held)
     result = items[-1]
     for n in range(len(items) - 2, -1, -1):
-        hit: Value = Compare(CompareOp.EQ, held, constant(ctx, n, INT), span=ctx.span)
+        hit: Condition = Compare(CompareOp.EQ, held, constant(ctx, n, INT), span=ctx.span)
         negative = Compare(CompareOp.EQ, held, constant(ctx, n - len(items), INT), span=ctx.span)
         hit = logical(ctx, LogicalOp.OR, hit, negative)
         result = select(ctx, hit, items[n], result, what="the items of a tuple indexed at run time")

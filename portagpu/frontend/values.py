@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from portagpu.ir.nodes import Expr, Node
 from portagpu.ir.types import Element, Layout, Space
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,9 +92,18 @@ class MethodValue:
 Value = Const | Expr | ArrayValue | TupleValue | RangeValue | UnrollValue | EnumerateValue | ZipValue | MethodValue
 
 
-def is_expr(value: object) -> bool:
+Condition = Const | Expr  # of type bool
+
+
+def is_expr(value: object) -> TypeIs[Expr]:
     """Whether a value is a single IR expression."""
     return isinstance(value, Node)
+
+
+def constants(values: Sequence[Value]) -> list[Any] | None:
+    """The Python objects, if all values are compile-time constants."""
+    known = [value.value for value in values if isinstance(value, Const)]
+    return known if len(known) == len(values) else None
 
 
 def leaves(value: Value) -> tuple[Value, ...]:
