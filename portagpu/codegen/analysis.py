@@ -9,24 +9,20 @@ from portagpu.ir.nodes import (
     Assign,
     Binary,
     BinaryOp,
-    CallFunction,
     Cast,
     Constant,
     Expr,
     For,
     Function,
-    If,
     Index,
     Load,
     Offset,
     Operation,
-    Return,
     Select,
     Stmt,
     Store,
     Var,
     VectorLoad,
-    VectorStore,
 )
 from portagpu.ir.types import Pointer, Scalar, Type
 from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
@@ -233,6 +229,3 @@ def _lowest(loop: For) -> Expr:
     if isinstance(loop.stop, Constant) and loop.descending and loop.stop.value >= -1:
         return Constant(0, loop.stop.type, span=loop.span)
     return loop.stop
-
-
-__all__ = ["CallFunction", "Facts", "If", "Return", "VectorStore", "analyse", "is_nonnegative"]

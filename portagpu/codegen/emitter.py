@@ -25,7 +25,7 @@ from portagpu.ir.nodes import (
     While,
 )
 from portagpu.ir.types import Pointer, Scalar, Struct, Type
-from portagpu.ir.walk import all_expressions
+from portagpu.ir.walk import all_expressions, all_statements, expressions
 from portagpu.source import Span
 
 
@@ -97,8 +97,6 @@ class Emitter:
 
     def _slots_of(self, statement: Stmt) -> list[tuple[str, Type]]:
         found: dict[tuple[str, Type], None] = {}
-        from portagpu.ir.walk import all_statements, expressions
-
         for inner in all_statements((statement,)):
             for top in expressions(inner):
                 for expr in all_expressions(top):

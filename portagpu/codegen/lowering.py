@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from portagpu.errors import MissingCapabilityError
-from portagpu.ir.nodes import Expr, Operation
+from portagpu.ir.nodes import Operation
 from portagpu.ir.types import Pointer, Scalar, Space, Vector
 
 if TYPE_CHECKING:
@@ -227,6 +227,3 @@ def _atomic_cas(printer: Printer, expr: Operation) -> Lowered:
 def operation_names() -> frozenset[str]:
     """Names of all operations that can be lowered."""
     return frozenset(LOWERINGS)
-
-
-__all__ = ["ADDITIVE", "LOWERINGS", "Expr", "lower_operation", "operation_names"]

@@ -9,10 +9,27 @@ from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector, short
 _TYPES = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "float", "double", "bool")
 RESERVED = (
     frozenset(
-        ["auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "_Bool", "_Complex", "kernel", "__kernel", "global", "__global", "local", "__local", "constant", "__constant", "private", "__private", "generic", "read_only", "write_only", "read_write", "uniform", "pipe", "half", "bool", "quad", "complex", "imaginary", "size_t", "ptrdiff_t", "intptr_t", "uintptr_t", "event_t", "sampler_t", "image1d_t", "image2d_t", "image3d_t", "main", "NULL", "true", "false", "INFINITY", "NAN", "HUGE_VAL", "HUGE_VALF", "MAXFLOAT", "M_PI", "M_E", "CHAR_BIT", "INT_MAX", "INT_MIN", "barrier", "mem_fence", "min", "max", "abs", "fma", "mad", "dot", "cross", "length", "distance", "normalize", "step", "mix", "clamp", "sign", "exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sqrt", "rsqrt", "cbrt", "pow", "pown", "powr", "floor", "ceil", "round", "trunc", "rint", "fmod", "fabs", "fmin", "fmax", "ldexp", "frexp", "modf", "hypot", "erf", "erfc", "tgamma", "lgamma", "select", "any", "all", "isnan", "isinf", "isfinite", "isnormal", "signbit", "popcount", "clz", "rotate", "mul_hi", "mul24", "mad24", "hadd", "rhadd", "upsample", "printf", "shuffle", "shuffle2", "degrees", "radians", "vload", "vstore", "prefetch", "wait_group_events", "async_work_group_copy", "get_global_id", "get_local_id", "get_group_id", "get_local_size", "linux", "unix", "i386", "asm", "typeof", "cl_khr_fp64", "cl_khr_fp16", "nan", "maxmag", "minmag", "remainder", "remquo", "logb", "ilogb", "nextafter", "copysign", "fdim", "fract", "sincos", "sinpi", "cospi", "tanpi"]
+        """
+    auto break case char const continue default do double else enum extern float for goto if inline int long register
+    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool _Complex
+    kernel __kernel global __global local __local constant __constant private __private generic read_only write_only
+    read_write uniform pipe half bool quad complex imaginary size_t ptrdiff_t intptr_t uintptr_t event_t sampler_t
+    image1d_t image2d_t image3d_t main NULL true false INFINITY NAN HUGE_VAL HUGE_VALF MAXFLOAT M_PI M_E CHAR_BIT
+    INT_MAX INT_MIN barrier mem_fence min max abs fma mad dot cross length distance normalize step mix clamp sign exp
+    exp2 exp10 log log2 log10 sin cos tan asin acos atan atan2 sqrt rsqrt cbrt pow pown powr floor ceil round trunc rint
+    fmod fabs fmin fmax ldexp frexp modf hypot erf erfc tgamma lgamma select any all isnan isinf isfinite isnormal
+    signbit popcount clz rotate mul_hi mul24 mad24 hadd rhadd upsample printf shuffle shuffle2 degrees radians vload
+    vstore prefetch wait_group_events async_work_group_copy get_global_id get_local_id get_group_id get_local_size
+    linux unix i386 asm typeof cl_khr_fp64 cl_khr_fp16 nan maxmag minmag remainder remquo logb ilogb nextafter
+    copysign fdim fract sincos sinpi cospi tanpi
+    """.split()
     )
     | {f"{t}{n}" for t in _TYPES for n in (2, 3, 4, 8, 16)}
     | {f"as_{t}" for t in _TYPES}
+)
+_RESERVED_PREFIXES = (
+    *("pg_", "__", "get_", "atomic_", "atom_", "convert_", "vload", "vstore", "as_", "native_", "half_"),
+    *("cl_", "CL", "work_group_", "sub_group_"),
 )
 
 
@@ -20,25 +37,7 @@ def identifier(name: str) -> str:
     """A legal C identifier that reads like the name."""
     name = name.removeprefix("pg.").removesuffix(".shared").removesuffix(".local")
     text = re.sub(r"[^0-9A-Za-z_]", lambda m: "_" if m.group() == "." else f"_u{ord(m.group()):x}_", name)
-    if text in RESERVED or text.startswith(
-        (
-            "pg_",
-            "__",
-            "get_",
-            "atomic_",
-            "atom_",
-            "convert_",
-            "vload",
-            "vstore",
-            "as_",
-            "native_",
-            "half_",
-            "cl_",
-            "CL",
-            "work_group_",
-            "sub_group_",
-        )
-    ):
+    if text in RESERVED or text.startswith(_RESERVED_PREFIXES):
         text = f"{text}_"
     return f"_{text}" if text[:1].isdigit() else text
 

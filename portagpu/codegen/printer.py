@@ -38,7 +38,7 @@ from portagpu.ir.nodes import (
     Var,
     VectorLoad,
 )
-from portagpu.ir.types import Pointer, Scalar, Vector, storage
+from portagpu.ir.types import Pointer, Scalar, Vector
 
 # C's precedence, higher binds tighter
 PRIMARY, POSTFIX, UNARY = 16, 15, 14
@@ -251,6 +251,3 @@ def _float_literal(value: float, kind: Scalar) -> tuple[str, int]:
     if kind.dtype.size == 2:
         return f"({kind.c}){text}f", UNARY
     return text + suffix, PRIMARY if not text.startswith("-") else UNARY
-
-
-__all__ = ["LOWEST", "POSTFIX", "PRIMARY", "UNARY", "Printer", "literal", "storage"]

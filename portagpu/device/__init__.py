@@ -3,14 +3,7 @@
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState
 from portagpu.device.drivers import register_drivers
-from portagpu.device.registry import (
-    DeviceRecord,
-    default_device,
-    devices,
-    find_device,
-    record_for,
-    working_devices,
-)
+from portagpu.device.registry import DeviceRecord, default_device, devices, find_device, record_for, working_devices
 
 __all__ = [
     "Capabilities",

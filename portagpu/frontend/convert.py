@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, UINT64, DType
-from portagpu.errors import KernelTypeError, KernelValueError, MissingCapabilityError
+from portagpu.dtypes import BOOL, FLOAT64, INT64, UINT64, DType
+from portagpu.errors import KernelValueError, MissingCapabilityError
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue, Value, is_expr
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
@@ -277,24 +277,3 @@ def float_type(ctx: FunctionState, value: Value) -> Scalar:
 def struct_of(types: tuple[Element, ...]) -> Struct:
     """The struct that carries a tuple of numbers out of a device function."""
     return Struct(tuple(t if isinstance(t, Vector) else t for t in types))
-
-
-NARROW = (INT32, FLOAT32)
-__all__ = [
-    "KernelTypeError",
-    "as_number",
-    "common_type",
-    "constant",
-    "constant_type",
-    "convert",
-    "describe",
-    "float_type",
-    "leaf_type",
-    "number_type",
-    "promote_scalars",
-    "require_fp64",
-    "struct_of",
-    "truth",
-    "unify",
-    "unify_types",
-]

@@ -14,16 +14,7 @@ from portagpu.frontend import calls, operators, subscripts
 from portagpu.frontend.convert import describe, number_type, truth
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import SliceValue
-from portagpu.frontend.values import (
-    ArrayValue,
-    Const,
-    MethodValue,
-    TupleValue,
-    Value,
-    is_expr,
-    leaves,
-    rebuild,
-)
+from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue, Value, is_expr, leaves, rebuild
 from portagpu.frontend.vocabulary import Intrinsic
 from portagpu.ir.nodes import Assign, Constant, Evaluate, Expr, If, LogicalOp, Stmt, Store, Var, VectorStore
 from portagpu.ir.types import BOOLEAN, Scalar, Vector
@@ -250,11 +241,8 @@ def _boolop(ctx: FunctionState, node: ast.BoolOp) -> Value:
             continue
         value, block = lower_nested(ctx, operand)
         kinds = number_type(ctx, result), number_type(ctx, value)
-        if (
-            all(k == BOOLEAN for k in kinds)
-            or (kinds[0] == BOOLEAN
-            and isinstance(value, Const)
-            and isinstance(value.value, bool))
+        if all(k == BOOLEAN for k in kinds) or (
+            kinds[0] == BOOLEAN and isinstance(value, Const) and isinstance(value.value, bool)
         ):
             result = _short_circuit(ctx, op, result, value, block)
         else:
@@ -283,8 +271,7 @@ def _choose(ctx: FunctionState, test: Value, yes: tuple[Value, list[Stmt]], no: 
     template = operators.select(ctx, test, yes[0], no[0])
     if not is_expr(template):
         ctx.fail("a conditional expression of tuples with calls inside", hint="use an if statement")
-    ctx._counter += 1
-    held = Var(f"pg.t{ctx._counter}", template.type, span=ctx.span)  # type: ignore[union-attr]
+    held = Var(ctx.fresh("t"), template.type, span=ctx.span)  # type: ignore[union-attr]
     blocks = []
     for value, block in (yes, no):
         with ctx.nested() as inner:
@@ -399,7 +386,12 @@ def bind(ctx: FunctionState, name: str, value: Value) -> Value:
     parts = leaves(value)
     single = len(parts) == 1 and parts[0] is value
     for n, leaf in enumerate(parts):
-        if isinstance(leaf, Const) or not is_expr(leaf) or (isinstance(leaf, Constant) and not single) or _is_stable(ctx, leaf):
+        if (
+            isinstance(leaf, Const)
+            or not is_expr(leaf)
+            or (isinstance(leaf, Constant) and not single)
+            or _is_stable(ctx, leaf)
+        ):
             from_parts.append(leaf)
         else:
             slot = Var(name if single else f"{name}.{n}", leaf.type, span=ctx.span)  # type: ignore[union-attr]

@@ -8,7 +8,8 @@ from typing import Any
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, UINT8
 from portagpu.errors import MissingCapabilityError, UnsupportedSyntaxError
-from portagpu.frontend import intrinsics, library, statements
+from portagpu.frontend import intrinsics, statements
+from portagpu.frontend import library as library  # registers the lowerings of builtins, math and NumPy
 from portagpu.frontend.calls import DEVICE_FUNCTION, Call, DeviceCallable, check_parameters
 from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.convert import constant, constant_type, convert, describe
@@ -42,8 +43,6 @@ from portagpu.ir.types import (
     Struct,
     TupleType,
 )
-
-assert library is not None  # imported for its registrations
 
 
 def specialise(

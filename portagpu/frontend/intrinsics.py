@@ -28,18 +28,7 @@ from portagpu.frontend.subscripts import address, captured_array, static_array
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, UnrollValue, Value
 from portagpu.frontend.vocabulary import VectorMaker
 from portagpu.ir.nodes import Evaluate, MemoryArray, Offset, Operation, Var, VectorLoad, VectorStore
-from portagpu.ir.types import (
-    DYNAMIC_SHARED,
-    INT,
-    VOID,
-    Element,
-    Layout,
-    Pointer,
-    Scalar,
-    Space,
-    Vector,
-    element_size,
-)
+from portagpu.ir.types import DYNAMIC_SHARED, INT, VOID, Element, Layout, Pointer, Scalar, Space, Vector, element_size
 
 
 @intrinsic("grid", "gridsize")

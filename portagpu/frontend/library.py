@@ -26,15 +26,7 @@ from portagpu.frontend.expressions import tuple_items
 from portagpu.frontend.operators import binary, compare, is_narrow, logical, negate, select
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import size_of
-from portagpu.frontend.values import (
-    ArrayValue,
-    Const,
-    EnumerateValue,
-    RangeValue,
-    TupleValue,
-    Value,
-    ZipValue,
-)
+from portagpu.frontend.values import ArrayValue, Const, EnumerateValue, RangeValue, TupleValue, Value, ZipValue
 from portagpu.ir.nodes import Binary, BinaryOp, LogicalOp, Negate, Operation
 from portagpu.ir.types import BOOLEAN, PYINT, PYINT_NARROW, Element, Scalar, Vector
 

@@ -12,28 +12,8 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.errors import KernelError, KernelTypeError
 from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.values import Value
-from portagpu.ir.nodes import (
-    Assign,
-    ConstantArray,
-    Expr,
-    Function,
-    MemoryArray,
-    Offset,
-    Parameter,
-    Stmt,
-    Var,
-)
-from portagpu.ir.types import (
-    INT,
-    LONG,
-    PYFLOAT,
-    PYFLOAT_NARROW,
-    PYINT,
-    PYINT_NARROW,
-    Pointer,
-    Scalar,
-    Struct,
-)
+from portagpu.ir.nodes import Assign, ConstantArray, Expr, Function, MemoryArray, Offset, Parameter, Stmt, Var
+from portagpu.ir.types import INT, LONG, PYFLOAT, PYFLOAT_NARROW, PYINT, PYINT_NARROW, Pointer, Scalar, Struct
 from portagpu.source import Span
 
 
@@ -155,10 +135,14 @@ class FunctionState:
         yield self.block
         self.block = saved
 
+    def fresh(self, prefix: str) -> str:
+        """A new variable's name."""
+        self._counter += 1
+        return f"pg.{prefix}{self._counter}"
+
     def temp(self, value: Expr) -> Var:
         """Keep an expression in a fresh variable."""
-        self._counter += 1
-        var = Var(f"pg.t{self._counter}", value.type, span=self.span)
+        var = Var(self.fresh("t"), value.type, span=self.span)
         self.emit(Assign(var, value, span=self.span))
         return var
 
@@ -193,15 +177,3 @@ class FunctionState:
 
 def _assigned_names(tree: ast.AST) -> set[str]:
     return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store | ast.Del)}
-
-
-def assigned_names(nodes: Iterable[ast.stmt]) -> tuple[str, ...]:
-    """Names that the statements bind, in order of first binding."""
-    found: dict[str, None] = {}
-    for node in nodes:
-        for sub in ast.walk(node):
-            if isinstance(sub, ast.Name) and isinstance(sub.ctx, ast.Store):
-                found.setdefault(sub.id)
-            elif isinstance(sub, ast.FunctionDef):
-                found.setdefault(sub.name)
-    return tuple(found)

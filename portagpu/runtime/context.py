@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import weakref
 from typing import Any
 
 import pyopencl as cl
@@ -201,6 +200,3 @@ def close() -> None:
     """Close this thread's current context."""
     current_context().close()
     _local.context = None
-
-
-__all__ = ["Context", "close", "current_context", "select_device", "weakref"]

@@ -1,0 +1,144 @@
+"""Assignment: to names, subscripts and tuples of them."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from portagpu.errors import UnsupportedSyntaxError
+from portagpu.frontend.convert import convert, describe, number_type
+from portagpu.frontend.expressions import bind, index_items, lower, lower_all, tuple_items
+from portagpu.frontend.operators import binary
+from portagpu.frontend.state import FunctionState
+from portagpu.frontend.subscripts import address, set_item
+from portagpu.frontend.values import ArrayValue, Const, Value, is_expr, leaves, rebuild
+from portagpu.ir.nodes import Constant, Load, Store, Var
+from portagpu.ir.types import Space, Vector
+from portagpu.ir.walk import children, is_movable
+
+
+def lower_assign(ctx: FunctionState, node: ast.Assign) -> None:
+    """``a = b = value``."""
+    hint = ctx.name_hint
+    first = node.targets[0]
+    ctx.name_hint = first.id if isinstance(first, ast.Name) else "array"
+    value = lower(ctx, node.value)
+    ctx.name_hint = hint
+    if len(node.targets) > 1 and is_expr(value) and not isinstance(value, Constant | Var):
+        value = ctx.temp(value)  # type: ignore[arg-type]
+    for target in node.targets:
+        assign_target(ctx, target, value)
+
+
+def assign_target(ctx: FunctionState, target: ast.expr, value: Value) -> None:
+    """Assign a lowered value to a name, tuple of targets or subscript."""
+    with ctx.at(target):
+        if isinstance(target, ast.Name):
+            bind(ctx, target.id, value)
+        elif isinstance(target, ast.Tuple | ast.List):
+            _unpack(ctx, target, value)
+        elif isinstance(target, ast.Subscript):
+            _assign_item(ctx, target, value)
+        elif isinstance(target, ast.Attribute):
+            ctx.fail(
+                "attributes cannot be assigned in a kernel",
+                kind=UnsupportedSyntaxError,
+                hint="vectors are immutable: make a new one; array data is written with a[i] = ...",
+            )
+        else:
+            ctx.fail(f"cannot assign to {ast.unparse(target)}", kind=UnsupportedSyntaxError)
+
+
+def _assign_item(ctx: FunctionState, target: ast.Subscript, value: Value) -> None:
+    owner = lower(ctx, target.value)
+    if not isinstance(owner, ArrayValue):
+        kind = number_type(ctx, owner)
+        what = (
+            "vectors are immutable"
+            if isinstance(kind, Vector)
+            else f"{describe(ctx, owner)} cannot be written by index"
+        )
+        ctx.fail(what, hint="make a new vector, e.g. cuda.float32x4(...)" if isinstance(kind, Vector) else None)
+    set_item(ctx, owner, index_items(ctx, target.slice), value)
+
+
+def _unpack(ctx: FunctionState, target: ast.Tuple | ast.List, value: Value) -> None:
+    if isinstance(value, ArrayValue | Const) and not (isinstance(value, Const) and isinstance(value.value, tuple)):
+        kind = number_type(ctx, value)
+        ctx.fail(
+            f"cannot unpack {describe(ctx, value)} into {len(target.elts)} names",
+            hint="cuda.grid(2) returns a pair, cuda.grid(1) a number" if kind is not None else None,
+        )
+    kind = number_type(ctx, value)
+    if kind is not None:
+        ctx.fail(
+            f"cannot unpack {describe(ctx, value)} into {len(target.elts)} names",
+            hint="cuda.grid(2) returns a pair, cuda.grid(1) a number",
+        )
+    items = tuple_items(ctx, value)
+    starred = [n for n, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+    if starred:
+        ctx.fail("starred targets cannot be used in a kernel", kind=UnsupportedSyntaxError)
+    if len(items) != len(target.elts):
+        ctx.fail(f"cannot unpack {len(items)} values into {len(target.elts)} names")
+    written: set[str] = set()
+    held: list[Value] = list(items)
+    for n, element in enumerate(target.elts):  # `a, b = b, a`: keep values that an earlier target overwrites
+        if any(_reads(leaf, written) for leaf in leaves(items[n]) if is_expr(leaf)):
+            parts = iter([_keep(ctx, leaf) for leaf in leaves(items[n])])
+            held[n] = rebuild(items[n], parts)
+        written |= {s.id for s in ast.walk(element) if isinstance(s, ast.Name)}
+        if isinstance(element, ast.Subscript):
+            written.add("*")
+    for element, item in zip(target.elts, held, strict=True):
+        assign_target(ctx, element, item)
+
+
+def _keep(ctx: FunctionState, leaf: Value) -> Value:
+    if is_expr(leaf) and not isinstance(leaf, Constant) and not (isinstance(leaf, Var) and leaf.name in ctx.stable):
+        return ctx.temp(leaf)  # type: ignore[arg-type]
+    return leaf
+
+
+def _reads(expr: Any, names: set[str]) -> bool:
+    if isinstance(expr, Var) and expr.name.partition(".")[0] in names:
+        return True
+    if "*" in names and not is_movable(expr):
+        return True
+    return any(_reads(child, names) for child in children(expr))
+
+
+def lower_annotated(ctx: FunctionState, node: ast.AnnAssign) -> None:
+    """``a: type = value``."""
+    if node.value is not None:
+        ctx.name_hint = node.target.id if isinstance(node.target, ast.Name) else "array"
+        assign_target(ctx, node.target, lower(ctx, node.value))
+
+
+def lower_augmented(ctx: FunctionState, node: ast.AugAssign) -> None:
+    """``a += value``."""
+    if isinstance(node.target, ast.Name):
+        load = ast.copy_location(ast.Name(id=node.target.id, ctx=ast.Load()), node.target)
+        current, value = lower_all(ctx, [load, node.value])
+        bind(ctx, node.target.id, binary(ctx, node.op, current, value))
+        return
+    if not isinstance(node.target, ast.Subscript):
+        ctx.fail("attributes cannot be assigned in a kernel", kind=UnsupportedSyntaxError)
+    owner = lower(ctx, node.target.value)
+    if not isinstance(owner, ArrayValue):
+        ctx.fail(f"{describe(ctx, owner)} cannot be written by index")
+    if owner.readonly:
+        ctx.fail("a read-only array cannot be written", hint="pass a writable array")
+    items = index_items(ctx, node.target.slice)
+    index = address(ctx, owner, items)
+    if not isinstance(index, Constant | Var):
+        index = ctx.temp(index)
+    value = lower(ctx, node.value)
+    current = Load(owner.base, index, owner.element, span=ctx.span)
+    result = binary(ctx, node.op, current, value)
+    ctx.effect = ctx.effect or owner.space is not Space.PRIVATE
+    if number_type(ctx, result) is None or (
+        isinstance(number_type(ctx, result), Vector) and not isinstance(owner.element, Vector)
+    ):
+        ctx.fail(f"cannot store {describe(ctx, result)} in an element of {owner.describe()}")
+    ctx.emit(Store(owner.base, index, convert(ctx, result, owner.element), span=ctx.span))

@@ -1,0 +1,111 @@
+"""The types of variables that a loop carries around: a fixed point."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from portagpu.frontend.convert import describe, leaf_type
+from portagpu.frontend.occurrences import assigned_names, has_break, is_loop_local, is_read_elsewhere
+from portagpu.frontend.slots import aggregate, force_slots, slots_of, to_slots, unify_kinds
+from portagpu.frontend.state import FunctionState, LoopFrame
+from portagpu.frontend.values import Value, leaves, structure
+from portagpu.ir.nodes import Constant, Stmt
+from portagpu.ir.types import BOOLEAN
+
+_MAX_PASSES = 16
+
+
+def run_loop(
+    ctx: FunctionState, node: ast.For | ast.While, make_body: Callable[[], None], skip: tuple[str, ...] = ()
+) -> list[Stmt]:
+    """Lower a loop's body with stable types and return it; the environment afterwards is the one after the loop.
+
+    ``make_body`` lowers one iteration into the open block. Variables carried around the loop are converted to their
+    final types before the loop and at each edge.
+    """
+    bound = [n for n in assigned_names([node]) if not is_loop_local(ctx, n)]
+    carried = [n for n in bound if n in ctx.env and n not in skip]
+    born = [n for n in bound if n not in ctx.env and n not in skip and is_read_elsewhere(ctx, node, n)]
+    initial = dict(ctx.env)
+    templates: dict[str, Value] = {n: aggregate(ctx.env[n]) for n in carried}
+    kinds: dict[str, list[Any]] = {n: [leaf_type(ctx, p) for p in leaves(templates[n])] for n in carried}
+    key = (id(node), tuple((n, tuple(map(_hashable, kinds[n]))) for n in carried))
+    if key in ctx.guesses:
+        kinds = {n: list(k) for n, k in ctx.guesses[key].items() if n in templates}
+    for _ in range(_MAX_PASSES):
+        frame = LoopFrame(types={n: (templates[n], kinds[n]) for n in kinds}, final=False)
+        ctx.trial(lambda: _iterate(ctx, frame, carried, make_body))  # noqa: B023 - called at once
+        changed = False
+        for edge in frame.edges:
+            for name in (*carried, *born):
+                if name not in edge:
+                    continue
+                value = aggregate(edge[name])
+                if name not in templates:
+                    templates[name], kinds[name] = value, [leaf_type(ctx, p) for p in leaves(value)]
+                    changed = True
+                    continue
+                if structure(value) != structure(templates[name]):
+                    ctx.fail(
+                        f"`{name}` is {describe(ctx, templates[name])} before an iteration and {describe(ctx, value)} after it",
+                        hint="give the variable one type on all paths, or two names",
+                    )
+                merged = [
+                    unify_kinds(ctx, name, k, leaf_type(ctx, p))
+                    for k, p in zip(kinds[name], leaves(value), strict=True)
+                ]
+                changed = changed or merged != kinds[name]
+                kinds[name] = merged
+        if not changed:
+            break
+    else:
+        ctx.fail("the types of this loop's variables do not settle", hint="give its variables explicit types before it")
+    ctx.guesses[key] = {n: list(k) for n, k in kinds.items()}
+    for name in carried:
+        value = to_slots(ctx, name, templates[name], kinds[name], [(ctx.block, aggregate(initial[name]))])
+        ctx.env[name] = force_slots(ctx, name, value, kinds[name], ctx.block)
+    frame = LoopFrame(types={n: (templates[n], kinds[n]) for n in kinds}, final=True)
+    if node.orelse and has_break(node.body):
+        frame.broke = ctx.temp(Constant(False, BOOLEAN, span=ctx.span))
+    after = dict(ctx.env)
+    with ctx.nested() as body:
+        _iterate(ctx, frame, carried, make_body)
+    ctx.env = after
+    for name in kinds:
+        ctx.env[name] = slots_of(ctx, name, templates[name], kinds[name])
+    ctx.reachable = True
+    ctx.last_frame = frame
+    return body
+
+
+def _hashable(kind: Any) -> Any:
+    try:
+        hash(kind)
+    except TypeError:
+        return id(kind)
+    return kind
+
+
+def _iterate(ctx: FunctionState, frame: LoopFrame, carried: list[str], make_body: Callable[[], None]) -> None:
+    for name in carried:
+        template, kinds = frame.types[name]
+        ctx.env[name] = slots_of(ctx, name, template, kinds)
+    ctx.reachable = True
+    ctx.loops.append(frame)
+    make_body()
+    if ctx.reachable:
+        edge(ctx, frame)
+    ctx.loops.pop()
+
+
+def edge(ctx: FunctionState, frame: LoopFrame) -> None:
+    """An edge out of an iteration: collect the environment, or convert it to the loop's types."""
+    if not frame.final:
+        frame.edges.append(dict(ctx.env))
+        return
+    for name, (_template, kinds) in frame.types.items():
+        if name in ctx.env:
+            value = aggregate(ctx.env[name])
+            force_slots(ctx, name, value, kinds, ctx.block)

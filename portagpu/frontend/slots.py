@@ -1,0 +1,168 @@
+"""Variables that several paths write: their types, and joining the environments of branches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from portagpu.frontend.convert import convert, describe, leaf_type, number_type, unify_types
+from portagpu.frontend.occurrences import is_loop_local
+from portagpu.frontend.state import FunctionState
+from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
+from portagpu.ir.nodes import Assign, Constant, Stmt, Var
+from portagpu.ir.types import Pointer, Scalar, Vector
+
+
+def unified_types(ctx: FunctionState, name: str, values: list[Value]) -> list[Any]:
+    """Types of a variable's leaves over several values of one structure."""
+    kinds = [leaf_type(ctx, leaf) for leaf in leaves(values[0])]
+    for value in values[1:]:
+        for n, leaf in enumerate(leaves(value)):
+            kinds[n] = unify_kinds(ctx, name, kinds[n], leaf_type(ctx, leaf))
+    return kinds
+
+
+def unify_kinds(ctx: FunctionState, name: str, a: Any, b: Any) -> Any:
+    """Common type of one leaf of ``name`` on two paths."""
+    runtime = (Scalar, Vector, Pointer)
+    if isinstance(a, runtime) and isinstance(b, runtime):
+        if isinstance(a, Pointer) and isinstance(b, Pointer):
+            if (a.element, a.space) == (b.element, b.space):
+                return Pointer(a.element, a.space, a.readonly or b.readonly)
+        else:
+            merged = unify_types(ctx, a, b)
+            if merged is not None:
+                return merged
+    elif a is b or a == b:
+        return a
+    ctx.fail(
+        f"`{name}` is {_show(a)} on one path and {_show(b)} on the other",
+        hint="give the variable one type on all paths, or two names",
+    )
+
+
+def _show(kind: Any) -> str:
+    return str(kind) if isinstance(kind, Scalar | Vector | Pointer) else repr(kind)
+
+
+def slots_of(ctx: FunctionState, name: str, template: Value, kinds: list[Any]) -> Value:
+    """The variables in which the leaves of ``name`` live."""
+    single = len(kinds) == 1 and not isinstance(template, ArrayValue | TupleValue)
+    parts: list[Value] = []
+    for n, kind in enumerate(kinds):
+        if isinstance(kind, Scalar | Vector | Pointer):
+            parts.append(Var(name if single else f"{name}.{n}", kind, span=ctx.span))
+        else:
+            parts.append(Const(kind))
+    return rebuild(template, iter(parts))
+
+
+def to_slots(
+    ctx: FunctionState, name: str, template: Value, kinds: list[Any], sources: list[tuple[list[Stmt], Value]]
+) -> Value:
+    """Variables for a name's leaves, assigned at the end of each source block from the value it has there."""
+    single = len(kinds) == 1 and not isinstance(template, ArrayValue | TupleValue)
+    parts: list[Value] = []
+    for n, kind in enumerate(kinds):
+        if not isinstance(kind, Scalar | Vector | Pointer):
+            parts.append(Const(kind))
+            continue
+        columns = [leaves(v)[n] for _, v in sources]
+        if isinstance(columns[0], Var) and all(
+            isinstance(c, Var) and c.name == columns[0].name and c.type == columns[0].type for c in columns
+        ):
+            parts.append(columns[0])
+            continue
+        slot = Var(name if single else f"{name}.{n}", kind, span=ctx.span)
+        for (block, _), leaf in zip(sources, columns, strict=True):
+            _store_leaf(ctx, block, slot, leaf)
+        parts.append(slot)
+    return rebuild(template, iter(parts))
+
+
+def force_slots(ctx: FunctionState, name: str, value: Value, kinds: list[Any], block: list[Stmt]) -> Value:
+    """Make sure that each leaf lives in the variable that the loop's edges write."""
+    slots = slots_of(ctx, name, value, kinds)
+    for slot, leaf in zip(leaves(slots), leaves(value), strict=True):
+        if isinstance(slot, Var):
+            _store_leaf(ctx, block, slot, leaf)
+    return slots
+
+
+def _store_leaf(ctx: FunctionState, block: list[Stmt], slot: Var, leaf: Value) -> None:
+    if isinstance(leaf, Var) and leaf.name == slot.name and leaf.type == slot.type:
+        return
+    saved, ctx.block = ctx.block, block
+    value = leaf if isinstance(slot.type, Pointer) else convert(ctx, leaf, slot.type)  # type: ignore[arg-type]
+    block.append(Assign(slot, value, span=ctx.span))  # type: ignore[arg-type]
+    ctx.block = saved
+
+
+def aggregate(value: Value) -> Value:
+    """A value whose constant tuples are tuples of constants."""
+    if isinstance(value, Const) and isinstance(value.value, tuple):
+        return TupleValue(tuple(aggregate(Const(v)) for v in value.value))
+    return value
+
+
+def merge(ctx: FunctionState, branches: list[tuple[list[Stmt], dict[str, Value], bool]]) -> None:
+    """Join the environments of branches; values that differ go to common variables at the end of each branch."""
+    alive = [(block, env) for block, env, reachable in branches if reachable]
+    ctx.reachable = bool(alive)
+    if not alive:
+        return
+    if len(alive) == 1:
+        ctx.env = dict(alive[0][1])
+        return
+    names = dict.fromkeys(n for _, env in alive for n in env)
+    merged: dict[str, Value] = {}
+    for name in names:
+        values = [env[name] for _, env in alive if name in env]
+        if all(same_value(values[0], v) for v in values[1:]) and (len(values) == len(alive) or is_expr(values[0])):
+            merged[name] = values[0]
+            continue
+        if is_loop_local(ctx, name):
+            continue
+        if len(values) < len(alive) and not _is_slots(values[0]):
+            if not any(number_type(ctx, v) for v in values):
+                continue  # a compile-time object set on one path only: not defined after
+        merged[name] = _merge_name(ctx, name, [(block, env.get(name)) for block, env in alive])
+    ctx.env = merged
+
+
+def _is_slots(value: Value) -> bool:
+    return all(is_expr(leaf) for leaf in leaves(value))
+
+
+def _merge_name(ctx: FunctionState, name: str, values: list[tuple[list[Stmt], Value | None]]) -> Value:
+    present = [v for _, v in values if v is not None]
+    present = [aggregate(v) if any(isinstance(o, TupleValue) for o in present) else v for v in present]
+    template = present[0]
+    for other in present[1:]:
+        if structure(other) != structure(template):
+            ctx.fail(
+                f"`{name}` is {describe(ctx, template)} on one path and {describe(ctx, other)} on the other",
+                hint="give the variable one type on all paths, or two names",
+            )
+    kinds = unified_types(ctx, name, present)
+    return to_slots(ctx, name, template, kinds, [(b, v) for b, v in values if v is not None])
+
+
+def same_value(a: Value, b: Value) -> bool:
+    """Whether two values are certainly the same thing."""
+    if a is b:
+        return True
+    if isinstance(a, Const) and isinstance(b, Const):
+        if a.value is b.value:
+            return True
+        numbers = (int, float, str, bool)
+        return type(a.value) is type(b.value) and isinstance(a.value, numbers) and a.value == b.value
+    if isinstance(a, Var) and isinstance(b, Var):
+        return a.name == b.name and a.type == b.type
+    if isinstance(a, Constant) and isinstance(b, Constant):
+        return a.value == b.value and a.type == b.type
+    if structure(a) != structure(b) or isinstance(a, Const) or isinstance(b, Const):
+        return False
+    parts_a, parts_b = leaves(a), leaves(b)
+    if len(parts_a) == 1 and parts_a[0] is a:
+        return False
+    return len(parts_a) == len(parts_b) and all(same_value(x, y) for x, y in zip(parts_a, parts_b, strict=True))
