@@ -45,7 +45,7 @@ def build(context: Context, source: str, options: tuple[str, ...]) -> cl.Program
 
 
 def _digest(context: Context, source: str, options: tuple[str, ...]) -> str:
-    parts = (_SCHEMA, __version__, context.device.key, str(context.capabilities), source, *options)
+    parts = (_SCHEMA, __version__, context.device.key, source, *options)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -1,0 +1,49 @@
+"""Tuning results apply at once, to near shapes too, and never to other devices."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from portagpu import cuda
+from portagpu.blas import config as configs
+from portagpu.blas.choice import choose
+from portagpu.blas.config import default_config
+from portagpu.blas.problem import Problem
+from portagpu.blas.tuner import store_path, task_key
+from portagpu.tuning import Store
+
+PROBLEM = Problem(m=512, n=512, k=512, dtype="float32")
+
+
+@pytest.fixture
+def context(device, tmp_path, monkeypatch):
+    found = cuda.current_context()
+    monkeypatch.setattr(found, "settings", dataclasses.replace(found.settings, data_dir=tmp_path))
+    return found
+
+
+def other_config(context):
+    best = default_config(PROBLEM, context.capabilities)
+    return next(c for c in configs.candidates(context.capabilities, 4) if c != best)
+
+
+def test_winner_applies_at_once(context):
+    assert choose(PROBLEM, context) == default_config(PROBLEM, context.capabilities)
+    wanted = other_config(context)
+    store = Store(store_path(context.settings))
+    store.add_winner(task_key(PROBLEM, context.device.key), configs.to_json(wanted), 0.1)
+    assert choose(PROBLEM, context) == wanted
+    near = Problem(m=1000, n=600, k=300, dtype="float32")
+    assert choose(near, context) == wanted
+    far = Problem(m=64, n=512, k=512, dtype="float32")
+    assert choose(far, context) == default_config(far, context.capabilities)
+    assert choose(dataclasses.replace(PROBLEM, dtype="float64"), context) != wanted
+
+
+def test_foreign_winners_are_ignored(context):
+    store = Store(store_path(context.settings))
+    store.add_winner(task_key(PROBLEM, "another device"), configs.to_json(other_config(context)), 0.1)
+    store.add_winner(task_key(PROBLEM, context.device.key), {"kind": "unknown"}, 0.1)
+    assert choose(PROBLEM, context) == default_config(PROBLEM, context.capabilities)

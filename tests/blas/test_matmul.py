@@ -1,0 +1,180 @@
+"""`matmul` against NumPy in float64, within the rounding bound of a k-term sum: (k + 2) eps |a| |b|.
+
+N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section 3.5.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import portagpu
+from portagpu import cuda, errors
+from portagpu.blas.config import PanelConfig, TileConfig, candidates, default_config, from_json, is_legal, to_json
+from portagpu.blas.gemm import gemm
+from portagpu.blas.problem import Problem, round_to_power
+
+DTYPES = ("float32", "float64")
+
+
+def check(c, a, b):
+    exact = np.matmul(a.astype(np.float64), b.astype(np.float64))
+    assert c.shape == exact.shape
+    assert c.dtype == a.dtype
+    k = a.shape[-1]
+    bound = (k + 2) * np.finfo(c.dtype).eps * np.matmul(np.abs(a).astype(np.float64), np.abs(b).astype(np.float64))
+    assert np.all(np.abs(c - exact) <= bound)
+
+
+def operand(shape, dtype, transposed=False, seed=0):
+    generator = np.random.default_rng(seed)
+    if transposed:
+        return generator.standard_normal(shape[::-1]).astype(dtype).T
+    return generator.standard_normal(shape).astype(dtype)
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("m, n, k", [(1, 1, 1), (5, 3, 7), (40, 33, 35)])
+def test_small(device, dtype, m, n, k):
+    a, b = operand((m, k), dtype), operand((k, n), dtype, seed=1)
+    check(portagpu.matmul(a, b), a, b)
+    check((cuda.to_device(a) @ cuda.to_device(b)).copy_to_host(), a, b)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(
+    shape=st.tuples(st.integers(0, 140), st.integers(0, 140), st.integers(0, 140)),
+    transposes=st.tuples(st.booleans(), st.booleans()),
+    steps=st.tuples(st.sampled_from([1, 2, -1]), st.sampled_from([1, 3, -2])),
+    on_device=st.booleans(),
+)
+def test_any_shape_and_strides(device, dtype, shape, transposes, steps, on_device):
+    m, n, k = shape
+    a = operand((m * abs(steps[0]), k), dtype, transposes[0])[:: steps[0]]
+    b = operand((k, n * abs(steps[1])), dtype, transposes[1], seed=1)[:, :: steps[1]]
+    if on_device:
+        c = portagpu.matmul(cuda.to_device(a), cuda.to_device(b)).copy_to_host()
+    else:
+        c = portagpu.matmul(a, b)
+    check(c, a, b)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_views_of_device_arrays(device, dtype):
+    a, b = operand((120, 130), dtype), operand((130, 90), dtype, seed=1)
+    da, db = cuda.to_device(a), cuda.to_device(b)
+    check((da[3:77, 5:] @ db[5:, ::2]).copy_to_host(), a[3:77, 5:], b[5:, ::2])
+    check(np.matmul(db.T, da.T).copy_to_host(), b.T, a.T)
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "strided"])
+@pytest.mark.parametrize("on_device", [False, True])
+def test_out(device, layout, on_device):
+    a, b = operand((70, 80), "float32"), operand((80, 60), "float32", seed=1)
+    if layout == "strided":
+        base = np.zeros((140, 120), np.float32)
+        out = base[::2, ::2]
+    else:
+        base = out = np.zeros((70, 60), np.float32, order=layout)
+    if on_device:
+        device_base = cuda.to_device(base)
+        target = device_base[::2, ::2] if layout == "strided" else device_base
+        assert portagpu.matmul(cuda.to_device(a), cuda.to_device(b), out=target) is target
+        check(target.copy_to_host(), a, b)
+    else:
+        assert portagpu.matmul(a, b, out=out) is out
+        check(out, a, b)
+
+
+def test_out_may_overlap_an_operand(device):
+    a, b = operand((64, 64), "float64"), operand((64, 64), "float64", seed=1)
+    for on_device in (False, True):
+        x = cuda.to_device(a) if on_device else a.copy()
+        y = cuda.to_device(b) if on_device else b
+        portagpu.matmul(x, y, out=x)
+        check(x.copy_to_host() if on_device else x, a, b)
+
+
+@pytest.mark.parametrize(
+    "left, right",
+    [((5,), (5,)), ((5,), (5, 4)), ((3, 5), (5,)), ((2, 3, 5), (5, 4)), ((3, 1, 4, 5), (2, 5, 6)), ((2, 5), (7, 5, 3))],
+)
+def test_vectors_and_batches(device, left, right):
+    a, b = operand(left, "float64"), operand(right, "float64", seed=1)
+    check(portagpu.matmul(a, b), a, b)
+    check(np.matmul(cuda.to_device(a), cuda.to_device(b)).copy_to_host(), a, b)
+
+
+def test_numpy_operands_of_two_dtypes_are_promoted(device):
+    a, b = operand((4, 5), "float32"), operand((5, 6), "float64", seed=1)
+    assert portagpu.matmul(a, b).dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nan_and_infinity_spread_as_in_numpy(device, dtype):
+    a, b = operand((50, 60), dtype), operand((60, 40), dtype, seed=1)
+    a[3, 7], b[9, 5], b[2, 2] = np.nan, np.inf, -np.inf
+    with np.errstate(invalid="ignore"):
+        wanted = a @ b
+    found = portagpu.matmul(a, b)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(wanted))
+    np.testing.assert_array_equal(np.isinf(found), np.isinf(wanted))
+
+
+CONFIGS = [
+    PanelConfig(tile_m=4, vectors_n=2, lanes=4, unroll_k=2, group_m=2, group_n=1),
+    PanelConfig(tile_m=6, vectors_n=1, lanes=8, unroll_k=1, group_m=4, group_n=2),
+    TileConfig(tile_m=32, tile_n=32, tile_k=8, thread_m=4, thread_n=4, group=2),
+    TileConfig(tile_m=64, tile_n=32, tile_k=16, thread_m=8, thread_n=4, group=4),
+]
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("config", CONFIGS, ids=["panel-4x8", "panel-6x8", "tile-32x32", "tile-64x32"])
+@pytest.mark.parametrize("m, n, k", [(64, 32, 16), (37, 41, 19)])
+def test_both_variants_run_everywhere(device, config, dtype, m, n, k):
+    """The GPU kernel runs on CPUs too, and the other way round: only speed decides which is chosen."""
+    stream = cuda.default_stream()
+    for transposed in (False, True):
+        a, b = operand((m, k), dtype, transposed), operand((k, n), dtype, transposed, seed=1)
+        c = cuda.device_array((m, n), np.dtype(dtype))
+        gemm(cuda.to_device(a), cuda.to_device(b), c, stream, config)
+        check(c.copy_to_host(), a, b)
+
+
+def test_default_and_candidates_are_legal(device):
+    caps = device.capabilities
+    for dtype in DTYPES:
+        for size in (1, 33, 512, 4096):
+            problem = Problem(m=size, n=size, k=size, dtype=dtype)
+            config = default_config(problem, caps)
+            assert is_legal(config, caps, problem.itemsize)
+            assert from_json(to_json(config)) == config
+        assert len(candidates(caps, np.dtype(dtype).itemsize)) > 50
+
+
+@given(value=st.integers(1, 10**9))
+def test_shape_classes_round_by_ratio(value):
+    power = round_to_power(value)
+    assert power & (power - 1) == 0
+    assert value / power <= 2**0.5 + 1e-9 and power / value <= 2**0.5 + 1e-9
+
+
+@pytest.mark.parametrize(
+    "a, b, error",
+    [
+        (np.zeros((2, 3), np.float32), np.zeros((4, 5), np.float32), errors.ShapeError),
+        (np.zeros((2, 3), np.int32), np.zeros((3, 5), np.int32), errors.DTypeError),
+        (np.float32(1), np.zeros((3, 5), np.float32), errors.ShapeError),
+        (np.zeros((2, 2, 3), np.float32), np.zeros((3, 3, 5), np.float32), errors.ShapeError),
+        ("text", np.zeros((3, 5), np.float32), errors.ArgumentTypeError),
+    ],
+)
+def test_wrong_operands(device, a, b, error):
+    with pytest.raises(error) as caught:
+        portagpu.matmul(a, b)
+    assert str(caught.value)

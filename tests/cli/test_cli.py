@@ -1,0 +1,62 @@
+"""The command line, in this process where possible."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from portagpu.cli import cli
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(cli, list(arguments), catch_exceptions=False)
+
+
+def test_help_lists_every_command():
+    result = invoke("--help")
+    for name in ("devices", "doctor", "tune", "bench", "matrix", "quickstart"):
+        assert name in result.output
+
+
+@pytest.mark.parametrize("command", [["devices"], ["doctor", "--cached"]])
+def test_tables(device, command):
+    result = invoke(*command)
+    assert result.exit_code == 0
+    assert device.name[:4] in result.output
+
+
+def test_tune_bench_matrix(device, tmp_path):
+    result = invoke("tune", "gemm", "--budget", "2s", "--device", str(device.index), "--size", "64", "--dtype", "float32")
+    assert result.exit_code == 0, result.output
+    assert "GFLOP/s" in result.output
+    output = tmp_path / "b.json"
+    result = invoke("bench", "--device", str(device.index), "--size", "64", "--dtype", "float32", "-o", str(output))
+    assert result.exit_code == 0, result.output
+    result = invoke("matrix", str(output), str(output))
+    assert result.output.startswith("| device |")
+
+
+def test_quickstart(device):
+    result = invoke("quickstart", "--device", str(device.index), "--tuning-seconds", "1")
+    assert result.exit_code == 0, result.output
+    assert result.output.count("same as NumPy") == 3
+
+
+def test_bad_budget():
+    result = CliRunner().invoke(cli, ["tune", "gemm", "--budget", "soon"])
+    assert result.exit_code == 2 and "no time" in result.output
+
+
+def test_our_errors_end_in_one_message():
+    done = subprocess.run(
+        [sys.executable, "-m", "portagpu", "tune", "gemm", "--device", "no such device"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: no device matches")
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,74 @@
+"""The disk cache of binaries: used, and never trusted."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from portagpu import cuda, errors
+from portagpu.runtime import program
+
+SOURCE = "__kernel void probe(__global int* x) {{ x[get_global_id(0)] = {value}; }}"
+
+
+def run(context, built):
+    array = cuda.to_device(np.zeros(4, np.int32))
+    kernel = cl.Kernel(built, "probe")
+    kernel.set_args(array.buffer)
+    cl.enqueue_nd_range_kernel(context.default_stream.queue, kernel, (4,), None)
+    return array.copy_to_host()[0]
+
+
+@pytest.fixture
+def context(device, tmp_path, monkeypatch):
+    found = cuda.current_context()
+    monkeypatch.setattr(found, "settings", dataclasses.replace(found.settings, cache_dir=tmp_path, disk_cache=True))
+    monkeypatch.setattr(found, "programs", {})
+    return found
+
+
+def files(context) -> list[Path]:
+    return list((context.settings.cache_dir / "programs").glob("*.bin"))
+
+
+def test_binary_is_kept_and_used(context):
+    source = SOURCE.format(value=11)
+    assert run(context, program.build(context, source, ())) == 11
+    kept = files(context)
+    assert len(kept) == 1
+    before = kept[0].stat().st_mtime_ns
+    context.programs.clear()
+    assert run(context, program.build(context, source, ())) == 11
+    assert files(context)[0].stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", None])
+def test_damaged_entry_is_rewritten(context, damage):
+    source = SOURCE.format(value=12)
+    program.build(context, source, ())
+    path = files(context)[0]
+    good = path.read_bytes()
+    path.write_bytes(good[: len(good) // 2] if damage is None else damage)
+    context.programs.clear()
+    assert run(context, program.build(context, source, ())) == 12
+    assert path.read_bytes().startswith(good[:16])
+    assert len(path.read_bytes()) == len(good)
+
+
+def test_options_and_source_are_part_of_the_key(context):
+    for options in ((), ("-cl-opt-disable",)):
+        for value in (1, 2):
+            assert run(context, program.build(context, SOURCE.format(value=value), options)) == value
+    assert len(files(context)) == 4
+
+
+def test_compiler_error_carries_log_and_source(context):
+    with pytest.raises(errors.BuildError) as caught:
+        program.build(context, "__kernel void broken() { undeclared = 1; }", ())
+    assert "undeclared" in caught.value.log
+    assert "broken" in caught.value.opencl_source
+    assert not files(context)

@@ -1,0 +1,117 @@
+"""Streams, events, contexts, pinned memory."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from portagpu import cuda, errors
+
+
+@cuda.jit
+def increment(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] += 1
+
+
+def test_kernels_on_streams_and_events(device):
+    stream, other = cuda.stream(), cuda.stream()
+    host = np.zeros(1000, np.float32)
+    array = cuda.to_device(host, stream=stream)
+    increment[4, 256, stream](array)
+    done = cuda.event()
+    done.record(stream)
+    done.wait(other)
+    increment[4, 256, other](array)
+    result = array.copy_to_host(stream=other)
+    other.synchronize()
+    assert (result == 2).all()
+    end = cuda.event()
+    end.record(other)
+    end.synchronize()
+    assert end.query() and done.elapsed_time(end) >= 0
+
+
+def test_auto_synchronize_and_callback(device):
+    stream = cuda.stream()
+    array = cuda.to_device(np.zeros(10, np.float32))
+    called = threading.Event()
+    with stream.auto_synchronize():
+        increment[1, 10, stream](array)
+        stream.add_callback(lambda s, status, arg: called.set())
+    assert called.wait(10)
+    assert (array.copy_to_host() == 1).all()
+
+
+def test_closed_stream_and_unrecorded_event(device):
+    stream = cuda.stream()
+    stream.close()
+    with pytest.raises(errors.ClosedError):
+        stream.synchronize()
+    with pytest.raises(errors.ClosedError):
+        cuda.event().synchronize()
+
+
+def test_users_queue_as_stream(device):
+    queue = cl.CommandQueue(cuda.current_context().cl_context)
+    array = cuda.to_device(np.zeros(10, np.float32))
+    increment[1, 10, queue](array)
+    queue.finish()
+    assert (array.copy_to_host() == 1).all()
+
+
+def test_pinned_array(device):
+    host = cuda.pinned_array((4, 5), np.float32)
+    host[...] = 3
+    with cuda.pinned(host):
+        array = cuda.to_device(host)
+    assert (array.copy_to_host() == 3).all()
+
+
+def test_threads_share_a_kernel(device):
+    record = device
+    failures = []
+
+    def work(seed):
+        try:
+            with cuda.select_device(record):
+                for _ in range(20):
+                    array = cuda.to_device(np.full(500, seed, np.float32))
+                    increment[2, 256](array)
+                    assert (array.copy_to_host() == seed + 1).all()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_in_out_wrappers(device):
+    @cuda.jit
+    def copy(source, target):
+        i = cuda.grid(1)
+        if i < source.size:
+            target[i] = source[i]
+            source[i] = -1
+
+    source, target = np.arange(5000, dtype=np.float32), np.zeros(5000, np.float32)
+    copy[20, 256](cuda.InOut(source), cuda.Out(target))
+    np.testing.assert_array_equal(target, np.arange(5000))
+    assert (source == -1).all()
+    frozen = np.arange(5000, dtype=np.float32)
+    frozen.flags.writeable = False
+    with pytest.raises(errors.ArgumentTypeError):
+        copy[20, 256](frozen, cuda.Out(frozen))
+
+
+def test_memory_info(device):
+    free, total = cuda.current_context().get_memory_info()
+    assert 0 < free <= total
