@@ -20,8 +20,8 @@ from portagpu.bench.peers import Peer, Product, peers_for
 from portagpu.blas.matmul import matmul
 from portagpu.device import DeviceRecord, DeviceType
 from portagpu.errors import PortaGPUError
-from portagpu.runtime.array import to_device
 from portagpu.runtime.context import Context
+from portagpu.runtime.creation import to_device
 from portagpu.settings import Settings
 
 _ROUNDS = 5

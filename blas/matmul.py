@@ -8,8 +8,9 @@ import numpy as np
 
 from portagpu.blas.gemm import gemm
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
-from portagpu.runtime.array import DeviceNDArray, as_device_array, device_array, is_device_like, to_device
+from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context, current_context
+from portagpu.runtime.creation import as_device_array, is_device_like, to_device
 from portagpu.runtime.hostmem import map_back, wrap_host
 from portagpu.runtime.stream import Stream
 
@@ -85,7 +86,7 @@ def _result_shape(a: Any, b: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return (*batch, *rows, *columns), batch
 
 
-def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], kind: type) -> None:
+def _check_out(out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], kind: type[Any]) -> None:
     if not isinstance(out, kind):
         raise ArgumentTypeError(
             f"out is a {type(out).__name__}; the operands need a {kind.__name__}",

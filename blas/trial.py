@@ -13,8 +13,9 @@ from portagpu.blas import config as configs
 from portagpu.blas.gemm import gemm
 from portagpu.blas.problem import Problem
 from portagpu.errors import BuildError, KernelError, LaunchConfigError, PortaGPUError
-from portagpu.runtime.array import DeviceNDArray, device_array, to_device
+from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context, select_device
+from portagpu.runtime.creation import to_device
 from portagpu.tuning import outcomes
 from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, WrongResult
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import assert_never
 
 from portagpu.codegen.analysis import Facts
 from portagpu.codegen.printer import LOWEST, UNARY, Printer
@@ -25,7 +24,7 @@ from portagpu.ir.nodes import (
     While,
 )
 from portagpu.ir.types import Pointer, Scalar, Struct, Type
-from portagpu.ir.walk import all_expressions, all_statements, expressions
+from portagpu.ir.walk import all_expressions, all_statements, expressions, unreachable
 from portagpu.source import Span
 
 
@@ -140,7 +139,7 @@ class Emitter:
             case Return():
                 self._return(statement)
             case _:
-                assert_never(statement)
+                unreachable(statement)
 
     def _assign(self, statement: Assign) -> None:
         target = statement.target

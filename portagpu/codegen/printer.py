@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import assert_never
 
 import numpy as np
 
@@ -39,6 +38,7 @@ from portagpu.ir.nodes import (
     VectorLoad,
 )
 from portagpu.ir.types import Pointer, Scalar, Vector
+from portagpu.ir.walk import unreachable
 
 # C's precedence, higher binds tighter
 PRIMARY, POSTFIX, UNARY = 16, 15, 14
@@ -130,7 +130,7 @@ class Printer:
                     POSTFIX,
                 )
             case _:
-                assert_never(expr)
+                unreachable(expr)
 
     def _binary(self, expr: Binary) -> tuple[str, int]:
         own = _BINARY_LEVEL[expr.op]

@@ -108,7 +108,8 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
     source = render("kernel.mako", view)
     start = source.index(body)
     offset = source[:start].count("\n")
-    spans: list[Span | None] = [None] * offset + [line.span for line in lines]
+    spans: list[Span | None] = [None] * offset
+    spans += [line.span for line in lines]
     spans += [None] * (source.count("\n") + 1 - len(spans))
     return KernelBinary(
         source=source,

@@ -16,20 +16,17 @@ from portagpu.cuda.host import *  # noqa: F403
 from portagpu.cuda.host import __all__ as _host_names
 from portagpu.cuda.signature import Signature
 from portagpu.errors import KernelTypeError, SettingsError
-from portagpu.frontend.vocabulary import (
-    INTRINSICS,
-    Intrinsic,
-    VectorMaker,
-    atomic,
-    blockDim,
-    blockIdx,
-    const,
-    constexpr,
-    gridDim,
-    local,
-    shared,
-    threadIdx,
-)
+from portagpu.frontend.vocabulary import INTRINSICS, VectorMaker
+from portagpu.frontend.vocabulary import Intrinsic as Intrinsic
+from portagpu.frontend.vocabulary import atomic as atomic
+from portagpu.frontend.vocabulary import blockDim as blockDim
+from portagpu.frontend.vocabulary import blockIdx as blockIdx
+from portagpu.frontend.vocabulary import const as const
+from portagpu.frontend.vocabulary import constexpr as constexpr
+from portagpu.frontend.vocabulary import gridDim as gridDim
+from portagpu.frontend.vocabulary import local as local
+from portagpu.frontend.vocabulary import shared as shared
+from portagpu.frontend.vocabulary import threadIdx as threadIdx
 from portagpu.runtime.launch import extent
 
 boolean = np.bool_

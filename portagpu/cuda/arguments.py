@@ -13,8 +13,9 @@ from portagpu.dtypes import BOOL, UINT64
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.ir.types import PYFLOAT, PYINT, ArgumentType, ArrayType, ConstantType, Layout, Scalar, TupleType
 from portagpu.runtime.args import ArgumentWrapper
-from portagpu.runtime.array import DeviceNDArray, as_device_array, is_device_like
+from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context
+from portagpu.runtime.creation import as_device_array, is_device_like
 
 Finish = Callable[[], None]
 

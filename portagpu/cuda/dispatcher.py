@@ -74,6 +74,9 @@ class Dispatcher(DeviceCallable):
     It is specialised for the types of its arguments at the first launch with them.
     """
 
+    __name__: str
+    __qualname__: str
+
     def __init__(
         self,
         function: Callable[..., Any],
@@ -121,7 +124,9 @@ class Dispatcher(DeviceCallable):
                 f"`{self.__name__}[...]` needs grid and block",
                 hint=f"launch it as {self.__name__}[blocks, threads_per_block](...)",
             )
-        grid, block, stream, shared = (*config, *(0, 0)[len(config) - 2 :])
+        grid, block = config[:2]
+        stream = config[2] if len(config) > 2 else 0
+        shared = config[3] if len(config) > 3 else 0
         if isinstance(shared, bool) or not isinstance(shared, int) or shared < 0:
             raise LaunchConfigError(f"dynamic shared memory must be a number of bytes, not {shared!r}")
         shape = LaunchShape(extent(grid, "the grid"), extent(block, "the block"), shared)

@@ -8,17 +8,12 @@ from typing import Any
 
 from portagpu.device import DeviceRecord, devices, working_devices
 from portagpu.runtime.args import In, InOut, Out
-from portagpu.runtime.array import (
-    DeviceNDArray,
-    as_device_array,
-    device_array,
-    device_array_like,
-    is_device_like,
-    to_device,
-)
+from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context, close, current_context, select_device
+from portagpu.runtime.creation import as_device_array, device_array_like, is_device_like, to_device
+from portagpu.runtime.event import Event
 from portagpu.runtime.hostmem import pinned, pinned_array
-from portagpu.runtime.stream import Event, Stream
+from portagpu.runtime.stream import Stream
 
 
 def stream() -> Stream:

@@ -23,7 +23,7 @@ class ContextLostError(Exception):
 
 def kernel_source(name: str) -> str:
     """Text of a probe kernel that is shipped with the package."""
-    return files("portagpu.device").joinpath("kernels", f"{name}.cl").read_text(encoding="utf-8")
+    return files("portagpu.device").joinpath("kernels").joinpath(f"{name}.cl").read_text(encoding="utf-8")
 
 
 def first_telling_line(error: BaseException) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from portagpu.dtypes import DType
 from portagpu.errors import LaunchError
@@ -87,7 +87,10 @@ class ConstExpr:
         return "portagpu.cuda.constexpr"
 
 
-constexpr = ConstExpr()
+if TYPE_CHECKING:
+    constexpr: TypeAlias = Any  # so that type checkers take ``cuda.constexpr`` as an annotation
+else:
+    constexpr = ConstExpr()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NoReturn
 
 from portagpu.ir.nodes import (
     Assign,
@@ -37,6 +38,11 @@ from portagpu.ir.nodes import (
     VectorStore,
     While,
 )
+
+
+def unreachable(node: NoReturn) -> NoReturn:
+    """The end of a match over all nodes: type checkers see whether one is missing."""
+    raise AssertionError(f"unknown node {node!r}")
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:

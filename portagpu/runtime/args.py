@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError
-from portagpu.runtime.array import DeviceNDArray, to_device
+from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context
+from portagpu.runtime.creation import to_device
 from portagpu.runtime.hostmem import map_back, wrap_host
 from portagpu.runtime.stream import Stream
 

@@ -14,6 +14,7 @@ from portagpu.errors import ArgumentTypeError, ClosedError, DTypeError, ShapeErr
 from portagpu.runtime import ufuncs
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.copies import copy_strided
+from portagpu.runtime.layout import address_of, checked_dtype, checked_shape, is_contiguous, layout_of, strides_of
 from portagpu.runtime.stream import Stream, as_stream
 from portagpu.runtime.translate import translate_cl_errors
 
@@ -72,7 +73,7 @@ class DeviceNDArray:
         self.itemsize = dtype.itemsize
         self.size = int(np.prod(shape, dtype=np.int64)) if shape else 1
         self.allocation_key = next(_allocations) if allocation_key is None else allocation_key
-        self.layout = _layout(shape, strides, dtype.itemsize)
+        self.layout = layout_of(shape, strides, dtype.itemsize)
         span = sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) if self.size else 0
         self.is_large = self.size >= _LARGE or span // max(self.itemsize, 1) + offset // max(self.itemsize, 1) >= _LARGE
         self.type_key = (dtype.char, self.ndim, self.layout, offset != 0, readonly)
@@ -107,11 +108,11 @@ class DeviceNDArray:
 
     def is_c_contiguous(self) -> bool:
         """Whether the elements lie in C order without gaps."""
-        return _is_contiguous(self.shape, self.strides, self.itemsize)
+        return is_contiguous(self.shape, self.strides, self.itemsize)
 
     def is_f_contiguous(self) -> bool:
         """Whether the elements lie in Fortran order without gaps."""
-        return _is_contiguous(self.shape[::-1], self.strides[::-1], self.itemsize)
+        return is_contiguous(self.shape[::-1], self.strides[::-1], self.itemsize)
 
     def bind(self, stream: Stream | int = 0) -> DeviceNDArray:
         """The same array whose copies use ``stream`` by default."""
@@ -140,7 +141,7 @@ class DeviceNDArray:
     def _derive(
         self, shadow: np.ndarray[Any, Any], origin: np.ndarray[Any, Any] | None = None, stream: Stream | None = None
     ) -> DeviceNDArray:
-        shift = 0 if origin is None else _address(shadow) - _address(origin)
+        shift = 0 if origin is None else address_of(shadow) - address_of(origin)
         return DeviceNDArray(
             shadow.shape,
             shadow.dtype,
@@ -353,29 +354,6 @@ class DeviceNDArray:
         return int(self.copy_to_host())
 
 
-def _address(array: np.ndarray[Any, Any]) -> int:
-    return int(array.__array_interface__["data"][0])
-
-
-def _is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
-    expected = itemsize
-    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if extent == 0:
-            return True
-        if extent != 1 and stride != expected:
-            return False
-        expected *= extent
-    return True
-
-
-def _layout(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> str:
-    if _is_contiguous(shape, strides, itemsize):
-        return "C"
-    if _is_contiguous(shape[::-1], strides[::-1], itemsize):
-        return "F"
-    return "A"
-
-
 # creation -----------------------------------------------------------------------------------------------------------
 
 
@@ -389,138 +367,12 @@ def device_array(
     context: Context | None = None,
 ) -> DeviceNDArray:
     """An uninitialised array on the device. Raises `OutOfMemoryError`, `ShapeError`, `DTypeError`."""
-    extents = _shape(shape)
-    kind = _dtype(dtype)
+    extents = checked_shape(shape)
+    kind = checked_dtype(dtype)
     if strides is None:
-        strides = _strides(extents, kind, order)
+        strides = strides_of(extents, kind, order)
     where = stream.context if isinstance(stream, Stream) else context or current_context()
     span = sum((n - 1) * abs(s) for n, s in zip(extents, strides, strict=True)) + kind.itemsize
     nbytes = 0 if 0 in extents else span
     buffer = where.allocate(nbytes)
     return DeviceNDArray(extents, kind, strides, buffer, where, stream=stream if isinstance(stream, Stream) else None)
-
-
-def _strides(shape: tuple[int, ...], dtype: np.dtype[Any], order: str) -> tuple[int, ...]:
-    if order not in ("C", "F"):
-        raise ShapeError(f"order must be 'C' or 'F', not {order!r}")
-    strides, step = [], dtype.itemsize
-    for extent in reversed(shape) if order == "C" else shape:
-        strides.append(step)
-        step *= max(extent, 1)
-    return tuple(reversed(strides)) if order == "C" else tuple(strides)
-
-
-def _shape(shape: Any) -> tuple[int, ...]:
-    items = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    if any(isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0 for n in items):
-        raise ShapeError(f"a shape is made of non-negative integers, not {shape!r}")
-    return tuple(int(n) for n in items)
-
-
-def _dtype(dtype: Any) -> np.dtype[Any]:
-    kind = np.dtype(dtype)
-    if kind.hasobject:
-        raise DTypeError(f"{kind} holds Python objects, which cannot be on a device", hint="use a numeric dtype")
-    return kind
-
-
-def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
-    """An uninitialised device array of the shape, dtype and order of another array."""
-    order = (
-        "F"
-        if ary.ndim > 1
-        and not _is_contiguous(ary.shape, ary.strides, ary.dtype.itemsize)
-        and _is_contiguous(ary.shape[::-1], ary.strides[::-1], ary.dtype.itemsize)
-        else "C"
-    )
-    return device_array(ary.shape, ary.dtype, order=order, stream=stream)
-
-
-def to_device(
-    obj: Any,
-    stream: Stream | int = 0,
-    copy: bool = True,
-    to: DeviceNDArray | None = None,
-    *,
-    context: Context | None = None,
-) -> DeviceNDArray:
-    """Copy a host array (or anything `numpy.asarray` takes) to the device; device arrays are returned as they are.
-
-    ``to`` names an existing device array as the target. With ``copy=False`` the memory is allocated but not filled.
-    """
-    if isinstance(obj, DeviceNDArray) and to is None:
-        return obj
-    if to is not None:
-        to.copy_to_device(obj, stream)
-        return to
-    if is_device_like(obj):
-        return as_device_array(obj)
-    host = np.asarray(obj)
-    order = "F" if host.flags.f_contiguous and not host.flags.c_contiguous else "C"
-    result = device_array(host.shape, host.dtype, order=order, stream=stream, context=context)
-    if copy:
-        result.copy_to_device(host, stream)
-    return result
-
-
-def is_device_like(obj: Any) -> bool:
-    """Whether an object is a PyOpenCL array that can be wrapped without copies."""
-    return isinstance(obj, pyopencl.array.Array)
-
-
-def as_device_array(
-    obj: Any, *, dtype: Any = None, shape: Any = None, context: Context | None = None, readonly: bool = False
-) -> DeviceNDArray:
-    """Wrap a `pyopencl.array.Array`, or a `pyopencl.Buffer` with a ``dtype``, without copying.
-
-    Raises `ArgumentTypeError` for anything else.
-    """
-    if isinstance(obj, DeviceNDArray):
-        return obj
-    if isinstance(obj, pyopencl.array.Array):
-        where = Context.wrap(obj.queue if obj.queue is not None else obj.context)
-        key = _foreign_key(obj.base_data)
-        stream = where.wrap_queue(obj.queue) if obj.queue is not None else None
-        return DeviceNDArray(
-            obj.shape,
-            obj.dtype,
-            obj.strides,
-            obj.base_data,
-            where,
-            offset=obj.offset,
-            base=obj,
-            stream=stream,
-            allocation_key=key,
-            readonly=readonly,
-        )
-    if isinstance(obj, cl.MemoryObject) and dtype is not None:
-        kind = _dtype(dtype)
-        where = context or Context.wrap(obj.context)
-        extents = (obj.size // kind.itemsize,) if shape is None else _shape(shape)
-        result = DeviceNDArray(
-            extents,
-            kind,
-            _strides(extents, kind, "C"),
-            obj,
-            where,
-            base=obj,
-            allocation_key=_foreign_key(obj),
-            readonly=readonly,
-        )
-        if result.nbytes > obj.size:
-            raise ShapeError(f"shape {extents} of {kind} needs {result.nbytes} bytes; the buffer has {obj.size}")
-        return result
-    raise ArgumentTypeError(
-        f"{type(obj).__name__} cannot be wrapped as a device array",
-        hint="pass a pyopencl.array.Array, or a pyopencl.Buffer with dtype=",
-    )
-
-
-def _foreign_key(buffer: Any) -> int:
-    """A key that two wrappers of one buffer share (sub-buffers share their parent's)."""
-    parent = buffer
-    try:
-        parent = buffer.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT) or buffer
-    except cl.Error:
-        parent = buffer
-    return -int(parent.int_ptr)

@@ -63,7 +63,7 @@ def tune(
     started = time.monotonic()
     known = store.trials(task)
     resumed = len(known)
-    results: dict[object, tuple[Point, Outcome]] = dict(known)
+    results: dict[object, tuple[Point, Outcome]] = dict(known.items())
     winner = store.winner(task)
     failures: list[tuple[Point, Outcome]] = []
     rejected: set[object] = set()

@@ -29,7 +29,9 @@ def test_tables(device, command):
 
 
 def test_tune_bench_matrix(device, tmp_path):
-    result = invoke("tune", "gemm", "--budget", "2s", "--device", str(device.index), "--size", "64", "--dtype", "float32")
+    result = invoke(
+        "tune", "gemm", "--budget", "2s", "--device", str(device.index), "--size", "64", "--dtype", "float32"
+    )
     assert result.exit_code == 0, result.output
     assert "GFLOP/s" in result.output
     output = tmp_path / "b.json"

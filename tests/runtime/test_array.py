@@ -38,7 +38,9 @@ def test_round_trip(device, shape, order):
 
 axis_index = st.one_of(
     st.integers(-4, 3),
-    st.builds(slice, st.none() | st.integers(-6, 6), st.none() | st.integers(-6, 6), st.sampled_from([None, 1, 2, -1, -2])),
+    st.builds(
+        slice, st.none() | st.integers(-6, 6), st.none() | st.integers(-6, 6), st.sampled_from([None, 1, 2, -1, -2])
+    ),
 )
 indices = st.one_of(
     st.tuples(axis_index, axis_index, axis_index),

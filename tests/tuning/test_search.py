@@ -38,9 +38,7 @@ def search(store, worker, budget=60.0):
     def verify(point):
         return worker.ask({"point": point, "action": "verify"}, 30)["problem"]
 
-    return tune(
-        SPACE, lambda p: p["x"], evaluate, verify, store=store, task=TASK, budget=budget, trial_limit=4.0
-    )
+    return tune(SPACE, lambda p: p["x"], evaluate, verify, store=store, task=TASK, budget=budget, trial_limit=4.0)
 
 
 def test_planted_failures_are_values(tmp_path):

@@ -1,0 +1,117 @@
+"""Device arrays from host arrays and from PyOpenCL's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array
+
+from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.context import Context
+from portagpu.runtime.layout import checked_dtype, checked_shape, is_contiguous, strides_of
+from portagpu.runtime.stream import Stream
+
+
+def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
+    """An uninitialised device array of the shape, dtype and order of another array."""
+    order = (
+        "F"
+        if ary.ndim > 1
+        and not is_contiguous(ary.shape, ary.strides, ary.dtype.itemsize)
+        and is_contiguous(ary.shape[::-1], ary.strides[::-1], ary.dtype.itemsize)
+        else "C"
+    )
+    return device_array(ary.shape, ary.dtype, order=order, stream=stream)
+
+
+def to_device(
+    obj: Any,
+    stream: Stream | int = 0,
+    copy: bool = True,
+    to: DeviceNDArray | None = None,
+    *,
+    context: Context | None = None,
+) -> DeviceNDArray:
+    """Copy a host array (or anything `numpy.asarray` takes) to the device; device arrays are returned as they are.
+
+    ``to`` names an existing device array as the target. With ``copy=False`` the memory is allocated but not filled.
+    """
+    if isinstance(obj, DeviceNDArray) and to is None:
+        return obj
+    if to is not None:
+        to.copy_to_device(obj, stream)
+        return to
+    if is_device_like(obj):
+        return as_device_array(obj)
+    host = np.asarray(obj)
+    order = "F" if host.flags.f_contiguous and not host.flags.c_contiguous else "C"
+    result = device_array(host.shape, host.dtype, order=order, stream=stream, context=context)
+    if copy:
+        result.copy_to_device(host, stream)
+    return result
+
+
+def is_device_like(obj: Any) -> bool:
+    """Whether an object is a PyOpenCL array that can be wrapped without copies."""
+    return isinstance(obj, pyopencl.array.Array)
+
+
+def as_device_array(
+    obj: Any, *, dtype: Any = None, shape: Any = None, context: Context | None = None, readonly: bool = False
+) -> DeviceNDArray:
+    """Wrap a `pyopencl.array.Array`, or a `pyopencl.Buffer` with a ``dtype``, without copying.
+
+    Raises `ArgumentTypeError` for anything else.
+    """
+    if isinstance(obj, DeviceNDArray):
+        return obj
+    if isinstance(obj, pyopencl.array.Array):
+        where = Context.wrap(obj.queue if obj.queue is not None else obj.context)
+        key = _foreign_key(obj.base_data)
+        stream = where.wrap_queue(obj.queue) if obj.queue is not None else None
+        return DeviceNDArray(
+            obj.shape,
+            obj.dtype,
+            obj.strides,
+            obj.base_data,
+            where,
+            offset=obj.offset,
+            base=obj,
+            stream=stream,
+            allocation_key=key,
+            readonly=readonly,
+        )
+    if isinstance(obj, cl.MemoryObject) and dtype is not None:
+        kind = checked_dtype(dtype)
+        where = context or Context.wrap(obj.context)
+        extents = (obj.size // kind.itemsize,) if shape is None else checked_shape(shape)
+        result = DeviceNDArray(
+            extents,
+            kind,
+            strides_of(extents, kind, "C"),
+            obj,
+            where,
+            base=obj,
+            allocation_key=_foreign_key(obj),
+            readonly=readonly,
+        )
+        if result.nbytes > obj.size:
+            raise ShapeError(f"shape {extents} of {kind} needs {result.nbytes} bytes; the buffer has {obj.size}")
+        return result
+    raise ArgumentTypeError(
+        f"{type(obj).__name__} cannot be wrapped as a device array",
+        hint="pass a pyopencl.array.Array, or a pyopencl.Buffer with dtype=",
+    )
+
+
+def _foreign_key(buffer: Any) -> int:
+    """A key that two wrappers of one buffer share (sub-buffers share their parent's)."""
+    parent = buffer
+    try:
+        parent = buffer.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT) or buffer
+    except cl.Error:
+        parent = buffer
+    return -int(parent.int_ptr)

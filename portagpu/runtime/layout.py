@@ -1,0 +1,62 @@
+"""Shapes, strides and dtypes of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portagpu.errors import DTypeError, ShapeError
+
+
+def address_of(array: np.ndarray[Any, Any]) -> int:
+    """Where a host array begins."""
+    return int(array.__array_interface__["data"][0])
+
+
+def is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    """Whether elements lie in C order without gaps."""
+    expected = itemsize
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if extent == 0:
+            return True
+        if extent != 1 and stride != expected:
+            return False
+        expected *= extent
+    return True
+
+
+def layout_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> str:
+    """The order of the elements: "C", "F", or "A" for anything else."""
+    if is_contiguous(shape, strides, itemsize):
+        return "C"
+    if is_contiguous(shape[::-1], strides[::-1], itemsize):
+        return "F"
+    return "A"
+
+
+def strides_of(shape: tuple[int, ...], dtype: np.dtype[Any], order: str) -> tuple[int, ...]:
+    """Strides of a contiguous array."""
+    if order not in ("C", "F"):
+        raise ShapeError(f"order must be 'C' or 'F', not {order!r}")
+    strides, step = [], dtype.itemsize
+    for extent in reversed(shape) if order == "C" else shape:
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides)) if order == "C" else tuple(strides)
+
+
+def checked_shape(shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple of integers. Raises `ShapeError`."""
+    items = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    if any(isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0 for n in items):
+        raise ShapeError(f"a shape is made of non-negative integers, not {shape!r}")
+    return tuple(int(n) for n in items)
+
+
+def checked_dtype(dtype: Any) -> np.dtype[Any]:
+    """A dtype that a device can hold. Raises `DTypeError`."""
+    kind = np.dtype(dtype)
+    if kind.hasobject:
+        raise DTypeError(f"{kind} holds Python objects, which cannot be on a device", hint="use a numeric dtype")
+    return kind
