@@ -55,8 +55,11 @@ def test_damaged_entry_is_rewritten(context, damage):
     path.write_bytes(good[: len(good) // 2] if damage is None else damage)
     context.programs.clear()
     assert run(context, program.build(context, source, ())) == 12
-    assert path.read_bytes().startswith(good[:16])
-    assert len(path.read_bytes()) == len(good)
+    assert path.read_bytes().startswith(good[:16])  # the magic; a driver's binaries need not be equal bit by bit
+    context.programs.clear()
+    before = path.stat().st_mtime_ns
+    assert run(context, program.build(context, source, ())) == 12
+    assert path.stat().st_mtime_ns == before
 
 
 def test_options_and_source_are_part_of_the_key(context):
