@@ -63,7 +63,7 @@ class LaunchCost:
 
 
 def launch_cost(context: Context) -> LaunchCost:
-    """Time `scale` through PortaGPU and the same OpenCL C through PyOpenCL's ``kernel(queue, ...)``, in the same run."""
+    """Time `scale` through PortaGPU and the same OpenCL C through PyOpenCL's ``kernel(queue, ...)`` in one run."""
     with context:
         x = cuda.to_device(np.zeros(64, np.float32))
         queue = context.default_stream.queue

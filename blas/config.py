@@ -17,7 +17,7 @@ KERNEL_VERSION = 1  # raise when a kernel changes in a way that makes stored res
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelConfig:
-    """Parameters of the panel variant (`cpu_kernels`): register tile of ``tile_m`` x ``vectors_n`` vectors of ``lanes``."""
+    """Parameters of the panel variant (`cpu_kernels`): a register tile of ``tile_m`` x ``vectors_n`` vectors."""
 
     tile_m: int
     vectors_n: int

@@ -4,7 +4,8 @@ A is packed in panels of ``tile_m`` rows, B in panels of ``tile_n`` columns, bot
 zeros, so that the micro-kernel reads nothing but consecutive aligned vectors. A work-group has one item; the vector
 registers are the item's local array, which the compiler splits into separate variables.
 
-Scheme: F. Van Zee, R. van de Geijn, "BLIS: A Framework for Rapidly Instantiating BLAS Functionality", ACM TOMS 41(3), 2015.
+Scheme: F. Van Zee, R. van de Geijn, "BLIS: A Framework for Rapidly Instantiating BLAS Functionality", ACM TOMS 41(3),
+2015.
 """
 
 from __future__ import annotations

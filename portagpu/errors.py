@@ -28,7 +28,7 @@
     ├── StoreError                     a result or cache file is unreadable or of another version
     └── SettingsError                  an environment variable or option has a bad value   (also ValueError)
 
-Every error owns its message, optionally the place in the user's Python text, and optionally a hint: what to do about it.
+Every error owns its message, optionally the place in the user's Python text, and optionally a hint what to do about it.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class MissingCapabilityError(KernelError):
 
 
 class BuildError(KernelError):
-    """The driver's OpenCL compiler refused the program; ``log`` is what it said, ``opencl_source`` what it was given."""
+    """The driver's OpenCL compiler refused the program; ``log`` is what it said, ``opencl_source`` what it got."""
 
     log: str = ""
     opencl_source: str = ""

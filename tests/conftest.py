@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
+from pathlib import Path
 
 # before portagpu is imported: the user's caches and tuning results stay untouched
 _folder = tempfile.TemporaryDirectory(prefix="portagpu-tests-")
-os.environ.setdefault("PORTAGPU_CACHE_DIR", os.path.join(_folder.name, "cache"))
-os.environ["PORTAGPU_DATA_DIR"] = os.path.join(_folder.name, "data")
+os.environ.setdefault("PORTAGPU_CACHE_DIR", str(Path(_folder.name, "cache")))
+os.environ["PORTAGPU_DATA_DIR"] = str(Path(_folder.name, "data"))
 
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402

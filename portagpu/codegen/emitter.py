@@ -23,7 +23,7 @@ from portagpu.ir.nodes import (
     VectorStore,
     While,
 )
-from portagpu.ir.types import Pointer, Scalar, Struct, Type
+from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector
 from portagpu.ir.walk import all_expressions, all_statements, expressions, unreachable
 from portagpu.source import Span
 
@@ -167,7 +167,8 @@ class Emitter:
         printer = self.printer
         vector = statement.value.type
         assert isinstance(statement.base.type, Pointer)
-        lanes = vector.lanes  # type: ignore[union-attr]
+        assert isinstance(vector, Vector)
+        lanes = vector.lanes
         address = printer.address(statement.base, statement.index)
         if statement.aligned and lanes != 3:
             return f"*({statement.base.type.space.value} {vector.c}*)({address}) = {printer.text(statement.value)};"

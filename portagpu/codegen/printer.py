@@ -167,9 +167,10 @@ class Printer:
             isinstance(operand, Cast)
             and isinstance(operand.operand.type, Scalar)
             and operand.operand.type.dtype is target.dtype is INT32
+            and isinstance(operand.type, Scalar)
+            and operand.type.dtype is INT64
         ):
-            if isinstance(operand.type, Scalar) and operand.type.dtype is INT64:
-                return self._print(operand.operand)  # int -> long -> int
+            return self._print(operand.operand)  # int -> long -> int
         return f"({target.c}){self.text(operand, UNARY)}", UNARY
 
     def _index(self, expr: Index) -> tuple[str, int]:

@@ -138,6 +138,7 @@ class Dispatcher(DeviceCallable):
         return configured
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise an error that says how the function is used."""
         if self.is_device_function:
             raise LaunchError(
                 f"`{self.__name__}` is a device function; it runs only inside kernels",
@@ -149,7 +150,7 @@ class Dispatcher(DeviceCallable):
         )
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
-        """Launch with at least ``ntasks`` threads in one dimension; ``tpb`` threads a block (0: chosen for the device)."""
+        """Launch with at least ``ntasks`` threads in one dimension, ``tpb`` a block (0: chosen for the device)."""
 
         def launch(*args: Any, **kwargs: Any) -> None:
             if ntasks == 0:
@@ -315,6 +316,7 @@ class Configured:
         self._checked: set[Any] = set()
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Launch the kernel."""
         dispatcher = self._dispatcher
         args = dispatcher.bind_arguments(args, kwargs)
         context = _context_of(args, self._stream)

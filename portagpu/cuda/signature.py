@@ -69,7 +69,8 @@ class Signature:
         """Raise unless the function has as many parameters."""
         if len(self.types) != len(source.parameters):
             raise KernelTypeError(
-                f"the signature {self.text!r} has {len(self.types)} parameters, `{source.name}` has {len(source.parameters)}",
+                f"the signature {self.text!r} has {len(self.types)} parameters, "
+                f"`{source.name}` has {len(source.parameters)}",
                 span=source.span(source.tree),
             )
 

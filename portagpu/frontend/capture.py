@@ -83,7 +83,7 @@ def capture(function: Callable[..., Any]) -> FunctionSource:
     except (OSError, TypeError) as error:
         raise SourceUnavailableError(
             f"the text of {function.__qualname__} cannot be found ({function.__code__.co_filename})",
-            hint="define the kernel in a file or a notebook cell; for code made with exec, add its text to linecache.cache",
+            hint="define the kernel in a file or a notebook cell; for text given to exec, fill linecache.cache",
         ) from error
     text = "".join(lines)
     dedented = textwrap.dedent(text)
@@ -133,7 +133,7 @@ def _filled(cell: Any) -> bool:
 
 
 def _constexpr_parameters(function: FunctionType, tree: ast.FunctionDef) -> frozenset[str]:
-    """Parameters annotated `cuda.constexpr`, also where annotations are strings (``from __future__ import annotations``)."""
+    """Parameters annotated `cuda.constexpr`, also where ``from __future__ import annotations`` makes them strings."""
     names = {n for n, a in function.__annotations__.items() if isinstance(a, ConstExpr)}
     for argument in tree.args.posonlyargs + tree.args.args + tree.args.kwonlyargs:
         annotation = argument.annotation

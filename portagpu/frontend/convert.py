@@ -134,7 +134,8 @@ def constant(ctx: FunctionState, value: Any, kind: Element, *, wrap: bool = Fals
             ctx.fail(
                 f"the integer {number_int} does not fit into {dtype} ({low} to {high})",
                 kind=KernelValueError,
-                hint=f"a Python integer adopts the other operand's type; widen that one, e.g. np.int64(x), or write np.{dtype}({number_int}) to wrap",
+                hint="a Python integer adopts the other operand's type; widen that one, e.g. np.int64(x), "
+                f"or write np.{dtype}({number_int}) to wrap",
             )
         number_int = (number_int - low) % (high - low + 1) + low
     return Constant(number_int, kind, span=ctx.span)

@@ -71,7 +71,7 @@ _SYNTAX_HINTS: dict[type[ast.AST], str] = {
 
 
 def lower_all(ctx: FunctionState, nodes: list[ast.expr]) -> list[Value]:
-    """Lower several expressions in order; earlier ones that a later one's effects could change are kept in variables."""
+    """Lower several expressions in order; those that a later one's effects could change are kept in variables."""
     values: list[Value] = []
     ends: list[int] = []
     for node in nodes:

@@ -49,7 +49,8 @@ def run_loop(
                     continue
                 if structure(value) != structure(templates[name]):
                     ctx.fail(
-                        f"`{name}` is {describe(ctx, templates[name])} before an iteration and {describe(ctx, value)} after it",
+                        f"`{name}` is {describe(ctx, templates[name])} before an iteration "
+                        f"and {describe(ctx, value)} after it",
                         hint="give the variable one type on all paths, or two names",
                     )
                 merged = [

@@ -12,9 +12,15 @@ def is_read_elsewhere(ctx: FunctionState, node: ast.stmt, name: str) -> bool:
     """Whether a name is read outside the loop ``node`` (other loops that set it as their target do not count)."""
     inside = {id(n) for n in ast.walk(node)}
     for other in ast.walk(ctx.source.tree):
-        if isinstance(other, ast.For) and other is not node and id(other) not in inside and not _contains(other, node):
-            if isinstance(other.target, ast.Name) and other.target.id == name and not mentions(other.orelse, name):
-                inside |= {id(n) for n in ast.walk(other)}
+        if (
+            isinstance(other, ast.For)
+            and isinstance(other.target, ast.Name)
+            and other.target.id == name
+            and id(other) not in inside
+            and not _contains(other, node)
+            and not mentions(other.orelse, name)
+        ):
+            inside |= {id(n) for n in ast.walk(other)}
     return any(
         isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and id(n) not in inside
         for n in ast.walk(ctx.source.tree)

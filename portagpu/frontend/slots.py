@@ -126,9 +126,8 @@ def merge(ctx: FunctionState, branches: list[tuple[list[Stmt], dict[str, Value],
             continue
         if is_loop_local(ctx, name):
             continue
-        if len(values) < len(alive) and not _is_slots(values[0]):
-            if not any(number_type(ctx, v) for v in values):
-                continue  # a compile-time object set on one path only: not defined after
+        if len(values) < len(alive) and not _is_slots(values[0]) and not any(number_type(ctx, v) for v in values):
+            continue  # a compile-time object set on one path only: not defined after
         merged[name] = _merge_name(ctx, name, [(block, env.get(name)) for block, env in alive])
     ctx.env = merged
 

@@ -1,4 +1,4 @@
-"""What a Python expression in a kernel can be while it is lowered: a constant, an IR expression, or an aggregate of them."""
+"""What a Python expression in a kernel is while it is lowered: a constant, an IR expression, or an aggregate."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ class ArrayValue:
 
     def describe(self) -> str:
         """The type as error messages show it."""
-        return f"{self.space.name.lower() + ' ' if self.space is not Space.GLOBAL else ''}array({self.element}, {self.ndim}d)"
+        space = "" if self.space is Space.GLOBAL else f"{self.space.name.lower()} "
+        return f"{space}array({self.element}, {self.ndim}d)"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

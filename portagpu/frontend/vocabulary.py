@@ -16,6 +16,7 @@ class Intrinsic:
     name: str
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise: on the host there is nothing to call."""
         raise LaunchError(
             f"cuda.{self.name} works only inside a kernel or device function",
             hint="decorate the function that calls it with @cuda.jit and launch it with kernel[grid, block](...)",
@@ -104,6 +105,7 @@ class VectorMaker:
     lanes: int
 
     def __call__(self, *args: Any) -> NoReturn:
+        """Raise: on the host there are no vectors."""
         raise LaunchError(
             f"cuda.{self} works only inside a kernel", hint="on the host, use a NumPy array with a last axis of lanes"
         )

@@ -335,7 +335,7 @@ Stmt = Assign | Store | VectorStore | Evaluate | If | For | While | Break | Cont
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryArray:
-    """A shared or local array of static size; ``size`` in elements. ``shape`` names the scalars it may be split into."""
+    """A shared or local array of static size; ``shape`` names the scalars it may be split into."""
 
     name: str
     element: Element
@@ -376,7 +376,7 @@ class ParameterRole(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A C parameter. ``path`` leads to the Python argument: its index, then tuple indices; ``axis`` for shape and stride."""
+    """A C parameter. ``path`` leads to the Python argument: its index, then those in tuples; ``axis``: of shape, stride."""
 
     name: str
     type: Type

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, Literal, cast
 
 import numpy as np
 import pyopencl as cl
@@ -215,9 +215,9 @@ class DeviceNDArray:
     def reshape(self, *newshape: Any, order: str = "C") -> DeviceNDArray:
         """View with another shape. Raises `ShapeError` where that needs a copy or the sizes differ."""
         shape = newshape[0] if len(newshape) == 1 and isinstance(newshape[0], tuple | list) else newshape
-        shadow = self._shadow()
+        shadow, numpy_order = self._shadow(), cast(Any, order)
         try:
-            return self._derive(np.reshape(shadow, shape, order=order, copy=False))  # type: ignore[call-overload]
+            return self._derive(np.reshape(shadow, shape, order=numpy_order, copy=False))
         except ValueError as error:
             raise ShapeError(
                 f"cannot reshape {self.shape} with strides {self.strides} to {tuple(shape)} as a view: {error}",
@@ -303,13 +303,15 @@ class DeviceNDArray:
             raise ShapeError(f"cannot copy shape {host.shape} to shape {self.shape}")
         if self.size == 0:
             return
+        target: DeviceNDArray
+        order: Literal["C", "F"]
         if self.is_c_contiguous():
             target, order = self, "C"
         elif self.is_f_contiguous():
             target, order = self, "F"
         else:
             target, order = device_array(self.shape, self.dtype, context=self.context), "C"
-        source = np.asarray(host, order=order)  # type: ignore[call-overload]
+        source = np.asarray(host, order=order)
         blocking = not isinstance(stream, Stream) or source is not host
         with translate_cl_errors(self.context):
             flat = source.reshape(-1, order=order)

@@ -69,7 +69,8 @@ def as_device_array(
     if isinstance(obj, DeviceNDArray):
         return obj
     if isinstance(obj, pyopencl.array.Array):
-        where = Context.wrap(obj.queue if obj.queue is not None else obj.context)
+        owner: Any = obj.queue if obj.queue is not None else obj.context
+        where = Context.wrap(owner)
         key = _foreign_key(obj.base_data)
         stream = where.wrap_queue(obj.queue) if obj.queue is not None else None
         return DeviceNDArray(

@@ -17,6 +17,7 @@ from portagpu.runtime.stream import Stream
 from portagpu.runtime.translate import translate_cl_errors
 
 _ALIGNMENT = 128  # bytes, the largest CL_DEVICE_MEM_BASE_ADDR_ALIGN of devices that share host memory
+_BYTE = np.dtype(np.uint8)
 _SMALL = 4096  # bytes; below, a copy is as cheap as a wrapper
 
 
@@ -34,7 +35,8 @@ def wrap_host(context: Context, array: np.ndarray[Any, Any], *, readonly: bool =
     # drivers copy host memory that is not aligned; rounding outwards stays inside the pages that hold the array
     low, high = low // _ALIGNMENT * _ALIGNMENT, -(-high // _ALIGNMENT) * _ALIGNMENT
     # PyOpenCL asks for a writable flat buffer, whatever the array's layout and flags; the kernel respects ``readonly``
-    flat = np.frombuffer((ctypes.c_ubyte * (high - low)).from_address(low), np.uint8)
+    memory: Any = (ctypes.c_ubyte * (high - low)).from_address(low)
+    flat = np.frombuffer(memory, np.uint8)
     flags = cl.mem_flags.USE_HOST_PTR | (cl.mem_flags.READ_ONLY if readonly else cl.mem_flags.READ_WRITE)
     with translate_cl_errors(context):
         buffer = cl.Buffer(context.cl_context, flags, hostbuf=flat)
@@ -56,8 +58,9 @@ def map_back(shared: DeviceNDArray, stream: Stream) -> None:
     """Wait, and make the host see what kernels wrote into memory that both share."""
     buffer = shared.buffer
     with translate_cl_errors(shared.context):
+        mapped: Any
         mapped, _ = cl.enqueue_map_buffer(
-            stream.queue, buffer, cl.map_flags.READ, 0, (buffer.size,), np.uint8, is_blocking=True
+            stream.queue, buffer, cl.map_flags.READ, 0, (buffer.size,), _BYTE, is_blocking=True
         )
         mapped.base.release(stream.queue)
         stream.queue.finish()
@@ -78,13 +81,15 @@ def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order
     extents = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
     nbytes = int(np.prod(extents, dtype=np.int64)) * kind.itemsize
     flags = cl.mem_flags.ALLOC_HOST_PTR | cl.mem_flags.READ_WRITE
-    access = cl.map_flags.READ | cl.map_flags.WRITE
+    access: Any = cl.map_flags.READ | cl.map_flags.WRITE
     with translate_cl_errors(context):
         buffer = cl.Buffer(context.cl_context, flags, max(nbytes, 16))
+        mapped: Any
         mapped, _ = cl.enqueue_map_buffer(
-            context.default_stream.queue, buffer, access, 0, (max(nbytes, 1),), np.uint8, is_blocking=True
+            context.default_stream.queue, buffer, access, 0, (max(nbytes, 1),), _BYTE, is_blocking=True
         )
-    return mapped[:nbytes].view(kind).reshape(extents, order=order)  # type: ignore[call-overload,no-any-return]
+    result: np.ndarray[Any, Any] = mapped[:nbytes].view(kind).reshape(extents, order=order)
+    return result
 
 
 @contextmanager

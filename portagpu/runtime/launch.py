@@ -66,14 +66,16 @@ def extent(value: Any, what: str) -> Extent:
                 hint="skip the launch when there is nothing to do" if item == 0 else None,
             )
         numbers.append(int(item))
-    return tuple(numbers + [1] * (3 - len(numbers)))  # type: ignore[return-value]
+    x, y, z = (*numbers, 1, 1)[:3]
+    return x, y, z
 
 
 def check_shape(shape: LaunchShape, caps: Capabilities, device: str) -> None:
     """Raise `LaunchConfigError` for a block that the device cannot run."""
     if shape.threads > caps.max_work_group_size:
         raise LaunchConfigError(
-            f"a block of {_show(shape.block)} has {shape.threads} threads; {device} runs at most {caps.max_work_group_size}",
+            f"a block of {_show(shape.block)} has {shape.threads} threads; "
+            f"{device} runs at most {caps.max_work_group_size}",
             hint="make the block smaller and the grid larger",
         )
     for axis, (wanted, limit) in enumerate(zip(shape.block, caps.max_work_item_sizes, strict=True)):
@@ -184,7 +186,8 @@ def _extractor(parameters: tuple[Parameter, ...]) -> Callable[[Any, int], tuple[
                 raise AssertionError("kernels have no shared parameters")
     body = "".join(f"{part}, " for part in parts)
     code = compile(f"lambda args, shared: ({body})", "<portagpu launch>", "eval")
-    return eval(code, {"local": lambda n: cl.LocalMemory(max(n, 16))})
+    made: Callable[[Any, int], tuple[Any, ...]] = eval(code, {"local": lambda n: cl.LocalMemory(max(n, 16))})
+    return made
 
 
 _LINE = re.compile(r"(?:^|[:\s(])(\d+):(\d+):? (?:fatal )?error: (.*)")

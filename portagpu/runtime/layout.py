@@ -56,7 +56,7 @@ def checked_shape(shape: Any) -> tuple[int, ...]:
 
 def checked_dtype(dtype: Any) -> np.dtype[Any]:
     """A dtype that a device can hold. Raises `DTypeError`."""
-    kind = np.dtype(dtype)
+    kind: np.dtype[Any] = np.dtype(dtype)
     if kind.hasobject:
         raise DTypeError(f"{kind} holds Python objects, which cannot be on a device", hint="use a numeric dtype")
     return kind

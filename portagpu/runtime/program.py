@@ -1,7 +1,7 @@
 """Builds OpenCL programs; binaries are remembered in memory and on disk.
 
 A cache file is a header (magic, SHA-256 of the rest) and the driver's binary. Its name is a digest of everything that
-matters: schema, package version, device and driver, source, options. A corrupt or foreign file is ignored and rewritten.
+matters: schema, package version, device and driver, source, options. Corrupt and foreign files are rewritten.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def _load(context: Context, key: str, options: tuple[str, ...]) -> cl.Program | 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             program = cl.Program(context.cl_context, [context.device.cl_device], [binary])
-            return program.build(list(options), cache_dir=False)
+            _build(program, options)
+            return program
     except Exception as error:  # a driver may answer with anything to a binary it does not like
         _log.debug("cache file %s was refused: %s", path, error)
         return None
@@ -80,13 +81,17 @@ def _compile(context: Context, key: str, source: str, options: tuple[str, ...]) 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # compiler remarks are not the user's business; errors raise
             program = cl.Program(context.cl_context, source)
-            program.build(list(options), cache_dir=False)
+            _build(program, options)
     except cl.RuntimeError as error:
         if getattr(error, "code", None) != _BUILD_FAILURE:
             raise translated(error, context) from error
         raise _build_error(error, source) from error
     _save(context, key, program)
     return program
+
+
+def _build(program: Any, options: tuple[str, ...]) -> None:
+    program.build(list(options), cache_dir=False)  # PyOpenCL's own cache is off; its type omits False
 
 
 def _build_error(error: Any, source: str) -> BuildError:
@@ -100,7 +105,8 @@ def _save(context: Context, key: str, program: cl.Program) -> None:
     if not context.settings.disk_cache:
         return
     try:
-        binary = bytes(program.get_info(cl.program_info.BINARIES)[0])
+        binaries: Any = program.get_info(cl.program_info.BINARIES)
+        binary = bytes(binaries[0])
         path = _path(context, key)
         write_atomically(path, _MAGIC + hashlib.sha256(binary).digest() + binary)
         _evict(path.parent)

@@ -55,7 +55,7 @@ def tune(
     seeds: tuple[Point, ...] = (),
     progress: Callable[[Progress], None] = lambda state: None,
 ) -> SearchResult:
-    """Search for ``budget`` seconds; each trial is stored at once, each new best one is verified, then stored as winner.
+    """Search for ``budget`` seconds; trials are stored at once, each new best one is verified, then stored as winner.
 
     Points that the store already has for the task are not measured again. ``predict`` orders the first points (smaller
     is better); ``seeds`` come before them.

@@ -82,7 +82,7 @@ class Store:
     def refresh(self) -> bool:
         """Read what was written since the last look. Returns whether there was anything new."""
         try:
-            status = os.stat(self.path)
+            status = self.path.stat()
         except OSError:
             return False
         seen = (status.st_ino, status.st_size)
@@ -135,7 +135,7 @@ class Store:
             os.close(handle)
 
     def merge(self, other: Path) -> int:
-        """Append another store's lines that are readable. Returns their number. Raises `StoreError` if it cannot be read."""
+        """Append another store's readable lines. Returns their number. Raises `StoreError` if it cannot be read."""
         try:
             lines = other.read_bytes().splitlines()
         except OSError as error:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from portagpu.device.journal import Journal
 
 
@@ -33,10 +35,8 @@ def test_an_exception_leaves_the_trial_open(tmp_path: Path) -> None:
         raise RuntimeError("the context is gone")
 
     journal = Journal(path)
-    try:
+    with pytest.raises(RuntimeError):
         journal.trial("fatal", fail, False)
-    except RuntimeError:
-        pass
     assert Journal(path).crashed == {"fatal"}
 
 

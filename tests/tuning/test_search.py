@@ -72,7 +72,8 @@ from portagpu.blas.tuner import tune_gemm
 from portagpu.device import find_device
 from portagpu.settings import Settings
 problems = (Problem(m=96, n=96, k=96, dtype="float32"),)
-result = tune_gemm(find_device(int(sys.argv[1])), problems, budget=float(sys.argv[2]), settings=Settings.from_environment())
+device, settings = find_device(int(sys.argv[1])), Settings.from_environment()
+result = tune_gemm(device, problems, budget=float(sys.argv[2]), settings=settings)
 print(result[0].result.trials, result[0].result.winner is not None)
 """
 
