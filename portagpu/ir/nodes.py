@@ -376,7 +376,7 @@ class ParameterRole(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A C parameter. ``path`` leads to the Python argument: its index, then those in tuples; ``axis``: of shape, stride."""
+    """A C parameter. ``path`` leads to the Python argument: its index, then those in tuples; ``axis``: which of its axes."""
 
     name: str
     type: Type
