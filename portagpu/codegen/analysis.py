@@ -13,7 +13,6 @@ from portagpu.ir.nodes import (
     Constant,
     Expr,
     For,
-    Function,
     Index,
     Load,
     Offset,
@@ -24,6 +23,7 @@ from portagpu.ir.nodes import (
     Var,
     VectorLoad,
 )
+from portagpu.ir.program import Function
 from portagpu.ir.types import Pointer, Scalar, Type
 from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
 

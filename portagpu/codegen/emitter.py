@@ -14,7 +14,6 @@ from portagpu.ir.nodes import (
     Continue,
     Evaluate,
     For,
-    Function,
     If,
     Return,
     Stmt,
@@ -23,6 +22,7 @@ from portagpu.ir.nodes import (
     VectorStore,
     While,
 )
+from portagpu.ir.program import Function
 from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector
 from portagpu.ir.walk import all_expressions, all_statements, expressions, unreachable
 from portagpu.source import Span

@@ -28,7 +28,6 @@ from portagpu.ir.nodes import (
     LogicalOp,
     MakeVector,
     Member,
-    MemoryArray,
     Negate,
     Not,
     Offset,
@@ -37,6 +36,7 @@ from portagpu.ir.nodes import (
     Var,
     VectorLoad,
 )
+from portagpu.ir.program import MemoryArray
 from portagpu.ir.types import Pointer, Scalar, Vector
 from portagpu.ir.walk import unreachable
 

@@ -13,7 +13,8 @@ from portagpu.codegen.rendering import render
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
-from portagpu.ir.nodes import Constant, ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
+from portagpu.ir.nodes import Constant
+from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Space, Struct, Vector, element_size, storage
 from portagpu.source import Span
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend.convert import convert, describe, number_type
-from portagpu.frontend.expressions import bind, index_items, lower, lower_all, tuple_items
+from portagpu.frontend.expressions import index_items, lower, lower_all
+from portagpu.frontend.names import bind, tuple_items
 from portagpu.frontend.operators import binary
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import address, set_item

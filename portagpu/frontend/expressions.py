@@ -7,27 +7,17 @@ import difflib
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from portagpu.errors import KernelNameError, UnsupportedSyntaxError
 from portagpu.frontend import calls, operators, subscripts
-from portagpu.frontend.convert import as_element, as_number, convert, describe, number_type, truth
+from portagpu.frontend.attributes import array_attribute, tuple_item, vector_item, vector_lane
+from portagpu.frontend.comparisons import compare
+from portagpu.frontend.conditions import choose, hold, short_circuit
+from portagpu.frontend.convert import as_number, describe, number_type, truth
+from portagpu.frontend.indexing import SliceValue
+from portagpu.frontend.names import bind, captured, is_stable, tuple_items
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.subscripts import SliceValue
-from portagpu.frontend.values import (
-    ArrayValue,
-    Condition,
-    Const,
-    MethodValue,
-    TupleValue,
-    Value,
-    constants,
-    is_expr,
-    leaves,
-    rebuild,
-)
-from portagpu.frontend.vocabulary import Intrinsic
-from portagpu.ir.nodes import Assign, Constant, Evaluate, Expr, If, LogicalOp, Stmt, Store, Var, VectorStore
+from portagpu.frontend.values import ArrayValue, Condition, Const, MethodValue, TupleValue, Value, constants, is_expr
+from portagpu.ir.nodes import Assign, Evaluate, LogicalOp, Stmt, Store, VectorStore
 from portagpu.ir.types import BOOLEAN, Scalar, Vector
 from portagpu.ir.walk import has_effect, is_movable
 
@@ -80,7 +70,7 @@ def lower_all(ctx: FunctionState, nodes: list[ast.expr]) -> list[Value]:
         if values and any(_disturbs(s) for s in ctx.block[start:]):
             shift = 0
             for n, earlier in enumerate(values):
-                if is_expr(earlier) and not is_movable(earlier) and not _is_stable(ctx, earlier):
+                if is_expr(earlier) and not is_movable(earlier) and not is_stable(ctx, earlier):
                     before = len(ctx.block)
                     held = ctx.temp(earlier)
                     if len(ctx.block) > before:
@@ -96,10 +86,6 @@ def _disturbs(statement: Stmt) -> bool:
     if isinstance(statement, Assign):
         return has_effect(statement.value) or not statement.target.name.startswith("pg.")
     return isinstance(statement, Store | VectorStore | Evaluate) or not isinstance(statement, Assign)
-
-
-def _is_stable(ctx: FunctionState, value: Expr) -> bool:
-    return isinstance(value, Var) and value.name in ctx.stable
 
 
 def lower_nested(ctx: FunctionState, node: ast.expr) -> tuple[Value, list[Stmt]]:
@@ -138,22 +124,6 @@ def _name(ctx: FunctionState, node: ast.Name) -> Value:
     return captured(ctx, value, node.id)
 
 
-def captured(ctx: FunctionState, value: Any, name: str) -> Value:
-    """A global or closure value: a constant."""
-    if isinstance(value, np.ndarray):
-        return subscripts.captured_array(ctx, value)
-    if hasattr(value, "__cuda_array_interface__") or type(value).__name__ == "DeviceNDArray":
-        ctx.fail(
-            f"`{name}` is a device array that the kernel captures",
-            hint="pass it to the kernel as an argument",
-        )
-    if isinstance(value, Intrinsic):
-        found = calls.value_of(ctx, value.name)
-        if found is not None:
-            return found
-    return Const(value)
-
-
 def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
     owner = lower(ctx, node.value)
     if isinstance(owner, Const):
@@ -168,10 +138,10 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
             ) from error
         return captured(ctx, value, node.attr)
     if isinstance(owner, ArrayValue):
-        return subscripts.array_attribute(ctx, owner, node.attr, node)
+        return array_attribute(ctx, owner, node.attr, node)
     kind = number_type(ctx, owner)
     if isinstance(kind, Vector):
-        return subscripts.vector_lane(ctx, as_number(ctx, owner), kind, node.attr, node)
+        return vector_lane(ctx, as_number(ctx, owner), kind, node.attr, node)
     if isinstance(kind, Scalar):
         if node.attr == "dtype":
             return Const(kind.dtype.numpy)
@@ -199,7 +169,7 @@ def _compare(ctx: FunctionState, node: ast.Compare) -> Value:
             right = first
             if n < len(node.ops) - 1:
                 right = hold(ctx, right)
-            result = operators.compare(ctx, op, left, right)
+            result = compare(ctx, op, left, right)
         else:
             right, block = lower_nested(ctx, comparator)
             if n < len(node.ops) - 1:
@@ -207,38 +177,10 @@ def _compare(ctx: FunctionState, node: ast.Compare) -> Value:
                     right = hold(ctx, right)
                 block += more
             with ctx.nested() as more:
-                test = operators.compare(ctx, op, left, right)
+                test = compare(ctx, op, left, right)
             result = short_circuit(ctx, LogicalOp.AND, result, test, block + more)
         left = right
     return result
-
-
-def hold(ctx: FunctionState, value: Value) -> Value:
-    if is_expr(value) and not isinstance(value, Constant | Var):
-        return ctx.temp(value)
-    return value
-
-
-def short_circuit(ctx: FunctionState, op: LogicalOp, left: Condition, right: Condition, block: list[Stmt]) -> Condition:
-    """``left op right`` where evaluating the right side needs the statements of ``block``."""
-    if isinstance(left, Const):
-        if bool(left.value) == (op is LogicalOp.OR):
-            return Const(bool(left.value))
-        for statement in block:
-            ctx.emit(statement)
-        return right
-    if not block:
-        return operators.logical(ctx, op, left, right)
-    held = ctx.temp(left)
-    with ctx.nested() as inner:
-        for statement in block:
-            ctx.emit(statement)
-        value = truth(ctx, right)
-        literal = Constant(bool(value.value), BOOLEAN, span=ctx.span) if isinstance(value, Const) else value
-        ctx.emit(Assign(held, literal, span=ctx.span))
-    condition = held if op is LogicalOp.AND else operators.negate(ctx, held)
-    ctx.emit(If(condition, tuple(inner), (), span=ctx.span))
-    return held
 
 
 def _boolop(ctx: FunctionState, node: ast.BoolOp) -> Value:
@@ -274,27 +216,6 @@ def _ifexp(ctx: FunctionState, node: ast.IfExp) -> Value:
     return choose(ctx, test, yes, no)
 
 
-def choose(ctx: FunctionState, test: Condition, yes: tuple[Value, list[Stmt]], no: tuple[Value, list[Stmt]]) -> Value:
-    """Ternary: a select where nothing has to be evaluated conditionally, else an if statement."""
-    template = operators.select(ctx, test, yes[0], no[0])
-    if not yes[1] and not no[1]:
-        return template
-    if not is_expr(template):
-        ctx.fail("a conditional expression of tuples with calls inside", hint="use an if statement")
-    held = Var(ctx.fresh("t"), template.type, span=ctx.span)
-    blocks = []
-    for value, block in (yes, no):
-        with ctx.nested() as inner:
-            for statement in block:
-                ctx.emit(statement)
-            converted = convert(ctx, value, as_element(template.type))
-            ctx.emit(Assign(held, converted, span=ctx.span))
-        blocks.append(tuple(inner))
-    condition = Constant(bool(test.value), BOOLEAN, span=ctx.span) if isinstance(test, Const) else test
-    ctx.emit(If(condition, blocks[0], blocks[1], span=ctx.span))
-    return held
-
-
 def _tuple(ctx: FunctionState, node: ast.Tuple) -> Value:
     items: list[Value] = []
     for element, value in zip(node.elts, lower_all(ctx, [_unstar(e) for e in node.elts]), strict=True):
@@ -308,15 +229,6 @@ def _tuple(ctx: FunctionState, node: ast.Tuple) -> Value:
 
 def _unstar(node: ast.expr) -> ast.expr:
     return node.value if isinstance(node, ast.Starred) else node
-
-
-def tuple_items(ctx: FunctionState, value: Value) -> tuple[Value, ...]:
-    """Items of a compile-time sequence."""
-    if isinstance(value, TupleValue):
-        return value.items
-    if isinstance(value, Const) and isinstance(value.value, tuple | list | range):
-        return tuple(captured(ctx, v, "item") for v in value.value)
-    ctx.fail(f"a tuple is needed here, not {describe(ctx, value)}")
 
 
 def index_items(ctx: FunctionState, node: ast.expr) -> tuple[Any, ...]:
@@ -344,7 +256,7 @@ def _subscript(ctx: FunctionState, node: ast.Subscript) -> Value:
         return subscripts.get_item(ctx, owner, index_items(ctx, node.slice))
     kind = number_type(ctx, owner)
     if isinstance(kind, Vector):
-        return subscripts.vector_item(ctx, as_number(ctx, owner), kind, lower(ctx, node.slice))
+        return vector_item(ctx, as_number(ctx, owner), kind, lower(ctx, node.slice))
     if isinstance(node.slice, ast.Slice):
         parts = (node.slice.lower, node.slice.upper, node.slice.step)
         bounds = constants([Const(None) if part is None else lower(ctx, part) for part in parts])
@@ -356,7 +268,7 @@ def _subscript(ctx: FunctionState, node: ast.Subscript) -> Value:
     if isinstance(owner, Const) and isinstance(index, Const):
         return operators.fold(ctx, lambda o, i: o[i], owner.value, index.value, what="this subscript")
     if isinstance(owner, TupleValue) or (isinstance(owner, Const) and isinstance(owner.value, tuple)):
-        return subscripts.tuple_item(ctx, tuple_items(ctx, owner), index)
+        return tuple_item(ctx, tuple_items(ctx, owner), index)
     ctx.fail(f"{describe(ctx, owner)} cannot be indexed", hint="only arrays, tuples and vectors have items")
 
 
@@ -389,29 +301,6 @@ def _call(ctx: FunctionState, node: ast.Call) -> Value:
 def _walrus(ctx: FunctionState, node: ast.NamedExpr) -> Value:
     value = lower(ctx, node.value)
     return bind(ctx, node.target.id, value)
-
-
-def bind(ctx: FunctionState, name: str, value: Value) -> Value:
-    """Give a Python name a value: constants stay constants, everything else lives in variables of its own."""
-    from_parts = []
-    parts = leaves(value)
-    single = len(parts) == 1 and parts[0] is value
-    for n, leaf in enumerate(parts):
-        if (
-            isinstance(leaf, Const)
-            or not is_expr(leaf)
-            or (isinstance(leaf, Constant) and not single)
-            or _is_stable(ctx, leaf)
-        ):
-            from_parts.append(leaf)
-        else:
-            slot = Var(name if single else f"{name}.{n}", leaf.type, span=ctx.span)
-            if not (isinstance(leaf, Var) and (leaf.name, leaf.type) == (slot.name, slot.type)):
-                ctx.emit(Assign(slot, leaf, span=ctx.span))
-            from_parts.append(slot)
-    bound = rebuild(value, iter(from_parts))
-    ctx.env[name] = bound
-    return bound
 
 
 _HANDLERS: dict[type[ast.AST], Callable[[FunctionState, Any], Value]] = {

@@ -1,34 +1,26 @@
-"""Specialisation: a kernel for its argument types, device functions for theirs."""
+"""Specialisation of a kernel for its argument types."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, UINT8
-from portagpu.errors import KernelError, MissingCapabilityError, UnsupportedSyntaxError
-from portagpu.frontend import intrinsics, statements
-from portagpu.frontend import library as library  # registers the lowerings of builtins, math and NumPy
-from portagpu.frontend.calls import DEVICE_FUNCTION, Call, DeviceCallable, check_parameters
-from portagpu.frontend.capture import FunctionSource, capture
-from portagpu.frontend.convert import as_element, constant, constant_type, convert, describe, leaf_type
+from portagpu.errors import MissingCapabilityError
+from portagpu.frontend import device_functions as device_functions  # registers lowerings
+from portagpu.frontend import elementwise as elementwise  # registers lowerings
+from portagpu.frontend import intrinsics as intrinsics  # registers lowerings
+from portagpu.frontend import library as library  # registers lowerings
+from portagpu.frontend import memory as memory  # registers lowerings
+from portagpu.frontend import statements
+from portagpu.frontend.capture import FunctionSource
+from portagpu.frontend.convert import constant, convert
 from portagpu.frontend.operators import ring
-from portagpu.frontend.state import DeviceFunction, FunctionState, ProgramState
-from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
-from portagpu.ir.nodes import (
-    BinaryOp,
-    CallFunction,
-    Cast,
-    Constant,
-    Expr,
-    Function,
-    Member,
-    Parameter,
-    ParameterRole,
-    Program,
-    Var,
-)
+from portagpu.frontend.state import FunctionState, ProgramState
+from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
+from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
+from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import (
     DYNAMIC_SHARED,
     INT,
@@ -39,8 +31,6 @@ from portagpu.ir.types import (
     Layout,
     Pointer,
     Scalar,
-    Space,
-    Struct,
     TupleType,
 )
 
@@ -169,191 +159,3 @@ def _array_parameter(ctx: FunctionState, name: str, kind: ArrayType, add: Callab
         readonly=kind.readonly,
         layout=kind.layout,
     )
-
-
-# device functions -------------------------------------------------------------------------------------------------
-
-
-def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call) -> Value:
-    """Call a device function, specialised for these argument types."""
-    name = callee.py_func.__name__
-    if not callee.is_device_function:
-        ctx.fail(
-            f"`{name}` is a kernel; a kernel cannot call a kernel",
-            hint=f"decorate `{name}` with @cuda.jit(device=True), or launch it from the host",
-        )
-    source = capture(callee.py_func)
-    check_parameters(ctx, name, source.parameters, site)
-    arguments = [*site.args, *(site.keywords[p] for p in source.parameters[len(site.args) :])]
-    for parameter, value in zip(source.parameters, arguments, strict=True):
-        if parameter in source.constexpr and not isinstance(value, Const):
-            ctx.fail(
-                f"`{parameter}` of `{name}` is a compile-time parameter, but gets {describe(ctx, value)}",
-                hint="pass a constant",
-            )
-        if not all(isinstance(leaf, Const) or is_expr(leaf) for leaf in leaves(value)):
-            ctx.fail(f"`{parameter}` of `{name}` gets {describe(ctx, value)}, which cannot be passed")
-    key = (
-        callee.py_func,
-        tuple(_argument_key(ctx, source, p, v) for p, v in zip(source.parameters, arguments, strict=True)),
-    )
-    program = ctx.program
-    if key in program.in_progress:
-        ctx.fail(f"`{name}` calls itself", kind=UnsupportedSyntaxError, hint="OpenCL has no recursion; use a loop")
-    found = program.functions.get(key)
-    if found is None:
-        program.in_progress.append(key)
-        try:
-            found = _lower_device_function(ctx, source, arguments)
-        except KernelError as error:
-            if len(error.notes) < 8:
-                error.notes = (*error.notes, f"called as `{name}` at {ctx.span.filename}:{ctx.span.line}")
-            raise
-        finally:
-            program.in_progress.pop()
-        program.functions[key] = found
-    return _emit_call(ctx, found, source, arguments)
-
-
-def _is_bound(source: FunctionSource, parameter: str, value: Value, py_float: Scalar) -> bool:
-    """Whether an argument becomes part of the specialisation instead of a C parameter."""
-    if not isinstance(value, Const):
-        return False
-    return parameter in source.constexpr or constant_type(value.value, py_float) is None
-
-
-def _argument_key(ctx: FunctionState, source: FunctionSource, parameter: str, value: Value) -> Any:
-    if isinstance(value, Const):
-        if parameter in source.constexpr or constant_type(value.value, Scalar(FLOAT64, weak=True)) is None:
-            return ("bound", type(value.value), _hashable(value.value))
-        return ("number", type(value.value))
-    parts = tuple(
-        ("const", _hashable(p.value)) if isinstance(p, Const | Constant) else leaf_type(ctx, p) for p in leaves(value)
-    )
-    return (structure(value), parts, isinstance(value, ArrayValue) and value.layout)
-
-
-def _hashable(value: Any) -> Any:
-    try:
-        hash(value)
-    except TypeError:
-        return ("id", id(value))
-    return value
-
-
-def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments: list[Value]) -> DeviceFunction:
-    program = ctx.program
-
-    def attempt(types: Any) -> FunctionState:
-        inner = FunctionState(program, source, is_kernel=False)
-        inner.return_types = types
-        for name, value in zip(source.parameters, arguments, strict=True):
-            inner.env[name] = _inner_parameter(inner, source, name, value)
-        with inner.nested() as body:
-            statements.lower_body(inner, source.tree.body)
-        inner.body = tuple(body)
-        return inner
-
-    first = attempt(None)
-    result = statements.return_template(first)
-    done = attempt(result)
-    parts = () if result is None else tuple(p for p in leaves(result) if is_expr(p))
-    c_type: Any = VOID
-    if len(parts) == 1:
-        c_type = parts[0].type
-    elif parts:
-        c_type = Struct(tuple(as_element(p.type) for p in parts))
-        program.structs.setdefault(c_type)
-    shared = tuple(done.shared.values())
-    parameters = list(done.parameters)
-    parameters += [
-        Parameter(name=a.name, type=Pointer(a.element, Space.LOCAL), role=ParameterRole.SHARED) for a in shared
-    ]
-    function = Function(
-        name=program.unique(source.name),
-        python_name=source.name,
-        parameters=tuple(parameters),
-        result=c_type,
-        body=done.body,
-        locals=tuple(done.local_arrays.values()),
-        span=source.span(source.tree),
-        effect=done.effect,
-    )
-    return DeviceFunction(function=function, result=result, shared=shared)
-
-
-def _inner_parameter(inner: FunctionState, source: FunctionSource, name: str, value: Value) -> Value:
-    if _is_bound(source, name, value, inner.program.py_float):
-        return value
-    parts: list[Value] = []
-    several = len(leaves(value)) > 1 or isinstance(value, ArrayValue | TupleValue)
-    for n, leaf in enumerate(leaves(value)):
-        kind: Any
-        if isinstance(leaf, Const):
-            kind = constant_type(leaf.value, inner.program.py_float)
-            if kind is None or several:
-                parts.append(leaf)
-                continue
-        elif isinstance(leaf, Constant):
-            if several:
-                parts.append(leaf)
-                continue
-            kind = leaf.type
-        else:
-            kind = leaf_type(inner, leaf)
-        if isinstance(kind, Pointer):
-            kind = Pointer(kind.element, kind.space, kind.readonly)
-        suffix = "" if not several or (n == 0 and isinstance(value, ArrayValue)) else f".{n}"
-        inner.parameters.append(Parameter(name=name + suffix, type=kind, role=ParameterRole.SCALAR))
-        if several:
-            inner.stable.add(name + suffix)
-        parts.append(Var(name + suffix, kind, span=inner.span))
-    return rebuild(value, iter(parts))
-
-
-def _emit_call(ctx: FunctionState, found: DeviceFunction, source: FunctionSource, arguments: list[Value]) -> Value:
-    values: list[Expr] = []
-    for name, value in zip(source.parameters, arguments, strict=True):
-        if _is_bound(source, name, value, ctx.program.py_float):
-            continue
-        several = len(leaves(value)) > 1 or isinstance(value, ArrayValue | TupleValue)
-        for leaf in leaves(value):
-            if isinstance(leaf, Const):
-                kind = constant_type(leaf.value, ctx.program.py_float)
-                if kind is not None and not several:
-                    values.append(constant(ctx, leaf.value, kind))
-            elif is_expr(leaf) and not (isinstance(leaf, Constant) and several):
-                values.append(leaf)
-    for array in found.shared:
-        intrinsics.use_shared(ctx, array)
-        values.append(Var(array.name, Pointer(array.element, Space.LOCAL), span=ctx.span))
-    function = found.function
-    ctx.effect = ctx.effect or function.effect
-    node = CallFunction(function.name, tuple(values), function.result, function.effect, span=ctx.span)
-    result = found.result
-    if function.result is VOID or result is None:
-        statements.evaluate(ctx, node)
-        return Const(None) if result is None else result
-    if not isinstance(function.result, Struct):
-        return rebuild_single(result, node)
-    held = ctx.temp(node)
-    return rebuild(result, _members(ctx, result, held))
-
-
-def rebuild_single(template: Value, node: Expr) -> Value:
-    """Put a call's one runtime number in its place in the result."""
-    parts = [node if is_expr(p) else p for p in leaves(template)]
-    return rebuild(template, iter(parts))
-
-
-def _members(ctx: FunctionState, template: Value, held: Var) -> Iterator[Value]:
-    item = 0
-    for part in leaves(template):
-        if is_expr(part):
-            yield Member(held, item, as_element(part.type), span=ctx.span)
-            item += 1
-        else:
-            yield part
-
-
-DEVICE_FUNCTION.append(call_device_function)

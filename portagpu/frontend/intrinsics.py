@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from portagpu import dtypes
 from portagpu.dtypes import INT32, INT64
 from portagpu.errors import KernelTypeError, KernelValueError
 from portagpu.frontend.calls import Call, intrinsic
+from portagpu.frontend.conditions import select
 from portagpu.frontend.convert import (
     as_number,
     common_type,
@@ -22,14 +20,14 @@ from portagpu.frontend.convert import (
     truth,
     typed_number,
 )
-from portagpu.frontend.expressions import tuple_items
-from portagpu.frontend.operators import select
+from portagpu.frontend.memory import use_shared
+from portagpu.frontend.names import tuple_items
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.subscripts import address, captured_array, static_array
-from portagpu.frontend.values import ArrayValue, Const, TupleValue, UnrollValue, Value, constants
-from portagpu.frontend.vocabulary import VectorMaker
-from portagpu.ir.nodes import Evaluate, MemoryArray, Offset, Operation, Var, VectorLoad, VectorStore
-from portagpu.ir.types import DYNAMIC_SHARED, INT, VOID, Element, Layout, Pointer, Scalar, Space, Vector, element_size
+from portagpu.frontend.subscripts import address
+from portagpu.frontend.values import ArrayValue, Const, TupleValue, UnrollValue, Value
+from portagpu.ir.nodes import Evaluate, Offset, Operation, Var, VectorLoad, VectorStore
+from portagpu.ir.program import MemoryArray
+from portagpu.ir.types import INT, VOID, Element, Pointer, Scalar, Space, Vector
 
 
 @intrinsic("grid", "gridsize")
@@ -43,125 +41,6 @@ def _grid(ctx: FunctionState, site: Call) -> Value:
         for axis in range(ndim.value)
     )
     return items[0] if len(items) == 1 else TupleValue(items)
-
-
-# memory -------------------------------------------------------------------------------------------------------------
-
-
-def _shape(ctx: FunctionState, value: Value, name: str) -> tuple[int, ...]:
-    items: tuple[Value, ...] = ()
-    if isinstance(value, Const) and isinstance(value.value, int | np.integer):
-        items = (value,)
-    elif not isinstance(value, Const) or isinstance(value.value, tuple | list):
-        items = tuple_items(ctx, value)
-    extents = constants(items)
-    if not extents or not all(isinstance(n, int | np.integer) and n >= 0 for n in extents):
-        ctx.fail(
-            f"the shape of {name} must be known at compile time; it is {describe(ctx, value)}",
-            kind=KernelValueError,
-            hint="use a constant, a global, a closure variable or a parameter annotated `cuda.constexpr`",
-        )
-    return tuple(int(n) for n in extents)
-
-
-def _element(ctx: FunctionState, value: Value, name: str) -> Element:
-    if isinstance(value, Const):
-        if isinstance(value.value, VectorMaker):
-            return Vector(value.value.dtype, value.value.lanes)
-        dtype = dtypes.parse(value.value)
-        if dtype is not None:
-            return Scalar(dtype)
-    ctx.fail(
-        f"the dtype of {name} must be a NumPy dtype or a vector type, not {describe(ctx, value)}",
-        hint="for example np.float32, cuda.float32 or cuda.float32x4",
-    )
-
-
-@intrinsic("shared.array")
-def _shared_array(ctx: FunctionState, site: Call) -> Value:
-    shape_value, dtype = site.bind(ctx, "cuda.shared.array", "shape", "dtype")
-    shape = _shape(ctx, shape_value, "cuda.shared.array")
-    element = _element(ctx, dtype, "cuda.shared.array")
-    if shape == (0,):
-        return _dynamic_shared(ctx, element)
-    if 0 in shape:
-        ctx.fail(
-            "a shared array of zero elements", kind=KernelValueError, hint="shape=0 alone means dynamic shared memory"
-        )
-    key = (ctx.source.function, site.node.lineno, site.node.col_offset, shape, element)
-    array = ctx.program.shared.get(key)
-    if array is None:
-        name = ctx.program.unique(f"{ctx.name_hint}.shared")
-        array = MemoryArray(name=name, element=element, shape=shape, space=Space.LOCAL, span=ctx.span)
-        ctx.program.shared[key] = array
-    use_shared(ctx, array)
-    base = Var(array.name, Pointer(element, Space.LOCAL), span=ctx.span)
-    return static_array(ctx, base, element, shape, Space.LOCAL)
-
-
-def use_shared(ctx: FunctionState, array: MemoryArray) -> None:
-    """Note that this function needs a shared array."""
-    ctx.shared[array.name] = array
-    ctx.stable.add(array.name)
-
-
-def _dynamic_shared(ctx: FunctionState, element: Element) -> Value:
-    if not ctx.is_kernel:
-        ctx.fail(
-            "dynamic shared memory in a device function",
-            hint="make the array in the kernel and pass it to the device function",
-        )
-    ctx.program.dynamic_shared = True
-    raw = Var("pg.dynamic_shared", DYNAMIC_SHARED, span=ctx.span)
-    base = Operation("reinterpret", (raw,), Pointer(element, Space.LOCAL), span=ctx.span)
-    count = Operation(
-        "floordiv",
-        (Var("pg.dynamic_bytes", INT, span=ctx.span), constant(ctx, element_size(element), INT)),
-        INT,
-        span=ctx.span,
-    )
-    held = ctx.temp(count)
-    shape = convert(ctx, held, ctx.program.shape_type)
-    return ArrayValue(
-        element=element,
-        base=base,
-        shape=(shape,),
-        strides=(constant(ctx, 1, ctx.program.index_type),),
-        space=Space.LOCAL,
-        readonly=False,
-        layout=Layout.C,
-        dynamic=True,
-    )
-
-
-@intrinsic("local.array")
-def _local_array(ctx: FunctionState, site: Call) -> Value:
-    shape_value, dtype = site.bind(ctx, "cuda.local.array", "shape", "dtype")
-    shape = _shape(ctx, shape_value, "cuda.local.array")
-    element = _element(ctx, dtype, "cuda.local.array")
-    if 0 in shape:
-        ctx.fail("a local array of zero elements", kind=KernelValueError)
-    span = ctx.span
-    array = ctx.memory_array(
-        (site.node.lineno, site.node.col_offset, shape, element),
-        lambda name: MemoryArray(name=name, element=element, shape=shape, space=Space.PRIVATE, span=span),
-        f"{ctx.name_hint}.local",
-    )
-    base = Var(array.name, Pointer(element, Space.PRIVATE), span=ctx.span)
-    return static_array(ctx, base, element, shape, Space.PRIVATE)
-
-
-@intrinsic("const.array_like")
-def _array_like(ctx: FunctionState, site: Call) -> Value:
-    (value,) = site.bind(ctx, "cuda.const.array_like", "array")
-    if isinstance(value, ArrayValue) and value.space is Space.CONSTANT:
-        return value
-    if isinstance(value, Const):
-        return captured_array(ctx, np.asarray(value.value))
-    ctx.fail(
-        f"cuda.const.array_like needs a global or closure NumPy array, not {describe(ctx, value)}",
-        kind=KernelValueError,
-    )
 
 
 @intrinsic("unroll")

@@ -6,7 +6,7 @@ import ast
 
 from portagpu.frontend.calls import TABLE, Call
 from portagpu.frontend.convert import describe
-from portagpu.frontend.expressions import tuple_items
+from portagpu.frontend.names import tuple_items
 from portagpu.frontend.operators import binary
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import get_item

@@ -1,4 +1,4 @@
-"""Python's builtins, the `math` module and NumPy's elementwise functions inside kernels."""
+"""Python's builtins inside kernels."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import ast
 import builtins
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from portagpu.dtypes import BOOL
 from portagpu.frontend.calls import Call, handles
+from portagpu.frontend.conditions import logical
 from portagpu.frontend.convert import (
     as_number,
     common_type,
@@ -23,10 +23,9 @@ from portagpu.frontend.convert import (
     truth,
     typed_number,
 )
-from portagpu.frontend.expressions import tuple_items
-from portagpu.frontend.operators import binary, compare, is_narrow, logical, negate, select
+from portagpu.frontend.names import tuple_items
+from portagpu.frontend.operators import binary, is_narrow
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.subscripts import size_of
 from portagpu.frontend.values import (
     ArrayValue,
     Condition,
@@ -38,10 +37,8 @@ from portagpu.frontend.values import (
     ZipValue,
     constants,
 )
-from portagpu.ir.nodes import Binary, BinaryOp, LogicalOp, Negate, Operation
-from portagpu.ir.types import BOOLEAN, PYINT, PYINT_NARROW, Element, Scalar, Vector
-
-# builtins ---------------------------------------------------------------------------------------------------------
+from portagpu.ir.nodes import Binary, BinaryOp, LogicalOp, Operation
+from portagpu.ir.types import PYINT, PYINT_NARROW, Scalar
 
 
 @handles(len)
@@ -98,29 +95,31 @@ def _tuple(ctx: FunctionState, site: Call) -> Value:
 @handles(int)
 def _int(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "int", "x")
-    return convert(ctx, _scalar(ctx, value), _integer_result(ctx, value), explicit=True)
+    return convert(ctx, scalar(ctx, value), integer_result(ctx, value), explicit=True)
 
 
-def _scalar(ctx: FunctionState, value: Value) -> Value:
+def scalar(ctx: FunctionState, value: Value) -> Value:
+    """The argument, which must be a number."""
     if not isinstance(number_type(ctx, value), Scalar):
         ctx.fail(f"a number is needed here, not {describe(ctx, value)}")
     return value
 
 
-def _integer_result(ctx: FunctionState, value: Value) -> Scalar:
+def integer_result(ctx: FunctionState, value: Value) -> Scalar:
+    """The type of a Python integer made from the argument."""
     return PYINT_NARROW if is_narrow(ctx, value) else PYINT
 
 
 @handles(float)
 def _float(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "float", "x")
-    return convert(ctx, _scalar(ctx, value), ctx.program.py_float, explicit=True)
+    return convert(ctx, scalar(ctx, value), ctx.program.py_float, explicit=True)
 
 
 @handles(bool, np.bool_)
 def _bool(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "bool", "x")
-    return truth(ctx, _scalar(ctx, value))
+    return truth(ctx, scalar(ctx, value))
 
 
 @handles(abs, np.abs, np.absolute, np.fabs, math.fabs)
@@ -166,10 +165,10 @@ handles(max)(_extreme("max"))
 @handles(round)
 def _round(ctx: FunctionState, site: Call) -> Value:
     value, digits = site.bind(ctx, "round", "x", ndigits=Const(None))
-    kind = float_type(ctx, _scalar(ctx, value))
+    kind = float_type(ctx, scalar(ctx, value))
     if isinstance(digits, Const) and digits.value is None:
         if number_type(ctx, value) != kind:
-            return convert(ctx, value, _integer_result(ctx, value))
+            return convert(ctx, value, integer_result(ctx, value))
         rounded = Operation("rint", (convert(ctx, value, kind),), kind, span=ctx.span)
         return convert(ctx, rounded, PYINT, explicit=True)
     if not isinstance(digits, Const):
@@ -208,213 +207,3 @@ def _any_all(ctx: FunctionState, site: Call) -> Value:
     for value in tuple_items(ctx, values):
         result = logical(ctx, LogicalOp.OR if is_any else LogicalOp.AND, result, truth(ctx, value))
     return result
-
-
-# math and NumPy -----------------------------------------------------------------------------------------------------
-
-_UNARY: dict[str, tuple[Any, ...]] = {
-    "sqrt": (math.sqrt, np.sqrt),
-    "exp": (math.exp, np.exp),
-    "exp2": (getattr(math, "exp2", None), np.exp2),
-    "expm1": (math.expm1, np.expm1),
-    "log": (math.log, np.log),
-    "log2": (math.log2, np.log2),
-    "log10": (math.log10, np.log10),
-    "log1p": (math.log1p, np.log1p),
-    "sin": (math.sin, np.sin),
-    "cos": (math.cos, np.cos),
-    "tan": (math.tan, np.tan),
-    "asin": (math.asin, np.arcsin),
-    "acos": (math.acos, np.arccos),
-    "atan": (math.atan, np.arctan),
-    "sinh": (math.sinh, np.sinh),
-    "cosh": (math.cosh, np.cosh),
-    "tanh": (math.tanh, np.tanh),
-    "asinh": (math.asinh, np.arcsinh),
-    "acosh": (math.acosh, np.arccosh),
-    "atanh": (math.atanh, np.arctanh),
-    "erf": (math.erf,),
-    "erfc": (math.erfc,),
-    "tgamma": (math.gamma,),
-    "lgamma": (math.lgamma,),
-    "cbrt": (getattr(math, "cbrt", None), np.cbrt),
-    "radians": (math.radians, np.radians, np.deg2rad),
-    "degrees": (math.degrees, np.degrees, np.rad2deg),
-    "floor": (np.floor,),
-    "ceil": (np.ceil,),
-    "trunc": (np.trunc,),
-    "rint": (np.rint,),
-}
-_BINARY: dict[str, tuple[Any, ...]] = {
-    "atan2": (math.atan2, np.arctan2),
-    "copysign": (math.copysign, np.copysign),
-    "fmod": (math.fmod,),
-    "hypot": (math.hypot, np.hypot),
-    "pow": (math.pow,),
-    "remainder": (math.remainder,),
-    "nextafter": (getattr(math, "nextafter", None), np.nextafter),
-}
-
-
-def _float_function(name: str) -> Callable[[FunctionState, Call], Value]:
-    def handler(ctx: FunctionState, site: Call) -> Value:
-        if name == "log" and len(site.args) == 2:
-            top, bottom = (_log(ctx, v) for v in site.args)
-            return binary(ctx, ast.Div(), top, bottom)
-        (value,) = site.bind(ctx, name, "x")
-        found = number_type(ctx, value)
-        kind: Element = found if isinstance(found, Vector) and found.dtype.is_float else float_type(ctx, value)
-        return Operation(name, (convert(ctx, value, kind),), kind, span=ctx.span)
-
-    return handler
-
-
-def _log(ctx: FunctionState, value: Value) -> Value:
-    if isinstance(value, Const):
-        return Const(math.log(value.value))
-    kind = float_type(ctx, value)
-    return Operation("log", (convert(ctx, value, kind),), kind, span=ctx.span)
-
-
-def _float_function_2(name: str) -> Callable[[FunctionState, Call], Value]:
-    def handler(ctx: FunctionState, site: Call) -> Value:
-        left, right = site.bind(ctx, name, "x", "y")
-        kind = common_type(ctx, left, right)
-        if not kind.dtype.is_float:
-            kind = ctx.program.py_float
-        return Operation(name, (convert(ctx, left, kind), convert(ctx, right, kind)), kind, span=ctx.span)
-
-    return handler
-
-
-for _table, _make in ((_UNARY, _float_function), (_BINARY, _float_function_2)):
-    for _name, _functions in _table.items():
-        handles(*(f for f in _functions if f is not None))(_make(_name))
-
-
-def _to_integer(name: str) -> Callable[[FunctionState, Call], Value]:
-    def handler(ctx: FunctionState, site: Call) -> Value:
-        (value,) = site.bind(ctx, name, "x")
-        kind = float_type(ctx, _scalar(ctx, value))
-        if number_type(ctx, value) != kind:
-            return convert(ctx, value, _integer_result(ctx, value))
-        return convert(ctx, Operation(name, (as_number(ctx, value),), kind, span=ctx.span), PYINT, explicit=True)
-
-    return handler
-
-
-for _name in ("floor", "ceil", "trunc"):
-    handles(getattr(math, _name))(_to_integer(_name))
-
-
-@handles(math.isnan, np.isnan, math.isinf, np.isinf, math.isfinite, np.isfinite)
-def _classify(ctx: FunctionState, site: Call) -> Value:
-    name: str = site.target.__name__
-    (value,) = site.bind(ctx, name, "x")
-    kind = number_type(ctx, _scalar(ctx, value))
-    assert kind is not None
-    if not kind.dtype.is_float:
-        return Const(name == "isfinite")
-    return Operation(name, (as_number(ctx, value),), BOOLEAN, span=ctx.span)
-
-
-@handles(np.minimum, np.maximum, np.fmin, np.fmax)
-def _np_extreme(ctx: FunctionState, site: Call) -> Value:
-    name: str = site.target.__name__
-    left, right = site.bind(ctx, name, "x", "y")
-    kind = common_type(ctx, left, right)
-    plain = {"minimum": "min", "maximum": "max", "fmin": "min", "fmax": "max"}[name]
-    operation = name if kind.dtype.is_float else plain
-    return Operation(operation, (convert(ctx, left, kind), convert(ctx, right, kind)), kind, span=ctx.span)
-
-
-@handles(np.sign)
-def _sign(ctx: FunctionState, site: Call) -> Value:
-    (value,) = site.bind(ctx, "sign", "x")
-    kind = number_type(ctx, _scalar(ctx, value))
-    assert isinstance(kind, Scalar)
-    held = ctx.temp(as_number(ctx, value))
-    zero = Const(0)
-    below = select(ctx, compare(ctx, ast.Lt(), held, zero), Const(-1), held)
-    return select(ctx, compare(ctx, ast.Gt(), held, zero), Const(1), below)
-
-
-@handles(np.where)
-def _where(ctx: FunctionState, site: Call) -> Value:
-    condition, yes, no = site.bind(ctx, "where", "condition", "x", "y")
-    return select(ctx, truth(ctx, condition), yes, no)
-
-
-@handles(math.ldexp, np.ldexp)
-def _ldexp(ctx: FunctionState, site: Call) -> Value:
-    value, exponent = site.bind(ctx, "ldexp", "x", "i")
-    kind = float_type(ctx, value)
-    power = convert(ctx, exponent, PYINT_NARROW)
-    return Operation("ldexp", (convert(ctx, value, kind), power), kind, span=ctx.span)
-
-
-_OPERATORS: dict[Any, type[ast.operator]] = {
-    np.add: ast.Add,
-    np.subtract: ast.Sub,
-    np.multiply: ast.Mult,
-    np.divide: ast.Div,
-    np.floor_divide: ast.FloorDiv,
-    np.remainder: ast.Mod,
-    np.bitwise_and: ast.BitAnd,
-    np.bitwise_or: ast.BitOr,
-    np.bitwise_xor: ast.BitXor,
-    np.left_shift: ast.LShift,
-    np.right_shift: ast.RShift,
-}
-_COMPARISONS: dict[Any, type[ast.cmpop]] = {
-    np.less: ast.Lt,
-    np.less_equal: ast.LtE,
-    np.greater: ast.Gt,
-    np.greater_equal: ast.GtE,
-    np.equal: ast.Eq,
-    np.not_equal: ast.NotEq,
-}
-
-
-@handles(*_OPERATORS)
-def _operator(ctx: FunctionState, site: Call) -> Value:
-    function = site.target
-    left, right = site.bind(ctx, function.__name__, "x", "y")
-    return binary(ctx, _OPERATORS[function](), left, right)
-
-
-@handles(*_COMPARISONS)
-def _comparison(ctx: FunctionState, site: Call) -> Value:
-    function = site.target
-    left, right = site.bind(ctx, function.__name__, "x", "y")
-    return compare(ctx, _COMPARISONS[function](), left, right)
-
-
-@handles(np.negative)
-def _negative(ctx: FunctionState, site: Call) -> Value:
-    (value,) = site.bind(ctx, "negative", "x")
-    number, kind = typed_number(ctx, value)
-    return Negate(number, kind, span=ctx.span)
-
-
-@handles(np.square)
-def _square(ctx: FunctionState, site: Call) -> Value:
-    (value,) = site.bind(ctx, "square", "x")
-    return binary(ctx, ast.Pow(), value, Const(2))
-
-
-@handles(np.logical_and, np.logical_or, np.logical_not)
-def _np_logical(ctx: FunctionState, site: Call) -> Value:
-    function = site.target
-    values = [truth(ctx, v) for v in site.args]
-    if function is np.logical_not:
-        return negate(ctx, values[0])
-    return logical(ctx, LogicalOp.AND if function is np.logical_and else LogicalOp.OR, values[0], values[1])
-
-
-@handles(np.size)
-def _np_size(ctx: FunctionState, site: Call) -> Value:
-    (value,) = site.bind(ctx, "size", "x")
-    if isinstance(value, ArrayValue):
-        return size_of(ctx, value)
-    ctx.fail(f"np.size needs an array, not {describe(ctx, value)}")

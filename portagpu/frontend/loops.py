@@ -8,12 +8,13 @@ from typing import Any
 
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend.assignment import assign_target
+from portagpu.frontend.conditions import negate
 from portagpu.frontend.convert import common_type, constant, convert, truth
 from portagpu.frontend.expressions import lower
 from portagpu.frontend.fixpoint import edge, run_loop
 from portagpu.frontend.iteration import item_at, length_of, unrolled_items
 from portagpu.frontend.occurrences import assigned_names, is_read_elsewhere, mentions
-from portagpu.frontend.operators import is_narrow, negate
+from portagpu.frontend.operators import is_narrow
 from portagpu.frontend.slots import merge
 from portagpu.frontend.state import FunctionState, LoopFrame
 from portagpu.frontend.values import Const, RangeValue, Value

@@ -12,7 +12,8 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.errors import KernelError, KernelTypeError
 from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.values import Value
-from portagpu.ir.nodes import Assign, ConstantArray, Expr, Function, MemoryArray, Offset, Parameter, Stmt, Var
+from portagpu.ir.nodes import Assign, Expr, Offset, Stmt, Var
+from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter
 from portagpu.ir.types import INT, LONG, PYFLOAT, PYFLOAT_NARROW, PYINT, PYINT_NARROW, Pointer, Scalar, Struct
 from portagpu.source import Span
 

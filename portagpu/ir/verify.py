@@ -23,7 +23,6 @@ from portagpu.ir.nodes import (
     Node,
     Not,
     Offset,
-    Program,
     Select,
     Stmt,
     Store,
@@ -31,6 +30,7 @@ from portagpu.ir.nodes import (
     VectorStore,
     While,
 )
+from portagpu.ir.program import Program
 from portagpu.ir.types import Pointer, Scalar, Struct, Vector
 from portagpu.ir.walk import all_expressions, all_statements, expressions
 

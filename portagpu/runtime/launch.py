@@ -15,7 +15,7 @@ from portagpu.codegen.program import KernelBinary
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
 from portagpu.errors import BuildError, LaunchConfigError
-from portagpu.ir.nodes import Parameter, ParameterRole
+from portagpu.ir.program import Parameter, ParameterRole
 from portagpu.ir.types import Pointer, Scalar
 from portagpu.runtime.program import build
 from portagpu.runtime.translate import translate_cl_errors

@@ -1,0 +1,120 @@
+"""Attributes of arrays; lanes of vectors and items of tuples."""
+
+from __future__ import annotations
+
+import ast
+
+from portagpu.errors import KernelNameError, KernelTypeError, KernelValueError
+from portagpu.frontend.conditions import logical, select
+from portagpu.frontend.convert import constant, convert, describe, number_type
+from portagpu.frontend.operators import ring
+from portagpu.frontend.state import FunctionState
+from portagpu.frontend.values import ArrayValue, Condition, Const, TupleValue, Value
+from portagpu.ir.nodes import BinaryOp, Compare, CompareOp, Expr, Lane, LogicalOp, Var
+from portagpu.ir.types import INT, PYINT, Layout, Scalar, Vector
+
+LANES = {name: lane for lane, name in enumerate("xyzw")}
+
+
+def size_of(ctx: FunctionState, array: ArrayValue) -> Expr:
+    """Number of elements."""
+    kind = ctx.program.shape_type  # the launcher chooses 64 bits for large arrays
+    total: Expr = constant(ctx, 1, kind)
+    for extent in array.shape:
+        total = ring(ctx, BinaryOp.MUL, total, convert(ctx, extent, kind))
+    return total
+
+
+def transpose(array: ArrayValue) -> ArrayValue:
+    """``array.T``."""
+    layout = {Layout.C: Layout.F, Layout.F: Layout.C, Layout.ANY: Layout.ANY}[array.layout]
+    return ArrayValue(
+        element=array.element,
+        base=array.base,
+        shape=array.shape[::-1],
+        strides=array.strides[::-1],
+        space=array.space,
+        readonly=array.readonly,
+        layout=layout if array.ndim > 1 else array.layout,
+        dynamic=array.dynamic,
+    )
+
+
+def array_attribute(ctx: FunctionState, array: ArrayValue, name: str, node: ast.AST) -> Value:
+    """Attribute of an array."""
+    element = array.element
+    size = element.dtype.size * (element.lanes if isinstance(element, Vector) else 1)
+    if name == "shape":
+        return TupleValue(array.shape)
+    if name == "ndim":
+        return Const(array.ndim)
+    if name == "size":
+        return size_of(ctx, array)
+    if name == "dtype":
+        return Const(element.dtype.numpy)
+    if name == "itemsize":
+        return Const(size)
+    if name == "nbytes":
+        return ring(ctx, BinaryOp.MUL, convert(ctx, size_of(ctx, array), PYINT), constant(ctx, size, PYINT))
+    if name == "T":
+        return transpose(array)
+    if name == "strides":
+        return TupleValue(
+            tuple(ring(ctx, BinaryOp.MUL, convert(ctx, s, PYINT), constant(ctx, size, PYINT)) for s in array.strides)
+        )
+    ctx.fail(
+        f"arrays in kernels have no attribute `{name}`",
+        kind=KernelNameError,
+        node=node,
+        hint="they have shape, size, ndim, dtype, strides, itemsize, nbytes and T",
+    )
+
+
+def vector_lane(ctx: FunctionState, vector: Expr, kind: Vector, name: str, node: ast.AST) -> Value:
+    """``v.x`` ... ``v.w``, or ``v.s0`` ... ``v.sf``."""
+    lane = LANES.get(name)
+    if lane is None and len(name) == 2 and name[0] == "s" and name[1] in "0123456789abcdef":
+        lane = int(name[1], 16)
+    if lane is None or lane >= kind.lanes:
+        ctx.fail(
+            f"{kind} has no lane `{name}`",
+            kind=KernelNameError,
+            node=node,
+            hint=f"its lanes are v[0] to v[{kind.lanes - 1}]",
+        )
+    return Lane(vector, lane, Scalar(kind.dtype), span=ctx.span)
+
+
+def vector_item(ctx: FunctionState, vector: Expr, kind: Vector, index: Value) -> Value:
+    """``v[i]`` with a constant ``i``."""
+    if not isinstance(index, Const) or not isinstance(index.value, int) or not -kind.lanes <= index.value < kind.lanes:
+        ctx.fail(
+            f"a lane of {kind} is named by a constant from 0 to {kind.lanes - 1}, not {describe(ctx, index)}",
+            kind=KernelValueError if isinstance(index, Const) else KernelTypeError,
+            hint="unroll the loop: for i in cuda.unroll(range(4))",
+        )
+    return Lane(vector, index.value % kind.lanes, Scalar(kind.dtype), span=ctx.span)
+
+
+def tuple_item(ctx: FunctionState, items: tuple[Value, ...], index: Value) -> Value:
+    """``t[i]``: any constant ``i``, or a runtime one where the items have one type."""
+    if isinstance(index, Const):
+        try:
+            picked = items[index.value]
+        except (IndexError, TypeError) as error:
+            raise ctx.error(
+                f"index {index.value!r} is outside a tuple of {len(items)} items", kind=KernelValueError
+            ) from error
+        return TupleValue(picked) if isinstance(picked, tuple) else picked
+    kind = number_type(ctx, index)
+    if not isinstance(kind, Scalar) or not kind.dtype.is_integer or not items:
+        ctx.fail(f"cannot index a tuple of {len(items)} items with {describe(ctx, index)}")
+    held = convert(ctx, index, INT)
+    held = held if isinstance(held, Var) else ctx.temp(held)
+    result = items[-1]
+    for n in range(len(items) - 2, -1, -1):
+        hit: Condition = Compare(CompareOp.EQ, held, constant(ctx, n, INT), span=ctx.span)
+        negative = Compare(CompareOp.EQ, held, constant(ctx, n - len(items), INT), span=ctx.span)
+        hit = logical(ctx, LogicalOp.OR, hit, negative)
+        result = select(ctx, hit, items[n], result, what="the items of a tuple indexed at run time")
+    return result
