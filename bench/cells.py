@@ -25,7 +25,7 @@ class Cell:
     peer: str
     gflops: float | None  # median
     peer_gflops: float | None
-    error: float | None  # largest error relative to the bound; at most 1 for a right result
+    error: float | None  # largest error relative to the tolerance; at most 1 for a right result
     problem: str | None  # why there are no numbers
 
     @property

@@ -18,6 +18,7 @@ import numpy as np
 from portagpu.bench.cells import Cell, Memory
 from portagpu.bench.peers import Peer, Product, peers_for
 from portagpu.blas.matmul import matmul
+from portagpu.blas.verification import ProductCheck
 from portagpu.device import DeviceRecord, DeviceType
 from portagpu.errors import PortaGPUError
 from portagpu.runtime.context import Context
@@ -77,10 +78,10 @@ def _cell(context: Context, dtype: str, size: int, peer: Peer) -> Cell:
     theirs = peer.prepare(a, b)
     ours()
     theirs()
-    error = relative_error(fetch(), a, b)
+    error = ProductCheck(a, b).error(fetch())
     device = context.device
     if not error <= 1.0:
-        return _failed(device, dtype, size, peer, f"wrong result: {error:.3g} times the error bound")
+        return _failed(device, dtype, size, peer, f"wrong result: {error:.3g} times the tolerance")
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(_ROUNDS):
         for product, kept in ((ours, times[0]), (theirs, times[1])):
@@ -128,22 +129,6 @@ def _ours(context: Context, a: Any, b: Any, memory: Memory) -> tuple[Product, Ca
         context.synchronize()
 
     return on_device, lambda: np.asarray(result.copy_to_host())
-
-
-def relative_error(c: np.ndarray[Any, Any], a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> float:
-    """Largest error of ``c v - a (b v)`` over random sign vectors v, relative to the rounding bound of the sums.
-
-    The bound is 2 eps (k + 2) |a| |b|, accumulated over the columns; see N. Higham, "Accuracy and Stability of
-    Numerical Algorithms", 2nd ed., section 3.5. R. Freivalds, "Probabilistic machines can use less running time", 1977.
-    """
-    generator = np.random.default_rng(7)
-    signs = generator.choice([-1.0, 1.0], size=(b.shape[1], 8))
-    exact = a.astype(np.float64) @ (b.astype(np.float64) @ signs)
-    found = c.astype(np.float64) @ signs
-    scale = np.abs(a).astype(np.float64) @ (np.abs(b).astype(np.float64) @ np.ones((b.shape[1], 1)))
-    bound = 2 * np.finfo(c.dtype).eps * (a.shape[1] + 2) * scale + np.finfo(np.float64).tiny
-    worst = np.max(np.abs(found - exact) / bound)
-    return float(worst) if np.isfinite(worst) else float("inf")
 
 
 def default_sizes(device: DeviceRecord) -> tuple[int, ...]:

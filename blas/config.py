@@ -100,12 +100,20 @@ def native_lanes(caps: Capabilities, itemsize: int) -> int:
     return min(16, max(2, width))
 
 
+# 32-bit registers: what a thread of the tile kernel keeps besides its accumulators, what a thread can have, and what a
+# work-group can have (the register file of a compute unit, 256 KiB on today's GPUs)
+_OTHER_REGISTERS = 40
+_THREAD_REGISTERS = 208
+_GROUP_REGISTERS = 65536
+
+
 def is_legal(config: Config, caps: Capabilities, itemsize: int) -> bool:
     """Whether a device can run a configuration."""
     if isinstance(config, PanelConfig):
         return config.registers <= register_count(caps) and config.lanes <= 16
     lanes = tile_lanes(itemsize)
     threads = config.threads
+    registers = config.thread_m * config.thread_n * itemsize // 4 + _OTHER_REGISTERS
     return (
         config.tile_m % (config.thread_m) == 0
         and config.tile_n % config.thread_n == 0
@@ -117,7 +125,8 @@ def is_legal(config: Config, caps: Capabilities, itemsize: int) -> bool:
         and (config.tile_m * config.tile_k) % (lanes * threads) == 0
         and (config.tile_n * config.tile_k) % (lanes * threads) == 0
         and config.local_memory(itemsize) <= caps.local_memory_static
-        and config.thread_m * config.thread_n * itemsize // 4 <= 160
+        and registers <= _THREAD_REGISTERS
+        and registers * threads <= _GROUP_REGISTERS
     )
 
 

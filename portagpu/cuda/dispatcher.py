@@ -12,7 +12,7 @@ from portagpu.codegen.program import KernelBinary, generate
 from portagpu.cuda import arguments
 from portagpu.cuda.arguments import Finish
 from portagpu.cuda.signature import Signature
-from portagpu.errors import ArgumentCountError, ArgumentTypeError, LaunchConfigError, LaunchError
+from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelError, LaunchConfigError, LaunchError
 from portagpu.frontend.calls import DeviceCallable
 from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.functions import specialise
@@ -167,15 +167,26 @@ class Dispatcher(DeviceCallable):
         self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool = False, shared: int = 0
     ) -> Overload:
         """Specialise and build for argument types."""
+        failure: KernelError | None = None
+        try:
+            binary = self._generate(types, context, wide=wide, shared=shared)
+        except KernelError as error:
+            failure = error
+        if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
+            raise failure.with_traceback(None)
+        compiled = CompiledKernel(context, binary, self.options.build_options(context))
+        return Overload(signature=types, binary=binary, compiled=compiled)
+
+    def _generate(
+        self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool, shared: int
+    ) -> KernelBinary:
         caps = context.capabilities
         program = specialise(
             self.source, types, caps, wide_index=wide, debug=self.options.debug, block_dim=self.options.block_dim
         )
         verify(program)
         static = shared if program.dynamic_shared and shared > caps.local_memory_argument else 0
-        binary = generate(program, caps, static_dynamic_shared=static)
-        compiled = CompiledKernel(context, binary, self.options.build_options(context))
-        return Overload(signature=types, binary=binary, compiled=compiled)
+        return generate(program, caps, static_dynamic_shared=static)
 
     def overload(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> Overload:
         """The specialisation for prepared arguments, compiled if it is new."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import numpy as np
 import pytest
 
 from portagpu.bench import gemm
@@ -58,14 +57,3 @@ def test_cells_are_measured_and_verified(device):
     assert found.problem is None
     assert found.error <= 1
     assert found.ratio > 0
-
-
-def test_a_wrong_result_is_seen():
-    generator = np.random.default_rng(0)
-    a, b = generator.random((40, 30)), generator.random((30, 20))
-    c = a @ b
-    assert gemm.relative_error(c, a, b) <= 1
-    c[7, 3] *= 1 + 1e-9
-    assert gemm.relative_error(c, a, b) > 1
-    c[7, 3] = np.nan
-    assert gemm.relative_error(c, a, b) == float("inf")

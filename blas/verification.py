@@ -1,0 +1,51 @@
+"""Checks a product without computing it again in full.
+
+Two checks against float64. Freivalds': ``c v = a (b v)`` for random sign vectors v sees any wrong tile at the cost of a
+few matrix-vector products. And a sample of rows, element by element, sees what a sum over a row could hide.
+
+The tolerance is probabilistic: rounding errors of a k-term sum add up like a random walk, so they stay below
+``lambda sqrt(k) u |a| |b|`` except with a probability that falls exponentially with lambda^2.
+
+R. Freivalds, "Probabilistic machines can use less running time", IFIP Congress 1977. N. Higham, T. Mary, "A new approach
+to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41(5), 2019.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Matrix = np.ndarray[Any, Any]
+_LAMBDA = 8.0
+_VECTORS = 8
+_ROWS = 32
+
+
+class ProductCheck:
+    """Prepared from the operands once, so that many results can be checked. a: (m, k), b: (k, n)."""
+
+    def __init__(self, a: Matrix, b: Matrix) -> None:
+        generator = np.random.default_rng(7)
+        (m, k), n = a.shape, b.shape[1]
+        wide_b = b.astype(np.float64)
+        self._signs = generator.choice([-1.0, 1.0], size=(n, _VECTORS))
+        self._rows = generator.choice(m, size=min(m, _ROWS), replace=False)
+        self._product = a.astype(np.float64) @ (wide_b @ self._signs)
+        self._sampled = a[self._rows].astype(np.float64) @ wide_b
+        unit = _LAMBDA * np.sqrt(k + 1.0) * float(np.finfo(a.dtype).eps)
+        tiny = float(np.finfo(a.dtype).tiny)
+        size_b = np.abs(wide_b)
+        # independent errors of n columns with random signs add up to sqrt(n) times their mean size
+        columns = np.abs(a).astype(np.float64) @ size_b.sum(axis=1, keepdims=True)
+        self._product_bound = unit * columns / np.sqrt(n) + tiny
+        self._sampled_bound = unit * (np.abs(a[self._rows]).astype(np.float64) @ size_b) + tiny
+
+    def error(self, c: Matrix) -> float:
+        """Largest error relative to the tolerance: at most 1 for a right result, infinite where it is not finite."""
+        wide = c.astype(np.float64)
+        with np.errstate(invalid="ignore"):
+            first = np.max(np.abs(wide @ self._signs - self._product) / self._product_bound)
+            second = np.max(np.abs(wide[self._rows] - self._sampled) / self._sampled_bound)
+        worst = float(max(first, second))
+        return worst if np.isfinite(first) and np.isfinite(second) else float("inf")
