@@ -53,7 +53,7 @@ class ParameterRole(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A C parameter. ``path`` leads to the Python argument: its index, then those in tuples; ``axis`` is of the array."""
+    """A C parameter. ``path`` leads to the Python argument: its index, then those in tuples; ``axis``: the axis."""
 
     name: str
     type: Type
