@@ -6,8 +6,8 @@ few matrix-vector products. And a sample of rows, element by element, sees what 
 The tolerance is probabilistic: rounding errors of a k-term sum add up like a random walk, so they stay below
 ``lambda sqrt(k) u |a| |b|`` except with a probability that falls exponentially with lambda^2.
 
-R. Freivalds, "Probabilistic machines can use less running time", IFIP Congress 1977. N. Higham, T. Mary, "A new approach
-to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41(5), 2019.
+R. Freivalds, "Probabilistic machines can use less running time", IFIP Congress 1977. N. Higham, T. Mary, "A new
+approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41(5), 2019.
 """
 
 from __future__ import annotations

@@ -177,9 +177,7 @@ class Dispatcher(DeviceCallable):
         compiled = CompiledKernel(context, binary, self.options.build_options(context))
         return Overload(signature=types, binary=binary, compiled=compiled)
 
-    def _generate(
-        self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool, shared: int
-    ) -> KernelBinary:
+    def _generate(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool, shared: int) -> KernelBinary:
         caps = context.capabilities
         program = specialise(
             self.source, types, caps, wide_index=wide, debug=self.options.debug, block_dim=self.options.block_dim

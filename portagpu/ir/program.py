@@ -53,7 +53,10 @@ class ParameterRole(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A C parameter. ``path`` leads to the Python argument: its index, then those in tuples; ``axis`` is of the array."""
+    """A C parameter; ``path`` leads to the Python argument: its index, then indices of tuples.
+
+    ``axis`` is the axis that a shape or stride belongs to.
+    """
 
     name: str
     type: Type
