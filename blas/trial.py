@@ -62,9 +62,9 @@ def _measure(config: configs.Config, device: str, problem: Problem) -> Outcome:
         return CompileFailed(error.message)
     except PortaGPUError as error:
         return LaunchFailed(error.message)
-    deviation = check.error(c.copy_to_host())
-    if not deviation <= 1:
-        return WrongResult(f"error {deviation:.3g} times the tolerance")
+    wrong = check.error(c.copy_to_host())
+    if not wrong <= 1:
+        return WrongResult(f"error {wrong:.3g} times the tolerance")
     times: list[float] = []
     begin = time.perf_counter()
     while len(times) < _MIN_REPEATS or (time.perf_counter() - begin < _REPEAT_SECONDS and len(times) < _MAX_REPEATS):

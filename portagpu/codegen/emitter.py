@@ -62,7 +62,7 @@ class Emitter:
         key = (span.filename, span.line)
         if key != self._commented:
             self._commented = key
-            text = span.text.strip().rstrip("\\").replace("\t", " ")
+            text = span.text.strip().rstrip("\\").replace("??/", "?? /").encode("ascii", "replace").decode()
             self._line(f"// {span.line}: {text}", span)
 
     def _block(self, body: tuple[Stmt, ...]) -> None:

@@ -29,9 +29,12 @@ class KernelBinary:
     lines: tuple[Span | None, ...]  # span of each line of ``source``
     static_shared: int  # bytes
     block_dim: tuple[int, int, int] | None
+    has_line_directives: bool = False  # the driver's messages then name lines of the Python file
 
     def span_of(self, line: int) -> Span | None:
-        """The place in Python text of a 1-based C line, or of the nearest line before it."""
+        """The place in Python text of a line that the driver names, or of the nearest C line before it."""
+        if self.has_line_directives:
+            return next((s for s in self.lines if s is not None and s.line == line), None)
         for index in range(min(line, len(self.lines)) - 1, -1, -1):
             if self.lines[index] is not None:
                 return self.lines[index]
@@ -94,6 +97,8 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
         lines.append(Line("", None))
     kernel_lines, parameters = _kernel(program, helpers, taken, static_dynamic_shared)
     lines += kernel_lines
+    if caps.line_directives:
+        lines = _with_directives(lines)
     body = "\n".join(line.text for line in lines)
     if "double" in body:
         helpers.extension("cl_khr_fp64")
@@ -119,7 +124,19 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
         lines=tuple(spans),
         static_shared=static_shared,
         block_dim=program.block_dim,
+        has_line_directives=caps.line_directives,
     )
+
+
+def _with_directives(lines: list[Line]) -> list[Line]:
+    """The lines with ``#line`` before each that has a place, so that a simulator reports places in Python files."""
+    result: list[Line] = []
+    for line in lines:
+        if line.span is not None and not line.text.lstrip().startswith("//"):
+            name = line.span.filename.replace("\\", "/").replace('"', "'")
+            result.append(Line(f'#line {line.span.line} "{name}"', line.span))
+        result.append(line)
+    return result
 
 
 def _shared_size(array: MemoryArray) -> int:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from portagpu.codegen.program import KernelBinary, generate
 from portagpu.cuda import arguments
 from portagpu.cuda.arguments import Finish
@@ -265,12 +267,17 @@ class Dispatcher(DeviceCallable):
         if self.signature is not None:
             args = self.signature.convert(args, names)
         prepared = []
+        hosts: dict[int, Any] = {}  # a NumPy array that is passed twice is one array on the device, too
         for name, value in zip(names, args, strict=True):
             if name in constexpr:
                 _check_hashable(name, value)
                 prepared.append(value)
+            elif id(value) in hosts:
+                prepared.append(hosts[id(value)])
             else:
                 prepared.append(arguments.prepare(value, name, context, stream, finish))
+                if isinstance(value, np.ndarray):
+                    hosts[id(value)] = prepared[-1]
         return tuple(prepared)
 
     def __repr__(self) -> str:

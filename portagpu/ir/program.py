@@ -53,10 +53,7 @@ class ParameterRole(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A C parameter; ``path`` leads to the Python argument: its index, then indices of tuples.
-
-    ``axis`` is the axis that a shape or stride belongs to.
-    """
+    """A C parameter. ``path`` leads to the Python argument: its index, then those in tuples; ``axis``: the axis."""
 
     name: str
     type: Type

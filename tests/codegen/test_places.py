@@ -1,0 +1,73 @@
+"""The way back from generated C to the Python text."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from portagpu import cuda, errors
+from portagpu.codegen.program import generate
+from portagpu.dtypes import FLOAT32
+from portagpu.frontend.functions import specialise
+from portagpu.ir.types import PYINT, ArrayType, Layout, Scalar
+from portagpu.runtime.launch import locate
+
+
+@cuda.jit
+def place(x, n):
+    i = cuda.grid(1)
+    if i < n:
+        x[i] = n * 2.0
+
+
+ARGUMENTS = (ArrayType(Scalar(FLOAT32), 1, Layout.C), PYINT)
+STORE = place.source.first_line + 4
+
+
+def test_c_lines_lead_to_python_lines(device):
+    binary = generate(specialise(place.source, ARGUMENTS, device.capabilities), device.capabilities)
+    number = next(n for n, text in enumerate(binary.source.splitlines(), 1) if text.strip().startswith("x[i] ="))
+    assert f"// {STORE}: x[i] = n * 2.0" in binary.source
+    if not binary.has_line_directives:
+        assert binary.span_of(number).line == STORE
+
+
+def test_simulators_get_line_directives(device):
+    caps = dataclasses.replace(device.capabilities, line_directives=True)
+    binary = generate(specialise(place.source, ARGUMENTS, caps), caps)
+    lines = binary.source.splitlines()
+    number = next(n for n, text in enumerate(lines) if text.strip().startswith("x[i] ="))
+    assert lines[number - 1] == f'#line {STORE} "{__file__}"'
+    assert binary.span_of(STORE).line == STORE
+
+
+@pytest.mark.parametrize(
+    "log",
+    ["<kernel>:{n}:9: error: no such thing", "/tmp/a.cl:{n}:9: error: no such thing", "{n}:9: error: no such thing"],
+)
+def test_driver_errors_name_the_python_line(device, log):
+    caps = dataclasses.replace(device.capabilities, line_directives=False)
+    binary = generate(specialise(place.source, ARGUMENTS, caps), caps)
+    number = next(n for n, text in enumerate(binary.source.splitlines(), 1) if text.strip().startswith("x[i] ="))
+    error = errors.BuildError("refused")
+    error.log = log.format(n=number)
+    located = locate(error, binary)
+    assert located.span.line == STORE
+    assert "no such thing" in str(located)
+    assert located.log == error.log
+
+
+def test_an_array_passed_twice_is_one_array(device):
+    @cuda.jit
+    def add_one_twice(a, b):
+        i = cuda.grid(1)
+        if i < a.size:
+            a[i] += 1
+            b[i] += 1
+
+    for size in (8, 5000):
+        x = np.zeros(size, np.float32)
+        add_one_twice[(size + 63) // 64, 64](x, x)
+        assert (x == 2).all()
