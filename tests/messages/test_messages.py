@@ -1,4 +1,4 @@
-"""The message that each mistake gets, as golden text: ``PORTAGPU_UPDATE_GOLDEN=1 pytest tests/messages`` rewrites it."""
+"""The message of each mistake, as golden text; ``PORTAGPU_UPDATE_GOLDEN=1 pytest tests/messages`` rewrites it."""
 
 from __future__ import annotations
 
@@ -50,6 +50,7 @@ def message_of(name, device):
     text = text.replace(str(HERE) + "/", "").replace(device.name, "DEVICE")
     text = re.sub(r"0x[0-9a-f]+", "0x...", text)
     text = re.sub(r"(this device has|runs at most|has|at once \(|holds) ?\d+", r"\1 N", text)
+    text = re.sub(r"(\(wrong_\w+\.py):\d+\)", r"\1)", text)
     return re.sub(r"(?m)^  \d+: .*$", "  INDEX: NAME", text)
 
 

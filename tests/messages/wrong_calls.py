@@ -99,9 +99,7 @@ CASES = {
         cuda.to_device(zeros(3, 3)) @ cuda.to_device(zeros(3, 3, dtype=np.float64))
     ),
     "product into a wrong shape": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 4), out=zeros(2, 3)),
-    "product into a wrong dtype": lambda: portagpu.matmul(
-        zeros(2, 3), zeros(3, 4), out=zeros(2, 4, dtype=np.float64)
-    ),
+    "product into a wrong dtype": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 4), out=zeros(2, 4, dtype=np.float64)),
     "product into a list": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 4), out=[[0] * 4] * 2),
     "product of text": lambda: portagpu.matmul("a", zeros(3, 4)),
     "ufunc without implementation": lambda: np.sin(cuda.to_device(zeros(4))),
