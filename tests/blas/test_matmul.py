@@ -14,7 +14,7 @@ import portagpu
 from portagpu import cuda, errors
 from portagpu.blas.config import PanelConfig, TileConfig, candidates, default_config, from_json, is_legal, to_json
 from portagpu.blas.gemm import gemm
-from portagpu.blas.problem import Problem, round_to_power
+from portagpu.blas.problem import Problem
 
 DTYPES = ("float32", "float64")
 
@@ -155,13 +155,6 @@ def test_default_and_candidates_are_legal(device):
             assert is_legal(config, caps, problem.itemsize)
             assert from_json(to_json(config)) == config
         assert len(candidates(caps, np.dtype(dtype).itemsize)) > 50
-
-
-@given(value=st.integers(1, 10**9))
-def test_shape_classes_round_by_ratio(value):
-    power = round_to_power(value)
-    assert power & (power - 1) == 0
-    assert value / power <= 2**0.5 + 1e-9 and power / value <= 2**0.5 + 1e-9
 
 
 @pytest.mark.parametrize(
