@@ -12,7 +12,7 @@ from portagpu.ir.types import Pointer, Scalar, Space, Vector
 if TYPE_CHECKING:
     from portagpu.codegen.printer import Printer
 
-POSTFIX, UNARY, COMPARE, ADDITIVE = 15, 14, 9, 12
+POSTFIX, UNARY, COMPARE = 15, 14, 9
 Lowered = tuple[str, int]
 Lowering = Callable[["Printer", Operation], Lowered]
 LOWERINGS: dict[str, Lowering] = {}
@@ -222,8 +222,3 @@ def _atomic_cas(printer: Printer, expr: Operation) -> Lowered:
         return f"{function}({pointer}, {operands[0]}, {operands[1]})", POSTFIX
     helper = printer.helpers.use("atomic_cas", element.c, space.value)
     return f"{helper}({pointer}, {operands[0]}, {operands[1]})", POSTFIX
-
-
-def operation_names() -> frozenset[str]:
-    """Names of all operations that can be lowered."""
-    return frozenset(LOWERINGS)

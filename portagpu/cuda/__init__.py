@@ -72,8 +72,9 @@ for _dtype in dtypes.ALL:
         for _lanes in _VECTOR_LANES:
             _maker = VectorMaker(_dtype, _lanes)
             _vectors[f"{_dtype.name}x{_lanes}"] = _maker
-            if _dtype.name in _ALIASES:
-                _vectors[f"{_ALIASES[_dtype.name]}{_lanes}"] = _maker
+            _alias = f"{_ALIASES.get(_dtype.name)}{_lanes}"
+            if _dtype.name in _ALIASES and dtypes.parse(_alias) is None:  # int16 is a scalar, int4 four lanes
+                _vectors[_alias] = _maker
 globals().update(_vectors)
 
 

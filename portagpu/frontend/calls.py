@@ -66,7 +66,6 @@ Handler = Callable[[FunctionState, Call], Value]
 TABLE: dict[Any, Handler] = {}  # Python callables by identity
 INTRINSICS: dict[str, Handler] = {}  # names of the dialect
 FOLDABLE: set[Any] = set()  # callables that Python may evaluate when every argument is a constant
-METHODS: dict[str, Handler] = {}
 DEVICE_FUNCTION: list[Callable[[FunctionState, Any, Call], Value]] = []  # set by `functions`
 
 

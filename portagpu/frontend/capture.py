@@ -78,6 +78,11 @@ def capture(function: Callable[..., Any]) -> FunctionSource:
     """
     if not isinstance(function, FunctionType):
         raise UnsupportedSyntaxError(f"{function!r} is no Python function", hint="decorate a function made with `def`")
+    if function.__name__ == "<lambda>":
+        raise UnsupportedSyntaxError(
+            f"a lambda cannot be compiled ({function.__code__.co_filename}:{function.__code__.co_firstlineno})",
+            hint="write a `def` function",
+        )
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError) as error:

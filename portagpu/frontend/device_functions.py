@@ -117,7 +117,6 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
     ]
     function = Function(
         name=program.unique(source.name),
-        python_name=source.name,
         parameters=tuple(parameters),
         result=c_type,
         body=done.body,

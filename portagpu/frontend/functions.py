@@ -65,7 +65,6 @@ def specialise(
         ctx.parameters.append(Parameter(name="pg.dynamic_bytes", type=INT, role=ParameterRole.DYNAMIC_SHARED))
     kernel = Function(
         name=source.name,
-        python_name=source.name,
         parameters=tuple(ctx.parameters),
         result=VOID,
         body=tuple(body),

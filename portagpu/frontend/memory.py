@@ -11,7 +11,7 @@ from portagpu.frontend.convert import constant, convert, describe
 from portagpu.frontend.names import tuple_items
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import captured_array, static_array
-from portagpu.frontend.values import ArrayValue, Const, Value, constants
+from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, constants
 from portagpu.frontend.vocabulary import VectorMaker
 from portagpu.ir.nodes import Operation, Var
 from portagpu.ir.program import MemoryArray
@@ -22,7 +22,7 @@ def _shape(ctx: FunctionState, value: Value, name: str) -> tuple[int, ...]:
     items: tuple[Value, ...] = ()
     if isinstance(value, Const) and isinstance(value.value, int | np.integer):
         items = (value,)
-    elif not isinstance(value, Const) or isinstance(value.value, tuple | list):
+    elif isinstance(value, TupleValue) or (isinstance(value, Const) and isinstance(value.value, tuple | list)):
         items = tuple_items(ctx, value)
     extents = constants(items)
     if not extents or not all(isinstance(n, int | np.integer) and n >= 0 for n in extents):

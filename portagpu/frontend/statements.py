@@ -50,6 +50,7 @@ _KEYWORD: dict[type[ast.AST], str] = {
 }
 _HINTS: dict[type[ast.AST], str] = {
     ast.FunctionDef: "move the function out of the kernel and decorate it with @cuda.jit(device=True)",
+    ast.Delete: "names end with the kernel; there is nothing to delete",
     ast.Import: "import at the top of the module",
     ast.ImportFrom: "import at the top of the module",
     ast.Try: "kernels have no exceptions; check the condition with `if`",

@@ -82,10 +82,11 @@ def load(ctx: FunctionState, array: ArrayValue, index: Expr) -> Expr:
 
 def address(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> Expr:
     """Flat index of an element; ``items`` are its integer indices, one for each axis."""
+    given = len(items)
     items = normalise(ctx, array, items)
     if any(isinstance(i, SliceValue) for i in items):
         ctx.fail(
-            f"{array.describe()} needs {array.ndim} indices to name an element, {len(items)} given",
+            f"{array.describe()} needs {array.ndim} indices to name an element, {given} given",
             hint="give one integer for each axis",
         )
     return flat_index(ctx, array, [(axis, subscript(ctx, v, array, axis)) for axis, v in enumerate(items)])
@@ -96,6 +97,12 @@ def set_item(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...], valu
     if array.readonly:
         what = "constant memory" if array.space is Space.CONSTANT else "a read-only array"
         ctx.fail(f"{what} cannot be written", hint="pass a writable array")
+    plain = all(not isinstance(i, SliceValue) and number_type(ctx, i) is not None for i in items)
+    if plain and len(items) < array.ndim:
+        ctx.fail(
+            f"{array.describe()} needs {array.ndim} indices to name an element, {len(items)} given",
+            hint="a kernel writes elements, not rows: give one index for each axis",
+        )
     items = normalise(ctx, array, items)
     if any(isinstance(i, SliceValue) for i in items):
         ctx.fail(

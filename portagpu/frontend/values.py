@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from portagpu.ir.nodes import Expr, Node
-from portagpu.ir.types import Element, Layout, Space
+from portagpu.ir.types import CUDA_NAMES, Element, Layout, Space
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -40,7 +40,7 @@ class ArrayValue:
 
     def describe(self) -> str:
         """The type as error messages show it."""
-        space = "" if self.space is Space.GLOBAL else f"{self.space.name.lower()} "
+        space = "" if self.space is Space.GLOBAL else f"{CUDA_NAMES[self.space]} "
         return f"{space}array({self.element}, {self.ndim}d)"
 
 

@@ -67,7 +67,6 @@ class Function:
     """A kernel or device function in IR."""
 
     name: str
-    python_name: str
     parameters: tuple[Parameter, ...]
     result: Type
     body: tuple[Stmt, ...]

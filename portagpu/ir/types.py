@@ -17,6 +17,10 @@ class Space(Enum):
     CONSTANT = "__constant"
 
 
+# what CUDA's users call the address spaces
+CUDA_NAMES = {Space.GLOBAL: "global", Space.LOCAL: "shared", Space.PRIVATE: "local", Space.CONSTANT: "constant"}
+
+
 class Layout(Enum):
     """Memory layout of an array argument."""
 
@@ -81,7 +85,7 @@ class Pointer:
     restrict: bool = False
 
     def __str__(self) -> str:
-        return f"pointer to {self.element} in {self.space.name.lower()} memory"
+        return f"pointer to {self.element} in {CUDA_NAMES[self.space]} memory"
 
     @property
     def c(self) -> str:

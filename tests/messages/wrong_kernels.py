@@ -1,0 +1,385 @@
+"""Wrong kernels: each is compiled for the arguments beside it and must be refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from portagpu import cuda
+
+F = np.zeros(8, np.float32)
+I = np.zeros(8, np.int32)  # noqa: E741
+M = np.zeros((4, 4), np.float32)
+SIZE = 16
+
+
+def plain(x):
+    return x + 1
+
+
+@cuda.jit(device=True)
+def half_way(x):
+    if x > 0:
+        return x
+
+
+@cuda.jit(device=True)
+def two_kinds(x):
+    if x > 0:
+        return x, 1
+    return x
+
+
+@cuda.jit(device=True)
+def recursive(x):
+    return recursive(x - 1)
+
+
+@cuda.jit(device=True)
+def needs_two(x, y):
+    return x + y
+
+
+@cuda.jit
+def a_kernel(x):
+    x[0] = 1
+
+
+def unknown_name(x):
+    x[0] = valeu  # noqa: F821
+
+
+def unknown_attribute(x):
+    x[0] = math.sine(1.0)
+
+
+def unknown_array_attribute(x):
+    x[0] = x.length
+
+
+def unknown_cuda_name(x):
+    x[0] = cuda.threadIndex.x
+
+
+def used_before_set(x):
+    if x[0] > 0:
+        pass
+    x[0] = later
+    later = 1
+
+
+def float_index(x):
+    x[x[0]] = 1
+
+
+def too_many_indices(x):
+    x[0, 1] = 1
+
+
+def too_few_indices_to_store(m):
+    m[0] = 1
+
+
+def index_outside_local_array(x):
+    a = cuda.local.array(4, np.float32)
+    a[4] = 1
+    x[0] = a[0]
+
+
+def whole_array_arithmetic(x):
+    x[0] = (x + x)[0]
+
+
+def array_as_condition(x):
+    if x:
+        x[0] = 1
+
+
+def list_display(x):
+    a = [1, 2]
+    x[0] = a[0]
+
+
+def comprehension(x):
+    x[0] = sum([i for i in range(3)])
+
+
+def dictionary(x):
+    d = {1: 2}
+    x[0] = d[1]
+
+
+def nested_function(x):
+    def inner(y):
+        return y
+
+    x[0] = inner(1)
+
+
+def lambda_expression(x):
+    f = lambda y: y  # noqa: E731
+    x[0] = f(1)
+
+
+def try_statement(x):
+    try:
+        x[0] = 1
+    except ValueError:
+        pass
+
+
+def with_statement(x):
+    with open("file") as f:
+        x[0] = f
+
+
+def raise_statement(x):
+    raise ValueError("no")
+
+
+def import_statement(x):
+    import math as m
+
+    x[0] = m.pi
+
+
+def global_statement(x):
+    global SIZE
+    SIZE = 1
+    x[0] = 1
+
+
+def delete_statement(x):
+    y = 1
+    del y
+    x[0] = 1
+
+
+def f_string(x):
+    s = f"{x[0]}"
+    x[0] = s
+
+
+def printing(x):
+    print(x[0])
+
+
+def returns_value(x):
+    return x[0]
+
+
+def calls_plain_function(x):
+    x[0] = plain(x[0])
+
+
+def calls_kernel(x):
+    a_kernel(x)
+
+
+def calls_recursive(x):
+    x[0] = recursive(x[0])
+
+
+def calls_with_too_few(x):
+    x[0] = needs_two(x[0])
+
+
+def calls_half_way(x):
+    x[0] = half_way(x[0])
+
+
+def calls_two_kinds(x):
+    x[0] = two_kinds(x[0])[0]
+
+
+def calls_open(x):
+    x[0] = open("file")
+
+
+def unsupported_numpy(x):
+    x[0] = np.linalg.norm(x)
+
+
+def shape_of_shared_array_at_run_time(x, n):
+    a = cuda.shared.array(n, np.float32)
+    x[0] = a[0]
+
+
+def wrong_dtype_of_array(x):
+    a = cuda.shared.array(4, "text")
+    x[0] = a[0]
+
+
+def too_much_shared_memory(x):
+    a = cuda.shared.array((4096, 4096), np.float64)
+    x[0] = a[0, 0]
+
+
+def wrong_grid_dimension(x):
+    x[cuda.grid(4)] = 1
+
+
+def unpacks_a_number(x):
+    i, j = cuda.grid(1)
+    x[i] = j
+
+
+def unpacks_too_many(x):
+    i, j = cuda.grid(3)
+    x[i] = j
+
+
+def constant_too_large(b):
+    b[0] = b[0] + 300
+
+
+def shift_of_float(x):
+    x[0] = x[0] << 1
+
+
+def type_depends_on_path(x):
+    if x[0] > 0:
+        y = x
+    else:
+        y = 1
+    x[0] = y[0]
+
+
+def tuple_or_number(x):
+    y = (x[0], 1) if x[0] > 0 else 2
+    x[0] = y[0]
+
+
+def atomic_on_bytes(b):
+    cuda.atomic.add(b, 0, 1)
+
+
+def atomic_on_a_number(x):
+    cuda.atomic.add(x[0], 0, 1)
+
+
+def atomic_and_of_floats(x):
+    cuda.atomic.and_(x, 0, 1)
+
+
+def range_of_float(x):
+    for i in range(x[0]):
+        x[i] = 1
+
+
+def range_with_zero_step(x):
+    for i in range(0, 4, 0):
+        x[i] = 1
+
+
+def unroll_at_run_time(x, n):
+    for i in cuda.unroll(range(n)):
+        x[i] = 1
+
+
+def break_in_unrolled_loop(x):
+    for i in cuda.unroll(range(4)):
+        if x[i] > 0:
+            break
+        x[i] = 1
+
+
+def vector_width(x):
+    v = cuda.vload(x, 0, 5)
+    x[0] = v[0]
+
+
+def vectors_of_two_widths(x):
+    v = cuda.float32x4(1) + cuda.float32x2(1)
+    x[0] = v[0]
+
+
+def vector_lane(x):
+    v = cuda.float32x4(1)
+    x[0] = v.q
+
+
+def vector_is_immutable(x):
+    v = cuda.float32x4(1)
+    v[0] = 2
+    x[0] = v[0]
+
+
+def slice_assignment(x):
+    x[:] = 0
+
+
+def matrix_product(m):
+    m[0, 0] = (m @ m)[0, 0]
+
+
+def chained_string(x):
+    x[0] = "text"
+
+
+def loops_over_number(x):
+    for i in x[0]:
+        x[0] = i
+
+
+CASES = [
+    (unknown_name, (F,)),
+    (unknown_attribute, (F,)),
+    (unknown_array_attribute, (F,)),
+    (unknown_cuda_name, (F,)),
+    (used_before_set, (F,)),
+    (float_index, (F,)),
+    (too_many_indices, (F,)),
+    (too_few_indices_to_store, (M,)),
+    (index_outside_local_array, (F,)),
+    (whole_array_arithmetic, (F,)),
+    (array_as_condition, (F,)),
+    (list_display, (F,)),
+    (comprehension, (F,)),
+    (dictionary, (F,)),
+    (nested_function, (F,)),
+    (lambda_expression, (F,)),
+    (try_statement, (F,)),
+    (with_statement, (F,)),
+    (raise_statement, (F,)),
+    (import_statement, (F,)),
+    (global_statement, (F,)),
+    (delete_statement, (F,)),
+    (f_string, (F,)),
+    (printing, (F,)),
+    (returns_value, (F,)),
+    (calls_plain_function, (F,)),
+    (calls_kernel, (F,)),
+    (calls_recursive, (F,)),
+    (calls_with_too_few, (F,)),
+    (calls_half_way, (F,)),
+    (calls_two_kinds, (F,)),
+    (calls_open, (F,)),
+    (unsupported_numpy, (F,)),
+    (shape_of_shared_array_at_run_time, (F, 4)),
+    (wrong_dtype_of_array, (F,)),
+    (too_much_shared_memory, (F,)),
+    (wrong_grid_dimension, (F,)),
+    (unpacks_a_number, (F,)),
+    (unpacks_too_many, (F,)),
+    (constant_too_large, (np.zeros(4, np.uint8),)),
+    (shift_of_float, (F,)),
+    (type_depends_on_path, (F,)),
+    (tuple_or_number, (F,)),
+    (atomic_on_bytes, (np.zeros(4, np.uint8),)),
+    (atomic_on_a_number, (F,)),
+    (atomic_and_of_floats, (F,)),
+    (range_of_float, (F,)),
+    (range_with_zero_step, (F,)),
+    (unroll_at_run_time, (F, 4)),
+    (break_in_unrolled_loop, (F,)),
+    (vector_width, (F,)),
+    (vectors_of_two_widths, (F,)),
+    (vector_lane, (F,)),
+    (vector_is_immutable, (F,)),
+    (slice_assignment, (F,)),
+    (matrix_product, (M,)),
+    (chained_string, (F,)),
+    (loops_over_number, (F,)),
+]

@@ -1,0 +1,73 @@
+"""Rules about the text of the package that the linters do not know."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[1]
+_CODE = tuple(
+    path
+    for folder in ("portagpu", "blas", "bench", "templates", "examples")
+    for path in sorted((_ROOT / folder).rglob("*"))
+    if path.suffix in (".py", ".mako", ".cl")
+)
+_PYTHON = tuple(path for path in _CODE if path.suffix == ".py")
+_VENDOR = re.compile(r"(?i)\b(nvidia|intel|amd|apple|qualcomm|pocl|rusticl|adreno|mali|radeon|geforce)\b")
+_UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
+_MAX_LINES = 400
+
+# modules that import inside functions, and what: see the comments there
+_LATE_IMPORTS = {
+    "portagpu/__init__.py": {"portagpu.blas.matmul"},  # kernels are read at the first product
+    "bench/peers.py": {"torch", "cupy"},  # other libraries, measured where they are installed
+}
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(_ROOT).as_posix()
+
+
+def _lines(paths: tuple[Path, ...], pattern: re.Pattern[str]) -> list[str]:
+    return [
+        f"{_name(path)}:{number}: {line.strip()}"
+        for path in paths
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if pattern.search(line)
+    ]
+
+
+def _late_imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            for node in ast.walk(function):
+                if isinstance(node, ast.Import):
+                    found |= {alias.name for alias in node.names}
+                elif isinstance(node, ast.ImportFrom):
+                    found.add(node.module or ".")
+    return found
+
+
+def test_there_is_code() -> None:
+    assert len(_PYTHON) > 80
+
+
+def test_vendors_are_named_only_by_the_device_package() -> None:
+    others = tuple(path for path in _CODE if not _name(path).startswith("portagpu/device/"))
+    assert not _lines(others, _VENDOR)
+
+
+def test_nothing_is_left_to_do() -> None:
+    assert not _lines(_CODE, _UNFINISHED)
+
+
+def test_files_are_short() -> None:
+    lengths = {_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in _CODE}
+    assert not {name: length for name, length in lengths.items() if length > _MAX_LINES}
+
+
+def test_imports_are_at_the_top() -> None:
+    late = {_name(path): _late_imports(path) for path in _PYTHON}
+    assert {name: found for name, found in late.items() if found} == _LATE_IMPORTS
