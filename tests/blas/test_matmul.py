@@ -6,6 +6,7 @@ N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section 3.
 from __future__ import annotations
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,9 @@ from portagpu import cuda, errors
 from portagpu.blas.config import PanelConfig, TileConfig, candidates, default_config, from_json, is_legal, to_json
 from portagpu.blas.gemm import gemm
 from portagpu.blas.problem import Problem
+from portagpu.runtime.array import device_array
+from portagpu.runtime.context import Context
+from portagpu.runtime.creation import to_device
 
 DTYPES = ("float32", "float64")
 
@@ -111,6 +115,41 @@ def test_vectors_and_batches(device, left, right):
 def test_numpy_operands_of_two_dtypes_are_promoted(device):
     a, b = operand((4, 5), "float32"), operand((5, 6), "float64", seed=1)
     assert portagpu.matmul(a, b).dtype == np.float64
+
+
+def test_product_of_two_vectors_is_a_scalar(device):
+    x = operand((5,), "float32")
+    found = portagpu.matmul(x, x)
+    assert isinstance(found, np.float32)
+    check(found, x, x)
+    out = np.zeros((), np.float32)
+    assert portagpu.matmul(x, x, out=out) is out
+    assert out == found
+
+
+@pytest.mark.parametrize("out", [np.zeros((3, 3), np.float32), np.zeros((3, 4), np.float64), [[0.0]], np.float32(1)])
+@pytest.mark.parametrize("on_device", [False, True])
+def test_wrong_out(device, out, on_device):
+    a, b = operand((3, 5), "float32"), operand((5, 4), "float32", seed=1)
+    if on_device:
+        a, b = cuda.to_device(a), cuda.to_device(b)
+        if isinstance(out, np.ndarray):
+            out = cuda.to_device(out)
+    with pytest.raises((errors.ShapeError, errors.DTypeError, errors.ArgumentTypeError), match="out"):
+        portagpu.matmul(a, b, out=out)
+
+
+def test_arrays_of_two_contexts(device):
+    """Even on one device: a driver may crash on a foreign buffer, so it must never see one."""
+    a, b = operand((3, 5), "float32"), operand((5, 4), "float32", seed=1)
+    da, db = cuda.to_device(a), cuda.to_device(b)
+    with Context.wrap(cl.Context([device.cl_device])) as other:
+        foreign_b = to_device(b, context=other)
+        foreign_out = device_array((3, 4), np.dtype(np.float32), context=other)
+        with pytest.raises(errors.ArgumentTypeError, match="different devices"):
+            portagpu.matmul(da, foreign_b)
+        with pytest.raises(errors.ArgumentTypeError, match="another device"):
+            portagpu.matmul(da, db, out=foreign_out)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
