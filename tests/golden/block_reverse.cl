@@ -1,0 +1,31 @@
+
+static inline int pg_floordiv_int(int a, int b) {
+    if (b == 0) return 0;
+    if (b == -1) return (int)(0 - (uint)a);
+    int quotient = a / b;
+    return (a - quotient * b != 0 && (a < 0) != (b < 0)) ? quotient - 1 : quotient;
+}
+
+static inline int pg_wrap_index_int(int index, int extent) {
+    return index < 0 ? index + extent : index;
+}
+// 9: def reverse_blocks(values):
+__kernel void reverse_blocks(
+    __global int* restrict values,
+    __local ulong16* dynamic_shared,
+    int dynamic_bytes) {
+    // 11: tile = cuda.shared.array(0, cuda.int32)  # shape 0: the size comes with the launch
+    int t1 = pg_floordiv_int(dynamic_bytes, 4);
+    __local int* tile_0 = (__local int*)dynamic_shared;
+    int tile_1 = t1;
+    // 12: i = cuda.grid(1)
+    int i = (int)get_global_id(0);
+    // 13: t = cuda.threadIdx.x
+    int t = (int)get_local_id(0);
+    // 14: tile[t] = values[i]
+    tile_0[t] = values[i];
+    // 15: cuda.syncthreads()
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    // 16: values[i] = tile[cuda.blockDim.x - 1 - t]
+    values[i] = tile_0[pg_wrap_index_int((int)get_local_size(0) - 1 - t, tile_1)];
+}

@@ -1,0 +1,38 @@
+
+static inline int pg_wrap_index_int(int index, int extent) {
+    return index < 0 ? index + extent : index;
+}
+// 11: def histogram(values, counts):
+__kernel void histogram(
+    __global const float* restrict values,
+    int values_n0,
+    __global int* restrict counts) {
+    __local int block_counts[64] __attribute__((aligned(128)));
+    int b;
+    // 14: for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
+    for (int i1 = (int)get_local_id(0); (int)get_local_size(0) > 0 ? i1 < 64 : i1 > 64; i1 += (int)get_local_size(0)) {
+        b = i1;
+        // 15: block_counts[b] = 0
+        block_counts[b] = 0;
+    }
+    // 16: cuda.syncthreads()
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    // 19: for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+    long b_pi64 = (long)b;
+    for (int i = (int)get_global_id(0); (int)get_global_size(0) > 0 ? i < values_n0 : i > values_n0; i += (int)get_global_size(0)) {
+        // 20: b = min(int(values[i] * BINS), BINS - 1)
+        b_pi64 = min((long)(values[i] * 64.0f), 63L);
+        // 21: cuda.atomic.add(block_counts, b, 1)
+        atomic_add((volatile __local int*)(block_counts + pg_wrap_index_int((int)b_pi64, 64)), 1);
+    }
+    // 22: cuda.syncthreads()
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    // 24: for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
+    for (int i2 = (int)get_local_id(0); (int)get_local_size(0) > 0 ? i2 < 64 : i2 > 64; i2 += (int)get_local_size(0)) {
+        b = i2;
+        // 25: cuda.atomic.add(counts, b, block_counts[b])
+        atomic_add((volatile __global int*)(counts + b), block_counts[b]);
+        // 24: for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
+        b_pi64 = (long)b;
+    }
+}

@@ -1,0 +1,118 @@
+"""Generated OpenCL C of a few kernels for a fixed device; ``PORTAGPU_UPDATE_GOLDEN=1 pytest tests/golden`` rewrites it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+from portagpu import cuda
+from portagpu.codegen.program import generate
+from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.dtypes import FLOAT32, INT32
+from portagpu.frontend.functions import specialise
+from portagpu.ir.types import PYFLOAT, PYINT, ArrayType, ConstantType, Layout, Scalar
+from portagpu.ir.verify import verify
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+UPDATE = os.environ.get("PORTAGPU_UPDATE_GOLDEN") == "1"
+
+CAPABILITIES = Capabilities(
+    device_type=DeviceType.GPU,
+    opencl_c_version=(1, 2),
+    address_bits=64,
+    compute_units=16,
+    clock_mhz=1000,
+    global_memory=2**33,
+    max_allocation=2**31,
+    constant_memory=65536,
+    mem_base_alignment=128,
+    local_memory_static=49152,
+    local_memory_argument=49152,
+    local_memory_dedicated=True,
+    global_cache=2**20,
+    host_unified_memory=False,
+    max_work_group_size=1024,
+    max_work_item_sizes=(1024, 1024, 64),
+    preferred_multiple=32,
+    warp_size=32,
+    fp64=True,
+    fp16=False,
+    fp16_storage=True,
+    correctly_rounded_divide_sqrt=True,
+    vector_width_float=1,
+    vector_width_double=1,
+    int64_atomics=True,
+    float_atomic_add_global=False,
+    float_atomic_add_local=False,
+    double_atomic_add_global=False,
+    double_atomic_add_local=False,
+    inline_ptx=False,
+    subgroups=False,
+    subgroup_size=0,
+    subgroup_shuffle=False,
+    required_subgroup_size=False,
+    printf=True,
+    language_option="",
+    line_directives=False,
+    max_registers_option=False,
+    allows_build_option_g=False,
+    extensions=frozenset({"cl_khr_fp64"}),
+    measured_gflops=100.0,
+)
+
+
+def array(dtype, ndim, layout=Layout.C):
+    return ArrayType(Scalar(dtype), ndim, layout)
+
+
+def example(name, kernel):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "examples" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, kernel)
+
+
+def small_tiles():
+    from portagpu.blas.gpu_kernels import multiply_tiles
+
+    f = array(FLOAT32, 2)
+    values = (16, 16, 4, 4, 4, cuda.float32x4, False, False, True, 4)
+    return multiply_tiles, (f, f, f, *map(ConstantType, values))
+
+
+CASES = {
+    "vector_add": lambda: (example("vector_add", "add"), (array(FLOAT32, 1),) * 3),
+    "window_sum": lambda: (example("window_sum", "window_sum"), (array(FLOAT32, 1),) * 2),
+    "block_reverse": lambda: (example("block_reverse", "reverse_blocks"), (array(INT32, 1),)),
+    "histogram": lambda: (example("histogram", "histogram"), (array(FLOAT32, 1), array(INT32, 1))),
+    "matmul_tiled": lambda: (
+        example("matmul_naive_and_tiled", "matmul_tiled"),
+        (array(FLOAT32, 2), array(FLOAT32, 2, Layout.F), array(FLOAT32, 2, Layout.ANY)),
+    ),
+    "mandelbrot": lambda: (
+        example("mandelbrot", "mandelbrot"),
+        (PYFLOAT, PYFLOAT, PYFLOAT, array(INT32, 2), PYINT),
+    ),
+    "black_scholes": lambda: (
+        example("black_scholes", "black_scholes"),
+        (*[array(FLOAT32, 1)] * 3, PYFLOAT, PYFLOAT, *[array(FLOAT32, 1)] * 2),
+    ),
+    "gemm_tiles": small_tiles,
+}
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["32-bit", "64-bit"])
+@pytest.mark.parametrize("name", CASES)
+def test_generated_code(name, wide):
+    kernel, types = CASES[name]()
+    program = specialise(kernel.source, types, CAPABILITIES, wide_index=wide)
+    verify(program)
+    found = generate(program, CAPABILITIES).source
+    path = HERE / f"{name}{'_wide' if wide else ''}.cl"
+    if UPDATE:
+        path.write_text(found, encoding="utf-8")
+    assert found == path.read_text(encoding="utf-8"), "PORTAGPU_UPDATE_GOLDEN=1 accepts the change"

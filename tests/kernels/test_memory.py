@@ -1,0 +1,266 @@
+"""Arrays in kernels: layouts, views, shared, local and constant memory, atomics, vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from portagpu import cuda, errors
+
+pytestmark = pytest.mark.oclgrind
+
+
+@cuda.jit
+def copy_2d(source, target):
+    x, y = cuda.grid(2)
+    if y < source.shape[0] and x < source.shape[1]:
+        target[y, x] = source[y, x] + source[-1, -1] * 0 + source[y - source.shape[0], x]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "int32", "int64", "float32", "float64"])
+def test_layouts(device, dtype):
+    host = (np.random.default_rng(0).random((12, 10)) * 20).astype(dtype)
+    views = (host, np.asfortranarray(host), host.T, host[::2, 1::3], host[::-1, ::-1], host[3:, 2:])
+    for view in views:
+        for arguments in ((view.copy(), np.zeros(view.shape, dtype)), (view, np.zeros(view.shape[::-1], dtype).T)):
+            source, target = (cuda.to_device(a) for a in arguments)
+            copy_2d[(2, 2), (8, 8)](source, target)
+            np.testing.assert_array_equal(target.copy_to_host(), view + view)
+    device_array = cuda.to_device(host)
+    target = cuda.to_device(np.zeros((6, 3), dtype))
+    copy_2d[(2, 2), (8, 8)](device_array[::2, 1::3], target)
+    np.testing.assert_array_equal(target.copy_to_host(), host[::2, 1::3] * 2)
+
+
+def test_views_inside_kernels(device):
+    @cuda.jit
+    def kernel(m, out):
+        i = cuda.grid(1)
+        row = m[i]
+        part = row[1:-1:2]
+        back = row[::-1]
+        block = m[1:, 2:]
+        out[i, 0] = part[0] + part[-1] * 100
+        out[i, 1] = back[0] + len(part) * 1000
+        out[i, 2] = block.shape[0] * 10 + block.shape[1] + block[0, 0] + m.T[2, i]
+        out[i, 3] = m.size + m.ndim + row[i:].size
+
+    m = np.arange(48).reshape(6, 8)
+    out = np.zeros((6, 4), np.int64)
+    kernel[1, 6](m, out)
+    for i in range(6):
+        part = m[i][1:-1:2]
+        assert out[i, 0] == part[0] + part[-1] * 100
+        assert out[i, 1] == m[i][-1] + len(part) * 1000
+        assert out[i, 2] == 5 * 10 + 6 + m[1, 2] + m[i, 2]
+        assert out[i, 3] == 48 + 2 + 8 - i
+
+
+def test_bool_arrays(device):
+    @cuda.jit
+    def kernel(flags, out):
+        i = cuda.grid(1)
+        out[i] = not flags[i] or i > 5
+
+    flags = np.arange(10) % 3 == 0
+    out = np.zeros(10, bool)
+    kernel[1, 10](flags, out)
+    np.testing.assert_array_equal(out, ~flags | (np.arange(10) > 5))
+
+
+def test_dynamic_shared_memory_larger_than_an_argument_may_be(device):
+    caps = device.capabilities
+    nbytes = min(max(caps.local_memory_static, caps.local_memory_argument), 100 * 1024)
+
+    @cuda.jit
+    def kernel(x):
+        cache = cuda.shared.array(0, np.float64)
+        t = cuda.threadIdx.x
+        last = len(cache) - 1 - t
+        cache[last] = x[t]
+        cuda.syncthreads()
+        x[t] = cache[len(cache) - cuda.blockDim.x + t]
+
+    x = np.arange(32.0)
+    kernel[1, 32, 0, nbytes](x)
+    np.testing.assert_array_equal(x, np.arange(32.0)[::-1])
+
+
+def test_local_arrays_with_variable_and_constant_index(device):
+    @cuda.jit
+    def kernel(out):
+        i = cuda.grid(1)
+        stack = cuda.local.array((4, 2), np.int32)
+        fixed = cuda.local.array(3, np.int32)
+        for k in range(4):
+            stack[k, 0] = k * i
+            stack[k, 1] = k
+        for k in cuda.unroll(range(3)):
+            fixed[k] = k + i
+        total = 0
+        for k in range(4):
+            total += stack[(k + i) % 4, k % 2]
+        out[i] = total + fixed[0] * fixed[1] * fixed[2]
+
+    out = np.zeros(16, np.int64)
+    kernel[1, 16](out)
+    for i in range(16):
+        stack = [(k * i, k) for k in range(4)]
+        total = sum(stack[(k + i) % 4][k % 2] for k in range(4))
+        assert out[i] == total + i * (i + 1) * (i + 2)
+
+
+WEIGHTS = np.array([[1, 2], [3, 4]], np.float64)
+
+
+def test_constant_memory(device):
+    @cuda.jit
+    def kernel(out):
+        table = cuda.const.array_like(WEIGHTS)
+        i = cuda.grid(1)
+        out[i] = table[i // 2, i % 2] + WEIGHTS[1, 1]
+
+    out = np.zeros(4)
+    kernel[1, 4](out)
+    np.testing.assert_array_equal(out, WEIGHTS.reshape(-1) + 4)
+
+
+def test_barrier_votes(device):
+    @cuda.jit
+    def kernel(out):
+        t = cuda.threadIdx.x
+        a = cuda.syncthreads_count(t % 3 == 0)
+        b = cuda.syncthreads_and(t < 32)
+        c = cuda.syncthreads_or(t == 31)
+        out[t] = a * 100 + b * 10 + c
+
+    out = np.zeros(32, np.int32)
+    kernel[1, 32](out)
+    assert (out == 11 * 100 + 11).all()
+
+
+ATOMICS = {
+    "add": (lambda old, v: old + v),
+    "sub": (lambda old, v: old - v),
+    "max": max,
+    "min": min,
+    "exch": (lambda old, v: v),
+    "and_": (lambda old, v: old & v),
+    "or_": (lambda old, v: old | v),
+    "xor": (lambda old, v: old ^ v),
+    "inc": (lambda old, v: 0 if old >= v else old + 1),
+    "dec": (lambda old, v: v if old == 0 or old > v else old - 1),
+    "nanmax": max,
+    "nanmin": min,
+}
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64", "float32", "float64"])
+@pytest.mark.parametrize("name", ATOMICS)
+def test_atomics_return_the_old_value(device, name, dtype):
+    whole = np.dtype(dtype).kind in "iu"
+    if name in ("and_", "or_", "xor", "inc", "dec") and not whole:
+        return
+    operation = getattr(cuda.atomic, name)
+
+    @cuda.jit
+    def kernel(x, olds, value):
+        cell = cuda.shared.array((1, 1), dtype)
+        if cuda.threadIdx.x == 0:
+            olds[0] = operation(x, 1, value)
+            cell[0, 0] = x[0]
+            olds[1] = operation(cell, (0, -1), value)
+            x[0] = cell[0, 0]
+
+    if np.dtype(dtype).itemsize == 8 and not device.capabilities.int64_atomics:
+        with pytest.raises(errors.MissingCapabilityError):
+            kernel[1, 2](np.zeros(2, dtype), np.zeros(2, dtype), np.dtype(dtype).type(1))
+        return
+    for old, value in ((5, 3), (2, 9), (0, 1)):
+        x, olds = np.full(2, old, dtype), np.zeros(2, dtype)
+        kernel[1, 2](x, olds, np.dtype(dtype).type(value))
+        assert (olds == old).all()
+        expected = np.array([ATOMICS[name](old, value)]).astype(dtype)[0]
+        assert (x == expected).all(), (name, old, value)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "int64"])
+def test_atomic_sums_of_many_threads(device, dtype):
+    @cuda.jit
+    def kernel(total, best, swapped):
+        i = cuda.grid(1)
+        cuda.atomic.add(total, 0, i)
+        cuda.atomic.max(best, (0, 1), i)
+        cuda.atomic.compare_and_swap(swapped, 0, i + 1)
+        cuda.atomic.cas(swapped, 1, 7, i + 1)
+
+    total, best, swapped = np.zeros(1, dtype), np.zeros((1, 2), dtype), np.array([0, 5], dtype)
+    kernel[4, 32](total, best, swapped)
+    assert total[0] == sum(range(128))
+    assert best[0, 1] == 127
+    assert 1 <= swapped[0] <= 128 and swapped[1] == 5
+
+
+@pytest.mark.parametrize("lanes", [2, 3, 4, 8, 16])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_vectors(device, lanes, dtype):
+    maker = getattr(cuda, f"{dtype}x{lanes}")
+    whole = dtype == "int32"
+
+    @cuda.jit
+    def kernel(a, out):
+        i = cuda.grid(1)
+        v = cuda.vload(a, i * lanes, lanes)
+        w = maker(2) * v + maker(a[0])
+        if not whole:
+            w = cuda.fma(v, w, 1)
+        cuda.vstore(w - v.x, out, i * lanes)
+        out[i * lanes] = w[lanes - 1]
+
+    a = np.arange(1, 4 * lanes + 1).astype(dtype)
+    out = np.zeros_like(a)
+    kernel[1, 4](a, out)
+    for i in range(4):
+        v = a[i * lanes : (i + 1) * lanes]
+        w = 2 * v + a[0]
+        if not whole:
+            w = v * w + 1
+        expected = w - v[0]
+        expected[0] = w[-1]
+        np.testing.assert_array_equal(out[i * lanes : (i + 1) * lanes], expected)
+
+
+def test_three_dimensional_grid(device):
+    @cuda.jit
+    def kernel(out):
+        x, y, z = cuda.grid(3)
+        sx, sy, sz = cuda.gridsize(3)
+        if x < out.shape[2] and y < out.shape[1] and z < out.shape[0]:
+            out[z, y, x] = x + y * sx + z * sx * sy + 0 * sz
+
+    out = np.zeros((4, 6, 8), np.int64)
+    kernel[(2, 3, 2), (4, 2, 2)](out)
+    np.testing.assert_array_equal(out, np.arange(192).reshape(4, 6, 8))
+
+
+def test_bit_functions(device):
+    @cuda.jit
+    def kernel(a, out):
+        i = cuda.grid(1)
+        out[i, 0] = cuda.popc(a[i])
+        out[i, 1] = cuda.clz(a[i])
+        out[i, 2] = cuda.ffs(a[i])
+        out[i, 3] = cuda.brev(a[i])
+
+    for dtype, bits in (("uint32", 32), ("uint64", 64)):
+        a = np.array([0, 1, 2, 3, 0x80000000, 0xF0F0F0F0, 12345], dtype)
+        out = np.zeros((a.size, 4), np.uint64)
+        kernel[1, a.size](a, out)
+        for value, row in zip(a.tolist(), out.tolist(), strict=True):
+            text = f"{value:0{bits}b}"
+            assert row == [
+                text.count("1"),
+                bits - len(text.lstrip("0")),
+                (value & -value).bit_length(),
+                int(text[::-1], 2),
+            ]
