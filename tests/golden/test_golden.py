@@ -1,4 +1,7 @@
-"""Generated OpenCL C of a few kernels for a fixed device; ``PORTAGPU_UPDATE_GOLDEN=1 pytest tests/golden`` rewrites it."""
+"""Generated OpenCL C of a few kernels for a fixed device.
+
+``PORTAGPU_UPDATE_GOLDEN=1 pytest tests/golden`` rewrites it.
+"""
 
 from __future__ import annotations
 
