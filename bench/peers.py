@@ -59,7 +59,7 @@ def _gpu_peer(module: str, prepare: Any, device: DeviceRecord) -> Peer | None:
         name, version = _gpu_name(module)
     except Exception:  # a library without a usable GPU raises anything
         return None
-    if name.split()[-1] not in device.name:
+    if name not in device.name and device.name not in name:  # one of them may add the maker's name
         return None
     return Peer(name=f"{module} {version}", memory=Memory.DEVICE, prepare=prepare)
 

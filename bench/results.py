@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from portagpu.bench.cells import Cell
+from portagpu.bench.peers import numpy_blas
 from portagpu.errors import StoreError
 from portagpu.files import write_atomically
 from portagpu.version import __version__
@@ -34,7 +35,7 @@ def machine_facts() -> dict[str, str]:
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "portagpu": __version__,
         "python": platform.python_version(),
-        "numpy": np.__version__,
+        "numpy": f"{np.__version__} ({numpy_blas()})",
         "system": platform.platform(),
         "processor": _processor(),
         "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]]),

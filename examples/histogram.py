@@ -1,4 +1,4 @@
-"""Histogram with atomics: each block counts in shared memory first, then adds to the global counts."""
+"""Histogram with atomics: on global memory, then with counts of each block in shared memory."""
 
 import numpy as np
 
@@ -25,13 +25,21 @@ def histogram(values, counts):
         cuda.atomic.add(counts, b, block_counts[b])
 
 
+@cuda.jit
+def histogram_global(values, counts):
+    """The same with one global atomic for each value: simpler, but all blocks contend for the same few counts."""
+    for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
+        cuda.atomic.add(counts, min(int(values[i] * BINS), BINS - 1), 1)
+
+
 def main(n=100_000):
-    """Count random numbers; returns (result, expected)."""
+    """Count random numbers with both kernels; returns (result, expected)."""
     values = np.random.default_rng(0).random(n, np.float32)
-    counts = np.zeros(BINS, np.int32)
-    histogram[32, 128](values, counts)
     expected = np.bincount(np.minimum((values * BINS).astype(int), BINS - 1), minlength=BINS)
-    np.testing.assert_array_equal(counts, expected)
+    for kernel in (histogram, histogram_global):
+        counts = np.zeros(BINS, np.int32)
+        kernel[32, 128](values, counts)
+        np.testing.assert_array_equal(counts, expected)
     return counts, expected
 
 

@@ -8,7 +8,7 @@ from portagpu import cuda
 @cuda.jit(device=True)
 def escape_time(c_re, c_im, max_iterations):
     """Iterations until z = z * z + c leaves the circle of radius 2."""
-    z_re = z_im = np.float64(0)
+    z_re = z_im = np.float32(0)  # float32: some GPUs have no float64
     for i in range(max_iterations):
         z_re, z_im = z_re * z_re - z_im * z_im + c_re, 2.0 * z_re * z_im + c_im
         if z_re * z_re + z_im * z_im >= 4.0:
@@ -20,14 +20,14 @@ def escape_time(c_re, c_im, max_iterations):
 def mandelbrot(left, top, step, image, max_iterations):
     x, y = cuda.grid(2)
     if y < image.shape[0] and x < image.shape[1]:
-        image[y, x] = escape_time(left + x * step, top + y * step, max_iterations)
+        image[y, x] = escape_time(left + np.float32(x) * step, top + np.float32(y) * step, max_iterations)
 
 
 def reference(left, top, step, shape, max_iterations):
     """The same with NumPy."""
-    c_re = left + np.arange(shape[1]) * step
-    c_im = (top + np.arange(shape[0]) * step)[:, None]
-    z_re, z_im = np.zeros(shape), np.zeros(shape)
+    c_re = left + np.arange(shape[1], dtype=np.float32) * step
+    c_im = (top + np.arange(shape[0], dtype=np.float32) * step)[:, None]
+    z_re, z_im = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
     image = np.full(shape, max_iterations, np.int32)
     inside = np.ones(shape, bool)
     for i in range(max_iterations):

@@ -1,17 +1,17 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 // 9: def escape_time(c_re, c_im, max_iterations):
-static inline long escape_time(double c_re, double c_im, long max_iterations) {
+static inline long escape_time(float c_re, float c_im, long max_iterations) {
     // 12: for i in range(max_iterations):
     long t1 = max_iterations;
-    double z_re = 0.0;
-    double z_im = 0.0;
+    float z_re = 0.0f;
+    float z_im = 0.0f;
     for (long i = 0L; i < t1; i += 1L) {
         // 13: z_re, z_im = z_re * z_re - z_im * z_im + c_re, 2.0 * z_re * z_im + c_im
-        double t2 = 2.0 * z_re * z_im + c_im;
+        float t2 = 2.0f * z_re * z_im + c_im;
         z_re = z_re * z_re - z_im * z_im + c_re;
         z_im = t2;
         // 14: if z_re * z_re + z_im * z_im >= 4.0:
-        if (z_re * z_re + z_im * z_im >= 4.0) {
+        if (z_re * z_re + z_im * z_im >= 4.0f) {
             // 15: return i
             return i;
         }
@@ -34,7 +34,7 @@ __kernel void mandelbrot(
     long y = (long)get_global_id(1);
     // 22: if y < image.shape[0] and x < image.shape[1]:
     if (y < image_n0 && x < image_n1) {
-        // 23: image[y, x] = escape_time(left + x * step, top + y * step, max_iterations)
-        image[y * image_n1 + x] = (int)escape_time(left + (double)x * step_, top + (double)y * step_, max_iterations);
+        // 23: image[y, x] = escape_time(left + np.float32(x) * step, top + np.float32(y) * step, max_iterations)
+        image[y * image_n1 + x] = (int)escape_time((float)left + (float)x * (float)step_, (float)top + (float)y * (float)step_, max_iterations);
     }
 }
