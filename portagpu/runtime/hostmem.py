@@ -89,7 +89,8 @@ def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order
         mapped, _ = cl.enqueue_map_buffer(
             context.default_stream.queue, buffer, access, 0, (max(nbytes, 1),), _BYTE, is_blocking=True
         )
-    return np.ndarray(extents, kind, buffer=mapped, offset=offset, strides=steps)
+    result: np.ndarray[Any, Any] = np.ndarray(extents, kind, buffer=mapped, offset=offset, strides=steps)
+    return result
 
 
 @contextmanager
