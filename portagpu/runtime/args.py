@@ -43,7 +43,8 @@ class ArgumentWrapper:
             raise ArgumentTypeError(
                 "the array is read-only and cannot take results", hint="wrap it in cuda.In(...) or pass a copy"
             )
-        shared = wrap_host(context, host)
+        # without a copy the kernel would write into the caller's array, which `In` promises to leave alone
+        shared = wrap_host(context, host) if self.copies_out else None
         if shared is not None:
             finish.append(lambda: map_back(shared, stream))
             return shared

@@ -14,7 +14,16 @@ from portagpu.errors import ArgumentTypeError, ClosedError, DTypeError, ShapeErr
 from portagpu.runtime import ufuncs
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.copies import copy_strided
-from portagpu.runtime.layout import address_of, checked_dtype, checked_shape, is_contiguous, layout_of, strides_of
+from portagpu.runtime.layout import (
+    address_of,
+    checked_dtype,
+    checked_shape,
+    checked_strides,
+    extent_of,
+    is_contiguous,
+    layout_of,
+    strides_of,
+)
 from portagpu.runtime.stream import Stream, as_stream
 from portagpu.runtime.translate import translate_cl_errors
 
@@ -371,10 +380,9 @@ def device_array(
     """An uninitialised array on the device. Raises `OutOfMemoryError`, `ShapeError`, `DTypeError`."""
     extents = checked_shape(shape)
     kind = checked_dtype(dtype)
-    if strides is None:
-        strides = strides_of(extents, kind, order)
+    steps = strides_of(extents, kind, order) if strides is None else checked_strides(extents, strides)
     where = stream.context if isinstance(stream, Stream) else context or current_context()
-    span = sum((n - 1) * abs(s) for n, s in zip(extents, strides, strict=True)) + kind.itemsize
-    nbytes = 0 if 0 in extents else span
+    nbytes, offset = extent_of(extents, steps, kind.itemsize)
     buffer = where.allocate(nbytes)
-    return DeviceNDArray(extents, kind, strides, buffer, where, stream=stream if isinstance(stream, Stream) else None)
+    own = stream if isinstance(stream, Stream) else None
+    return DeviceNDArray(extents, kind, steps, buffer, where, offset=offset, stream=own)

@@ -13,6 +13,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, current_context
+from portagpu.runtime.layout import checked_dtype, checked_shape, checked_strides, extent_of, strides_of
 from portagpu.runtime.stream import Stream
 from portagpu.runtime.translate import translate_cl_errors
 
@@ -77,9 +78,9 @@ def _root_key(array: np.ndarray[Any, Any]) -> int:
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> np.ndarray[Any, Any]:
     """A NumPy array in page-locked memory, for fast and asynchronous copies."""
     context = current_context()
-    kind = np.dtype(dtype)
-    extents = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    nbytes = int(np.prod(extents, dtype=np.int64)) * kind.itemsize
+    kind, extents = checked_dtype(dtype), checked_shape(shape)
+    steps = strides_of(extents, kind, order) if strides is None else checked_strides(extents, strides)
+    nbytes, offset = extent_of(extents, steps, kind.itemsize)
     flags = cl.mem_flags.ALLOC_HOST_PTR | cl.mem_flags.READ_WRITE
     access: Any = cl.map_flags.READ | cl.map_flags.WRITE
     with translate_cl_errors(context):
@@ -88,7 +89,7 @@ def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order
         mapped, _ = cl.enqueue_map_buffer(
             context.default_stream.queue, buffer, access, 0, (max(nbytes, 1),), _BYTE, is_blocking=True
         )
-    result: np.ndarray[Any, Any] = mapped[:nbytes].view(kind).reshape(extents, order=order)
+    result: np.ndarray[Any, Any] = np.ndarray(extents, kind, buffer=mapped, offset=offset, strides=steps)
     return result
 
 

@@ -46,6 +46,22 @@ def strides_of(shape: tuple[int, ...], dtype: np.dtype[Any], order: str) -> tupl
     return tuple(reversed(strides)) if order == "C" else tuple(strides)
 
 
+def checked_strides(shape: tuple[int, ...], strides: Any) -> tuple[int, ...]:
+    """Strides (bytes, may be negative) as a tuple with one integer for each axis. Raises `ShapeError`."""
+    items = tuple(strides)
+    if len(items) != len(shape) or any(isinstance(s, bool) or not isinstance(s, int | np.integer) for s in items):
+        raise ShapeError(f"strides are one integer (bytes) for each axis of shape {shape}, not {strides!r}")
+    return tuple(int(s) for s in items)
+
+
+def extent_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, int]:
+    """Bytes that the elements span, and the offset of the first: not 0 where a stride is negative."""
+    if 0 in shape:
+        return 0, 0
+    steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    return sum(map(abs, steps)) + itemsize, -sum(step for step in steps if step < 0)
+
+
 def checked_shape(shape: Any) -> tuple[int, ...]:
     """A shape as a tuple of integers. Raises `ShapeError`."""
     items = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
