@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 from portagpu.blas import config as configs
@@ -14,10 +15,11 @@ from portagpu.errors import StoreError
 from portagpu.runtime.context import Context
 from portagpu.tuning.store import Store
 
-_NEAR = 2.0  # octaves, in all: results of a class serve problems at most this far away
+_NEAR = 2.0  # octaves of m, n and k: results serve problems at most this far away
+_REMEMBERED = 4096  # choices
 _lock = threading.Lock()
 _stores: dict[Path, Store] = {}
-_chosen: dict[tuple[Path, str, str, str], Config] = {}
+_chosen: dict[tuple[Path, str, Problem], Config] = {}
 
 
 def choose(problem: Problem, context: Context) -> Config:
@@ -25,9 +27,9 @@ def choose(problem: Problem, context: Context) -> Config:
     path = store_path(context.settings)
     with _lock:
         store = _stores.setdefault(path, Store(path))
-        if store.refresh():
+        if store.refresh() or len(_chosen) >= _REMEMBERED:
             _chosen.clear()
-        key = (path, context.device.key, problem.dtype, problem.shape_class)
+        key = (path, context.device.key, problem)
         found = _chosen.get(key)
     if found is None:
         found = _tuned(problem, context, store) or configs.default_config(problem, context.capabilities)
@@ -37,26 +39,15 @@ def choose(problem: Problem, context: Context) -> Config:
 
 
 def _tuned(problem: Problem, context: Context, store: Store) -> Config | None:
+    """The winner of the nearest tuned sizes, if they are near."""
     wanted = task_key(problem, context.device.key)
-    winners = store.winners()
-    near = sorted(
-        (_distance(task.shape_class, wanted.shape_class), task.shape_class)
-        for task in winners
-        if (task.device, task.kernel, task.kernel_version, task.dtype)
-        == (wanted.device, wanted.kernel, wanted.kernel_version, wanted.dtype)
-    )
-    for distance, shape_class in near:
-        if distance > _NEAR:
-            return None
-        task = task_key(problem, context.device.key)
-        point = next(
-            p
-            for t, (p, _) in winners.items()
-            if t.shape_class == shape_class
-            and t.dtype == task.dtype
-            and t.device == task.device
-            and t.kernel_version == task.kernel_version
-        )
+    near = [
+        (distance, point)
+        for task, (point, _) in store.winners().items()
+        if replace(task, shape_class=wanted.shape_class) == wanted
+        and (distance := _distance(task.shape_class, problem)) <= _NEAR
+    ]
+    for _, point in sorted(near, key=lambda found: found[0]):
         try:
             config = configs.from_json(point)
         except StoreError:
@@ -66,7 +57,11 @@ def _tuned(problem: Problem, context: Context, store: Store) -> Config | None:
     return None
 
 
-def _distance(a: str, b: str) -> float:
-    """Octaves between two shape classes, the largest over m, n, k."""
-    pairs = zip(map(int, a.split("x")), map(int, b.split("x")), strict=True)
-    return max(abs(math.log2(x / y)) for x, y in pairs)
+def _distance(shape_class: str, problem: Problem) -> float:
+    """Octaves between stored sizes and a problem's, the largest over m, n, k; infinite for what is no list of sizes."""
+    try:
+        m, n, k = map(int, shape_class.split("x"))
+        pairs = ((m, problem.m), (n, problem.n), (k, problem.k))
+        return max(abs(math.log2(x / y)) for x, y in pairs)
+    except ValueError:
+        return math.inf

@@ -20,6 +20,21 @@ def _element(source, row, column, rows, columns):
     return source[row, column] if row < rows and column < columns else 0
 
 
+@cuda.jit(device=True)
+def _load(source, row, column, rows, columns, vector: cuda.constexpr, exact: cuda.constexpr):
+    """A vector from ``source[row, column]`` on, zeros outside; ``exact`` says that it is inside and aligned."""
+    if exact:
+        return cuda.vload(source, (row, column), vector.lanes, aligned=True)
+    if vector.lanes == 4:
+        return vector(
+            _element(source, row, column, rows, columns),
+            _element(source, row, column + 1, rows, columns),
+            _element(source, row, column + 2, rows, columns),
+            _element(source, row, column + 3, rows, columns),
+        )
+    return vector(_element(source, row, column, rows, columns), _element(source, row, column + 1, rows, columns))
+
+
 @cuda.jit
 def multiply_tiles(
     a,
@@ -82,63 +97,19 @@ def multiply_tiles(
             for load in cuda.unroll(range(loads_a)):
                 position = thread + load * threads
                 if a_transposed:
-                    x = row0 + position % (tile_m // lanes) * lanes
-                    y = k0 + position // (tile_m // lanes)
-                    if exact:
-                        next_a[load] = cuda.vload(a, (y, x), lanes, aligned=True)
-                    elif lanes == 4:
-                        next_a[load] = vector(
-                            _element(a, y, x, k, m),
-                            _element(a, y, x + 1, k, m),
-                            _element(a, y, x + 2, k, m),
-                            _element(a, y, x + 3, k, m),
-                        )
-                    else:
-                        next_a[load] = vector(_element(a, y, x, k, m), _element(a, y, x + 1, k, m))
+                    y, x = k0 + position // (tile_m // lanes), row0 + position % (tile_m // lanes) * lanes
+                    next_a[load] = _load(a, y, x, k, m, vector, exact)
                 else:
-                    x = k0 + position % (tile_k // lanes) * lanes
-                    y = row0 + position // (tile_k // lanes)
-                    if exact:
-                        next_a[load] = cuda.vload(a, (y, x), lanes, aligned=True)
-                    elif lanes == 4:
-                        next_a[load] = vector(
-                            _element(a, y, x, m, k),
-                            _element(a, y, x + 1, m, k),
-                            _element(a, y, x + 2, m, k),
-                            _element(a, y, x + 3, m, k),
-                        )
-                    else:
-                        next_a[load] = vector(_element(a, y, x, m, k), _element(a, y, x + 1, m, k))
+                    y, x = row0 + position // (tile_k // lanes), k0 + position % (tile_k // lanes) * lanes
+                    next_a[load] = _load(a, y, x, m, k, vector, exact)
             for load in cuda.unroll(range(loads_b)):
                 position = thread + load * threads
                 if b_transposed:
-                    x = k0 + position % (tile_k // lanes) * lanes
-                    y = column0 + position // (tile_k // lanes)
-                    if exact:
-                        next_b[load] = cuda.vload(b, (y, x), lanes, aligned=True)
-                    elif lanes == 4:
-                        next_b[load] = vector(
-                            _element(b, y, x, n, k),
-                            _element(b, y, x + 1, n, k),
-                            _element(b, y, x + 2, n, k),
-                            _element(b, y, x + 3, n, k),
-                        )
-                    else:
-                        next_b[load] = vector(_element(b, y, x, n, k), _element(b, y, x + 1, n, k))
+                    y, x = column0 + position // (tile_k // lanes), k0 + position % (tile_k // lanes) * lanes
+                    next_b[load] = _load(b, y, x, n, k, vector, exact)
                 else:
-                    x = column0 + position % (tile_n // lanes) * lanes
-                    y = k0 + position // (tile_n // lanes)
-                    if exact:
-                        next_b[load] = cuda.vload(b, (y, x), lanes, aligned=True)
-                    elif lanes == 4:
-                        next_b[load] = vector(
-                            _element(b, y, x, k, n),
-                            _element(b, y, x + 1, k, n),
-                            _element(b, y, x + 2, k, n),
-                            _element(b, y, x + 3, k, n),
-                        )
-                    else:
-                        next_b[load] = vector(_element(b, y, x, k, n), _element(b, y, x + 1, k, n))
+                    y, x = k0 + position // (tile_n // lanes), column0 + position % (tile_n // lanes) * lanes
+                    next_b[load] = _load(b, y, x, k, n, vector, exact)
         if step > 0:
             for depth in cuda.unroll(range(tile_k)):
                 for part in cuda.unroll(range(groups_m)):

@@ -45,7 +45,8 @@ def matmul(a: Array, b: Array, out: Array = None, *, stream: Stream | None = Non
         if a.context is not b.context:
             raise ArgumentTypeError("the operands are on different devices", hint="copy one of them")
         return _on_device(a, b, out, shape, batch, stream or a.context.default_stream)
-    return _on_host(a, b, out, shape, batch)
+    result = _on_host(a, b, out, shape, batch)
+    return result if shape or out is not None else result[()]  # of two vectors: a scalar, as NumPy's
 
 
 def _operand(value: Any, name: str) -> Any:
@@ -111,6 +112,8 @@ def _on_device(
         result = device_array(shape, a.dtype, context=a.context)
     else:
         _check_out(out, shape, a.dtype, DeviceNDArray)
+        if out.context is not a.context:
+            raise ArgumentTypeError("out is on another device than the operands", hint="copy it, or leave out= away")
         result = out
     overlaps = result.allocation_key in (a.allocation_key, b.allocation_key)
     target = device_array(shape, a.dtype, context=a.context) if overlaps else result

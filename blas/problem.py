@@ -26,11 +26,5 @@ class Problem:
 
     @property
     def shape_class(self) -> str:
-        """Class of shapes that share tuning results: the powers of two nearest to m, n, k."""
-        return "x".join(str(round_to_power(v)) for v in (self.m, self.n, self.k))
-
-
-def round_to_power(value: int) -> int:
-    """The power of two nearest to a positive number, by ratio."""
-    power = 1 << max(value.bit_length() - 1, 0)
-    return power if value * value < power * power * 2 else power * 2
+        """The sizes: times of different sizes cannot be compared. `choice` decides which results serve which sizes."""
+        return f"{self.m}x{self.n}x{self.k}"

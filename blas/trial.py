@@ -76,22 +76,25 @@ def _measure(config: configs.Config, device: str, problem: Problem) -> Outcome:
 
 
 def verify(config: configs.Config, device: str, dtype: str) -> str | None:
-    """Odd shapes, transposes, NaN and infinity against NumPy in float64; None, or what is wrong."""
+    """Odd shapes, transposes, strided results, NaN and infinity against NumPy in float64; None, or what is wrong."""
     context = _context(device)
     stream = context.default_stream
     generator = np.random.default_rng(1)
     eps = np.finfo(dtype).eps
     for m, n, k in ((1, 1, 1), (127, 65, 33), (130, 259, 17), (256, 256, 256)):
-        for transpose in (False, True):
+        for transpose, strided in ((False, False), (True, False), (False, True)):
             a = generator.standard_normal((k, m) if transpose else (m, k)).astype(dtype)
             b = generator.standard_normal((n, k) if transpose else (k, n)).astype(dtype)
             if m > 1:
                 a[0, 0], b[-1, -1] = np.nan, np.inf
             left, right = (a.T, b.T) if transpose else (a, b)
             da, db = to_device(a, context=context), to_device(b, context=context)
-            c = device_array((m, n), np.dtype(dtype), context=context)
+            # what is in c must not matter, whatever its layout, and nothing beside it may be written
+            around = to_device(np.full((m, n, 2) if strided else (2, m, n), np.nan, dtype), context=context)
+            c = around[:, :, 0] if strided else around[0]
             gemm(da.T if transpose else da, db.T if transpose else db, c, stream, config)
-            found = c.copy_to_host()
+            whole = around.copy_to_host()
+            found, beside = (whole[:, :, 0], whole[:, :, 1]) if strided else whole
             with np.errstate(invalid="ignore"):
                 wanted = left.astype(np.float64) @ right.astype(np.float64)
                 bound = (k + 2) * eps * (np.abs(left).astype(np.float64) @ np.abs(right).astype(np.float64))
@@ -100,6 +103,6 @@ def verify(config: configs.Config, device: str, dtype: str) -> str | None:
             same = np.array_equal(np.isnan(found), np.isnan(wanted)) and np.array_equal(
                 np.isinf(found), np.isinf(wanted)
             )
-            if not same or not right_numbers.all():
-                return f"wrong result for m={m} n={n} k={k}{' transposed' if transpose else ''}"
+            if not same or not right_numbers.all() or not np.isnan(beside).all():
+                return f"wrong result for m={m} n={n} k={k}{' transposed' * transpose}{' strided' * strided}"
     return None

@@ -13,7 +13,19 @@ from portagpu.device import DeviceRecord
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import Axis, Outcome, Progress, SearchResult, SearchSpace, Store, TaskKey, Worker, outcomes, tune
+from portagpu.tuning import (
+    Axis,
+    LaunchFailed,
+    Outcome,
+    Progress,
+    SearchResult,
+    SearchSpace,
+    Store,
+    TaskKey,
+    Worker,
+    outcomes,
+    tune,
+)
 from portagpu.tuning.space import Point
 
 _FIRST_TRIAL_LIMIT = 60.0  # seconds: the child starts, imports and compiles
@@ -143,7 +155,11 @@ class _Trials:
             limit = limit if self._warm else limit + _FIRST_TRIAL_LIMIT
             self._warm = False  # a child that is replaced starts cold
             answer = outcomes.from_json(self._worker.ask(request, limit))
-            self._warm = True
+            if isinstance(answer, LaunchFailed):
+                # some drivers refuse everything after a kernel has faulted: the next trial gets a fresh process
+                self._worker.close()
+            else:
+                self._warm = True
             return answer
 
         return evaluate
@@ -156,6 +172,7 @@ class _Trials:
             try:
                 problem_text: str | None = self._worker.ask(request, _FIRST_TRIAL_LIMIT)["problem"]
             except Exception as error:  # whatever ends the child disqualifies the point
+                self._warm = False
                 return f"verification failed: {error}"
             return problem_text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -13,7 +14,7 @@ from portagpu.blas.problem import Problem
 from portagpu.blas.tuner import TunedProblem, store_path, tune_gemm
 from portagpu.device import DeviceRecord, DeviceType, default_device, find_device
 from portagpu.settings import Settings
-from portagpu.tuning import Measured
+from portagpu.tuning import Measured, Store
 from portagpu.tuning import Progress as SearchProgress
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -61,6 +62,27 @@ def tune_gemm_command(
     results = run(console, device, problems, budget, settings, trial_limit)
     console.print(table(results))
     console.print(f"Stored in {store_path(settings)}; matmul uses the results from now on.", soft_wrap=True)
+
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@tune.command("export")
+@click.argument("file", type=_FILE)
+def export_command(file: Path) -> None:
+    """Write the tuning results to FILE, for another machine with the same devices or for safe keeping."""
+    settings = Settings.from_environment()
+    count = Store(store_path(settings)).export(file)
+    Console().print(f"{count} results written to {file}", soft_wrap=True)
+
+
+@tune.command("import")
+@click.argument("file", type=_FILE)
+def import_command(file: Path) -> None:
+    """Add the tuning results in FILE; of two winners the faster one stays."""
+    path = store_path(Settings.from_environment())
+    count = Store(path).merge(file)
+    Console().print(f"{count} results added to {path}", soft_wrap=True)
 
 
 def run(

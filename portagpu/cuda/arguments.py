@@ -61,7 +61,14 @@ def prepare(value: Any, name: str, context: Context, stream: Any, finish: list[F
 
     Raises `ArgumentTypeError` naming the parameter.
     """
+    if isinstance(value, ArgumentWrapper) and isinstance(value.value, DeviceNDArray):
+        value = value.value
     if isinstance(value, DeviceNDArray):
+        if value.context is not context:  # drivers crash on another context's buffers
+            raise ArgumentTypeError(
+                f"argument `{name}` is on {value.context.device.name}, in another context than the launch's",
+                hint="copy it: cuda.to_device(x.copy_to_host())",
+            )
         return value
     if isinstance(value, bool | int | float | np.generic):
         return _number(value, name)

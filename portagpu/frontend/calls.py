@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -149,7 +150,8 @@ def _intrinsic(ctx: FunctionState, target: Intrinsic, site: Call) -> Value:
 def _unknown(ctx: FunctionState, target: Any, constant: bool, site: Call) -> NoReturn:
     name = getattr(target, "__qualname__", None) or repr(target)
     module = getattr(target, "__module__", None)
-    shown = f"{module}.{name}" if module not in (None, "builtins", "__main__") else name
+    plain = module in (None, "builtins", "__main__") or getattr(builtins, name, None) is target
+    shown = name if plain else f"{module}.{name}"
     if callable(target) and hasattr(target, "__code__") and not hasattr(target, "__wrapped__"):
         ctx.fail(
             f"`{shown}` is a plain Python function",

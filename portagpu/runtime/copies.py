@@ -9,7 +9,7 @@ import numpy as np
 import pyopencl as cl
 
 from portagpu.codegen.rendering import render
-from portagpu.errors import ShapeError
+from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.program import build
 from portagpu.runtime.translate import translate_cl_errors
 
@@ -36,6 +36,8 @@ def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -
     if target.size == 0:
         return
     context = target.context
+    if source.context is not context or stream.context is not context:  # drivers crash on another context's buffers
+        raise ArgumentTypeError("cannot copy between contexts", hint="go through the host: x.copy_to_host()")
     same_order = source.layout == target.layout and source.layout != "A"
     with translate_cl_errors(context):
         if same_order:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -59,4 +60,13 @@ def from_json(values: dict[str, Any]) -> Outcome:
         outcome: Outcome = _KINDS[fields.pop("kind")](**fields)
     except (KeyError, TypeError) as error:
         raise StoreError(f"{values!r} is no trial outcome") from error
+    if isinstance(outcome, Measured):
+        return Measured(checked_seconds(outcome.seconds))
     return outcome
+
+
+def checked_seconds(value: object) -> float:
+    """A measured time from a JSON value: positive and finite. Raises `StoreError`."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+        raise StoreError(f"{value!r} is no measured time")
+    return float(value)

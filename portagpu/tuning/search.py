@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, TimedOut
+from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, TimedOut, WrongResult
 from portagpu.tuning.space import Point, SearchSpace, point_key
 from portagpu.tuning.store import Store, TaskKey
 from portagpu.tuning.worker import WorkerDied
@@ -57,53 +57,49 @@ def tune(
 ) -> SearchResult:
     """Search for ``budget`` seconds; trials are stored at once, each new best one is verified, then stored as winner.
 
-    Points that the store already has for the task are not measured again. ``predict`` orders the first points (smaller
-    is better); ``seeds`` come before them.
+    Points that the store already has for the task, from an earlier search or another process's, are not measured
+    again. ``predict`` orders the first points (smaller is better); ``seeds`` come before them. The last trial may end
+    up to ``trial_limit`` after the budget.
     """
     started = time.monotonic()
-    known = store.trials(task)
-    resumed = len(known)
-    results: dict[object, tuple[Point, Outcome]] = dict(known.items())
-    winner = store.winner(task)
+    resumed = len(store.trials(task))
     failures: list[tuple[Point, Outcome]] = []
-    rejected: set[object] = set()
 
     def best() -> tuple[Point, float] | None:
         measured = [
-            (p, o.seconds) for key, (p, o) in results.items() if isinstance(o, Measured) and key not in rejected
+            (p, o.seconds)
+            for p, o in store.trials(task).values()
+            if isinstance(o, Measured) and space.is_legal(p)  # a store may hold points of an older space
         ]
         return min(measured, key=lambda item: item[1], default=None)
 
     def promote() -> None:
-        """Verify and store the best point if it beats the winner."""
-        nonlocal winner
+        """Verify and store the best point if it beats the winner; points that fail are wrong from now on."""
         while True:
-            found = best()
+            found, winner = best(), store.winner(task)
             if found is None or (winner is not None and found[1] > winner[1] * _IMPROVEMENT):
                 return
             problem = verify(found[0])
             if problem is None:
-                winner = found
                 store.add_winner(task, *found)
                 return
-            rejected.add(point_key(found[0]))
+            failures.append((found[0], WrongResult(problem)))
+            store.add_trial(task, *failures[-1])
 
-    promote()
     count = 0
     for point in _order(space, predict, seeds, best, task):
-        elapsed = time.monotonic() - started
-        if elapsed >= budget:
+        if time.monotonic() - started >= budget:
             break
-        if point_key(point) in results:
+        if point_key(point) in store.trials(task):
             continue
         outcome = _attempt(evaluate, point, trial_limit)
         store.add_trial(task, point, outcome)
-        results[point_key(point)] = (point, outcome)
         count += 1
         if isinstance(outcome, Measured):
             promote()
         else:
             failures.append((point, outcome))
+        winner = store.winner(task)
         progress(
             Progress(
                 trials=count,
@@ -114,6 +110,8 @@ def tune(
                 outcome=outcome,
             )
         )
+    promote()  # trials of a search that died before it verified its best
+    winner = store.winner(task)
     return SearchResult(
         winner=winner[0] if winner else None,
         seconds=winner[1] if winner else None,

@@ -1,8 +1,8 @@
 """Trials in a child process, which may crash or hang without harm.
 
 The child runs ``python -m portagpu.tuning.worker MODULE FUNCTION``: it reads a JSON request a line from its standard
-input, calls ``FUNCTION(request)``, and answers with a JSON line. A request that takes too long gets the child killed;
-the next one starts a new child.
+input, calls ``FUNCTION(request)``, and answers with a JSON line. A request that takes too long, or whose call raises,
+gets the child killed; the next one starts a new child.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from types import TracebackType
 from typing import Any
 
 _MARK = "portagpu-answer "
+_FAILED = "portagpu-failed "
 
 
 class WorkerDied(Exception):
-    """The child ended without an answer."""
+    """The child ended without an answer, or its call raised."""
 
 
 class Worker:
@@ -57,6 +58,9 @@ class Worker:
                     if text.startswith(_MARK):
                         answer: dict[str, Any] = json.loads(text.removeprefix(_MARK))
                         return answer
+                    if text.startswith(_FAILED):
+                        self.close()  # nobody knows what state it is in
+                        raise WorkerDied(json.loads(text.removeprefix(_FAILED)))
                 if not selector.select(max(0.0, deadline - time.monotonic())):
                     self.close()
                     raise TimeoutError(f"no answer within {limit:g} s")
@@ -117,7 +121,11 @@ def main(module: str, function: str) -> None:
     os.dup2(2, 1)  # what drivers print must not mix with answers
     call = getattr(importlib.import_module(module), function)
     for line in sys.stdin:
-        answers.write(_MARK + json.dumps(call(json.loads(line))) + "\n")
+        try:
+            text = _MARK + json.dumps(call(json.loads(line)))
+        except Exception as error:  # the parent starts a new child, and tells the reason
+            text = _FAILED + json.dumps(f"{type(error).__name__}: {error}")
+        answers.write(text + "\n")
 
 
 if __name__ == "__main__":

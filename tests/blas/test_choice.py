@@ -42,6 +42,30 @@ def test_winner_applies_at_once(context):
     assert choose(dataclasses.replace(PROBLEM, dtype="float64"), context) != wanted
 
 
+def test_nearest_sizes_win(context):
+    """1000 and 1024 are tuned apart: times of different sizes cannot be compared."""
+    caps = context.capabilities
+    others = [c for c in configs.candidates(caps, 4) if c != default_config(PROBLEM, caps)]
+    store = Store(store_path(context.settings))
+    for size, config, seconds in ((1000, others[0], 0.2), (1024, others[1], 0.1)):
+        problem = Problem(m=size, n=size, k=size, dtype="float32")
+        store.add_winner(task_key(problem, context.device.key), configs.to_json(config), seconds)
+    for size, config in ((1000, others[0]), (1024, others[1]), (900, others[0]), (2000, others[1])):
+        assert choose(Problem(m=size, n=size, k=size, dtype="float32"), context) == config
+
+
+@pytest.mark.parametrize("shape_class", ["", "8x8", "axbxc", "0x1x1", "-4x8x8", "1x2x3x4"])
+def test_malformed_sizes_are_ignored(context, shape_class):
+    key = dataclasses.replace(task_key(PROBLEM, context.device.key), shape_class=shape_class)
+    Store(store_path(context.settings)).add_winner(key, configs.to_json(other_config(context)), 0.1)
+    assert choose(PROBLEM, context) == default_config(PROBLEM, context.capabilities)
+
+
+def test_unreadable_store_leaves_the_default(context):
+    store_path(context.settings).mkdir(parents=True)
+    assert choose(PROBLEM, context) == default_config(PROBLEM, context.capabilities)
+
+
 def test_foreign_winners_are_ignored(context):
     store = Store(store_path(context.settings))
     store.add_winner(task_key(PROBLEM, "another device"), configs.to_json(other_config(context)), 0.1)

@@ -6,6 +6,7 @@ N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., section 3.
 from __future__ import annotations
 
 import numpy as np
+import pyopencl as cl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,10 @@ import portagpu
 from portagpu import cuda, errors
 from portagpu.blas.config import PanelConfig, TileConfig, candidates, default_config, from_json, is_legal, to_json
 from portagpu.blas.gemm import gemm
-from portagpu.blas.problem import Problem, round_to_power
+from portagpu.blas.problem import Problem
+from portagpu.runtime.array import device_array
+from portagpu.runtime.context import Context
+from portagpu.runtime.creation import to_device
 
 DTYPES = ("float32", "float64")
 
@@ -113,6 +117,41 @@ def test_numpy_operands_of_two_dtypes_are_promoted(device):
     assert portagpu.matmul(a, b).dtype == np.float64
 
 
+def test_product_of_two_vectors_is_a_scalar(device):
+    x = operand((5,), "float32")
+    found = portagpu.matmul(x, x)
+    assert isinstance(found, np.float32)
+    check(found, x, x)
+    out = np.zeros((), np.float32)
+    assert portagpu.matmul(x, x, out=out) is out
+    assert out == found
+
+
+@pytest.mark.parametrize("out", [np.zeros((3, 3), np.float32), np.zeros((3, 4), np.float64), [[0.0]], np.float32(1)])
+@pytest.mark.parametrize("on_device", [False, True])
+def test_wrong_out(device, out, on_device):
+    a, b = operand((3, 5), "float32"), operand((5, 4), "float32", seed=1)
+    if on_device:
+        a, b = cuda.to_device(a), cuda.to_device(b)
+        if isinstance(out, np.ndarray):
+            out = cuda.to_device(out)
+    with pytest.raises((errors.ShapeError, errors.DTypeError, errors.ArgumentTypeError), match="out"):
+        portagpu.matmul(a, b, out=out)
+
+
+def test_arrays_of_two_contexts(device):
+    """Even on one device: a driver may crash on a foreign buffer, so it must never see one."""
+    a, b = operand((3, 5), "float32"), operand((5, 4), "float32", seed=1)
+    da, db = cuda.to_device(a), cuda.to_device(b)
+    with Context.wrap(cl.Context([device.cl_device])) as other:
+        foreign_b = to_device(b, context=other)
+        foreign_out = device_array((3, 4), np.dtype(np.float32), context=other)
+        with pytest.raises(errors.ArgumentTypeError, match="different devices"):
+            portagpu.matmul(da, foreign_b)
+        with pytest.raises(errors.ArgumentTypeError, match="another device"):
+            portagpu.matmul(da, db, out=foreign_out)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_nan_and_infinity_spread_as_in_numpy(device, dtype):
     a, b = operand((50, 60), dtype), operand((60, 40), dtype, seed=1)
@@ -155,13 +194,6 @@ def test_default_and_candidates_are_legal(device):
             assert is_legal(config, caps, problem.itemsize)
             assert from_json(to_json(config)) == config
         assert len(candidates(caps, np.dtype(dtype).itemsize)) > 50
-
-
-@given(value=st.integers(1, 10**9))
-def test_shape_classes_round_by_ratio(value):
-    power = round_to_power(value)
-    assert power & (power - 1) == 0
-    assert value / power <= 2**0.5 + 1e-9 and power / value <= 2**0.5 + 1e-9
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,4 @@
-"""Generated OpenCL C of a few kernels for a fixed device.
-
-``PORTAGPU_UPDATE_GOLDEN=1 pytest tests/golden`` rewrites it.
-"""
+"""Generated OpenCL C of some kernels for a fixed device; ``PORTAGPU_UPDATE_GOLDEN=1 pytest tests/golden`` renews it."""
 
 from __future__ import annotations
 

@@ -10,12 +10,14 @@ from portagpu.tuning.outcomes import CompileFailed, Measured, WrongResult
 
 
 def run(request):
-    """The best point is 7; 3 hangs, 5 crashes, 6 is wrong, 9 does not compile, 8 fails its verification."""
+    """Best is 7; 3 hangs, 4 raises, 5 crashes, 6 is wrong, 9 does not compile, 8 fails its verification."""
     x = request["point"]["x"]
     if request.get("action") == "verify":
         return {"problem": "planted" if x == 8 else None}
     if x == 3:
         time.sleep(600)
+    if x == 4:
+        raise ValueError("planted reason")
     if x == 5:
         os.abort()
     if x == 6:

@@ -49,13 +49,71 @@ def test_planted_failures_are_values(tmp_path):
     assert result.winner == {"x": 7}
     assert store.winner(TASK)[0] == {"x": 7}
     kinds = {p["x"]: type(o) for p, o in result.failures}
-    assert kinds == {3: TimedOut, 5: LaunchFailed, 6: WrongResult, 9: CompileFailed}
-    assert isinstance(store.trials(TASK)[(("x", 8),)][1], Measured)
+    assert kinds == {
+        3: TimedOut,
+        4: LaunchFailed,
+        5: LaunchFailed,
+        6: WrongResult,
+        8: WrongResult,
+        9: CompileFailed,
+    }
+    outcomes_by_x = {p["x"]: o for p, o in store.trials(TASK).values()}
+    assert outcomes_by_x[4] == LaunchFailed("ValueError: planted reason")
+    assert outcomes_by_x[8] == WrongResult("planted")  # fast, but a winner only after verification
+    assert isinstance(outcomes_by_x[7], Measured)
+    assert set(outcomes_by_x) == set(range(1, 13))
 
     with Worker("planted", "run", HERE) as worker:
         again = search(store, worker)
     assert again.trials == 0  # everything is remembered, failures too
     assert again.winner == {"x": 7}
+
+
+def test_a_winner_that_was_measured_but_not_verified_is_verified_on_resume(tmp_path):
+    store = Store(tmp_path / "store.jsonl")
+    for x in range(1, 13):
+        store.add_trial(TASK, {"x": x}, Measured(0.05 if x == 8 else 0.1 + abs(x - 7) / 100))
+    with Worker("planted", "run", HERE) as worker:
+        result = search(store, worker)
+    assert (result.trials, result.winner) == (0, {"x": 7})
+    assert isinstance(store.trials(TASK)[(("x", 8),)][1], WrongResult)
+
+
+def test_searches_share_what_they_measure(tmp_path):
+    """A second search on the same store, in the middle of the first one's: nothing is measured twice."""
+    path = tmp_path / "store.jsonl"
+    measured = []
+
+    def evaluate(name, inner):
+        def call(point, limit):
+            measured.append((name, point["x"]))
+            if inner and len(measured) == 3:
+                run("second", False)
+            return Measured(0.1 + abs(point["x"] - 7) / 100)
+
+        return call
+
+    def run(name, inner):
+        call = evaluate(name, inner)
+        return tune(SPACE, lambda p: p["x"], call, lambda p: None, store=Store(path), task=TASK, budget=60.0)
+
+    result = run("first", True)
+    assert result.winner == {"x": 7}
+    counts = [x for _, x in measured]
+    assert sorted({*counts}) == list(range(1, 13))
+    assert len(counts) == 13  # only the point under way when the second search began is measured twice
+    assert Store(path).winner(TASK) == ({"x": 7}, 0.1)
+
+
+def test_points_of_an_older_space_are_passed_over(tmp_path):
+    store = Store(tmp_path / "store.jsonl")
+    store.add_trial(TASK, {"x": 99}, Measured(0.001))
+
+    def evaluate(point, limit):
+        return Measured(point["x"])
+
+    result = tune(SPACE, lambda p: p["x"], evaluate, lambda p: None, store=store, task=TASK, budget=9.0)
+    assert result.winner == {"x": 1}
 
 
 def test_zero_budget_measures_nothing(tmp_path):

@@ -70,10 +70,64 @@ def test_replaced_file_is_read_anew(tmp_path):
     assert store.winner(TASK) == ({"x": 9}, 0.4)
 
 
-def test_merge(tmp_path):
+def test_the_fastest_winner_counts_in_any_order(tmp_path):
+    store = Store(tmp_path / "store.jsonl")
+    store.add_winner(TASK, {"x": 1}, 0.1)
+    store.add_winner(TASK, {"x": 2}, 0.3)  # another process, which did not know of the first
+    assert store.winner(TASK) == ({"x": 1}, 0.1)
+
+
+def test_torn_end_is_looked_at_once(tmp_path):
+    store = Store(tmp_path / "store.jsonl")
+    store.add_winner(TASK, {"x": 1}, 0.5)
+    with store.path.open("ab") as file:
+        file.write(b'{"v": 1, "ty')
+    assert store.refresh()
+    assert not store.refresh()  # every product asks, so nothing may be read again while nothing changes
+    assert store.winner(TASK) == ({"x": 1}, 0.5)
+
+
+def test_a_deleted_store_is_forgotten(tmp_path):
+    store = Store(tmp_path / "store.jsonl")
+    store.add_winner(TASK, {"x": 1}, 0.5)
+    assert store.winner(TASK) is not None
+    store.path.unlink()
+    assert store.winner(TASK) is None
+
+
+@pytest.mark.parametrize("seconds", ["NaN", "Infinity", "0", "-1", '"fast"', "null", "true", "[]"])
+def test_times_that_make_no_sense_are_skipped(tmp_path, seconds):
+    store = Store(tmp_path / "store.jsonl")
+    store.add_trial(TASK, {"x": 1}, Measured(0.5))
+    store.add_winner(TASK, {"x": 1}, 0.5)
+    store.path.write_text(store.path.read_text().replace("0.5", seconds))
+    assert Store(store.path).trials(TASK) == {}
+    assert Store(store.path).winner(TASK) is None
+
+
+def test_a_folder_that_cannot_be_written_is_a_store_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    store = Store(tmp_path / "file" / "store.jsonl")
+    with pytest.raises(StoreError, match="cannot be written"):
+        store.add_winner(TASK, {"x": 1}, 0.5)
+    with pytest.raises(StoreError, match="cannot be written"):
+        store.export(tmp_path / "file" / "export.jsonl")
+
+
+def test_merge_and_export(tmp_path):
     here, there = Store(tmp_path / "a.jsonl"), Store(tmp_path / "b.jsonl")
+    there.add_trial(TASK, {"x": 4}, Measured(0.2))
+    there.add_trial(TASK, {"x": 5}, TimedOut(2.0))
     there.add_winner(TASK, {"x": 4}, 0.2)
-    assert here.merge(there.path) == 1
+    here.add_winner(TASK, {"x": 1}, 0.3)
+    assert here.merge(there.path) == 3
     assert here.winner(TASK) == ({"x": 4}, 0.2)
-    with pytest.raises(StoreError):
+    assert here.merge(there.path) == 0  # nothing new
+    assert here.export(tmp_path / "c.jsonl") == 3
+    copy = Store(tmp_path / "c.jsonl")
+    assert (copy.trials(TASK), copy.winner(TASK)) == (here.trials(TASK), here.winner(TASK))
+    with pytest.raises(StoreError, match="cannot be read"):
         here.merge(tmp_path / "missing.jsonl")
+    (tmp_path / "foreign").write_bytes(b"\xff\x00 no store")
+    with pytest.raises(StoreError, match="no tuning results"):
+        here.merge(tmp_path / "foreign")

@@ -1,0 +1,92 @@
+"""GEMM's trials: a fresh process after a fault, candidates that are planted wrong, verification of strided results."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+from portagpu.blas import config as configs
+from portagpu.blas import trial
+from portagpu.blas.config import PanelConfig, default_config
+from portagpu.blas.problem import Problem
+from portagpu.blas.tuner import search_space, tune_gemm
+from portagpu.errors import TuningError
+from portagpu.settings import Settings
+from portagpu.tuning import LaunchFailed, Measured, Store, Worker, outcomes
+
+PROBLEM = Problem(m=80, n=80, k=80, dtype="float32")
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings.from_environment({**os.environ, "PORTAGPU_DATA_DIR": str(tmp_path)})
+
+
+def test_a_fresh_process_follows_a_failed_launch(device, settings, monkeypatch):
+    """After a kernel has faulted some drivers refuse everything, which must not disqualify later candidates."""
+    children = []
+    inner = Worker.ask
+
+    def ask(self, request, limit):
+        answer = inner(self, request, limit)
+        children.append(self._child.pid)
+        return outcomes.to_json(LaunchFailed("planted")) if len(children) == 1 else answer
+
+    monkeypatch.setattr(Worker, "ask", ask)
+    (tuned,) = tune_gemm(device, (PROBLEM,), budget=5.0, settings=settings)
+    assert children[1] != children[0]
+    assert len(set(children[1:])) == 1
+    assert tuned.result.winner is not None
+    assert tuned.result.failures[0][1] == LaunchFailed("planted")
+
+
+def test_winners_are_of_the_space_and_stored(device, settings, tmp_path):
+    (tuned,) = tune_gemm(device, (PROBLEM,), budget=3.0, settings=settings)
+    assert search_space(device.capabilities, 4).is_legal(tuned.result.winner)
+    ((task, (point, seconds)),) = Store(tmp_path / "tuning" / "gemm.jsonl").winners().items()
+    assert (task.device, task.shape_class) == (device.key, "80x80x80")
+    assert (point, seconds) == (tuned.result.winner, tuned.result.seconds)
+    assert tuned.gflops == pytest.approx(PROBLEM.flops / seconds / 1e9)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_verification_passes_what_is_right(device, dtype):
+    problem = Problem(m=256, n=256, k=256, dtype=dtype)
+    assert trial.verify(default_config(problem, device.capabilities), str(device.index), dtype) is None
+
+
+def _zero(a, b, c, stream, config):
+    c[...] = 0
+
+
+def _add(a, b, c, stream, config):
+    """Uses what was in c, as a kernel with beta = 1 would."""
+    c.copy_to_device((c.copy_to_host() + a.copy_to_host() @ b.copy_to_host()).astype(c.dtype))
+
+
+def _lose_nan(a, b, c, stream, config):
+    c.copy_to_device((np.nan_to_num(a.copy_to_host()) @ b.copy_to_host()).astype(c.dtype))
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("wrong", [_zero, _add, _lose_nan])
+def test_verification_and_measurement_reject_what_is_wrong(device, wrong, monkeypatch):
+    monkeypatch.setattr(trial, "gemm", wrong)
+    config = default_config(PROBLEM, device.capabilities)
+    assert trial.verify(config, str(device.index), "float32").startswith("wrong result for m=")
+
+
+def test_a_trial_of_a_configuration_that_does_not_fit_is_a_value(device):
+    """Far more registers than any device has: whatever it comes to, it is an outcome."""
+    config = configs.to_json(PanelConfig(tile_m=40, vectors_n=4, lanes=16, unroll_k=1, group_m=1, group_n=1))
+    shape = {"m": 64, "n": 64, "k": 8, "dtype": "float32"}
+    request = {"action": "measure", "point": config, "problem": shape, "device": device.index}
+    with Worker("portagpu.blas.trial", "run") as worker:
+        assert isinstance(outcomes.from_json(worker.ask(request, 120)), Measured | LaunchFailed)
+
+
+def test_an_empty_list_of_problems_is_an_error(device, settings):
+    with pytest.raises(TuningError, match="nothing to tune"):
+        tune_gemm(device, (), budget=1.0, settings=settings)

@@ -1,0 +1,43 @@
+"""Arrays of two contexts never meet in one call: drivers crash on a foreign buffer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from portagpu import cuda, errors
+from portagpu.runtime.context import Context
+from portagpu.runtime.creation import to_device
+
+
+@cuda.jit
+def copy(x, y):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        y[i] = x[i]
+
+
+@pytest.fixture
+def foreign(device):
+    context = Context.wrap(cl.Context([device.cl_device]))
+    yield to_device(np.ones(8, np.float32), context=context)
+    context.close()
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, cuda.In], ids=["plain", "In"])
+def test_kernels_refuse_foreign_arrays(device, foreign, wrap):
+    own = cuda.to_device(np.zeros(8, np.float32))
+    with pytest.raises(errors.ArgumentTypeError, match=r"`y` is on .* another context"):
+        copy[1, 8](own, wrap(foreign))
+    with pytest.raises(errors.ArgumentTypeError, match=r"`y` is on .* another context"):
+        copy[1, 8, foreign.context.default_stream](foreign, own)
+    copy[1, 8](foreign, foreign)
+
+
+def test_copies_refuse_foreign_arrays(device, foreign):
+    own = cuda.to_device(np.zeros(8, np.float32))
+    with pytest.raises(errors.ArgumentTypeError, match="between contexts"):
+        own.copy_to_device(foreign)
+    own[::2] = foreign.copy_to_host()[::2]
+    np.testing.assert_array_equal(own.copy_to_host(), [1, 0] * 4)
