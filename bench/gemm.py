@@ -51,7 +51,7 @@ def cells(
                         continue
                     try:
                         yield _cell(context, dtype, size, peer)
-                    except (PortaGPUError, MemoryError) as error:
+                    except (PortaGPUError, MemoryError, RuntimeError) as error:  # peers raise RuntimeError
                         yield _failed(device, dtype, size, peer, str(error).splitlines()[0])
 
 

@@ -182,7 +182,8 @@ def _matches(record: DeviceRecord, selector: str) -> bool:
         return record.index == int(selector)
     if selector in {kind.value for kind in DeviceType}:
         return record.device_type.value == selector
-    text = f"{record.platform}|{record.vendor}|{record.name}|{record.driver_version}".lower()
+    version = getattr(record.cl_device, "version", "")  # some drivers name themselves only here
+    text = f"{record.platform}|{record.vendor}|{record.name}|{record.driver_version}|{version}".lower()
     return bool(selector) and selector in text
 
 

@@ -99,7 +99,6 @@ class Context:
         """A stream around a user's in-order queue of this context."""
         found = self._queues.get(queue.int_ptr)
         if found is None:
-            self.stream  # noqa: B018
             with self._pool_lock:
                 if not self._several_streams:
                     self._several_streams = True
