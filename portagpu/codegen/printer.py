@@ -87,7 +87,7 @@ class Printer:
                 return self._binary(expr)
             case Negate():
                 inner = self.text(expr.operand, UNARY)
-                return (f"-({inner})" if inner.startswith("-") else f"-{inner}"), UNARY
+                return self._narrowed(f"-({inner})" if inner.startswith("-") else f"-{inner}", UNARY, expr.type)
             case Invert():
                 return self._narrowed(f"~{self.text(expr.operand, UNARY)}", UNARY, expr.type)
             case Not():

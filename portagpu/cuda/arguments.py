@@ -35,6 +35,12 @@ def argument_key(value: Any) -> Any:
 def argument_type(value: Any, *, alias: bool) -> ArgumentType:
     """Type of a prepared argument."""
     if isinstance(value, DeviceNDArray):
+        if not value.is_aligned:
+            raise ArgumentTypeError(
+                f"an array of {value.dtype} starts or steps at bytes that are no multiple of {value.itemsize}"
+                f" (offset {value.offset}, strides {value.strides})",
+                hint="copy it to an array of its own: array.copy()",
+            )
         return ArrayType(
             Scalar(dtypes.from_numpy(value.dtype)),
             value.ndim,

@@ -196,7 +196,7 @@ class Dispatcher(DeviceCallable):
         wide = shape.is_large or _any_large(args)
         dynamic = shape.shared if shape.shared > context.capabilities.local_memory_argument else 0
         parts = tuple(
-            (type(a), a) if n in constexpr else arguments.argument_key(a) for n, a in zip(names, args, strict=True)
+            _constant_key(a) if n in constexpr else arguments.argument_key(a) for n, a in zip(names, args, strict=True)
         )
         key = (context.key, parts, alias, wide, dynamic)
         found = self._overloads.get(key)
@@ -286,6 +286,15 @@ class Dispatcher(DeviceCallable):
 
     def __reduce__(self) -> Any:
         return self.__qualname__  # pickled by reference, like a function
+
+
+def _constant_key(value: Any) -> Any:
+    """A key that tells compile-time arguments apart which compare equal: 1 and 1.0, 0.0 and -0.0; nan is itself."""
+    if isinstance(value, tuple):
+        return tuple(_constant_key(item) for item in value)
+    if isinstance(value, float | np.floating):
+        return (type(value), repr(value))
+    return (type(value), value)
 
 
 def _check_hashable(name: str, value: Any) -> None:

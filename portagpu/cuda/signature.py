@@ -108,5 +108,8 @@ def _convert(declared: DeclaredType, value: Any, name: str) -> Any:
             )
         return value
     if isinstance(value, bool | int | float | np.generic):
-        return declared.dtype.numpy.type(value)
+        try:
+            return declared.dtype.numpy.type(value)
+        except (OverflowError, ValueError) as error:
+            raise ArgumentTypeError(f"argument `{name}` is {value!r}, which does not fit {declared}") from error
     raise ArgumentTypeError(f"argument `{name}` is a {type(value).__name__}; the signature says {declared}")

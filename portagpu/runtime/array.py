@@ -45,6 +45,7 @@ class DeviceNDArray:
         "base",
         "context",
         "dtype",
+        "is_aligned",
         "is_large",
         "itemsize",
         "layout",
@@ -85,7 +86,9 @@ class DeviceNDArray:
         self.layout = layout_of(shape, strides, dtype.itemsize)
         span = sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) if self.size else 0
         self.is_large = self.size >= _LARGE or span // max(self.itemsize, 1) + offset // max(self.itemsize, 1) >= _LARGE
-        self.type_key = (dtype.char, self.ndim, self.layout, offset != 0, readonly)
+        # kernels count strides and offset in elements
+        self.is_aligned = not (offset % dtype.itemsize or any(s % dtype.itemsize for s in strides))
+        self.type_key = (dtype.char, self.ndim, self.layout, offset != 0, readonly, self.is_aligned)
 
     # facts ----------------------------------------------------------------------------------------------------------
 

@@ -70,9 +70,9 @@ def map_back(shared: DeviceNDArray, stream: Stream) -> None:
 def _root_key(array: np.ndarray[Any, Any]) -> int:
     """A key that views of one allocation share, so that a kernel knows that they may overlap."""
     root: Any = array
-    while isinstance(root.base, np.ndarray):
+    while getattr(root, "base", None) is not None:
         root = root.base
-    return -id(root)
+    return -id(root.obj if isinstance(root, memoryview) else root)
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> np.ndarray[Any, Any]:

@@ -1,0 +1,85 @@
+"""Mistakes made once: aliasing through other buffers, misaligned views, compile-time arguments that look alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from portagpu import cuda, errors
+
+
+def test_arrays_over_one_buffer_may_overlap(device):
+    @cuda.jit
+    def shift(source, target):
+        for i in range(source.size):
+            target[i] = source[i] + 1
+
+    memory = bytearray(4 * 4097)
+    first = np.frombuffer(memory, np.int32, 4096)
+    second = np.frombuffer(memory, np.int32, 4096, offset=4)
+    shift[1, 1](first, second)
+    np.testing.assert_array_equal(second, np.arange(1, 4097))
+
+
+def test_misaligned_views_are_refused(device):
+    @cuda.jit
+    def touch(x):
+        x[0] = 1
+
+    view = cuda.to_device(np.zeros(64, np.uint8))[1:33].view(np.float32)
+    with pytest.raises(errors.ArgumentTypeError, match="no multiple of 4"):
+        touch[1, 1](view)
+    touch[1, 1](view.copy())
+
+
+def test_compile_time_arguments_that_compare_equal(device):
+    @cuda.jit
+    def store(x, value: cuda.constexpr):
+        x[0] = value[0] / 2
+        x[1] = 1 / value[1] if value[1] else 0.0
+
+    x = np.zeros(2, np.float64)
+    for value in ((1, 2), (1.0, 2.0), (np.uint8(1), 2)):
+        store[1, 1](x, value)
+        assert x.tolist() == [0.5, 0.5]
+    assert len(store.overloads) == 3
+
+    @cuda.jit
+    def sign(x, value: cuda.constexpr):
+        x[0] = value
+
+    for value in (0.0, -0.0):
+        sign[1, 1](x, value)
+        assert np.signbit(x[0]) == np.signbit(value)
+    for _ in range(3):
+        sign[1, 1](x, float("nan"))
+    assert len(sign.overloads) == 3
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
+def test_small_integers_wrap_when_negated(device, dtype):
+    @cuda.jit
+    def negate(x, out):
+        i = cuda.grid(1)
+        if i < x.size:
+            out[i] = -x[i]
+
+    x = np.array([0, 1, 100, np.iinfo(dtype).min, np.iinfo(dtype).max], dtype)
+    out = np.zeros(x.size, np.int64)
+    negate[1, 8](x, out)
+    np.testing.assert_array_equal(out, (-x).astype(np.int64))
+
+
+def test_dot_of_many_axes_is_refused(device):
+    a = cuda.to_device(np.ones((2, 3, 4), np.float32))
+    with pytest.raises(errors.ShapeError, match="dot"):
+        np.dot(a, cuda.to_device(np.ones((2, 4, 3), np.float32)))
+
+
+def test_declared_type_that_a_number_does_not_fit(device):
+    @cuda.jit("void(float32[:], int8)")
+    def store(x, n):
+        x[0] = n
+
+    with pytest.raises(errors.ArgumentTypeError, match="does not fit int8"):
+        store[1, 1](np.zeros(1, np.float32), 300)
