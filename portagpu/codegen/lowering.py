@@ -12,7 +12,7 @@ from portagpu.ir.types import Pointer, Scalar, Space, Vector
 if TYPE_CHECKING:
     from portagpu.codegen.printer import Printer
 
-POSTFIX, UNARY, COMPARE = 15, 14, 9
+PRIMARY, POSTFIX, UNARY, COMPARE = 16, 15, 14, 9
 Lowered = tuple[str, int]
 Lowering = Callable[["Printer", Operation], Lowered]
 LOWERINGS: dict[str, Lowering] = {}
@@ -107,6 +107,8 @@ _WORK_ITEM = {
 @_register(*_WORK_ITEM)
 def _work_item(printer: Printer, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
+    if expr.name == "blockDim":
+        return printer.block_size(expr.args[0]), PRIMARY
     return f"({expr.type.c}){_WORK_ITEM[expr.name]}({_args(printer, expr)})", UNARY
 
 

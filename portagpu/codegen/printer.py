@@ -37,7 +37,7 @@ from portagpu.ir.nodes import (
     VectorLoad,
 )
 from portagpu.ir.program import MemoryArray
-from portagpu.ir.types import Pointer, Scalar, Vector
+from portagpu.ir.types import INT, Pointer, Scalar, Vector
 from portagpu.ir.walk import unreachable
 
 # C's precedence, higher binds tighter
@@ -70,6 +70,17 @@ class Printer:
         self.arrays = arrays
         self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
         self.used: set[str] = set()  # names that were printed
+        self.block_sizes: dict[int, str] = {}  # variables that hold the block's extents, by axis
+
+    def block_size(self, axis: Expr) -> str:
+        """The variable that holds an extent of the block, set once at the function's start.
+
+        In the condition of a loop with a barrier, a call of get_local_size makes one CPU driver give wrong
+        results (docs/architecture.md).
+        """
+        assert isinstance(axis, Constant)
+        number = int(axis.value)
+        return self.block_sizes.setdefault(number, self.names(f"pg.blockDim.{'xyz'[number]}", INT))
 
     def text(self, expr: Expr, level: int = LOWEST) -> str:
         """C text of an expression, in parentheses where its precedence is below ``level``."""
@@ -216,7 +227,7 @@ class Printer:
         return f"{self.text(base, 12)} + {self.text(index, 13)}"
 
 
-_INDEX_FUNCTIONS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize"})
+_INDEX_FUNCTIONS = frozenset({"threadIdx", "blockIdx", "gridDim", "grid", "gridsize"})
 
 
 def literal(expr: Constant) -> tuple[str, int]:

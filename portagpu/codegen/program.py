@@ -178,10 +178,15 @@ def _function(
         Line(f"// {span.line}: {span.text.strip()}", span),
         Line(f"static inline {function.result.c} {name}({parameters}) {{", span),
     ]
-    lines += _local_declarations(function, printer, facts)
-    lines += Emitter(function, facts, printer).run()
+    body = Emitter(function, facts, printer).run()
+    lines += _local_declarations(function, printer, facts) + _block_sizes(printer, span) + body
     lines.append(Line("}", span))
     return lines
+
+
+def _block_sizes(printer: Printer, span: Span) -> list[Line]:
+    sizes = sorted(printer.block_sizes.items())
+    return [Line(f"    const int {name} = (int)get_local_size({axis});", span) for axis, name in sizes]
 
 
 def _local_declarations(function: Function, printer: Printer, facts: Facts) -> list[Line]:
@@ -228,7 +233,8 @@ def _kernel(
         " __attribute__((aligned(128)));"
         for a in program.shared
     ]
-    body = _local_declarations(kernel, printer, facts) + Emitter(kernel, facts, printer).run()
+    statements = Emitter(kernel, facts, printer).run()
+    body = _local_declarations(kernel, printer, facts) + _block_sizes(printer, kernel.span) + statements
     dynamic = DYNAMIC_SHARED
     parameters = tuple(
         p

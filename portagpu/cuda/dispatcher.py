@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyopencl as cl
 
 from portagpu.codegen.program import KernelBinary, generate
 from portagpu.cuda import arguments
@@ -22,6 +23,7 @@ from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.ir.verify import verify
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, current_context
+from portagpu.runtime.creation import as_device_array, is_device_like
 from portagpu.runtime.launch import CompiledKernel, Extent, LaunchShape, check_shape, extent
 from portagpu.runtime.stream import Stream, as_stream
 from portagpu.runtime.translate import translate_cl_errors
@@ -379,4 +381,8 @@ def _context_of(args: tuple[Any, ...], stream: Any) -> Context:
     for value in args:
         if isinstance(value, DeviceNDArray):
             return value.context
+        if is_device_like(value):
+            return as_device_array(value).context
+    if isinstance(stream, cl.CommandQueue):
+        return Context.wrap(stream)
     return current_context()

@@ -95,7 +95,8 @@ class DeviceNDArray:
     @property
     def buffer(self) -> Any:
         """PyOpenCL's buffer. Raises `ClosedError` after `close`."""
-        if self._buffer is None or self.context.closed:
+        owner = self.base if isinstance(self.base, DeviceNDArray) else self
+        if owner._buffer is None or self._buffer is None or self.context.closed:
             raise ClosedError("the array's memory was given back", hint="use the array before close()")
         return self._buffer
 
@@ -264,8 +265,11 @@ class DeviceNDArray:
 
     def copy(self, order: str = "C") -> DeviceNDArray:
         """A contiguous copy on the device."""
+        return self._contiguous(self.stream or self.context.default_stream, order)
+
+    def _contiguous(self, stream: Stream, order: str = "C") -> DeviceNDArray:
         result = device_array(self.shape, self.dtype, order=order, context=self.context)
-        copy_strided(self, result, self.stream or self.context.default_stream)
+        copy_strided(self, result, stream)
         return result
 
     def copy_to_host(self, ary: np.ndarray[Any, Any] | None = None, stream: Stream | int = 0) -> np.ndarray[Any, Any]:
@@ -285,7 +289,7 @@ class DeviceNDArray:
             return ary
         source = self
         if not (self.is_c_contiguous() or self.is_f_contiguous()):
-            source = self.copy()
+            source = self._contiguous(where)
         same = (
             source.strides == ary.strides
             or (ary.flags.c_contiguous and source.is_c_contiguous())

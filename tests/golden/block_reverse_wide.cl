@@ -14,6 +14,7 @@ __kernel void reverse_blocks(
     __global int* restrict values,
     __local ulong16* dynamic_shared,
     int dynamic_bytes) {
+    const int blockDim_x = (int)get_local_size(0);
     // 11: tile = cuda.shared.array(0, cuda.int32)  # shape 0: the size comes with the launch
     int t1 = pg_floordiv_int(dynamic_bytes, 4);
     __local int* tile_0 = (__local int*)dynamic_shared;
@@ -27,5 +28,5 @@ __kernel void reverse_blocks(
     // 15: cuda.syncthreads()
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     // 16: values[i] = tile[cuda.blockDim.x - 1 - t]
-    values[i] = tile_0[pg_wrap_index_long((long)get_local_size(0) - 1L - (long)t, tile_1)];
+    values[i] = tile_0[pg_wrap_index_long((long)blockDim_x - 1L - (long)t, tile_1)];
 }

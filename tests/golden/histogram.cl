@@ -8,9 +8,10 @@ __kernel void histogram(
     int values_n0,
     __global int* restrict counts) {
     __local int block_counts[64] __attribute__((aligned(128)));
+    const int blockDim_x = (int)get_local_size(0);
     int b;
     // 14: for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
-    for (int i1 = (int)get_local_id(0); (int)get_local_size(0) > 0 ? i1 < 64 : i1 > 64; i1 += (int)get_local_size(0)) {
+    for (int i1 = (int)get_local_id(0); blockDim_x > 0 ? i1 < 64 : i1 > 64; i1 += blockDim_x) {
         b = i1;
         // 15: block_counts[b] = 0
         block_counts[b] = 0;
@@ -28,7 +29,7 @@ __kernel void histogram(
     // 22: cuda.syncthreads()
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     // 24: for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
-    for (int i2 = (int)get_local_id(0); (int)get_local_size(0) > 0 ? i2 < 64 : i2 > 64; i2 += (int)get_local_size(0)) {
+    for (int i2 = (int)get_local_id(0); blockDim_x > 0 ? i2 < 64 : i2 > 64; i2 += blockDim_x) {
         b = i2;
         // 25: cuda.atomic.add(counts, b, block_counts[b])
         atomic_add((volatile __global int*)(counts + b), block_counts[b]);

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pyopencl as cl
+import pyopencl.array
 import pytest
 
 from portagpu import cuda, errors
@@ -83,3 +85,52 @@ def test_declared_type_that_a_number_does_not_fit(device):
 
     with pytest.raises(errors.ArgumentTypeError, match="does not fit int8"):
         store[1, 1](np.zeros(1, np.float32), 300)
+
+
+def test_reduction_whose_loop_condition_asks_for_the_block_size(device):
+    """The user guide's sum: PoCL 3.1 gave zero while get_local_size stood in the loop's condition."""
+
+    @cuda.jit
+    def array_sum(data):
+        tid = cuda.threadIdx.x
+        cache = cuda.shared.array(64, np.int32)
+        cache[tid] = data[cuda.grid(1)]
+        cuda.syncthreads()
+        s = 1
+        while s < cuda.blockDim.x:
+            if tid % (2 * s) == 0:
+                cache[tid] += cache[tid + s]
+            s *= 2
+            cuda.syncthreads()
+        if tid == 0:
+            data[tid] = cache[tid]
+
+    data = np.arange(64, dtype=np.int32)
+    array_sum[1, 64](data)
+    assert data[0] == 64 * 63 // 2
+
+
+def test_views_of_a_closed_array(device):
+    array = cuda.to_device(np.arange(8))
+    view = array[1:]
+    array.close()
+    with pytest.raises(errors.ClosedError):
+        view.copy_to_host()
+
+
+def test_pyopencl_arrays_of_a_users_own_context(device):
+    own = cl.Context([device.cl_device])
+    queue = cl.CommandQueue(own)
+    foreign = pyopencl.array.to_device(queue, np.arange(8, dtype=np.float32))
+
+    @cuda.jit
+    def double(x):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] *= 2
+
+    double[1, 8](foreign)
+    double[1, 8, queue](foreign)
+    queue.finish()
+    cuda.as_cuda_array(foreign).context.synchronize()
+    np.testing.assert_array_equal(foreign.get(), np.arange(8) * 4)
