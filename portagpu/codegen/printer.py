@@ -153,7 +153,10 @@ class Printer:
     def _narrowed(self, text: str, own: int, kind: object) -> tuple[str, int]:
         """C computes small integers as int: wrap the result as NumPy does."""
         if isinstance(kind, Scalar) and kind.dtype.is_integer and kind.dtype.size < 4:
-            return f"({kind.c})({text})", UNARY
+            if kind.c.startswith("u"):
+                return f"({kind.c})({text})", UNARY
+            # not a plain cast: a GPU compiler drops it from (long)(short)(-x), where int arithmetic has no overflow
+            return f"as_{kind.c}((u{kind.c})({text}))", POSTFIX
         return text, own
 
     def _cast(self, expr: Cast) -> tuple[str, int]:
