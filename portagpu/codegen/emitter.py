@@ -28,6 +28,12 @@ from portagpu.ir.walk import all_expressions, all_statements, expressions, unrea
 from portagpu.source import Span
 
 
+def _zero(kind: Type) -> str:
+    if isinstance(kind, Struct):
+        return "{ 0 }"
+    return f"({kind.c})(0)" if isinstance(kind, Vector) else "0"
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """One line of C and its origin."""
@@ -85,8 +91,8 @@ class Emitter:
                 if is_here and slot in direct:
                     continue
                 self._declared.add(slot)
-                if not isinstance(slot[1], Pointer) or slot[1].space.value:
-                    self._line(f"{self._type(slot[1])} {self.printer.names(*slot)};")
+                # set on some paths only: CUDA-Python's programs read it on others, and C compilers draw conclusions
+                self._line(f"{self._type(slot[1])} {self.printer.names(*slot)} = {_zero(slot[1])};")
 
     def _reads_itself(self, statement: Assign) -> bool:
         return any(

@@ -96,6 +96,8 @@ class Printer:
                 return self.names(expr.name, expr.type), PRIMARY
             case Binary():
                 return self._binary(expr)
+            case Negate() if _wraps(expr.type):
+                return f"as_{expr.type.c}(0 - {self._modular(expr.operand, UNARY)})", POSTFIX
             case Negate():
                 inner = self.text(expr.operand, UNARY)
                 return self._narrowed(f"-({inner})" if inner.startswith("-") else f"-{inner}", UNARY, expr.type)
@@ -143,7 +145,32 @@ class Printer:
             case _:
                 unreachable(expr)
 
+    def _modular(self, expr: Expr, level: int) -> str:
+        """An integer as the unsigned type of its size: C defines overflow for those only."""
+        assert isinstance(expr.type, Scalar)
+        kind = f"u{expr.type.c}"
+        match expr:
+            case Constant() if expr.value >= 0:
+                return self.text(expr, level)
+            case Binary() if expr.op in _MODULAR and _wraps(expr.type):
+                text, own = self._modular_binary(expr)
+                return f"({text})" if own < level else text
+            case Negate() if _wraps(expr.type):
+                text = f"0 - {self._modular(expr.operand, UNARY)}"
+                return f"({text})" if level > _BINARY_LEVEL[BinaryOp.SUB] else text
+            case _:
+                return f"({kind}){self.text(expr, UNARY)}"
+
+    def _modular_binary(self, expr: Binary) -> tuple[str, int]:
+        own = _BINARY_LEVEL[expr.op]
+        left, right = self._modular(expr.left, own), self._modular(expr.right, own + 1)
+        if isinstance(expr.left, Constant) and isinstance(expr.right, Constant):
+            left = f"(u{expr.type.c}){left}"
+        return f"{left} {expr.op.value} {right}", own
+
     def _binary(self, expr: Binary) -> tuple[str, int]:
+        if expr.op in _MODULAR and _wraps(expr.type):
+            return f"as_{expr.type.c}({self._modular_binary(expr)[0]})", POSTFIX
         own = _BINARY_LEVEL[expr.op]
         associative = expr.op in (BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
         left = self.text(expr.left, own if own >= 12 or associative else 12)
@@ -231,6 +258,14 @@ class Printer:
 
 
 _INDEX_FUNCTIONS = frozenset({"threadIdx", "blockIdx", "gridDim", "grid", "gridsize"})
+
+
+_MODULAR = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL})
+
+
+def _wraps(kind: object) -> bool:
+    """Whether arithmetic of a type must wrap around as NumPy's does; indices and weak integers stay plain C."""
+    return isinstance(kind, Scalar) and kind.dtype in (INT32, INT64) and not kind.weak
 
 
 def literal(expr: Constant) -> tuple[str, int]:

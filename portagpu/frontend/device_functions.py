@@ -18,6 +18,7 @@ from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_ex
 from portagpu.ir.nodes import CallFunction, Constant, Expr, Member, Var
 from portagpu.ir.program import Function, Parameter, ParameterRole
 from portagpu.ir.types import VOID, Pointer, Scalar, Space, Struct
+from portagpu.ir.uniform import Marks
 
 
 def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call) -> Value:
@@ -124,7 +125,10 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
         span=source.span(source.tree),
         effect=done.effect,
     )
-    return DeviceFunction(function=function, result=result, shared=shared)
+    callees = frozenset(d.function.name for d in program.functions.values() if d.barrier)
+    return DeviceFunction(
+        function=function, result=result, shared=shared, barrier=Marks(function.body, callees).barrier
+    )
 
 
 def _inner_parameter(inner: FunctionState, source: FunctionSource, name: str, value: Value) -> Value:
@@ -180,7 +184,8 @@ def _emit_call(ctx: FunctionState, found: DeviceFunction, source: FunctionSource
         statements.evaluate(ctx, node)
         return Const(None) if result is None else result
     if not isinstance(function.result, Struct):
-        return rebuild_single(result, node)
+        # a call that waits at a barrier is a statement of its own: see ir/converge.py
+        return rebuild_single(result, ctx.temp(node) if found.barrier else node)
     held = ctx.temp(node)
     return rebuild(result, _members(ctx, result, held))
 

@@ -19,6 +19,7 @@ from portagpu.frontend.convert import constant, convert
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState, ProgramState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
+from portagpu.ir.converge import converge
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import (
@@ -72,7 +73,7 @@ def specialise(
         span=source.span(source.tree),
         effect=True,
     )
-    return Program(
+    lowered = Program(
         kernel=kernel,
         functions=tuple(d.function for d in program.functions.values()),
         shared=tuple(program.shared.values()),
@@ -82,6 +83,7 @@ def specialise(
         block_dim=block_dim,
         dynamic_shared=program.dynamic_shared,
     )
+    return converge(lowered)
 
 
 def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[int, ...]) -> Value:

@@ -87,7 +87,7 @@ def _barrier_vote(ctx: FunctionState, site: Call) -> Value:
     use_shared(ctx, array)
     ctx.effect = True
     cell = Var(array.name, Pointer(INT, Space.LOCAL), span=ctx.span)
-    return Operation(name, (cell, condition), INT, effect=True, span=ctx.span)
+    return ctx.temp(Operation(name, (cell, condition), INT, effect=True, span=ctx.span))
 
 
 # atomics ------------------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ class DeviceFunction:
     function: Function
     result: Any  # Value template: Const, TupleValue of types, or a leaf type
     shared: tuple[MemoryArray, ...]  # shared arrays that the caller passes
+    barrier: bool  # whether threads wait for each other in it
 
 
 class ProgramState:

@@ -65,13 +65,13 @@ static inline ${h.type} ${h.name}(${h.type} base, ${h.type} exponent) {
 % if h.is_signed:
     if (exponent < 0) return base == 1 ? 1 : base == -1 ? ((exponent & 1) ? -1 : 1) : 0;
 % endif
-    ${h.type} result = 1;
+    ${h.unsigned} result = 1, factor = (${h.unsigned})base;
     while (exponent > 0) {
-        if (exponent & 1) result *= base;
+        if (exponent & 1) result *= factor;
         exponent >>= 1;
-        if (exponent) base *= base;
+        factor *= factor;
     }
-    return result;
+    return (${h.type})result;
 }
 </%def>
 <%def name="slice_bound(h)">
@@ -136,5 +136,14 @@ static inline int ${h.name}(__local int* cell, int condition) {
     int count = *cell;
     barrier(CLK_LOCAL_MEM_FENCE);
     return count;
+}
+</%def>
+<%def name="iabs(h)">
+static inline ${h.type} ${h.name}(${h.type} a) {
+% if h.is_signed:
+    return a < 0 ? as_${h.type}(0 - (${h.unsigned})a) : a;
+% else:
+    return a;
+% endif
 }
 </%def>

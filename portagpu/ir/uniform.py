@@ -1,0 +1,164 @@
+"""Which values are the same in all threads of a block: a fixed point over variables.
+
+"Divergent" here means "not proven uniform". A variable is divergent when a divergent value is assigned to it, or when
+which value it gets depends on a divergent condition.
+"""
+
+from __future__ import annotations
+
+from portagpu.ir.nodes import (
+    Assign,
+    Break,
+    CallFunction,
+    Continue,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    Load,
+    Operation,
+    Return,
+    Stmt,
+    Var,
+    VectorLoad,
+    While,
+)
+from portagpu.ir.program import Function
+from portagpu.ir.types import Pointer, Space, Type
+from portagpu.ir.walk import all_expressions, blocks, children
+
+Slot = tuple[str, Type]
+BARRIERS = frozenset({"syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or"})
+_PER_THREAD = frozenset({"threadIdx", "grid", "laneid"})
+
+
+class Uniformity:
+    """What is uniform in one function; ``arguments`` says whether its scalar parameters are."""
+
+    def __init__(self, function: Function, *, arguments: bool) -> None:
+        self._divergent: set[Slot] = set()
+        if not arguments:
+            self._divergent |= {(p.name, p.type) for p in function.parameters if not isinstance(p.type, Pointer)}
+        count = -1
+        while count != len(self._divergent):
+            count = len(self._divergent)
+            self._visit(function.body, False)
+
+    def is_uniform(self, expr: Expr) -> bool:
+        """Whether all threads of a block certainly get one value.
+
+        Memory that is read at one place is taken to hold still while the block reads it.
+        """
+        if isinstance(expr, Var):
+            return (expr.name, expr.type) not in self._divergent
+        if isinstance(expr, CallFunction):
+            return False
+        if isinstance(expr, Operation) and (expr.name in _PER_THREAD or (expr.effect and expr.name not in BARRIERS)):
+            return False
+        if isinstance(expr, Load | VectorLoad):
+            base = expr.base.type
+            if isinstance(base, Pointer) and base.space is Space.PRIVATE:
+                return False
+        if isinstance(expr, Operation) and expr.name in BARRIERS:
+            return True
+        return all(self.is_uniform(child) for child in children(expr))
+
+    def _visit(self, body: tuple[Stmt, ...], divergent: bool) -> None:
+        for statement in body:
+            inner = divergent
+            match statement:
+                case Assign():
+                    if divergent or not self.is_uniform(statement.value):
+                        self._divergent.add((statement.target.name, statement.target.type))
+                case If():
+                    inner = divergent or not self.is_uniform(statement.condition)
+                case For():
+                    bounds = (statement.start, statement.stop, statement.step)
+                    inner = divergent or not all(map(self.is_uniform, bounds)) or self._leaves_divergently(statement)
+                    if inner:
+                        self._divergent.add((statement.counter.name, statement.counter.type))
+                case While():
+                    condition = self.is_uniform(statement.condition)
+                    inner = divergent or not condition or self._leaves_divergently(statement)
+                case _:
+                    pass
+            for block in blocks(statement):
+                self._visit(block, inner)
+
+    def _leaves_divergently(self, loop: For | While) -> bool:
+        """Whether threads leave the loop, or one of its iterations, apart."""
+
+        def visit(body: tuple[Stmt, ...], divergent: bool, depth: int) -> bool:
+            for statement in body:
+                if isinstance(statement, Break | Continue) and divergent and depth == 0:
+                    return True
+                inner = divergent
+                if isinstance(statement, If):
+                    inner = divergent or not self.is_uniform(statement.condition)
+                nested = depth + isinstance(statement, For | While)
+                if any(visit(block, inner, nested) for block in blocks(statement)):
+                    return True
+            return False
+
+        return visit(loop.body, False, 0)
+
+
+class Marks:
+    """Which statements of a function hold a barrier or a return, found in one walk.
+
+    The frontend puts every barrier, and every call of a function with barriers, at the top of a statement.
+    """
+
+    def __init__(self, body: tuple[Stmt, ...], callees: frozenset[str]) -> None:
+        self._callees = callees
+        self._barriers: set[int] = set()
+        self._returns: set[int] = set()
+        self.barrier, self.leaves = self._walk(body)
+
+    def _walk(self, body: tuple[Stmt, ...]) -> tuple[bool, bool]:
+        barrier = leaves = False
+        for statement in body:
+            waits, returns = is_barrier(statement, self._callees), isinstance(statement, Return)
+            for block in blocks(statement):
+                inner = self._walk(block)
+                waits, returns = waits or inner[0], returns or inner[1]
+            if waits:
+                self._barriers.add(id(statement))
+            if returns:
+                self._returns.add(id(statement))
+            barrier, leaves = barrier or waits, leaves or returns
+        return barrier, leaves
+
+    def has_barrier(self, *statements: Stmt) -> bool:
+        """Whether a barrier stands anywhere in the statements."""
+        return any(id(s) in self._barriers for s in statements)
+
+    def has_return(self, *statements: Stmt) -> bool:
+        """Whether the function is left anywhere in the statements."""
+        return any(id(s) in self._returns for s in statements)
+
+
+def is_barrier(statement: Stmt, callees: frozenset[str]) -> bool:
+    """Whether a statement is itself a barrier of the block, or calls a function that holds one."""
+    if not isinstance(statement, Evaluate | Assign):
+        return False
+    value = statement.value
+    if isinstance(value, CallFunction):
+        return value.function in callees
+    return isinstance(value, Operation) and value.name in BARRIERS
+
+
+def slots_in(expr: Expr) -> set[Slot]:
+    """Variables that an expression reads."""
+    return {(e.name, e.type) for e in all_expressions(expr) if isinstance(e, Var)}
+
+
+def is_pure(expr: Expr) -> bool:
+    """Whether a thread that has left may evaluate it, too: no call, no effect, no memory but the block's own."""
+    if isinstance(expr, CallFunction) or (isinstance(expr, Operation) and expr.effect):
+        return False
+    if isinstance(expr, Load | VectorLoad):
+        base = expr.base.type
+        if not isinstance(base, Pointer) or base.space not in (Space.LOCAL, Space.CONSTANT):
+            return False
+    return all(is_pure(child) for child in children(expr))
