@@ -13,8 +13,10 @@ from portagpu.ir.nodes import (
     Constant,
     Expr,
     For,
+    If,
     Index,
     Load,
+    Negate,
     Offset,
     Operation,
     Select,
@@ -23,7 +25,7 @@ from portagpu.ir.nodes import (
     Var,
     VectorLoad,
 )
-from portagpu.ir.program import Function
+from portagpu.ir.program import Function, ParameterRole
 from portagpu.ir.types import Pointer, Scalar, Type
 from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
 
@@ -36,6 +38,7 @@ class Facts:
 
     split: frozenset[str]  # local arrays that become scalars
     nonnegative: frozenset[Slot]  # integer variables that never hold a negative value
+    indices: frozenset[Slot]  # integer variables made of indices, extents and small constants only
     used: frozenset[str]  # names that occur
     constant_pointers: frozenset[str]  # pointer parameters that are only read
     home: dict[Slot, int]  # block in which a variable is declared
@@ -52,6 +55,7 @@ def analyse(function: Function) -> Facts:
     return Facts(
         split=_split(function),
         nonnegative=nonnegative_slots(function),
+        indices=index_slots(function),
         used=frozenset(names),
         constant_pointers=_read_only(function),
         home=_homes(function),
@@ -129,8 +133,7 @@ def _homes(function: Function) -> dict[Slot, int]:
             common += 1
         paths[slot] = known[:common]
 
-    def visit(body: tuple[Stmt, ...], path: tuple[int, ...], counters: frozenset[Slot]) -> None:
-        here = (*path, id(body))
+    def visit(body: tuple[Stmt, ...], here: tuple[int, ...], counters: frozenset[Slot]) -> None:
         for statement in body:
             inner = counters
             for top in expressions(statement):
@@ -142,10 +145,15 @@ def _homes(function: Function) -> dict[Slot, int]:
             if isinstance(statement, For):
                 inner = counters | {(statement.counter.name, statement.counter.type)}
             for block in blocks(statement):
-                visit(block, here, inner)
+                visit(block, here if _is_else_if(statement, block) else (*here, id(block)), inner)
 
-    visit(function.body, (), frozenset())
+    visit(function.body, (id(function.body),), frozenset())
     return {slot: path[-1] for slot, path in paths.items()}
+
+
+def _is_else_if(statement: Stmt, block: tuple[Stmt, ...]) -> bool:
+    """Whether a block may be printed as ``else if``, where nothing can be declared."""
+    return isinstance(statement, If) and block is statement.orelse and len(block) == 1 and isinstance(block[0], If)
 
 
 # sign of integers ---------------------------------------------------------------------------------------------------
@@ -176,7 +184,7 @@ def is_nonnegative(expr: Expr, slots: frozenset[Slot] | set[Slot]) -> bool:
             return False
         case Cast():
             inner = expr.operand.type
-            if not isinstance(inner, Scalar) or inner.dtype.is_float:
+            if not isinstance(inner, Scalar) or inner.dtype.is_float or not _keeps_sign(inner, kind):
                 return False
             return is_nonnegative(expr.operand, slots)
         case Select():
@@ -198,6 +206,13 @@ def is_nonnegative(expr: Expr, slots: frozenset[Slot] | set[Slot]) -> bool:
             return expr.name in ("iabs",)
         case _:
             return False
+
+
+def _keeps_sign(source: Scalar, target: object) -> bool:
+    """Whether a conversion of integers keeps the sign; Python integers narrowed to subscripts count as small enough."""
+    if not isinstance(target, Scalar) or source.dtype.kind is Kind.BOOL or target.dtype.size > source.dtype.size:
+        return True
+    return source.dtype.kind is not Kind.UINT and target.dtype.size >= min(4, source.dtype.size)
 
 
 def nonnegative_slots(function: Function) -> frozenset[Slot]:
@@ -229,3 +244,65 @@ def _lowest(loop: For) -> Expr:
     if isinstance(loop.stop, Constant) and loop.descending and loop.stop.value >= -1:
         return Constant(0, loop.stop.type, span=loop.span)
     return loop.stop
+
+
+# indices ------------------------------------------------------------------------------------------------------------
+
+_INDEX_FUNCTIONS = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize", "laneid"})
+_INDEX_ARITHMETIC = frozenset({"floordiv", "mod", "min", "max", "iabs", "slice_bound", "slice_length"})
+_SMALL = 2**16  # constants above belong to hashes and random numbers, not to indices
+
+
+def is_index(expr: Expr, slots: frozenset[Slot] | set[Slot]) -> bool:
+    """Whether an integer is computed from indices, extents, Python integers and small constants.
+
+    Their arithmetic is plain C: dialect.md promises it below 2^30. Everything else wraps as in NumPy.
+    """
+    kind = expr.type
+    if isinstance(kind, Scalar) and kind.weak:
+        return True
+    match expr:
+        case Constant():
+            return abs(expr.value) < _SMALL
+        case Var():
+            return (expr.name, expr.type) in slots
+        case Binary():
+            return is_index(expr.left, slots) and is_index(expr.right, slots)
+        case Cast() | Negate():
+            inner = expr.operand.type
+            return isinstance(inner, Scalar) and not inner.dtype.is_float and is_index(expr.operand, slots)
+        case Select():
+            return is_index(expr.yes, slots) and is_index(expr.no, slots)
+        case Index():
+            return True
+        case Operation():
+            if expr.name in _INDEX_FUNCTIONS:
+                return True
+            return expr.name in _INDEX_ARITHMETIC and all(is_index(a, slots) for a in expr.args)
+        case _:
+            return False
+
+
+def index_slots(function: Function) -> frozenset[Slot]:
+    """Variables that are indices: all integers are taken for it, then those with a counterexample removed."""
+    assigned: dict[Slot, list[Expr]] = {}
+    for statement in all_statements(function.body):
+        if isinstance(statement, Assign):
+            assigned.setdefault((statement.target.name, statement.target.type), []).append(statement.value)
+        elif isinstance(statement, For):
+            slot = (statement.counter.name, statement.counter.type)
+            assigned.setdefault(slot, []).extend((statement.start, statement.stop, statement.step))
+    extents = {
+        (p.name, p.type)
+        for p in function.parameters
+        if p.role in (ParameterRole.SHAPE, ParameterRole.STRIDE, ParameterRole.OFFSET)
+    }
+    slots = {s for s in assigned if isinstance(s[1], Scalar) and s[1].dtype.is_integer}
+    slots -= {(p.name, p.type) for p in function.parameters}
+    changed = True
+    while changed:
+        known = slots | extents
+        bad = {s for s in slots if not all(is_index(v, known) for v in assigned[s])}
+        changed = bool(bad)
+        slots -= bad
+    return frozenset(slots | extents)

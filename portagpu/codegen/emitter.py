@@ -167,7 +167,9 @@ class Emitter:
         kind = statement.value.type
         if isinstance(kind, Scalar) and kind.dtype is BOOL:
             value = f"(uchar){printer.text(statement.value, UNARY)}"
-        self._line(f"{printer.text(statement.base, 15)}[{printer.text(statement.index)}] = {value};", statement.span)
+        self._line(
+            f"{printer.text(statement.base, 15)}[{printer.subscript(statement.index)}] = {value};", statement.span
+        )
 
     def _vector_store(self, statement: VectorStore) -> str:
         printer = self.printer

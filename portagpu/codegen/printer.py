@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from portagpu.codegen.analysis import Facts, is_nonnegative
+from portagpu.codegen.analysis import Facts, is_index, is_nonnegative
 from portagpu.codegen.helpers import HelperSet
 from portagpu.codegen.lowering import lower_operation
 from portagpu.codegen.names import Names
@@ -69,6 +69,7 @@ class Printer:
         self.helpers = helpers
         self.arrays = arrays
         self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
+        self._in_subscript = False
         self.used: set[str] = set()  # names that were printed
         self.block_sizes: dict[int, str] = {}  # variables that hold the block's extents, by axis
 
@@ -87,6 +88,13 @@ class Printer:
         text, own = self._print(expr)
         return f"({text})" if own < level else text
 
+    def subscript(self, expr: Expr, level: int = LOWEST) -> str:
+        """C text of a subscript: plain arithmetic, since arrays end long before it overflows."""
+        saved, self._in_subscript = self._in_subscript, True
+        text = self.text(expr, level)
+        self._in_subscript = saved
+        return text
+
     def _print(self, expr: Expr) -> tuple[str, int]:
         match expr:
             case Constant():
@@ -96,7 +104,7 @@ class Printer:
                 return self.names(expr.name, expr.type), PRIMARY
             case Binary():
                 return self._binary(expr)
-            case Negate() if _wraps(expr.type):
+            case Negate() if self._wraps(expr):
                 return f"as_{expr.type.c}(0 - {self._modular(expr.operand, UNARY)})", POSTFIX
             case Negate():
                 inner = self.text(expr.operand, UNARY)
@@ -128,7 +136,7 @@ class Printer:
             case VectorLoad():
                 return self.vector_load(expr), POSTFIX
             case Offset():
-                return f"{self.text(expr.base, 12)} + {self.text(expr.index, 13)}", 12
+                return f"{self.text(expr.base, 12)} + {self.subscript(expr.index, 13)}", 12
             case MakeVector():
                 return f"({expr.type.c})({', '.join(self.text(i) for i in expr.items)})", POSTFIX
             case Lane():
@@ -145,6 +153,13 @@ class Printer:
             case _:
                 unreachable(expr)
 
+    def _wraps(self, expr: Expr) -> bool:
+        """Whether arithmetic must wrap around as NumPy's does, where C leaves overflow undefined."""
+        kind = expr.type
+        if self._in_subscript or not isinstance(kind, Scalar) or kind.dtype not in (INT32, INT64):
+            return False
+        return not is_index(expr, self.facts.indices)
+
     def _modular(self, expr: Expr, level: int) -> str:
         """An integer as the unsigned type of its size: C defines overflow for those only."""
         assert isinstance(expr.type, Scalar)
@@ -152,10 +167,10 @@ class Printer:
         match expr:
             case Constant() if expr.value >= 0:
                 return self.text(expr, level)
-            case Binary() if expr.op in _MODULAR and _wraps(expr.type):
+            case Binary() if expr.op in _MODULAR and self._wraps(expr):
                 text, own = self._modular_binary(expr)
                 return f"({text})" if own < level else text
-            case Negate() if _wraps(expr.type):
+            case Negate() if self._wraps(expr):
                 text = f"0 - {self._modular(expr.operand, UNARY)}"
                 return f"({text})" if level > _BINARY_LEVEL[BinaryOp.SUB] else text
             case _:
@@ -169,7 +184,7 @@ class Printer:
         return f"{left} {expr.op.value} {right}", own
 
     def _binary(self, expr: Binary) -> tuple[str, int]:
-        if expr.op in _MODULAR and _wraps(expr.type):
+        if expr.op in _MODULAR and self._wraps(expr):
             return f"as_{expr.type.c}({self._modular_binary(expr)[0]})", POSTFIX
         own = _BINARY_LEVEL[expr.op]
         associative = expr.op in (BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
@@ -226,7 +241,7 @@ class Printer:
     def _load(self, expr: Load) -> tuple[str, int]:
         if isinstance(expr.base, Var) and expr.base.name in self.facts.split:
             return self.split_name(expr.base, expr.index), PRIMARY
-        text = f"{self.text(expr.base, POSTFIX)}[{self.text(expr.index)}]"
+        text = f"{self.text(expr.base, POSTFIX)}[{self.subscript(expr.index)}]"
         if isinstance(expr.type, Scalar) and expr.type.dtype is BOOL:
             return f"{text} != 0", 9
         return text, POSTFIX
@@ -254,18 +269,13 @@ class Printer:
         """``base + index`` as a pointer."""
         if isinstance(index, Constant) and index.value == 0:
             return self.text(base, 12)
-        return f"{self.text(base, 12)} + {self.text(index, 13)}"
+        return f"{self.text(base, 12)} + {self.subscript(index, 13)}"
 
 
 _INDEX_FUNCTIONS = frozenset({"threadIdx", "blockIdx", "gridDim", "grid", "gridsize"})
 
 
 _MODULAR = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL})
-
-
-def _wraps(kind: object) -> bool:
-    """Whether arithmetic of a type must wrap around as NumPy's does; indices and weak integers stay plain C."""
-    return isinstance(kind, Scalar) and kind.dtype in (INT32, INT64) and not kind.weak
 
 
 def literal(expr: Constant) -> tuple[str, int]:

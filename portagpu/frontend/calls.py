@@ -165,12 +165,11 @@ def _unknown(ctx: FunctionState, target: Any, constant: bool, site: Call) -> NoR
             hint="store the value in an array and look at it on the host",
         )
     if isinstance(target, np.ufunc) or module in ("numpy", "math"):
-        names = [getattr(k, "__name__", "") for k in TABLE]
-        close = difflib.get_close_matches(getattr(target, "__name__", ""), names, n=1)
+        similar = _similar(getattr(target, "__name__", ""))
         ctx.fail(
             f"`{shown}` cannot be used in a kernel",
             kind=UnsupportedSyntaxError,
-            hint=f"`{close[0]}` can" if close else "the math module's functions and NumPy's elementwise ones can",
+            hint=f"`{similar}` can" if similar else "the math module's functions and NumPy's elementwise ones can",
         )
     if not callable(target):
         ctx.fail(f"{describe(ctx, Const(target))} cannot be called")
@@ -179,6 +178,17 @@ def _unknown(ctx: FunctionState, target: Any, constant: bool, site: Call) -> NoR
         kind=UnsupportedSyntaxError,
         hint="kernels call device functions, Python's numeric builtins, math, NumPy's elementwise functions and cuda.*",
     )
+
+
+def _similar(name: str) -> str | None:
+    """The function that kernels can call whose name is closest, with its module."""
+    known = {str(getattr(k, "__name__", "")): k for k in reversed(TABLE)}
+    close = difflib.get_close_matches(name, known, n=1)
+    if not close:
+        return None
+    found = known[close[0]]
+    module = "numpy" if isinstance(found, np.ufunc) else getattr(found, "__module__", None)
+    return close[0] if module in (None, "builtins") else f"{module}.{close[0]}"
 
 
 _AXES = "xyz"

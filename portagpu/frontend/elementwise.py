@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.dtypes import Kind
+from portagpu.errors import KernelValueError
 from portagpu.frontend.attributes import size_of
 from portagpu.frontend.calls import Call, handles
 from portagpu.frontend.comparisons import compare
@@ -151,9 +153,10 @@ def _sign(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "sign", "x")
     kind = number_type(ctx, scalar(ctx, value))
     assert isinstance(kind, Scalar)
-    held = ctx.temp(as_number(ctx, value))
+    held: Value = ctx.temp(as_number(ctx, value))
     zero = Const(0)
-    below = select(ctx, compare(ctx, ast.Lt(), held, zero), Const(-1), held)
+    is_signed = kind.dtype.kind is not Kind.UINT  # -1 is no literal of an unsigned type
+    below = select(ctx, compare(ctx, ast.Lt(), held, zero), Const(-1), held) if is_signed else held
     return select(ctx, compare(ctx, ast.Gt(), held, zero), Const(1), below)
 
 
@@ -236,3 +239,14 @@ def _np_size(ctx: FunctionState, site: Call) -> Value:
     if isinstance(value, ArrayValue):
         return size_of(ctx, value)
     ctx.fail(f"np.size needs an array, not {describe(ctx, value)}")
+
+
+@handles(np.iinfo, np.finfo)
+def _limits(ctx: FunctionState, site: Call) -> Value:
+    """Only reached with an argument that is no constant: Python evaluates the others."""
+    (value,) = site.bind(ctx, site.target.__name__, "dtype")
+    ctx.fail(
+        f"np.{site.target.__name__} needs a dtype, not {describe(ctx, value)}",
+        kind=KernelValueError,
+        hint=f"for example np.{site.target.__name__}(x.dtype).max",
+    )

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from portagpu.dtypes import BOOL
+from portagpu.dtypes import BOOL, UINT64
 from portagpu.frontend.calls import Call, handles
 from portagpu.frontend.conditions import logical
 from portagpu.frontend.convert import (
@@ -106,7 +106,10 @@ def scalar(ctx: FunctionState, value: Value) -> Value:
 
 
 def integer_result(ctx: FunctionState, value: Value) -> Scalar:
-    """The type of a Python integer made from the argument."""
+    """Type of a number as a Python integer; one that int64 cannot hold stays unsigned."""
+    kind = number_type(ctx, value)
+    if isinstance(kind, Scalar) and kind.dtype is UINT64:
+        return kind
     return PYINT_NARROW if is_narrow(ctx, value) else PYINT
 
 

@@ -65,7 +65,8 @@ static inline ${h.type} ${h.name}(${h.type} base, ${h.type} exponent) {
 % if h.is_signed:
     if (exponent < 0) return base == 1 ? 1 : base == -1 ? ((exponent & 1) ? -1 : 1) : 0;
 % endif
-    ${h.unsigned} result = 1, factor = (${h.unsigned})base;
+<% wide = "ulong" if h.unsigned == "ulong" else "uint" %>\
+    ${wide} result = 1, factor = (${wide})base;
     while (exponent > 0) {
         if (exponent & 1) result *= factor;
         exponent >>= 1;

@@ -86,8 +86,8 @@ __kernel void multiply_tiles(
     int t1 = steps + 1;
     int buffer = 0;
     for (int step_ = 0; step_ < t1; step_ += 1) {
-        int position;
-        int x;
+        int position = 0;
+        int x = 0;
         // 95: if step < steps:
         if (step_ < steps) {
             // 96: k0 = step * tile_k

@@ -9,7 +9,7 @@ __kernel void histogram(
     __global int* restrict counts) {
     __local int block_counts[64] __attribute__((aligned(128)));
     const int blockDim_x = (int)get_local_size(0);
-    int b;
+    int b = 0;
     // 14: for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
     for (int i1 = (int)get_local_id(0); blockDim_x > 0 ? i1 < 64 : i1 > 64; i1 += blockDim_x) {
         b = i1;

@@ -11,7 +11,7 @@ import pytest
 from portagpu import cuda
 from portagpu.codegen.program import generate
 from portagpu.device.capabilities import Capabilities, DeviceType
-from portagpu.dtypes import FLOAT32, INT32
+from portagpu.dtypes import FLOAT32, FLOAT64, INT32
 from portagpu.frontend.functions import specialise
 from portagpu.ir.types import PYFLOAT, PYINT, ArrayType, ConstantType, Layout, Scalar
 from portagpu.ir.verify import verify
@@ -84,6 +84,19 @@ def small_tiles():
     return multiply_tiles, (f, f, f, *map(ConstantType, values))
 
 
+@cuda.jit
+def heat_equation(buf, steps, k):
+    """Returns early, then waits at barriers in a loop."""
+    i = cuda.grid(1)
+    if i == 0 or i >= buf.size - 1:
+        return
+    for _ in range(steps):
+        change = k * (buf[i - 1] - 2.0 * buf[i] + buf[i + 1])
+        cuda.syncthreads()
+        buf[i] += change
+        cuda.syncthreads()
+
+
 CASES = {
     "vector_add": lambda: (example("vector_add", "add"), (array(FLOAT32, 1),) * 3),
     "window_sum": lambda: (example("window_sum", "window_sum"), (array(FLOAT32, 1),) * 2),
@@ -101,6 +114,7 @@ CASES = {
         example("black_scholes", "black_scholes"),
         (*[array(FLOAT32, 1)] * 3, PYFLOAT, PYFLOAT, *[array(FLOAT32, 1)] * 2),
     ),
+    "heat_equation": lambda: (heat_equation, (array(FLOAT64, 1), PYINT, PYFLOAT)),
     "gemm_tiles": small_tiles,
 }
 
