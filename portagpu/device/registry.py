@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyopencl as cl
 
 from portagpu.device.capabilities import Capabilities, DeviceType
-from portagpu.device.drivers import register_drivers
+from portagpu.device.cuda_names import CudaNames
+from portagpu.device.driver_records import DriverState
+from portagpu.device.drivers import register_drivers, registration
 from portagpu.device.facts import capabilities_of, device_type_of
 from portagpu.device.identity import DeviceIdentity, all_cl_devices, identity_of
 from portagpu.device.prober import probe
@@ -19,13 +22,14 @@ from portagpu.errors import DeviceSelectionError, NoDeviceError
 from portagpu.settings import Settings
 
 _RANK = {DeviceType.GPU: 2, DeviceType.ACCELERATOR: 1, DeviceType.CPU: 0}
+_EARLIER = "call portagpu.device.devices() before pyopencl.get_platforms() and pyopencl.create_some_context()"
 _logger = logging.getLogger(__name__)
 _lock = threading.RLock()
 _devices: tuple[DeviceRecord, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DeviceRecord:
+class DeviceRecord(CudaNames):
     """An OpenCL device: what it is, what it can do, or why it does not work and what helps.
 
     ``index`` is its place in `devices` (-1 for a device that only the user's context knows). ``capabilities`` is None
@@ -139,12 +143,24 @@ def default_device(settings: Settings | None = None) -> DeviceRecord:
     working = working_devices(chosen)
     if not working:
         everything = devices(chosen)
+        late = _too_late(chosen)
         raise NoDeviceError(
             "no OpenCL device works on this machine" if everything else "no OpenCL device was found on this machine",
-            notes=[f"{device.name} ({device.platform}): {device.problem}" for device in everything],
-            hint="pip install 'portagpu[cpu]' brings a CPU driver; `portagpu doctor` explains what was found",
+            notes=[*(f"{device.name} ({device.platform}): {device.problem}" for device in everything), *late],
+            hint=_EARLIER
+            if late
+            else "pip install 'portagpu[cpu]' brings a CPU driver; `portagpu doctor` explains what was found",
         )
     return max(working, key=speed)
+
+
+def _too_late(settings: Settings) -> list[str]:
+    """A note about drivers that are missing because PyOpenCL listed its platforms before them."""
+    registered = registration(settings)
+    missing = [d.library for d in registered.drivers if d.state is DriverState.NOT_USED] if registered.late else []
+    if not missing:
+        return []
+    return [f"PyOpenCL had listed its platforms before PortaGPU could register {', '.join(missing)}"]
 
 
 def find_device(selector: str | int, settings: Settings | None = None) -> DeviceRecord:
@@ -153,11 +169,15 @@ def find_device(selector: str | int, settings: Settings | None = None) -> Device
 
     Raises `DeviceSelectionError`, which lists what exists.
     """
-    return choose(devices(settings), selector)
+    chosen = settings or Settings.from_environment()
+    records = devices(chosen)
+    return choose(records, selector, late=_too_late(chosen), variable=selector == chosen.device)
 
 
-def choose(records: tuple[DeviceRecord, ...], selector: str | int) -> DeviceRecord:
-    """As `find_device`, among given records."""
+def choose(
+    records: tuple[DeviceRecord, ...], selector: str | int, *, late: Sequence[str] = (), variable: bool = False
+) -> DeviceRecord:
+    """As `find_device`, among given records; ``late`` are notes, ``variable``: PORTAGPU_DEVICE is the selector."""
     matching = [record for record in records if _matches(record, str(selector).strip().lower())]
     working = [record for record in matching if record.works]
     if working:
@@ -170,15 +190,16 @@ def choose(records: tuple[DeviceRecord, ...], selector: str | int) -> DeviceReco
             notes=listing,
             hint=broken.remedy,
         )
+    asked = f"PORTAGPU_DEVICE={selector}" if variable else repr(selector)
     raise DeviceSelectionError(
-        f"no device matches {selector!r}",
-        notes=listing or ["there is no OpenCL device"],
-        hint="choose by index, by a part of name, vendor or platform, or by type (gpu, cpu)",
+        f"no device matches {asked}",
+        notes=[*(listing or ["there is no OpenCL device"]), *late],
+        hint=_EARLIER if late else "choose by index, by a part of name, vendor or platform, or by type (gpu, cpu)",
     )
 
 
 def _matches(record: DeviceRecord, selector: str) -> bool:
-    if selector.removeprefix("-").isdigit():
+    if selector.removeprefix("-").isdecimal():
         return record.index == int(selector)
     if selector in {kind.value for kind in DeviceType}:
         return record.device_type.value == selector

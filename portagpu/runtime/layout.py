@@ -48,8 +48,12 @@ def strides_of(shape: tuple[int, ...], dtype: np.dtype[Any], order: str) -> tupl
 
 def checked_strides(shape: tuple[int, ...], strides: Any) -> tuple[int, ...]:
     """Strides (bytes, may be negative) as a tuple with one integer for each axis. Raises `ShapeError`."""
-    items = tuple(strides)
-    if len(items) != len(shape) or any(isinstance(s, bool) or not isinstance(s, int | np.integer) for s in items):
+    items = _items(strides)
+    if (
+        items is None
+        or len(items) != len(shape)
+        or any(isinstance(s, bool) or not isinstance(s, int | np.integer) for s in items)
+    ):
         raise ShapeError(f"strides are one integer (bytes) for each axis of shape {shape}, not {strides!r}")
     return tuple(int(s) for s in items)
 
@@ -64,15 +68,28 @@ def extent_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -
 
 def checked_shape(shape: Any) -> tuple[int, ...]:
     """A shape as a tuple of integers. Raises `ShapeError`."""
-    items = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    if any(isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0 for n in items):
+    items = (shape,) if isinstance(shape, int | np.integer) else _items(shape)
+    if items is None or any(isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0 for n in items):
         raise ShapeError(f"a shape is made of non-negative integers, not {shape!r}")
     return tuple(int(n) for n in items)
 
 
+def _items(values: Any) -> tuple[Any, ...] | None:
+    """The items of a sequence, else None. Text is no sequence of numbers."""
+    try:
+        return None if isinstance(values, str | bytes) else tuple(values)
+    except TypeError:
+        return None
+
+
 def checked_dtype(dtype: Any) -> np.dtype[Any]:
     """A dtype that a device can hold. Raises `DTypeError`."""
-    kind: np.dtype[Any] = np.dtype(dtype)
+    try:
+        kind: np.dtype[Any] = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError, KeyError) as error:
+        raise DTypeError(f"{dtype!r} is no dtype of NumPy's", hint="use np.float32, 'int64' or the like") from error
     if kind.hasobject:
         raise DTypeError(f"{kind} holds Python objects, which cannot be on a device", hint="use a numeric dtype")
+    if kind.subdtype is not None or kind.itemsize == 0:
+        raise DTypeError(f"{kind} is no dtype of single elements", hint="put its extents into the array's shape")
     return kind
