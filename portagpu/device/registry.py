@@ -12,8 +12,8 @@ import pyopencl as cl
 
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.device.cuda_names import CudaNames
-from portagpu.device.driver_records import DriverState
-from portagpu.device.drivers import register_drivers, registration
+from portagpu.device.driver_records import DriverRecord, DriverState
+from portagpu.device.drivers import register_drivers
 from portagpu.device.facts import capabilities_of, device_type_of
 from portagpu.device.identity import DeviceIdentity, all_cl_devices, identity_of
 from portagpu.device.prober import probe
@@ -22,7 +22,6 @@ from portagpu.errors import DeviceSelectionError, NoDeviceError
 from portagpu.settings import Settings
 
 _RANK = {DeviceType.GPU: 2, DeviceType.ACCELERATOR: 1, DeviceType.CPU: 0}
-_EARLIER = "call portagpu.device.devices() before pyopencl.get_platforms() and pyopencl.create_some_context()"
 _logger = logging.getLogger(__name__)
 _lock = threading.RLock()
 _devices: tuple[DeviceRecord, ...] | None = None
@@ -139,28 +138,24 @@ def default_device(settings: Settings | None = None) -> DeviceRecord:
     """
     chosen = settings or Settings.from_environment()
     if chosen.device is not None:
-        return find_device(chosen.device, chosen)
+        return _find(chosen.device, chosen, asked=f"PORTAGPU_DEVICE={chosen.device}")
     working = working_devices(chosen)
     if not working:
-        everything = devices(chosen)
-        late = _too_late(chosen)
+        everything, unused = devices(chosen), _unused(chosen)
+        broken = [f"{device.name} ({device.platform}): {device.problem}" for device in everything]
         raise NoDeviceError(
             "no OpenCL device works on this machine" if everything else "no OpenCL device was found on this machine",
-            notes=[*(f"{device.name} ({device.platform}): {device.problem}" for device in everything), *late],
-            hint=_EARLIER
-            if late
+            notes=[*broken, *(f"{driver.library} is installed, but {driver.problem}" for driver in unused)],
+            hint=unused[0].remedy
+            if unused
             else "pip install 'portagpu[cpu]' brings a CPU driver; `portagpu doctor` explains what was found",
         )
     return max(working, key=speed)
 
 
-def _too_late(settings: Settings) -> list[str]:
-    """A note about drivers that are missing because PyOpenCL listed its platforms before them."""
-    registered = registration(settings)
-    missing = [d.library for d in registered.drivers if d.state is DriverState.NOT_USED] if registered.late else []
-    if not missing:
-        return []
-    return [f"PyOpenCL had listed its platforms before PortaGPU could register {', '.join(missing)}"]
+def _unused(settings: Settings) -> list[DriverRecord]:
+    """Drivers that are installed and not in use: PyOpenCL was asked for platforms before us, or OCL_ICD_VENDORS."""
+    return [driver for driver in register_drivers(settings) if driver.state is DriverState.NOT_USED]
 
 
 def find_device(selector: str | int, settings: Settings | None = None) -> DeviceRecord:
@@ -169,15 +164,22 @@ def find_device(selector: str | int, settings: Settings | None = None) -> Device
 
     Raises `DeviceSelectionError`, which lists what exists.
     """
-    chosen = settings or Settings.from_environment()
-    records = devices(chosen)
-    return choose(records, selector, late=_too_late(chosen), variable=selector == chosen.device)
+    return _find(selector, settings or Settings.from_environment(), asked=repr(selector))
+
+
+def _find(selector: str | int, settings: Settings, *, asked: str) -> DeviceRecord:
+    return choose(devices(settings), selector, asked=asked, unused=_unused(settings))
 
 
 def choose(
-    records: tuple[DeviceRecord, ...], selector: str | int, *, late: Sequence[str] = (), variable: bool = False
+    records: tuple[DeviceRecord, ...],
+    selector: str | int,
+    *,
+    asked: str | None = None,
+    unused: Sequence[DriverRecord] = (),
 ) -> DeviceRecord:
-    """As `find_device`, among given records; ``late`` are notes, ``variable``: PORTAGPU_DEVICE is the selector."""
+    """As `find_device`, among given records. ``asked``: what the message calls the selector; ``unused``: drivers whose
+    devices are missing."""
     matching = [record for record in records if _matches(record, str(selector).strip().lower())]
     working = [record for record in matching if record.works]
     if working:
@@ -190,11 +192,14 @@ def choose(
             notes=listing,
             hint=broken.remedy,
         )
-    asked = f"PORTAGPU_DEVICE={selector}" if variable else repr(selector)
+    hint = "choose by index, by a part of name, vendor or platform, or by type (gpu, cpu)"
     raise DeviceSelectionError(
-        f"no device matches {asked}",
-        notes=[*(listing or ["there is no OpenCL device"]), *late],
-        hint=_EARLIER if late else "choose by index, by a part of name, vendor or platform, or by type (gpu, cpu)",
+        f"no device matches {asked or repr(selector)}",
+        notes=[
+            *(listing or ["there is no OpenCL device"]),
+            *(f"{driver.library} is installed, but {driver.problem}" for driver in unused),
+        ],
+        hint=f"{hint}; or {unused[0].remedy}" if unused else hint,
     )
 
 

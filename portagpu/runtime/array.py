@@ -18,6 +18,7 @@ from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.copies import copy_strided
 from portagpu.runtime.layout import (
     address_of,
+    check_order,
     checked_dtype,
     checked_shape,
     checked_strides,
@@ -210,6 +211,7 @@ class DeviceNDArray(ArrayOperators):
 
     def ravel(self, order: str = "C") -> DeviceNDArray:
         """One-dimensional view (a copy where the elements are not contiguous)."""
+        check_order(order)
         contiguous = self if (self.is_f_contiguous() if order == "F" else self.is_c_contiguous()) else self.copy(order)
         return contiguous.reshape(self.size, order=order)
 
@@ -313,9 +315,9 @@ class DeviceNDArray(ArrayOperators):
 
     # exchange -------------------------------------------------------------------------------------------------------
 
-    def to_pyopencl(self, queue: cl.CommandQueue | None = None) -> pyopencl.array.Array:
+    def to_pyopencl(self, queue: cl.CommandQueue | Stream | None = None) -> pyopencl.array.Array:
         """A `pyopencl.array.Array` of the same memory."""
-        where = queue if queue is not None else (self.stream or self.context.default_stream).queue
+        where = queue if isinstance(queue, cl.CommandQueue) else self._stream(0 if queue is None else queue).queue
         return pyopencl.array.Array(
             where, self.shape, self.dtype, data=self.buffer, offset=self.offset, strides=self.strides
         )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from portagpu.errors import ArgumentTypeError, DTypeError, PortaGPUError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, LaunchConfigError, PortaGPUError, ShapeError
 from portagpu.runtime.context import Context
 from portagpu.runtime.stream import as_stream
 
@@ -16,6 +16,13 @@ def check_stream(stream: Any, context: Context) -> None:
     """Raise `ArgumentTypeError` for what is no stream, without wrapping queues."""
     if not isinstance(stream, cl.CommandQueue):
         as_stream(stream, context)
+
+
+def count(value: Any, rule: str) -> int:
+    """``value`` as a non-negative integer. Raises `LaunchConfigError`, which says the rule."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise LaunchConfigError(f"{rule}, not {value!r}")
+    return int(value)
 
 
 def host_array(value: Any) -> np.ndarray[Any, Any]:
@@ -43,8 +50,10 @@ def assignable(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.n
         # Python's numbers must fit, as in NumPy; arrays are converted whatever they hold
         kept = value if isinstance(value, int | float | list | tuple) else host
         host = kept.astype(dtype, copy=False) if isinstance(kept, np.ndarray) else np.asarray(kept, dtype)
-    except (TypeError, ValueError, OverflowError) as error:
+    except OverflowError as error:  # it says which number is out of which bounds
         raise DTypeError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise DTypeError(f"cannot assign this {type(value).__name__} to {dtype}") from error
     try:
         return np.broadcast_to(host, shape)
     except ValueError as error:

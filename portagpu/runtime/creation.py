@@ -17,7 +17,7 @@ from portagpu.runtime.stream import Stream
 
 def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
     """An uninitialised device array of the shape, dtype and order of another array."""
-    if not all(hasattr(ary, name) for name in ("shape", "strides", "dtype")):
+    if isinstance(ary, type) or not all(hasattr(ary, name) for name in ("shape", "strides", "dtype")):
         raise ArgumentTypeError(
             f"device_array_like takes an array, not {type(ary).__name__}", hint="use np.asarray(...), or device_array"
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, ShapeError
+from portagpu.errors import DTypeError, OutOfMemoryError, ShapeError
 
 
 def address_of(array: np.ndarray[Any, Any]) -> int:
@@ -35,10 +35,15 @@ def layout_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -
     return "A"
 
 
+def check_order(order: Any) -> None:
+    """Raise `ShapeError` unless an order is "C" or "F"."""
+    if not isinstance(order, str) or order not in ("C", "F"):
+        raise ShapeError(f"order must be 'C' or 'F', not {order!r}")
+
+
 def strides_of(shape: tuple[int, ...], dtype: np.dtype[Any], order: str) -> tuple[int, ...]:
     """Strides of a contiguous array."""
-    if order not in ("C", "F"):
-        raise ShapeError(f"order must be 'C' or 'F', not {order!r}")
+    check_order(order)
     strides, step = [], dtype.itemsize
     for extent in reversed(shape) if order == "C" else shape:
         strides.append(step)
@@ -59,11 +64,17 @@ def checked_strides(shape: tuple[int, ...], strides: Any) -> tuple[int, ...]:
 
 
 def extent_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, int]:
-    """Bytes that the elements span, and the offset of the first: not 0 where a stride is negative."""
+    """Bytes that the elements span, and the offset of the first: not 0 where a stride is negative.
+
+    Raises `OutOfMemoryError` for more than 63 bits can count.
+    """
     if 0 in shape:
         return 0, 0
     steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
-    return sum(map(abs, steps)) + itemsize, -sum(step for step in steps if step < 0)
+    nbytes = sum(map(abs, steps)) + itemsize
+    if nbytes >= 2**63:  # more than drivers can be asked for
+        raise OutOfMemoryError(f"shape {shape} needs {nbytes} bytes, more than can be addressed")
+    return nbytes, -sum(step for step in steps if step < 0)
 
 
 def checked_shape(shape: Any) -> tuple[int, ...]:

@@ -57,12 +57,13 @@ def reshaped(shadow: Shadow, newshape: tuple[Any, ...], order: str) -> Shadow:
 
 def transposed(shadow: Shadow, axes: tuple[Any, ...]) -> Shadow:
     """``shadow`` with permuted axes, reversed where none are named. Raises `ShapeError`."""
-    order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else (axes or None)
-    if axes == (None,):
-        order = None
+    packed = len(axes) == 1 and (axes[0] is None or isinstance(axes[0], tuple | list))
+    order = axes[0] if packed else (axes or None)
     try:
         return cast(Shadow, shadow.transpose(order))
-    except (ValueError, TypeError) as error:
+    except TypeError as error:
+        raise ShapeError(f"axes are integers, not {axes!r}") from error
+    except ValueError as error:
         raise ShapeError(f"{error} (shape {shadow.shape}, axes {order})") from error
 
 
