@@ -23,6 +23,7 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
 
 
 ufuncs.register("matmul", matmul)
+ufuncs.register("linalg.matmul", matmul)
 ufuncs.register("dot", _dot)
 
 __all__ = ["__version__", "cuda", "errors", "matmul"]

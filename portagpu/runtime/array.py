@@ -45,10 +45,12 @@ class DeviceNDArray(ArrayOperators):
     __slots__ = (
         "__weakref__",
         "_buffer",
+        "_dtype",
+        "_shape",
+        "_strides",
         "allocation_key",
         "base",
         "context",
-        "dtype",
         "is_aligned",
         "is_large",
         "itemsize",
@@ -56,10 +58,8 @@ class DeviceNDArray(ArrayOperators):
         "ndim",
         "offset",
         "readonly",
-        "shape",
         "size",
         "stream",
-        "strides",
         "type_key",
     )
     __array_priority__ = 1000.0
@@ -78,7 +78,7 @@ class DeviceNDArray(ArrayOperators):
         readonly: bool = False,
         allocation_key: int | None = None,
     ) -> None:
-        self.shape, self.dtype, self.strides = shape, dtype, strides
+        self._shape, self._dtype, self._strides = shape, dtype, strides
         self.context, self.offset, self.base, self.stream = context, offset, base, stream
         self.readonly = readonly
         self._buffer = buffer
@@ -92,6 +92,23 @@ class DeviceNDArray(ArrayOperators):
         # kernels count strides and offset in elements
         self.is_aligned = not (offset % dtype.itemsize or any(s % dtype.itemsize for s in strides))
         self.type_key = (dtype.char, self.ndim, self.layout, offset != 0, readonly, self.is_aligned)
+
+    # properties without setters: assigning to them, as NumPy allows, would leave the other facts behind
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the axes."""
+        return self._shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next, for each axis."""
+        return self._strides
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        return self._dtype
 
     # facts ----------------------------------------------------------------------------------------------------------
 
@@ -219,9 +236,9 @@ class DeviceNDArray(ArrayOperators):
         """View with permuted axes."""
         return self._derive(views.transposed(self._shadow(), axes))
 
-    def squeeze(self) -> DeviceNDArray:
-        """View without axes of length one."""
-        return self._derive(self._shadow().squeeze())
+    def squeeze(self, axis: Any = None) -> DeviceNDArray:
+        """View without axes of length one, or without those named. Raises `ShapeError` for a longer one."""
+        return self._derive(views.squeezed(self._shadow(), axis))
 
     def view(self, dtype: Any) -> DeviceNDArray:
         """View of the same bytes as another dtype. Raises `DTypeError`."""

@@ -26,10 +26,19 @@ class ArrayOperators:
     __slots__ = ()
 
     # what the arrays bring
-    shape: tuple[int, ...]
     size: int
-    dtype: np.dtype[Any]
     copy_to_host: Callable[[], np.ndarray[Any, Any]]
+    copy: Callable[[], Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        raise NotImplementedError
 
     def __getitem__(self, key: Any) -> Any:
         raise NotImplementedError
@@ -82,6 +91,17 @@ class ArrayOperators:
             raise ArgumentTypeError("only a 0-d device array of integers can be an index")
         return int(self._only("index"))
 
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        raise ArgumentTypeError(
+            "device arrays cannot be pickled or sent to another process", hint="send a host array: x.copy_to_host()"
+        )
+
     def _only(self, what: str) -> Any:
         """The only element, on the host. Raises `ShapeError` for other sizes than one."""
         if self.size != 1:
@@ -108,5 +128,6 @@ class ArrayOperators:
     __or__ = __ror__ = _refused("|")
     __xor__ = __rxor__ = _refused("^")
     __neg__, __pos__, __invert__, __abs__ = _refused("-"), _refused("+"), _refused("~"), _refused("abs()")
+    __round__ = _refused("round()")
     __contains__ = _refused("in")
     __hash__ = None  # type: ignore[assignment]

@@ -53,9 +53,7 @@ def dispatch(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
 
 def dispatch_function(function: Any, args: Any, kwargs: Any) -> Any:
     """`__array_function__` of device arrays."""
-    module, name = function.__module__, function.__name__
-    if module != "numpy":
-        raise unavailable(f"{module}.{name}")
+    name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
     if name in _ON_SHAPES:
         return getattr(np, name).__wrapped__(*args, **kwargs)
     return call(name, *args, **kwargs)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import operator
 from typing import Any, cast
 
 import numpy as np
@@ -14,14 +16,7 @@ Shadow = np.ndarray[Any, Any]
 
 def indexed(shadow: Shadow, key: Any) -> Shadow:
     """``shadow[key]``, always a view. Raises `OutOfBoundsError`, and `ArgumentTypeError` for what gathers."""
-    keys = key if isinstance(key, tuple) else (key,)
-    for item in keys:
-        basic = item is None or item is Ellipsis or isinstance(item, int | np.integer | slice)
-        if not basic or isinstance(item, bool):
-            raise ArgumentTypeError(
-                f"device arrays take integers and slices as indices, not {type(item).__name__}",
-                hint="gather with a kernel, or on the host with copy_to_host()",
-            )
+    keys = tuple(map(_basic, key if isinstance(key, tuple) else (key,)))
     if not any(item is Ellipsis for item in keys):
         keys = (*keys, Ellipsis)  # NumPy then returns a 0-d view instead of reading an element
     try:
@@ -32,12 +27,25 @@ def indexed(shadow: Shadow, key: Any) -> Shadow:
         raise ShapeError(f"{error} (shape {shadow.shape})") from error
 
 
+def _basic(item: Any) -> Any:
+    """One index, if it is one of those that give views."""
+    if item is None or item is Ellipsis or isinstance(item, slice):
+        return item
+    if not isinstance(item, bool):
+        with contextlib.suppress(TypeError):
+            return operator.index(item)
+    raise ArgumentTypeError(
+        f"device arrays take integers and slices as indices, not {type(item).__name__}",
+        hint="gather with a kernel, or on the host with copy_to_host()",
+    )
+
+
 def broadcast(shadow: Shadow, shape: Any) -> Shadow:
     """``shadow`` in a broadcast shape. Raises `ShapeError`."""
     try:
         return np.broadcast_to(shadow, shape)
     except (ValueError, TypeError) as error:
-        raise ShapeError(f"cannot assign shape {shadow.shape} to shape {shape}") from error
+        raise ShapeError(f"shape {shadow.shape} does not broadcast to shape {shape}") from error
 
 
 def reshaped(shadow: Shadow, newshape: tuple[Any, ...], order: str) -> Shadow:
@@ -65,6 +73,14 @@ def transposed(shadow: Shadow, axes: tuple[Any, ...]) -> Shadow:
         raise ShapeError(f"axes are integers, not {axes!r}") from error
     except ValueError as error:
         raise ShapeError(f"{error} (shape {shadow.shape}, axes {order})") from error
+
+
+def squeezed(shadow: Shadow, axis: Any) -> Shadow:
+    """``shadow`` without axes of length one. Raises `ShapeError`."""
+    try:
+        return cast(Shadow, shadow.squeeze(axis))
+    except (ValueError, TypeError) as error:
+        raise ShapeError(f"{error} (shape {shadow.shape}, axis {axis!r})") from error
 
 
 def viewed(shadow: Shadow, dtype: Any) -> Shadow:

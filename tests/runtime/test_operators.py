@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import operator
+import pickle
 
 import numpy as np
 import pytest
@@ -180,3 +182,46 @@ def test_signatures_read_like_signatures(device):
     host = np.zeros((4, 4), np.float32)
     take[1, 1](host[0], cuda.to_device(host), cuda.to_device(host.T), 3, (1, 2.5))
     assert repr(take.signatures) == "[(float32[::1], float32[:, ::1], float32[::1, :], int, (int, float))]"
+
+
+def test_facts_cannot_be_assigned(device):
+    array = on_device(1, 2, 3, 4)
+    for name, value in (("shape", (2, 2)), ("dtype", np.int32), ("strides", (8,))):
+        with pytest.raises(AttributeError):
+            setattr(array, name, value)
+    np.testing.assert_array_equal(array.copy_to_host(), [1, 2, 3, 4])
+
+
+def test_copies_are_apart_and_pickles_refused(device):
+    array = on_device(1, 2)
+    for made in (copy.copy(array), copy.deepcopy(array), copy.deepcopy([array])[0]):
+        made[0] = 5
+    np.testing.assert_array_equal(array.copy_to_host(), [1, 2])
+    with pytest.raises(TypeError, match="copy_to_host"):
+        pickle.dumps(array)
+
+
+def test_indices_may_be_anything_that_is_an_integer(device):
+    host = np.arange(6).reshape(2, 3)
+    array = cuda.to_device(host)
+    for one in (1, np.int8(1), np.array(1), cuda.to_device(np.array(1))):
+        np.testing.assert_array_equal(array[one].copy_to_host(), host[1])
+        assert array[one, one] == 4
+    for wrong in (True, np.array([1]), 1.0, "x"):
+        with pytest.raises(errors.ArgumentTypeError):
+            array[wrong]
+
+
+def test_squeeze_names_axes(device):
+    array = cuda.to_device(np.zeros((1, 3, 1)))
+    assert array.squeeze().shape == (3,)
+    assert array.squeeze(0).shape == (3, 1)
+    assert array.squeeze((0, 2)).shape == (3,)
+    with pytest.raises(errors.ShapeError):
+        array.squeeze(1)
+
+
+def test_linalg_matmul(device):
+    host = np.arange(9, dtype=np.float32).reshape(3, 3)
+    array = cuda.to_device(host)
+    np.testing.assert_allclose(np.linalg.matmul(array, array).copy_to_host(), host @ host)
