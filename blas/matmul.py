@@ -9,10 +9,11 @@ import numpy as np
 from portagpu.blas.gemm import gemm
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.creation import as_device_array, is_device_like, to_device
 from portagpu.runtime.hostmem import map_back, wrap_host
-from portagpu.runtime.stream import Stream
+from portagpu.runtime.stream import Stream, as_stream
 
 _DTYPES = ("float32", "float64")
 Array = Any
@@ -39,14 +40,30 @@ def matmul(a: Array, b: Array, out: Array = None, *, stream: Stream | None = Non
         )
     _check_dtypes(a, b, on_device)
     if a.ndim == 0 or b.ndim == 0:
-        raise ShapeError("matmul needs operands with at least one axis", hint="use * for scalars")
+        hint = "scale with a kernel" if on_device else "use * for scalars"
+        raise ShapeError("matmul needs operands with at least one axis", hint=hint)
     shape, batch = _result_shape(a, b)
+    where = as_stream(stream, a.context if on_device else current_context())
     if on_device:
         if a.context is not b.context:
             raise ArgumentTypeError("the operands are on different devices", hint="copy one of them")
-        return _on_device(a, b, out, shape, batch, stream or a.context.default_stream)
-    result = _on_host(a, b, out, shape, batch)
+        if where.context is not a.context:
+            raise ArgumentTypeError("the stream is on another device than the operands", hint="use a stream of theirs")
+        return _on_device(a, b, out, shape, batch, where)
+    result = _on_host(a, b, out, shape, batch, where)
     return result if shape or out is not None else result[()]  # of two vectors: a scalar, as NumPy's
+
+
+def dot(a: Array, b: Array, out: Array = None) -> Array:
+    """`numpy.dot` of device arrays where it is a matrix product: of vectors and matrices. See `matmul`."""
+    a, b = _operand(a, "a"), _operand(b, "b")
+    for name, operand in (("a", a), ("b", b)):
+        if not 1 <= operand.ndim <= 2:
+            raise ShapeError(
+                f"numpy.dot of device arrays takes vectors and matrices; operand {name} has {operand.ndim} axes",
+                hint="use numpy.matmul, or reshape to two axes" if operand.ndim else "scale with a kernel",
+            )
+    return matmul(a, b, out)
 
 
 def _operand(value: Any, name: str) -> Any:
@@ -55,7 +72,7 @@ def _operand(value: Any, name: str) -> Any:
     if is_device_like(value):
         return as_device_array(value)
     if isinstance(value, list | tuple | int | float | np.generic):
-        return np.asarray(value)
+        return host_array(value)
     raise ArgumentTypeError(f"operand {name} is a {type(value).__name__}", hint="pass NumPy arrays or device arrays")
 
 
@@ -64,10 +81,18 @@ def _check_dtypes(a: Any, b: Any, on_device: bool) -> None:
         if operand.dtype.name not in _DTYPES:
             raise DTypeError(
                 f"matmul takes float32 and float64; operand {name} is {operand.dtype}",
-                hint=f"convert it: {name}.astype(np.float32)",
+                hint=_conversion(name, operand),
             )
     if on_device and a.dtype != b.dtype:
         raise DTypeError(f"the operands are {a.dtype} and {b.dtype}", hint="convert one of them")
+
+
+def _conversion(name: str, operand: Any) -> str:
+    if operand.dtype.kind == "c":
+        return "multiply real and imaginary parts"
+    if isinstance(operand, DeviceNDArray):
+        return f"convert it with a kernel, or on the host: {name}.copy_to_host().astype(np.float32)"
+    return f"convert it: {name}.astype(np.float32)"
 
 
 def _result_shape(a: Any, b: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -151,7 +176,9 @@ def _product(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, batch: tuple[
 # NumPy arrays -------------------------------------------------------------------------------------------------------
 
 
-def _on_host(a: Any, b: Any, out: Any, shape: tuple[int, ...], batch: tuple[int, ...]) -> np.ndarray[Any, Any]:
+def _on_host(
+    a: Any, b: Any, out: Any, shape: tuple[int, ...], batch: tuple[int, ...], stream: Stream
+) -> np.ndarray[Any, Any]:
     dtype = np.result_type(a, b)
     a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
     if out is None:
@@ -164,15 +191,16 @@ def _on_host(a: Any, b: Any, out: Any, shape: tuple[int, ...], batch: tuple[int,
     if a.size == 0 or b.size == 0:
         result[...] = 0
         return result
-    context = current_context()
-    stream = context.default_stream
+    context = stream.context
     overlaps = np.may_share_memory(result, a) or np.may_share_memory(result, b)
     shared = None if overlaps else wrap_host(context, result)
     target = shared if shared is not None else device_array(shape, dtype, context=context)
     _product(_borrow(a, context), _borrow(b, context), target, batch, stream)
     if shared is not None:
         map_back(shared, stream)
-    elif result.flags.c_contiguous:
+        return result
+    stream.synchronize()
+    if result.flags.c_contiguous:
         target.copy_to_host(result)
     else:
         result[...] = target.copy_to_host()

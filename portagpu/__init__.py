@@ -17,15 +17,13 @@ def matmul(a: Any, b: Any, out: Any = None, *, stream: Any = None) -> Any:
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
-    """`numpy.dot` of device arrays, where it is a matrix product."""
-    if max(getattr(a, "ndim", 0), getattr(b, "ndim", 0)) > 2:
-        raise errors.ShapeError(
-            "numpy.dot of device arrays with more than two axes", hint="use numpy.matmul, or reshape to two axes"
-        )
-    return matmul(a, b, out)
+    from portagpu.blas.matmul import dot  # as above
+
+    return dot(a, b, out)
 
 
 ufuncs.register("matmul", matmul)
+ufuncs.register("linalg.matmul", matmul)
 ufuncs.register("dot", _dot)
 
 __all__ = ["__version__", "cuda", "errors", "matmul"]

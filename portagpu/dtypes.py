@@ -96,7 +96,10 @@ def from_numpy(dtype: np.dtype[Any]) -> DType:
     """The row of a NumPy dtype. Raises `DTypeError` for one that kernels do not know."""
     found = _BY_NAME.get(dtype.name)
     if found is None:
-        raise DTypeError(f"kernels do not know the dtype {dtype}", hint=f"they know {', '.join(d.name for d in ALL)}")
+        known = f"they know {', '.join(d.name for d in ALL)}"
+        if dtype.kind == "c":
+            known = f"pass real and imaginary parts, x.real and x.imag, or a view of both, x.view(...); {known}"
+        raise DTypeError(f"kernels do not know the dtype {dtype}", hint=known)
     if dtype.byteorder == ">":
         raise DTypeError(
             f"kernels need native byte order, this is {dtype!r}", hint="use array.astype(dtype.newbyteorder('='))"

@@ -18,11 +18,13 @@
     ├── DeviceError                    the device or its driver is at fault
     │   ├── NoDeviceError                no OpenCL device works
     │   ├── DeviceSelectionError         the selector names no device, or a broken one     (also ValueError)
+    │   │   └── DeviceIndexError           cuda.gpus has no device of this number            (also IndexError)
     │   ├── OutOfMemoryError             the device has no memory left                     (also MemoryError)
     │   ├── DeviceLostError              the device's context died; nothing more can run in it
     │   └── DriverError                  any other error code of the driver
     ├── ClosedError                    a closed array, stream or context was used
     ├── ShapeError                     shapes, strides or indices do not fit               (also ValueError)
+    │   └── OutOfBoundsError             an index beyond the end of an axis                (also IndexError)
     ├── DTypeError                     a dtype that the operation does not take            (also TypeError)
     ├── TuningError                    tuning cannot go on
     ├── StoreError                     a result or cache file is unreadable or of another version
@@ -44,6 +46,7 @@ __all__ = [
     "ClosedError",
     "DTypeError",
     "DeviceError",
+    "DeviceIndexError",
     "DeviceLostError",
     "DeviceSelectionError",
     "DriverError",
@@ -55,6 +58,7 @@ __all__ = [
     "LaunchError",
     "MissingCapabilityError",
     "NoDeviceError",
+    "OutOfBoundsError",
     "OutOfMemoryError",
     "PortaGPUError",
     "SettingsError",
@@ -171,6 +175,10 @@ class DeviceSelectionError(DeviceError, ValueError):
     """The selector names no device, or one that does not work."""
 
 
+class DeviceIndexError(DeviceSelectionError, IndexError):
+    """`cuda.gpus` has no device of this number; also an IndexError, by which Python's loops know the end."""
+
+
 class OutOfMemoryError(DeviceError, MemoryError):
     """The device has no memory left for the allocation."""
 
@@ -189,6 +197,10 @@ class ClosedError(PortaGPUError):
 
 class ShapeError(PortaGPUError, ValueError):
     """Shapes, strides or indices do not fit."""
+
+
+class OutOfBoundsError(ShapeError, IndexError):
+    """An index lies beyond the end of its axis, or there are more indices than axes."""
 
 
 class DTypeError(PortaGPUError, TypeError):

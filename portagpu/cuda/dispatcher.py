@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from portagpu.frontend.functions import specialise
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.ir.verify import verify
 from portagpu.runtime.array import DeviceNDArray
+from portagpu.runtime.checks import count
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.creation import as_device_array, is_device_like
 from portagpu.runtime.launch import CompiledKernel, Extent, LaunchShape, check_shape, extent
@@ -112,7 +114,9 @@ class Dispatcher(DeviceCallable):
         try:
             found = self._configured.get(config)
         except TypeError:
-            found, config = None, tuple(tuple(c) if isinstance(c, list) else c for c in config)
+            found = None
+            if isinstance(config, tuple | list):
+                config = tuple(tuple(c) if isinstance(c, list) else c for c in config)
         if found is None:
             found = self._configure(config)
         return found
@@ -131,14 +135,17 @@ class Dispatcher(DeviceCallable):
         grid, block = config[:2]
         stream = config[2] if len(config) > 2 else 0
         shared = config[3] if len(config) > 3 else 0
-        if isinstance(shared, bool) or not isinstance(shared, int) or shared < 0:
-            raise LaunchConfigError(f"dynamic shared memory must be a number of bytes, not {shared!r}")
-        shape = LaunchShape(extent(grid, "the grid"), extent(block, "the block"), shared)
+        shape = LaunchShape(
+            extent(grid, "the grid"),
+            extent(block, "the block"),
+            count(shared, "dynamic shared memory is a number of bytes"),
+        )
         configured = Configured(self, shape, stream)
         with self._lock:
             if len(self._configured) >= _MAX_CONFIGURATIONS:
                 self._configured.clear()
-            self._configured[config] = configured
+            with contextlib.suppress(TypeError):  # a stream that cannot be hashed is none: the launch says so
+                self._configured[config] = configured
         return configured
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -155,13 +162,15 @@ class Dispatcher(DeviceCallable):
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
         """Launch with at least ``ntasks`` threads in one dimension, ``tpb`` a block (0: chosen for the device)."""
+        tasks = count(ntasks, "forall takes a number of tasks, at least 0")
+        block = count(tpb, "forall takes threads per block, at least 0")
 
         def launch(*args: Any, **kwargs: Any) -> None:
-            if ntasks == 0:
+            if tasks == 0:
                 return
             caps = current_context().capabilities
-            threads = tpb or min(256, caps.max_work_group_size, caps.max_work_item_sizes[0])
-            self[-(-ntasks // threads), threads, stream, sharedmem](*args, **kwargs)
+            threads = block or min(256, caps.max_work_group_size, caps.max_work_item_sizes[0])
+            self[-(-tasks // threads), threads, stream, sharedmem](*args, **kwargs)
 
         return launch
 

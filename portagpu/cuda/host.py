@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from portagpu.device import DeviceRecord, devices, working_devices
+from portagpu.cuda.devices import Device, current_context, get_current_device, gpus, list_devices, select_device
+from portagpu.device import devices, working_devices
 from portagpu.runtime.args import In, InOut, Out
 from portagpu.runtime.array import DeviceNDArray, device_array
-from portagpu.runtime.context import Context, close, current_context, select_device
+from portagpu.runtime.context import close
 from portagpu.runtime.creation import as_device_array, device_array_like, is_device_like, to_device
 from portagpu.runtime.event import Event
 from portagpu.runtime.hostmem import pinned, pinned_array
@@ -34,37 +35,6 @@ def event(timing: bool = True) -> Event:
 def synchronize() -> None:
     """Wait for the current device's default stream."""
     current_context().synchronize()
-
-
-def get_current_device() -> DeviceRecord:
-    """The current device."""
-    return current_context().device
-
-
-def list_devices() -> tuple[DeviceRecord, ...]:
-    """Devices on which kernels run."""
-    return working_devices()
-
-
-class _Devices:
-    """The working devices; ``with cuda.gpus[i]:`` makes one current."""
-
-    def __getitem__(self, index: int) -> Context:
-        return Context.for_device(working_devices()[index])
-
-    def __len__(self) -> int:
-        return len(working_devices())
-
-    def __iter__(self) -> Iterator[Context]:
-        return (Context.for_device(d) for d in working_devices())
-
-    @property
-    def current(self) -> Context:
-        """The current device's context."""
-        return current_context()
-
-
-gpus = _Devices()
 
 
 def is_available() -> bool:
@@ -94,6 +64,7 @@ def defer_cleanup() -> Iterator[None]:
 
 
 __all__ = [
+    "Device",
     "DeviceNDArray",
     "Event",
     "In",

@@ -14,6 +14,7 @@ class Hints:
 
     ``may_take_ptx``: try inline PTX. ``hidden_local_memory``: bytes up to which static local arrays are tried beyond
     the reported size. ``warp_size_query``: attribute of `pyopencl.Device` with the number of lanes in lockstep.
+    ``compute_capability_query``: the same for CUDA's compute capability, with {} for "major" and "minor".
     ``line_directives``: the driver reports the user's positions. ``simulated``: every operation costs microseconds, so
     probing is kept small.
     """
@@ -21,6 +22,7 @@ class Hints:
     may_take_ptx: bool = False
     hidden_local_memory: int | None = None
     warp_size_query: str | None = None
+    compute_capability_query: str | None = None
     line_directives: bool = False
     simulated: bool = False
 
@@ -57,6 +59,12 @@ QUIRKS: tuple[Quirk, ...] = (
         reason="it reports 48 KiB, but static local arrays work up to the hardware's limit (228 KiB on Hopper)",
     ),
     Quirk(match="nvidia", field="warp_size_query", value="warp_size_nv", reason="cl_nv_device_attribute_query"),
+    Quirk(
+        match="nvidia",
+        field="compute_capability_query",
+        value="compute_capability_{}_nv",
+        reason="cl_nv_device_attribute_query; other makers have no such number",
+    ),
     Quirk(
         match="advanced micro devices",
         field="warp_size_query",

@@ -5,11 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyopencl as cl
 
 from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.device.cuda_names import CudaNames
+from portagpu.device.driver_records import DriverRecord, DriverState
 from portagpu.device.drivers import register_drivers
 from portagpu.device.facts import capabilities_of, device_type_of
 from portagpu.device.identity import DeviceIdentity, all_cl_devices, identity_of
@@ -25,7 +28,7 @@ _devices: tuple[DeviceRecord, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DeviceRecord:
+class DeviceRecord(CudaNames):
     """An OpenCL device: what it is, what it can do, or why it does not work and what helps.
 
     ``index`` is its place in `devices` (-1 for a device that only the user's context knows). ``capabilities`` is None
@@ -135,16 +138,24 @@ def default_device(settings: Settings | None = None) -> DeviceRecord:
     """
     chosen = settings or Settings.from_environment()
     if chosen.device is not None:
-        return find_device(chosen.device, chosen)
+        return _find(chosen.device, chosen, asked=f"PORTAGPU_DEVICE={chosen.device}")
     working = working_devices(chosen)
     if not working:
-        everything = devices(chosen)
+        everything, unused = devices(chosen), _unused(chosen)
+        broken = [f"{device.name} ({device.platform}): {device.problem}" for device in everything]
         raise NoDeviceError(
             "no OpenCL device works on this machine" if everything else "no OpenCL device was found on this machine",
-            notes=[f"{device.name} ({device.platform}): {device.problem}" for device in everything],
-            hint="pip install 'portagpu[cpu]' brings a CPU driver; `portagpu doctor` explains what was found",
+            notes=[*broken, *(f"{driver.library} is installed, but {driver.problem}" for driver in unused)],
+            hint=unused[0].remedy
+            if unused
+            else "pip install 'portagpu[cpu]' brings a CPU driver; `portagpu doctor` explains what was found",
         )
     return max(working, key=speed)
+
+
+def _unused(settings: Settings) -> list[DriverRecord]:
+    """Drivers that are installed and not in use: PyOpenCL was asked for platforms before us, or OCL_ICD_VENDORS."""
+    return [driver for driver in register_drivers(settings) if driver.state is DriverState.NOT_USED]
 
 
 def find_device(selector: str | int, settings: Settings | None = None) -> DeviceRecord:
@@ -153,11 +164,22 @@ def find_device(selector: str | int, settings: Settings | None = None) -> Device
 
     Raises `DeviceSelectionError`, which lists what exists.
     """
-    return choose(devices(settings), selector)
+    return _find(selector, settings or Settings.from_environment(), asked=repr(selector))
 
 
-def choose(records: tuple[DeviceRecord, ...], selector: str | int) -> DeviceRecord:
-    """As `find_device`, among given records."""
+def _find(selector: str | int, settings: Settings, *, asked: str) -> DeviceRecord:
+    return choose(devices(settings), selector, asked=asked, unused=_unused(settings))
+
+
+def choose(
+    records: tuple[DeviceRecord, ...],
+    selector: str | int,
+    *,
+    asked: str | None = None,
+    unused: Sequence[DriverRecord] = (),
+) -> DeviceRecord:
+    """As `find_device`, among given records. ``asked``: what the message calls the selector; ``unused``: drivers whose
+    devices are missing."""
     matching = [record for record in records if _matches(record, str(selector).strip().lower())]
     working = [record for record in matching if record.works]
     if working:
@@ -170,15 +192,19 @@ def choose(records: tuple[DeviceRecord, ...], selector: str | int) -> DeviceReco
             notes=listing,
             hint=broken.remedy,
         )
+    hint = "choose by index, by a part of name, vendor or platform, or by type (gpu, cpu)"
     raise DeviceSelectionError(
-        f"no device matches {selector!r}",
-        notes=listing or ["there is no OpenCL device"],
-        hint="choose by index, by a part of name, vendor or platform, or by type (gpu, cpu)",
+        f"no device matches {asked or repr(selector)}",
+        notes=[
+            *(listing or ["there is no OpenCL device"]),
+            *(f"{driver.library} is installed, but {driver.problem}" for driver in unused),
+        ],
+        hint=f"{hint}; or {unused[0].remedy}" if unused else hint,
     )
 
 
 def _matches(record: DeviceRecord, selector: str) -> bool:
-    if selector.removeprefix("-").isdigit():
+    if selector.removeprefix("-").isdecimal():
         return record.index == int(selector)
     if selector in {kind.value for kind in DeviceType}:
         return record.device_type.value == selector

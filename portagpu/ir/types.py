@@ -45,6 +45,9 @@ class Scalar:
             return self.dtype.name
         return "int" if self.dtype.is_integer else "float"
 
+    def __repr__(self) -> str:
+        return str(self)
+
     @property
     def c(self) -> str:
         """C name of the type of a value."""
@@ -174,6 +177,13 @@ class ArrayType:
             return f"array({self.element.dtype.name}, 0d)"
         return f"array({self.element.dtype.name}, {self.ndim}d, {self.layout.value})"
 
+    def __repr__(self) -> str:
+        """As in a signature: ``float32[:, ::1]``."""
+        axes = [":"] * self.ndim
+        if axes and self.layout is not Layout.ANY:
+            axes[-1 if self.layout is Layout.C else 0] = "::1"
+        return f"{'const ' if self.readonly else ''}{self.element}[{', '.join(axes)}]"
+
 
 @dataclass(frozen=True, slots=True)
 class TupleType:
@@ -184,6 +194,9 @@ class TupleType:
     def __str__(self) -> str:
         return f"({', '.join(map(str, self.items))})"
 
+    def __repr__(self) -> str:
+        return str(self.items)
+
 
 @dataclass(frozen=True, slots=True)
 class ConstantType:
@@ -193,6 +206,9 @@ class ConstantType:
 
     def __str__(self) -> str:
         return repr(self.value)
+
+    def __repr__(self) -> str:
+        return f"constexpr {self.value!r}"
 
 
 ArgumentType = Scalar | ArrayType | TupleType | ConstantType

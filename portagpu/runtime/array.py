@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any, Literal, cast
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import numpy as np
 import pyopencl as cl
@@ -11,11 +12,13 @@ import pyopencl.array
 from numpy.lib.stride_tricks import as_strided
 
 from portagpu.errors import ArgumentTypeError, ClosedError, DTypeError, ShapeError
-from portagpu.runtime import ufuncs
+from portagpu.runtime import views
+from portagpu.runtime.checks import assignable, check_stream, check_target, host_array
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.copies import copy_strided
 from portagpu.runtime.layout import (
     address_of,
+    check_order,
     checked_dtype,
     checked_shape,
     checked_strides,
@@ -24,6 +27,7 @@ from portagpu.runtime.layout import (
     layout_of,
     strides_of,
 )
+from portagpu.runtime.operators import ArrayOperators
 from portagpu.runtime.stream import Stream, as_stream
 from portagpu.runtime.translate import translate_cl_errors
 
@@ -31,7 +35,7 @@ _LARGE = 2**30  # elements; larger arrays need 64-bit subscripts
 _allocations = itertools.count()
 
 
-class DeviceNDArray:
+class DeviceNDArray(ArrayOperators):
     """An n-dimensional array in the memory of one device.
 
     ``shape``, ``strides`` (bytes), ``dtype``, ``ndim``, ``size``, ``nbytes``, ``itemsize``, ``T`` are those of NumPy.
@@ -41,10 +45,12 @@ class DeviceNDArray:
     __slots__ = (
         "__weakref__",
         "_buffer",
+        "_dtype",
+        "_shape",
+        "_strides",
         "allocation_key",
         "base",
         "context",
-        "dtype",
         "is_aligned",
         "is_large",
         "itemsize",
@@ -52,14 +58,11 @@ class DeviceNDArray:
         "ndim",
         "offset",
         "readonly",
-        "shape",
         "size",
         "stream",
-        "strides",
         "type_key",
     )
     __array_priority__ = 1000.0
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(
         self,
@@ -75,7 +78,7 @@ class DeviceNDArray:
         readonly: bool = False,
         allocation_key: int | None = None,
     ) -> None:
-        self.shape, self.dtype, self.strides = shape, dtype, strides
+        self._shape, self._dtype, self._strides = shape, dtype, strides
         self.context, self.offset, self.base, self.stream = context, offset, base, stream
         self.readonly = readonly
         self._buffer = buffer
@@ -89,6 +92,23 @@ class DeviceNDArray:
         # kernels count strides and offset in elements
         self.is_aligned = not (offset % dtype.itemsize or any(s % dtype.itemsize for s in strides))
         self.type_key = (dtype.char, self.ndim, self.layout, offset != 0, readonly, self.is_aligned)
+
+    # properties without setters: assigning to them, as NumPy allows, would leave the other facts behind
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the axes."""
+        return self._shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next, for each axis."""
+        return self._strides
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        return self._dtype
 
     # facts ----------------------------------------------------------------------------------------------------------
 
@@ -104,6 +124,11 @@ class DeviceNDArray:
     def nbytes(self) -> int:
         """Bytes of all elements."""
         return self.size * self.itemsize
+
+    @property
+    def alloc_size(self) -> int:
+        """Bytes from the first to the last element: `nbytes`, and the gaps between elements of a strided view."""
+        return extent_of(self.shape, self.strides, self.itemsize)[0]
 
     @property
     def T(self) -> DeviceNDArray:
@@ -137,11 +162,6 @@ class DeviceNDArray:
         if self.base is None and buffer is not None:
             buffer.release()
 
-    def __len__(self) -> int:
-        if not self.shape:
-            raise ArgumentTypeError("a 0-d array has no len()")
-        return self.shape[0]
-
     def __repr__(self) -> str:
         return f"<DeviceNDArray {self.shape} {self.dtype} on {self.context.device.name}>"
 
@@ -170,21 +190,7 @@ class DeviceNDArray:
 
     def _view(self, key: Any) -> DeviceNDArray:
         shadow = self._shadow()
-        keys = key if isinstance(key, tuple) else (key,)
-        for item in keys:
-            basic = item is None or item is Ellipsis or isinstance(item, int | np.integer | slice)
-            if not basic or isinstance(item, bool):
-                raise ArgumentTypeError(
-                    f"device arrays take integers and slices as indices, not {type(item).__name__}",
-                    hint="gather with a kernel, or on the host with copy_to_host()",
-                )
-        if not any(item is Ellipsis for item in keys):
-            keys = (*keys, Ellipsis)  # NumPy then returns a 0-d view instead of reading an element
-        try:
-            found = shadow[keys]
-        except IndexError as error:
-            raise ShapeError(f"{error} (shape {self.shape})") from error
-        return self._derive(found, shadow)
+        return self._derive(views.indexed(shadow, key), shadow)
 
     def __getitem__(self, key: Any) -> Any:
         found = self._view(key)
@@ -206,60 +212,42 @@ class DeviceNDArray:
                 source = source.copy()
             copy_strided(source, target, stream)
             return
-        host = np.asarray(value)
-        try:
-            host = np.broadcast_to(host, target.shape)
-        except ValueError as error:
-            raise ShapeError(f"cannot assign shape {host.shape} to shape {target.shape}") from error
-        target.copy_to_device(host.astype(target.dtype, copy=False), stream)
+        target.copy_to_device(assignable(value, target.dtype, target.shape), stream)
         stream.synchronize()
 
-    def broadcast_to(self, shape: tuple[int, ...]) -> DeviceNDArray:
+    def broadcast_to(self, shape: Any) -> DeviceNDArray:
         """Read-only view of a broadcast shape. Raises `ShapeError`."""
         return self._broadcast(shape)
 
-    def _broadcast(self, shape: tuple[int, ...]) -> DeviceNDArray:
-        shadow = self._shadow()
-        try:
-            return self._derive(np.broadcast_to(shadow, shape))
-        except ValueError as error:
-            raise ShapeError(f"cannot assign shape {self.shape} to shape {shape}") from error
+    def _broadcast(self, shape: Any) -> DeviceNDArray:
+        return self._derive(views.broadcast(self._shadow(), shape))
 
     def reshape(self, *newshape: Any, order: str = "C") -> DeviceNDArray:
         """View with another shape. Raises `ShapeError` where that needs a copy or the sizes differ."""
-        shape = newshape[0] if len(newshape) == 1 and isinstance(newshape[0], tuple | list) else newshape
-        shadow, numpy_order = self._shadow(), cast(Any, order)
-        try:
-            return self._derive(np.reshape(shadow, shape, order=numpy_order, copy=False))
-        except ValueError as error:
-            raise ShapeError(
-                f"cannot reshape {self.shape} with strides {self.strides} to {tuple(shape)} as a view: {error}",
-                hint="call .copy() first for a contiguous array",
-            ) from error
+        return self._derive(views.reshaped(self._shadow(), newshape, order))
 
     def ravel(self, order: str = "C") -> DeviceNDArray:
         """One-dimensional view (a copy where the elements are not contiguous)."""
+        check_order(order)
         contiguous = self if (self.is_f_contiguous() if order == "F" else self.is_c_contiguous()) else self.copy(order)
         return contiguous.reshape(self.size, order=order)
 
     def transpose(self, *axes: Any) -> DeviceNDArray:
         """View with permuted axes."""
-        order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple | list) else (axes or None)
-        try:
-            return self._derive(self._shadow().transpose(order))
-        except ValueError as error:
-            raise ShapeError(f"{error} (shape {self.shape}, axes {order})") from error
+        return self._derive(views.transposed(self._shadow(), axes))
 
-    def squeeze(self) -> DeviceNDArray:
-        """View without axes of length one."""
-        return self._derive(self._shadow().squeeze())
+    def squeeze(self, axis: Any = None) -> DeviceNDArray:
+        """View without axes of length one, or without those named. Raises `ShapeError` for a longer one."""
+        return self._derive(views.squeezed(self._shadow(), axis))
 
     def view(self, dtype: Any) -> DeviceNDArray:
-        """View of the same bytes as another dtype."""
-        try:
-            return self._derive(self._shadow().view(np.dtype(dtype)))
-        except (ValueError, TypeError) as error:
-            raise DTypeError(f"cannot view {self.dtype} as {np.dtype(dtype)}: {error}") from error
+        """View of the same bytes as another dtype. Raises `DTypeError`."""
+        return self._derive(views.viewed(self._shadow(), dtype))
+
+    def split(self, section: int, stream: Stream | int = 0) -> Iterator[DeviceNDArray]:
+        """Views of ``section`` elements each of a 1-D array, the last perhaps shorter. Raises `ShapeError`."""
+        source = self if isinstance(stream, int) and stream == 0 else self.bind(stream)
+        return (source._view(piece) for piece in views.pieces(self._shadow(), section))
 
     # copies ---------------------------------------------------------------------------------------------------------
 
@@ -281,10 +269,8 @@ class DeviceNDArray:
         where = self._stream(stream)
         if ary is None:
             ary = np.empty(self.shape, self.dtype, order="F" if self.layout == "F" else "C")
-        elif ary.shape != self.shape:
-            raise ShapeError(f"cannot copy shape {self.shape} to shape {ary.shape}")
-        elif ary.dtype != self.dtype:
-            raise DTypeError(f"cannot copy {self.dtype} to {ary.dtype}")
+        else:
+            check_target(ary, self.shape, self.dtype)
         if self.size == 0:
             return ary
         source = self
@@ -307,12 +293,16 @@ class DeviceNDArray:
     def copy_to_device(self, ary: Any, stream: Stream | int = 0) -> None:
         """Copy a host or device array of the same shape and dtype into this one."""
         where = self._stream(stream)
+        if self.readonly:
+            raise ArgumentTypeError("the array is read-only")
         if isinstance(ary, DeviceNDArray):
             if ary.dtype != self.dtype:
                 raise DTypeError(f"cannot copy {ary.dtype} to {self.dtype}")
+            if ary.allocation_key == self.allocation_key:  # drivers refuse copies that overlap
+                ary = ary._contiguous(where)
             copy_strided(ary._broadcast(self.shape), self, where)
             return
-        host = np.asarray(ary)
+        host = host_array(ary)
         if host.dtype != self.dtype:
             raise DTypeError(f"cannot copy {host.dtype} to {self.dtype}", hint=f"use ary.astype(np.{self.dtype})")
         if host.shape != self.shape:
@@ -342,34 +332,12 @@ class DeviceNDArray:
 
     # exchange -------------------------------------------------------------------------------------------------------
 
-    def to_pyopencl(self, queue: cl.CommandQueue | None = None) -> pyopencl.array.Array:
+    def to_pyopencl(self, queue: cl.CommandQueue | Stream | None = None) -> pyopencl.array.Array:
         """A `pyopencl.array.Array` of the same memory."""
-        where = queue if queue is not None else (self.stream or self.context.default_stream).queue
+        where = queue if isinstance(queue, cl.CommandQueue) else self._stream(0 if queue is None else queue).queue
         return pyopencl.array.Array(
             where, self.shape, self.dtype, data=self.buffer, offset=self.offset, strides=self.strides
         )
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        host = self.copy_to_host()
-        return host if dtype is None else host.astype(dtype)
-
-    def __matmul__(self, other: Any) -> Any:
-        return ufuncs.call("matmul", self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return ufuncs.call("matmul", other, self)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return ufuncs.dispatch(ufunc, method, inputs, kwargs)
-
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return ufuncs.dispatch_function(func, args, kwargs)
-
-    def __float__(self) -> float:
-        return float(self.copy_to_host())
-
-    def __int__(self) -> int:
-        return int(self.copy_to_host())
 
 
 # creation -----------------------------------------------------------------------------------------------------------
@@ -389,6 +357,7 @@ def device_array(
     kind = checked_dtype(dtype)
     steps = strides_of(extents, kind, order) if strides is None else checked_strides(extents, strides)
     where = stream.context if isinstance(stream, Stream) else context or current_context()
+    check_stream(stream, where)
     nbytes, offset = extent_of(extents, steps, kind.itemsize)
     buffer = where.allocate(nbytes)
     own = stream if isinstance(stream, Stream) else None

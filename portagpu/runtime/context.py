@@ -156,6 +156,12 @@ class Context:
                 self._pool.free_held()
                 self._cl_context = None
 
+    def reset(self) -> None:
+        """Give back memory that is kept for reuse, and built programs. Arrays and streams stay usable."""
+        with self._pool_lock:
+            self._pool.free_held()
+        self.programs.clear()
+
     def __repr__(self) -> str:
         return f"<portagpu context of {self.device.name}>"
 

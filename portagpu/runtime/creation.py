@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pyopencl as cl
 import pyopencl.array
 
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context
 from portagpu.runtime.layout import checked_dtype, checked_shape, is_contiguous, strides_of
 from portagpu.runtime.stream import Stream
@@ -17,9 +17,13 @@ from portagpu.runtime.stream import Stream
 
 def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
     """An uninitialised device array of the shape, dtype and order of another array."""
+    if isinstance(ary, type) or not all(hasattr(ary, name) for name in ("shape", "strides", "dtype")):
+        raise ArgumentTypeError(
+            f"device_array_like takes an array, not {type(ary).__name__}", hint="use np.asarray(...), or device_array"
+        )
     order = (
         "F"
-        if ary.ndim > 1
+        if len(ary.shape) > 1
         and not is_contiguous(ary.shape, ary.strides, ary.dtype.itemsize)
         and is_contiguous(ary.shape[::-1], ary.strides[::-1], ary.dtype.itemsize)
         else "C"
@@ -42,11 +46,15 @@ def to_device(
     if isinstance(obj, DeviceNDArray) and to is None:
         return obj
     if to is not None:
-        to.copy_to_device(obj, stream)
+        if not isinstance(to, DeviceNDArray):
+            raise ArgumentTypeError(
+                f"to= is a device array, not {type(to).__name__}", hint="make one with cuda.device_array_like(x)"
+            )
+        to.copy_to_device(as_device_array(obj) if is_device_like(obj) else obj, stream)
         return to
     if is_device_like(obj):
         return as_device_array(obj)
-    host = np.asarray(obj)
+    host = host_array(obj)
     order = "F" if host.flags.f_contiguous and not host.flags.c_contiguous else "C"
     result = device_array(host.shape, host.dtype, order=order, stream=stream, context=context)
     if copy:

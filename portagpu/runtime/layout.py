@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError, ShapeError
+from portagpu.errors import DTypeError, OutOfMemoryError, ShapeError
 
 
 def address_of(array: np.ndarray[Any, Any]) -> int:
@@ -35,10 +35,15 @@ def layout_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -
     return "A"
 
 
+def check_order(order: Any) -> None:
+    """Raise `ShapeError` unless an order is "C" or "F"."""
+    if not isinstance(order, str) or order not in ("C", "F"):
+        raise ShapeError(f"order must be 'C' or 'F', not {order!r}")
+
+
 def strides_of(shape: tuple[int, ...], dtype: np.dtype[Any], order: str) -> tuple[int, ...]:
     """Strides of a contiguous array."""
-    if order not in ("C", "F"):
-        raise ShapeError(f"order must be 'C' or 'F', not {order!r}")
+    check_order(order)
     strides, step = [], dtype.itemsize
     for extent in reversed(shape) if order == "C" else shape:
         strides.append(step)
@@ -48,31 +53,54 @@ def strides_of(shape: tuple[int, ...], dtype: np.dtype[Any], order: str) -> tupl
 
 def checked_strides(shape: tuple[int, ...], strides: Any) -> tuple[int, ...]:
     """Strides (bytes, may be negative) as a tuple with one integer for each axis. Raises `ShapeError`."""
-    items = tuple(strides)
-    if len(items) != len(shape) or any(isinstance(s, bool) or not isinstance(s, int | np.integer) for s in items):
+    items = _items(strides)
+    if (
+        items is None
+        or len(items) != len(shape)
+        or any(isinstance(s, bool) or not isinstance(s, int | np.integer) for s in items)
+    ):
         raise ShapeError(f"strides are one integer (bytes) for each axis of shape {shape}, not {strides!r}")
     return tuple(int(s) for s in items)
 
 
 def extent_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, int]:
-    """Bytes that the elements span, and the offset of the first: not 0 where a stride is negative."""
+    """Bytes that the elements span, and the offset of the first: not 0 where a stride is negative.
+
+    Raises `OutOfMemoryError` for more than 63 bits can count.
+    """
     if 0 in shape:
         return 0, 0
     steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
-    return sum(map(abs, steps)) + itemsize, -sum(step for step in steps if step < 0)
+    nbytes = sum(map(abs, steps)) + itemsize
+    if nbytes >= 2**63:  # more than drivers can be asked for
+        raise OutOfMemoryError(f"shape {shape} needs {nbytes} bytes, more than can be addressed")
+    return nbytes, -sum(step for step in steps if step < 0)
 
 
 def checked_shape(shape: Any) -> tuple[int, ...]:
     """A shape as a tuple of integers. Raises `ShapeError`."""
-    items = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    if any(isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0 for n in items):
+    items = (shape,) if isinstance(shape, int | np.integer) else _items(shape)
+    if items is None or any(isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0 for n in items):
         raise ShapeError(f"a shape is made of non-negative integers, not {shape!r}")
     return tuple(int(n) for n in items)
 
 
+def _items(values: Any) -> tuple[Any, ...] | None:
+    """The items of a sequence, else None. Text is no sequence of numbers."""
+    try:
+        return None if isinstance(values, str | bytes) else tuple(values)
+    except TypeError:
+        return None
+
+
 def checked_dtype(dtype: Any) -> np.dtype[Any]:
     """A dtype that a device can hold. Raises `DTypeError`."""
-    kind: np.dtype[Any] = np.dtype(dtype)
+    try:
+        kind: np.dtype[Any] = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError, KeyError) as error:
+        raise DTypeError(f"{dtype!r} is no dtype of NumPy's", hint="use np.float32, 'int64' or the like") from error
     if kind.hasobject:
         raise DTypeError(f"{kind} holds Python objects, which cannot be on a device", hint="use a numeric dtype")
+    if kind.subdtype is not None or kind.itemsize == 0:
+        raise DTypeError(f"{kind} is no dtype of single elements", hint="put its extents into the array's shape")
     return kind

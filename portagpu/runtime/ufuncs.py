@@ -10,28 +10,41 @@ import numpy as np
 from portagpu.errors import DTypeError
 
 _functions: dict[str, Callable[..., Any]] = {}
+_keywords: dict[str, frozenset[str]] = {}
+_ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: they only look at attributes
 
 
-def register(name: str, function: Callable[..., Any]) -> None:
-    """Let ``numpy.<name>`` on device arrays call ``function``."""
+def register(name: str, function: Callable[..., Any], keywords: frozenset[str] = frozenset({"out"})) -> None:
+    """Let ``numpy.<name>`` on device arrays call ``function``, which takes these keywords."""
     _functions[name] = function
+    _keywords[name] = keywords
+
+
+def unavailable(what: str) -> DTypeError:
+    """The error for an operation that device arrays do not have."""
+    return DTypeError(
+        f"{what} is not available for device arrays", hint="write a kernel, or copy to the host with copy_to_host()"
+    )
 
 
 def call(name: str, *args: Any, **kwargs: Any) -> Any:
-    """Call a registered function. Raises `DTypeError` where there is none."""
+    """Call a registered function. Raises `DTypeError` where there is none, or for keywords that it does not take."""
     function = _functions.get(name)
     if function is None:
-        raise DTypeError(
-            f"numpy.{name} is not available for device arrays",
-            hint="write a kernel, or copy to the host with copy_to_host()",
-        )
+        raise unavailable(f"numpy.{name}")
+    for keyword in kwargs:
+        if keyword not in _keywords[name]:
+            raise DTypeError(
+                f"numpy.{name} of device arrays takes no {keyword}=",
+                hint=f"it takes only {' and '.join(f'{k}=' for k in sorted(_keywords[name]))}",
+            )
     return function(*args, **kwargs)
 
 
 def dispatch(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`__array_ufunc__` of device arrays."""
     if method != "__call__":
-        return NotImplemented
+        raise unavailable(f"numpy.{ufunc.__name__}.{method}")
     out = kwargs.pop("out", None)
     if out is not None:
         kwargs["out"] = out[0]
@@ -40,11 +53,7 @@ def dispatch(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str,
 
 def dispatch_function(function: Any, args: Any, kwargs: Any) -> Any:
     """`__array_function__` of device arrays."""
-    name = function.__name__
-    if name in ("shape", "ndim", "size"):
-        return (
-            getattr(np, name).__wrapped__(*args, **kwargs)
-            if hasattr(getattr(np, name), "__wrapped__")
-            else getattr(args[0], name)
-        )
+    name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
+    if name in _ON_SHAPES:
+        return getattr(np, name).__wrapped__(*args, **kwargs)
     return call(name, *args, **kwargs)

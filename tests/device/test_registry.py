@@ -19,6 +19,7 @@ from portagpu.device import (
     registry,
     working_devices,
 )
+from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState, too_late
 from portagpu.device.registry import choose
 from portagpu.errors import DeviceSelectionError, NoDeviceError
 from portagpu.settings import Settings
@@ -171,3 +172,20 @@ def test_capabilities_make_sense(record: DeviceRecord) -> None:
 def test_devices_are_listed_once_and_numbered() -> None:
     assert devices() is devices()
     assert [record.index for record in devices()] == list(range(len(devices())))
+
+
+def test_missing_drivers_are_named(several: tuple[DeviceRecord, ...]) -> None:
+    added = DriverRecord(
+        library="libgood.so",
+        path="/opt/libgood.so",
+        family=None,
+        source=DriverSource.SEARCH,
+        icd_file=None,
+        state=DriverState.ADDED,
+    )
+    with pytest.raises(DeviceSelectionError) as caught:
+        choose(several, "good", asked="PORTAGPU_DEVICE=good", unused=[too_late(added)])
+    text = str(caught.value)
+    assert "no device matches PORTAGPU_DEVICE=good" in text
+    assert "libgood.so is installed, but PyOpenCL had listed its platforms" in text
+    assert "before pyopencl.get_platforms()" in text

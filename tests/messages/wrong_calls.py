@@ -37,6 +37,10 @@ def helper(x):
     return x
 
 
+def on_device(*shape, dtype=np.float32):
+    return cuda.to_device(zeros(*shape, dtype=dtype))
+
+
 def zeros(*shape, dtype=np.float32):
     return np.zeros(shape, dtype)
 
@@ -103,6 +107,60 @@ CASES = {
     "product into a list": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 4), out=[[0] * 4] * 2),
     "product of text": lambda: portagpu.matmul("a", zeros(3, 4)),
     "ufunc without implementation": lambda: np.sin(cuda.to_device(zeros(4))),
+    "shape that is a float": lambda: cuda.device_array(3.5),
+    "no shape": lambda: cuda.device_array(None),
+    "shape that is text": lambda: cuda.device_array("34"),
+    "shape beyond any memory": lambda: cuda.pinned_array(2**70),
+    "array of an unknown dtype": lambda: cuda.device_array(4, "nonsense"),
+    "array of a dtype with a shape": lambda: cuda.device_array(4, ("f4", (2,))),
+    "array in no order": lambda: cuda.device_array(4, order="K"),
+    "array on no stream": lambda: cuda.device_array(4, stream="stream"),
+    "view as an unknown dtype": lambda: on_device(4).view("foo"),
+    "view as a dtype that does not fit": lambda: on_device(3).view(np.float64),
+    "reshape to a float": lambda: on_device(4).reshape(4.0),
+    "transpose by text": lambda: on_device(2, 2).transpose("foo"),
+    "ravel in no order": lambda: on_device(2, 2).ravel("K"),
+    "split of a matrix": lambda: on_device(2, 2).split(2),
+    "split into nothing": lambda: on_device(4).split(0),
+    "copy to text": lambda: on_device(4).copy_to_host("x"),
+    "copy to a list": lambda: on_device(4).copy_to_host([0] * 4),
+    "copy to a read-only array": lambda: on_device(4).copy_to_host(np.frombuffer(bytes(16), np.float32)),
+    "copy of a ragged list": lambda: on_device(2).copy_to_device([[1], [1, 2]]),
+    "assignment of text": lambda: on_device(4).__setitem__(0, "x"),
+    "assignment of a complex number": lambda: on_device(4).__setitem__(0, 1j),
+    "assignment of a number that does not fit": lambda: on_device(4, dtype=np.uint8).__setitem__(0, 300),
+    "assignment of another shape": lambda: on_device(4).__setitem__(slice(2), [1, 2, 3]),
+    "slice with a step of zero": lambda: on_device(4)[::0],
+    "too many indices": lambda: on_device(4)[0, 0],
+    "to_device into a NumPy array": lambda: cuda.to_device(zeros(4), to=zeros(4)),
+    "device_array_like of a list": lambda: cuda.device_array_like([1, 2]),
+    "truth of several elements": lambda: bool(on_device(3)),
+    "float of several elements": lambda: float(on_device(3)),
+    "length of a number": lambda: len(on_device()),
+    "comparison": lambda: on_device(4) == on_device(4),
+    "membership": lambda: 1 in on_device(4),
+    "sum of two arrays": lambda: on_device(4) + on_device(4),
+    "sum with a NumPy array": lambda: zeros(4) + on_device(4),
+    "reduction": lambda: np.add.reduce(on_device(4)),
+    "function without implementation": lambda: np.linalg.norm(on_device(4)),
+    "host array without a copy": lambda: np.asarray(on_device(4), copy=False),
+    "device beyond the last": lambda: cuda.gpus[99],
+    "device by name among the numbers": lambda: cuda.gpus["gpu"],
+    "device chosen by a float": lambda: cuda.select_device(0.5),
+    "tasks below zero": lambda: fill.forall(-3),
+    "tasks that are text": lambda: fill.forall("4"),
+    "threads of a block below zero": lambda: fill.forall(4, tpb=-1),
+    "configuration that is a slice": lambda: fill[1:32],
+    "stream that is a dictionary": lambda: fill[1, 32, {}](zeros(4), 1),
+    "shared memory that is a float": lambda: fill[1, 32, 0, 16.0],
+    "numpy.matmul with dtype": lambda: np.matmul(on_device(2, 2), on_device(2, 2), dtype=np.float64),
+    "numpy.matmul with axes": lambda: np.matmul(on_device(2, 2), on_device(2, 2), axes=[(0, 1)] * 3),
+    "numpy.dot with a number": lambda: np.dot(on_device(4), 2.0),
+    "numpy.dot of three axes": lambda: np.dot(on_device(2, 2, 2), on_device(2, 2, 2)),
+    "product on no stream": lambda: portagpu.matmul(zeros(2, 2), zeros(2, 2), stream="x"),
+    "product of device arrays on no stream": lambda: portagpu.matmul(on_device(2, 2), on_device(2, 2), stream="x"),
+    "product of a ragged list": lambda: portagpu.matmul([[1], [1, 2]], zeros(2, 2)),
+    "product of complex numbers": lambda: portagpu.matmul(on_device(2, 2, dtype=np.complex64), on_device(2, 2)),
 }
 
 

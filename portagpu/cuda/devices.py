@@ -1,0 +1,145 @@
+"""Devices under CUDA-Python's names: `cuda.gpus`, `cuda.get_current_device`, `cuda.select_device`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from portagpu.device import DeviceRecord, find_device, working_devices
+from portagpu.device.registry import choose
+from portagpu.errors import ArgumentTypeError, DeviceIndexError
+from portagpu.runtime import context as contexts
+from portagpu.runtime.context import Context
+
+
+class Device:
+    """A device: its facts, and ``with device:`` to make it current in this thread.
+
+    Facts have the names of `portagpu.device.DeviceRecord` and CUDA's: ``id``, ``name``, ``uuid``,
+    ``compute_capability`` (None where there is none), ``WARP_SIZE``, ``MULTIPROCESSOR_COUNT``,
+    ``MAX_THREADS_PER_BLOCK`` and others; docs/devices.md says what they mean on which device.
+    """
+
+    def __init__(self, record: DeviceRecord) -> None:
+        self.record = record
+        self._entered: list[Context] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "record":  # while it is being copied or unpickled
+            raise AttributeError(name)
+        try:
+            return getattr(self.record, name)
+        except AttributeError:
+            raise AttributeError(f"devices have no {name!r}; device.capabilities tells what OpenCL knows") from None
+
+    @property
+    def context(self) -> Context:
+        """The device's context, made at first use."""
+        return Context.for_device(self.record)
+
+    def get_primary_context(self) -> Context:
+        """The device's context, made at first use."""
+        return self.context
+
+    def reset(self) -> None:
+        """Close the device's context: its arrays and streams cannot be used any more. Later use opens a new one."""
+        current = contexts.current_context() is self.context
+        self.context.close()
+        if current:
+            contexts.select_device(self.record)
+
+    def __enter__(self) -> Context:
+        self._entered.append(self.context)
+        return self._entered[-1].__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        self._entered.pop().__exit__(*exc)
+
+    def __eq__(self, other: object) -> bool:
+        return self.record is (other.record if isinstance(other, Device) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.record)
+
+    def __repr__(self) -> str:
+        return f"<portagpu device {self.record.index}: {self.record.name} ({self.record.platform})>"
+
+
+class Devices:
+    """The devices that work; ``with cuda.gpus[i]:`` makes one current in this thread."""
+
+    def __getitem__(self, index: int) -> Device:
+        """Raises `DeviceIndexError`, which is an IndexError, too."""
+        found = self.lst
+        if isinstance(index, bool) or not isinstance(index, int | np.integer):
+            raise ArgumentTypeError(
+                f"cuda.gpus is indexed by a number, not {type(index).__name__}",
+                hint="cuda.select_device(...) chooses by name or type",
+            )
+        if not -len(found) <= index < len(found):
+            raise DeviceIndexError(
+                f"cuda.gpus[{index}]: this machine has {len(found)} working devices",
+                hint="`portagpu devices` lists them; `portagpu doctor` explains what is missing",
+            )
+        return found[int(index)]
+
+    def __len__(self) -> int:
+        return len(working_devices())
+
+    def __iter__(self) -> Iterator[Device]:
+        return iter(self.lst)
+
+    def __repr__(self) -> str:
+        return f"<portagpu devices {self.lst}>"
+
+    @property
+    def lst(self) -> list[Device]:
+        """The devices as a list."""
+        return [Device(record) for record in working_devices()]
+
+    @property
+    def current(self) -> Device:
+        """The current device."""
+        return get_current_device()
+
+
+gpus = Devices()
+
+
+def list_devices() -> Devices:
+    """Devices on which kernels run; `cuda.gpus`."""
+    return gpus
+
+
+def get_current_device() -> Device:
+    """The current device."""
+    return Device(contexts.current_context().device)
+
+
+def select_device(selector: str | int | DeviceRecord | Device) -> Device:
+    """Make a device current in this thread: by number, "gpu"/"cpu", or a part of its name or vendor; returns it.
+
+    Numbers are those of `portagpu devices`. Raises `DeviceSelectionError`.
+    """
+    return Device(_selected(selector).device)
+
+
+def current_context(devnum: str | int | DeviceRecord | Device | None = None) -> Context:
+    """This thread's context; with ``devnum`` that device is made current first, as by `select_device`."""
+    return contexts.current_context() if devnum is None else _selected(devnum)
+
+
+def _selected(selector: Any) -> Context:
+    record = selector.record if isinstance(selector, Device) else selector
+    if isinstance(record, DeviceRecord):
+        if not record.works:
+            choose((record,), record.index)  # raises, and says why it does not work
+        return contexts.select_device(record)
+    if isinstance(record, bool) or not isinstance(record, str | int | np.integer):
+        raise ArgumentTypeError(
+            f"a device is chosen by number or text, not {type(record).__name__}",
+            hint='cuda.select_device(0), cuda.select_device("gpu"), or a device of cuda.gpus',
+        )
+    return contexts.select_device(find_device(record if isinstance(record, str) else int(record)))

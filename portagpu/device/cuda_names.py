@@ -1,0 +1,149 @@
+"""What CUDA calls the facts of a device, for programs that ask `cuda.get_current_device()` about it."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Protocol
+
+import pyopencl as cl
+
+from portagpu.device.capabilities import Capabilities
+from portagpu.device.quirks import hints_for
+from portagpu.errors import DeviceSelectionError
+
+MAX_GRID_DIM = 2**31 - 1  # blocks; OpenCL has no limit of its own below that of 64-bit sizes, CUDA has this one
+_NAMESPACE = uuid.UUID("5f2b1c1e-6f0e-5d0b-9f55-9f3a7c0c7a10")
+
+
+class _Record(Protocol):
+    """What the names are computed from."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def vendor(self) -> str: ...
+    @property
+    def platform(self) -> str: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def problem(self) -> str | None: ...
+    @property
+    def remedy(self) -> str | None: ...
+    @property
+    def cl_device(self) -> cl.Device: ...
+    @property
+    def capabilities(self) -> Capabilities | None: ...
+
+
+class CudaNames:
+    """CUDA's names of a device's facts, computed from `Capabilities`; docs/devices.md says what each means where.
+
+    On a device that does not work the capitals raise `DeviceSelectionError`.
+    """
+
+    __slots__ = ()
+
+    @property
+    def id(self: _Record) -> int:
+        """The number that `portagpu devices` shows and `cuda.select_device` takes."""
+        return self.index
+
+    @property
+    def uuid(self: _Record) -> str:
+        """A name-based UUID of device, driver version and index: the same in every process of this machine.
+
+        OpenCL tells no hardware UUID that all drivers know, so it is not the one of the vendor's tools.
+        """
+        return f"GPU-{uuid.uuid5(_NAMESPACE, f'{self.key}|{self.index}')}"
+
+    @property
+    def compute_capability(self: _Record) -> tuple[int, int] | None:
+        """(major, minor) where the driver tells CUDA's compute capability, else None."""
+        query = hints_for(self.platform, self.vendor).compute_capability_query
+        if query is None:
+            return None
+        try:
+            major, minor = (int(getattr(self.cl_device, query.format(part))) for part in ("major", "minor"))
+        except (cl.Error, AttributeError):
+            return None  # an old driver
+        return major, minor
+
+    @property
+    def MAX_THREADS_PER_BLOCK(self: _Record) -> int:
+        """Threads of a block; a kernel that needs many registers may be allowed fewer."""
+        return _facts(self).max_work_group_size
+
+    @property
+    def MAX_BLOCK_DIM_X(self: _Record) -> int:
+        """Largest x extent of a block."""
+        return _facts(self).max_work_item_sizes[0]
+
+    @property
+    def MAX_BLOCK_DIM_Y(self: _Record) -> int:
+        """Largest y extent of a block."""
+        return _facts(self).max_work_item_sizes[1]
+
+    @property
+    def MAX_BLOCK_DIM_Z(self: _Record) -> int:
+        """Largest z extent of a block."""
+        return _facts(self).max_work_item_sizes[2]
+
+    @property
+    def MAX_GRID_DIM_X(self) -> int:
+        """Largest x extent of a grid, in blocks."""
+        return MAX_GRID_DIM
+
+    @property
+    def MAX_GRID_DIM_Y(self) -> int:
+        """Largest y extent of a grid, in blocks."""
+        return MAX_GRID_DIM
+
+    @property
+    def MAX_GRID_DIM_Z(self) -> int:
+        """Largest z extent of a grid, in blocks."""
+        return MAX_GRID_DIM
+
+    @property
+    def MAX_SHARED_MEMORY_PER_BLOCK(self: _Record) -> int:
+        """Bytes of shared memory that a block can really have, static or dynamic."""
+        caps = _facts(self)
+        return max(caps.local_memory_static, caps.local_memory_argument)
+
+    @property
+    def WARP_SIZE(self: _Record) -> int:
+        """What `cuda.warpsize` is in kernels: the lanes that run in lockstep; 32 on CPUs, which have no warps."""
+        return _facts(self).warp_size
+
+    @property
+    def MULTIPROCESSOR_COUNT(self: _Record) -> int:
+        """Compute units: multiprocessors of a GPU, cores of a CPU."""
+        return _facts(self).compute_units
+
+    @property
+    def CLOCK_RATE(self: _Record) -> int:
+        """Highest clock in kHz, 0 where the driver does not tell."""
+        return _facts(self).clock_mhz * 1000
+
+    @property
+    def TOTAL_MEMORY(self: _Record) -> int:
+        """Bytes of device memory; on a CPU, of the host memory that its driver offers."""
+        return _facts(self).global_memory
+
+    @property
+    def TOTAL_CONSTANT_MEMORY(self: _Record) -> int:
+        """Bytes of constant memory that a kernel can use."""
+        return _facts(self).constant_memory
+
+    @property
+    def INTEGRATED(self: _Record) -> int:
+        """1 where device and host share their memory, else 0."""
+        return int(_facts(self).host_unified_memory)
+
+
+def _facts(record: _Record) -> Capabilities:
+    if record.capabilities is None:
+        raise DeviceSelectionError(f"{record.name} does not work: {record.problem}", hint=record.remedy)
+    return record.capabilities

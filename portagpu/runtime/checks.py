@@ -1,0 +1,75 @@
+"""What users pass to arrays and copies, checked before NumPy or the driver complain in their own words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from portagpu.errors import ArgumentTypeError, DTypeError, LaunchConfigError, PortaGPUError, ShapeError
+from portagpu.runtime.context import Context
+from portagpu.runtime.stream import as_stream
+
+
+def check_stream(stream: Any, context: Context) -> None:
+    """Raise `ArgumentTypeError` for what is no stream, without wrapping queues."""
+    if not isinstance(stream, cl.CommandQueue):
+        as_stream(stream, context)
+
+
+def count(value: Any, rule: str) -> int:
+    """``value`` as a non-negative integer. Raises `LaunchConfigError`, which says the rule."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise LaunchConfigError(f"{rule}, not {value!r}")
+    return int(value)
+
+
+def host_array(value: Any) -> np.ndarray[Any, Any]:
+    """Anything that NumPy makes an array of. Raises `ArgumentTypeError`."""
+    try:
+        return np.asarray(value)
+    except PortaGPUError:
+        raise
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ArgumentTypeError(
+            f"NumPy makes no array of this {type(value).__name__}: {error}",
+            hint="pass an array, a number, or nested lists of equal lengths",
+        ) from error
+
+
+def assignable(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    """A host value as NumPy would assign it to an array of ``dtype`` and ``shape``.
+
+    Raises `ShapeError`, `DTypeError` for a value that the dtype cannot hold.
+    """
+    host = host_array(value)
+    if host.dtype.kind == "c" and dtype.kind != "c":
+        raise DTypeError(f"cannot assign {host.dtype} to {dtype}", hint="assign its .real or .imag")
+    try:
+        # Python's numbers must fit, as in NumPy; arrays are converted whatever they hold
+        kept = value if isinstance(value, int | float | list | tuple) else host
+        host = kept.astype(dtype, copy=False) if isinstance(kept, np.ndarray) else np.asarray(kept, dtype)
+    except OverflowError as error:  # it says which number is out of which bounds
+        raise DTypeError(f"cannot assign this {type(value).__name__} to {dtype}: {error}") from error
+    except (TypeError, ValueError) as error:
+        raise DTypeError(f"cannot assign this {type(value).__name__} to {dtype}") from error
+    try:
+        return np.broadcast_to(host, shape)
+    except ValueError as error:
+        raise ShapeError(f"cannot assign shape {host.shape} to shape {shape}") from error
+
+
+def check_target(target: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Raise unless ``target`` is a writable host array of this shape and dtype."""
+    if not isinstance(target, np.ndarray):
+        raise ArgumentTypeError(
+            f"copy_to_host fills a NumPy array, not {type(target).__name__}",
+            hint="leave the argument away to get a new array",
+        )
+    if target.shape != shape:
+        raise ShapeError(f"cannot copy shape {shape} to shape {target.shape}")
+    if target.dtype != dtype:
+        raise DTypeError(f"cannot copy {dtype} to {target.dtype}")
+    if not target.flags.writeable:
+        raise ArgumentTypeError("the host array is read-only", hint="leave the argument away to get a new array")

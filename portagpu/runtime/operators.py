@@ -1,0 +1,133 @@
+"""Python's operators on device arrays: the matrix product, conversions, and clear errors for what needs a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.runtime import ufuncs
+
+
+def _refused(symbol: str) -> Callable[..., Any]:
+    """An operator that raises: Python's own `==` would compare identities, and others would blame the operands."""
+
+    def operator(self: object, *others: object) -> Any:
+        raise ufuncs.unavailable(f"the operator {symbol}")
+
+    return operator
+
+
+class ArrayOperators:
+    """Operators of `DeviceNDArray`."""
+
+    __slots__ = ()
+
+    # what the arrays bring
+    size: int
+    copy_to_host: Callable[[], np.ndarray[Any, Any]]
+    copy: Callable[[], Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        raise NotImplementedError
+
+    def __getitem__(self, key: Any) -> Any:
+        raise NotImplementedError
+
+    def __matmul__(self, other: Any) -> Any:
+        return ufuncs.call("matmul", self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return ufuncs.call("matmul", other, self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return ufuncs.dispatch(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return ufuncs.dispatch_function(func, args, kwargs)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise ArgumentTypeError("a device array becomes a host array only by a copy", hint="leave copy=False away")
+        host = self.copy_to_host()
+        return host if dtype is None else host.astype(dtype)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ArgumentTypeError("a 0-d array has no len()")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Views along the first axis; of a 1-D array its elements, copied to the host once, when iteration begins."""
+        if not self.shape:
+            raise ArgumentTypeError("a 0-d array cannot be iterated over")
+        if len(self.shape) == 1:
+            return iter(self.copy_to_host())
+        return (self[i] for i in range(self.shape[0]))
+
+    def __bool__(self) -> bool:
+        return bool(self._only("truth value"))
+
+    def __float__(self) -> float:
+        return float(self._only("float()"))
+
+    def __int__(self) -> int:
+        return int(self._only("int()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._only("complex()"))
+
+    def __index__(self) -> int:
+        if self.shape or self.dtype.kind not in "iu":
+            raise ArgumentTypeError("only a 0-d device array of integers can be an index")
+        return int(self._only("index"))
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        raise ArgumentTypeError(
+            "device arrays cannot be pickled or sent to another process", hint="send a host array: x.copy_to_host()"
+        )
+
+    def _only(self, what: str) -> Any:
+        """The only element, on the host. Raises `ShapeError` for other sizes than one."""
+        if self.size != 1:
+            raise ShapeError(
+                f"the {what} of an array with {self.size} elements is ambiguous",
+                hint="copy it with copy_to_host() and use .any(), .all() or an element",
+            )
+        return self.copy_to_host().item()
+
+    __eq__ = _refused("==")
+    __ne__ = _refused("!=")
+    __lt__, __le__, __gt__, __ge__ = _refused("<"), _refused("<="), _refused(">"), _refused(">=")
+    __add__ = __radd__ = _refused("+")
+    __sub__ = __rsub__ = _refused("-")
+    __mul__ = __rmul__ = _refused("*")
+    __truediv__ = __rtruediv__ = _refused("/")
+    __floordiv__ = __rfloordiv__ = _refused("//")
+    __mod__ = __rmod__ = _refused("%")
+    __divmod__ = __rdivmod__ = _refused("divmod()")
+    __pow__ = __rpow__ = _refused("**")
+    __lshift__ = __rlshift__ = _refused("<<")
+    __rshift__ = __rrshift__ = _refused(">>")
+    __and__ = __rand__ = _refused("&")
+    __or__ = __ror__ = _refused("|")
+    __xor__ = __rxor__ = _refused("^")
+    __neg__, __pos__, __invert__, __abs__ = _refused("-"), _refused("+"), _refused("~"), _refused("abs()")
+    __round__ = _refused("round()")
+    __contains__ = _refused("in")
+    __hash__ = None  # type: ignore[assignment]
