@@ -107,10 +107,19 @@ def from_numpy(dtype: np.dtype[Any]) -> DType:
     return found
 
 
+class Named:
+    """Base of objects of higher layers that stand for a dtype."""
+
+    __slots__ = ()
+    row: DType
+
+
 def parse(value: object) -> DType | None:
     """The dtype that ``value`` names in NumPy's manner (type, dtype, string), or None if it names none."""
     if isinstance(value, DType):
         return value
+    if isinstance(value, Named):
+        return value.row
     if value is bool:
         return BOOL
     if value is int:
@@ -122,6 +131,8 @@ def parse(value: object) -> DType | None:
             return from_numpy(np.dtype(value))
         except TypeError:
             return None
+    if type(value).__module__.startswith("numba.core.types"):
+        return _BY_NAME.get(str(value).replace("boolean", "bool"))
     return None
 
 

@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-import numpy as np
-
 from portagpu import dtypes
 from portagpu.cuda.dispatcher import Dispatcher, JitOptions
 from portagpu.cuda.host import *  # noqa: F403
 from portagpu.cuda.host import __all__ as _host_names
-from portagpu.cuda.signature import Signature
 from portagpu.errors import KernelTypeError, SettingsError
 from portagpu.frontend.vocabulary import INTRINSICS, VectorMaker
 from portagpu.frontend.vocabulary import Intrinsic as Intrinsic
@@ -28,11 +25,29 @@ from portagpu.frontend.vocabulary import local as local
 from portagpu.frontend.vocabulary import shared as shared
 from portagpu.frontend.vocabulary import threadIdx as threadIdx
 from portagpu.runtime.launch import extent
-
-boolean = np.bool_
-int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
-uint8, uint16, uint32, uint64 = np.uint8, np.uint16, np.uint32, np.uint64
-float16, float32, float64 = np.float16, np.float32, np.float64
+from portagpu.types import (  # noqa: F401 - named in __all__ below
+    Array,
+    Signature,
+    Tuple,
+    Type,
+    UniTuple,
+    as_signature,
+    boolean,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    is_type,
+    none,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    void,
+)
 
 grid: Any = INTRINSICS["grid"]
 gridsize: Any = INTRINSICS["gridsize"]
@@ -91,11 +106,15 @@ _IGNORED = frozenset({"cache", "inline", "lineinfo", "link", "max_registers", "l
 @overload
 def jit(func_or_sig: Callable[..., Any], **options: Any) -> Dispatcher: ...
 @overload
-def jit(func_or_sig: str | None = None, **options: Any) -> Callable[[Callable[..., Any]], Dispatcher]: ...
+def jit(
+    func_or_sig: str | Signature | Type | tuple[Any, ...] | list[Any] | None = None, **options: Any
+) -> Callable[[Callable[..., Any]], Dispatcher]: ...
 def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any:
     """Compile a Python function into a kernel, or with ``device=True`` into a function that kernels call.
 
-    Use it bare (``@cuda.jit``), with options, or with a signature string such as ``"void(float32[:], int64)"``.
+    Use it bare (``@cuda.jit``), with options, or with a signature: ``void(float32[:], int64)``, the same as a string, a
+    tuple of types, or a list of signatures, of which the one that fits a launch best is taken. With signatures, numbers
+    are converted to the declared types and arrays must be what is declared.
 
     Options: ``fastmath`` (relaxed arithmetic), ``debug``, ``opt`` (False turns the driver's optimiser off),
     ``block_dim=(x, y, z)`` (fixes the block's size, which lets the compiler use more registers). ``cache``, ``inline``,
@@ -118,21 +137,23 @@ def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any
         opt=bool(options.get("opt", True)),
         block_dim=None if block is None else extent(block, "block_dim"),
     )
-    signature: Signature | None = None
-    if isinstance(func_or_sig, str):
-        signature = Signature.parse(func_or_sig)
-    elif isinstance(func_or_sig, Dispatcher):
+    if isinstance(func_or_sig, Dispatcher):
         return func_or_sig
-    elif callable(func_or_sig):
+    if callable(func_or_sig) and not is_type(func_or_sig):
         return Dispatcher(func_or_sig, options=jit_options, device=device)
-    elif func_or_sig is not None:
+    signatures: tuple[Signature, ...] = ()
+    if isinstance(func_or_sig, list):
+        signatures = tuple(as_signature(s) for s in func_or_sig)
+    elif isinstance(func_or_sig, int | float):
         raise KernelTypeError(
-            f"cuda.jit takes a function or a signature string, not {type(func_or_sig).__name__}",
-            hint='write @cuda.jit or @cuda.jit("void(float32[:], int64)")',
+            f"cuda.jit takes a function or a signature, not {type(func_or_sig).__name__}",
+            hint="write @cuda.jit or @cuda.jit(void(float32[:], int64))",
         )
+    elif func_or_sig is not None:
+        signatures = (as_signature(func_or_sig),)
 
     def decorate(function: Callable[..., Any]) -> Dispatcher:
-        return Dispatcher(function, options=jit_options, device=device, signature=signature)
+        return Dispatcher(function, options=jit_options, device=device, signatures=signatures)
 
     return decorate
 
@@ -141,7 +162,7 @@ __all__ = [
     *("Dispatcher", "Intrinsic", "jit", "constexpr"),
     *("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic"),
     *("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64"),
+    *("float16", "float32", "float64", "void", "none", "Array", "Tuple", "UniTuple"),
     *(n for n in INTRINSICS if n in globals()),
     *_vectors,
     *_host_names,

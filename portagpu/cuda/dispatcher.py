@@ -15,7 +15,7 @@ import pyopencl as cl
 from portagpu.codegen.program import KernelBinary, generate
 from portagpu.cuda import arguments
 from portagpu.cuda.arguments import Finish
-from portagpu.cuda.signature import Signature
+from portagpu.cuda.signature import check_count, convert_arguments
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelError, LaunchConfigError, LaunchError
 from portagpu.frontend.calls import DeviceCallable
 from portagpu.frontend.capture import FunctionSource, capture
@@ -29,6 +29,7 @@ from portagpu.runtime.creation import as_device_array, is_device_like
 from portagpu.runtime.launch import CompiledKernel, Extent, LaunchShape, check_shape, extent
 from portagpu.runtime.stream import Stream, as_stream
 from portagpu.runtime.translate import translate_cl_errors
+from portagpu.types import Signature
 
 _MAX_CONFIGURATIONS = 1024
 
@@ -89,19 +90,19 @@ class Dispatcher(DeviceCallable):
         *,
         options: JitOptions,
         device: bool = False,
-        signature: Signature | None = None,
+        signatures: tuple[Signature, ...] = (),
     ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         self.is_device_function = device
         self.options = options
-        self.signature = signature
+        self.declared = signatures
         self._source: FunctionSource | None = None
         self._overloads: dict[Any, Overload] = {}
         self._configured: dict[Any, Configured] = {}
         self._lock = threading.RLock()
-        if signature is not None and not device:
-            signature.check_count(self.source)
+        for signature in signatures:
+            check_count(signature, self.source)
 
     @property
     def source(self) -> FunctionSource:
@@ -275,8 +276,8 @@ class Dispatcher(DeviceCallable):
     def prepare(self, args: tuple[Any, ...], context: Context, stream: Stream, finish: list[Finish]) -> tuple[Any, ...]:
         """Arguments as kernels take them."""
         names, constexpr = self.source.parameters, self.source.constexpr
-        if self.signature is not None:
-            args = self.signature.convert(args, names)
+        if self.declared:
+            args = convert_arguments(self.declared, args, names)
         prepared = []
         hosts: dict[int, Any] = {}  # a NumPy array that is passed twice is one array on the device, too
         for name, value in zip(names, args, strict=True):

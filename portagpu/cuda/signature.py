@@ -1,115 +1,164 @@
-"""Signature strings such as ``"void(float32[:, :], int64)"``."""
+"""Declared signatures of kernels: the choice among several, and the conversion of arguments."""
 
 from __future__ import annotations
 
-import ast
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.dtypes import DType
+from portagpu.dtypes import Kind
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError
 from portagpu.frontend.capture import FunctionSource
+from portagpu.runtime.args import ArgumentWrapper
 from portagpu.runtime.array import DeviceNDArray
+from portagpu.types import Array, NoneType, Number, Signature, Tuple, Type
 
-_ALIASES = {
-    "boolean": "bool",
-    "bool_": "bool",
-    "intp": "int64",
-    "uintp": "uint64",
-    "float_": "float32",
-    "double": "float64",
-    "f4": "float32",
-    "f8": "float64",
-    "i4": "int32",
-    "i8": "int64",
-    "u4": "uint32",
-    "u8": "uint64",
-    "int": "int64",
-    "float": "float64",
-}
+_IMPOSSIBLE, _UNSAFE, _SAFE, _PROMOTION, _EXACT = 4, 3, 2, 1, 0
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredType:
-    """Type of one parameter: a dtype and, for arrays, the number of axes."""
-
-    dtype: DType
-    ndim: int | None = None
-
-    def __str__(self) -> str:
-        if self.ndim is None:
-            return self.dtype.name
-        return f"{self.dtype.name}[{', '.join([':'] * self.ndim)}]"
+def check_count(signature: Signature, source: FunctionSource) -> None:
+    """Raise `KernelTypeError` unless the function has as many parameters as its signature."""
+    if len(signature.args) != len(source.parameters):
+        raise KernelTypeError(
+            f"the signature '{signature}' has {len(signature.args)} parameters, "
+            f"`{source.name}` has {len(source.parameters)}",
+            span=source.span(source.tree),
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """Declared parameter types; arguments are converted or refused accordingly."""
+def convert_arguments(
+    declared: tuple[Signature, ...], args: tuple[Any, ...], names: tuple[str, ...]
+) -> tuple[Any, ...]:
+    """Arguments with numbers converted to the types of the signature that fits best.
 
-    text: str
-    types: tuple[DeclaredType, ...]
+    The best signature needs the fewest unsafe conversions, then the fewest safe ones, then the fewest promotions.
+    Raises `ArgumentTypeError` where none fits or two fit equally well, and `ArgumentCountError`.
+    """
+    signature = declared[0] if len(declared) == 1 else _choose(declared, args)
+    if len(args) != len(signature.args):
+        raise ArgumentCountError(
+            f"the signature '{signature}' takes {len(signature.args)} arguments, {len(args)} given"
+        )
+    return tuple(_convert(t, a, n) for t, a, n in zip(signature.args, args, names, strict=True))
 
-    @classmethod
-    def parse(cls, text: str) -> Signature:
-        """Parse ``void(type, ...)`` or ``(type, ...)``. Raises `KernelTypeError`."""
-        try:
-            tree = ast.parse(text.strip(), mode="eval").body
-        except SyntaxError as error:
-            raise KernelTypeError(f"the signature {text!r} cannot be read", hint=_EXAMPLE) from error
-        if isinstance(tree, ast.Call):
-            nodes = tree.args
-        else:
-            nodes = tree.elts if isinstance(tree, ast.Tuple) else [tree]
-        return cls(text, tuple(_declared(n, text) for n in nodes))
 
-    def check_count(self, source: FunctionSource) -> None:
-        """Raise unless the function has as many parameters."""
-        if len(self.types) != len(source.parameters):
-            raise KernelTypeError(
-                f"the signature {self.text!r} has {len(self.types)} parameters, "
-                f"`{source.name}` has {len(source.parameters)}",
-                span=source.span(source.tree),
+def _choose(declared: tuple[Signature, ...], args: tuple[Any, ...]) -> Signature:
+    ranked = []
+    for signature in declared:
+        if len(signature.args) != len(args):
+            continue
+        costs = [_cost(t, a) for t, a in zip(signature.args, args, strict=True)]
+        if _IMPOSSIBLE not in costs:
+            ranked.append(((costs.count(_UNSAFE), costs.count(_SAFE), costs.count(_PROMOTION)), signature))
+    shown = [str(s) for s in declared]
+    given = ", ".join(describe_argument(a) for a in args)
+    if not ranked:
+        raise ArgumentTypeError(
+            f"no signature of the kernel takes ({given})", hint="convert the arguments, or add a signature", notes=shown
+        )
+    best = min(cost for cost, _ in ranked)
+    found = [s for cost, s in ranked if cost == best]
+    if len(found) > 1:
+        raise ArgumentTypeError(
+            f"({given}) fits several signatures of the kernel equally well",
+            hint="give one argument its exact type, such as np.float32(x)",
+            notes=[str(s) for s in found],
+        )
+    return found[0]
+
+
+def describe_argument(value: Any) -> str:
+    """An argument's type as messages show it."""
+    value = value.value if isinstance(value, ArgumentWrapper) else value
+    if isinstance(value, np.ndarray | DeviceNDArray):
+        return f"array({value.dtype}, {value.ndim}d)"
+    if isinstance(value, np.generic):
+        return str(value.dtype)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(describe_argument, value))})"
+    return type(value).__name__
+
+
+def _cost(declared: Type, value: Any) -> int:
+    value = value.value if isinstance(value, ArgumentWrapper) else value
+    match declared:
+        case Array():
+            if not _fits(declared, value):
+                return _IMPOSSIBLE
+            return _EXACT if declared.layout != "A" else _PROMOTION
+        case Number():
+            return _number_cost(declared, value)
+        case Tuple():
+            if not isinstance(value, tuple) or len(value) != len(declared.types):
+                return _IMPOSSIBLE
+            return max((_cost(t, v) for t, v in zip(declared.types, value, strict=True)), default=_EXACT)
+        case NoneType():
+            return _EXACT if value is None else _IMPOSSIBLE
+        case _:
+            return _IMPOSSIBLE
+
+
+def _number_cost(declared: Number, value: Any) -> int:
+    if isinstance(value, np.generic):
+        dtype = value.dtype
+    elif isinstance(value, bool | int | float):
+        dtype = np.dtype(type(value))
+    else:
+        return _IMPOSSIBLE
+    target = declared.dtype
+    if dtype == target:
+        return _EXACT
+    if not np.can_cast(dtype, target, "safe"):
+        return _UNSAFE
+    kinds = (dtypes.from_numpy(dtype).kind, declared.row.kind)
+    return _PROMOTION if kinds[0] is kinds[1] and Kind.BOOL not in kinds else _SAFE
+
+
+def _fits(declared: Array, value: Any) -> bool:
+    dtype, ndim = getattr(value, "dtype", None), getattr(value, "ndim", None)
+    if dtype != declared.dtype.dtype or ndim != declared.ndim:
+        return False
+    if declared.layout == "A" or not isinstance(value, np.ndarray | DeviceNDArray):
+        return True
+    return bool(value.flags["C_CONTIGUOUS" if declared.layout == "C" else "F_CONTIGUOUS"])
+
+
+def _convert(declared: Type, value: Any, name: str) -> Any:
+    match declared:
+        case Array():
+            return _checked_array(declared, value, name)
+        case Tuple() if isinstance(value, tuple) and len(value) == len(declared.types):
+            return tuple(
+                _convert(t, v, f"{name}[{n}]") for n, (t, v) in enumerate(zip(declared.types, value, strict=True))
             )
-
-    def convert(self, args: tuple[Any, ...], names: tuple[str, ...]) -> tuple[Any, ...]:
-        """Arguments with numbers converted to the declared types. Raises `ArgumentTypeError`."""
-        if len(args) != len(self.types):
-            raise ArgumentCountError(
-                f"the signature {self.text!r} takes {len(self.types)} arguments, {len(args)} given"
-            )
-        return tuple(_convert(t, a, n) for t, a, n in zip(self.types, args, names, strict=True))
-
-
-_EXAMPLE = 'write it like "void(float32[:], int64)"'
+        case Number() if isinstance(value, bool | int | float | np.generic):
+            try:
+                return declared.dtype.type(value)
+            except (OverflowError, ValueError, TypeError) as error:
+                raise ArgumentTypeError(f"argument `{name}` is {value!r}, which does not fit {declared}") from error
+        case NoneType() if value is None:
+            return value
+        case _:
+            raise ArgumentTypeError(f"argument `{name}` is a {type(value).__name__}; the signature says {declared}")
 
 
-def _declared(node: ast.expr, text: str) -> DeclaredType:
-    ndim = None
-    if isinstance(node, ast.Subscript):
-        ndim = len(node.slice.elts) if isinstance(node.slice, ast.Tuple) else 1
-        node = node.value
-    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
-    dtype = dtypes.parse(_ALIASES.get(name, name)) if name else None
-    if dtype is None:
-        raise KernelTypeError(f"the signature {text!r} names the unknown type {ast.unparse(node)}", hint=_EXAMPLE)
-    return DeclaredType(dtype, ndim)
-
-
-def _convert(declared: DeclaredType, value: Any, name: str) -> Any:
-    if declared.ndim is not None:
-        dtype, ndim = getattr(value, "dtype", None), getattr(value, "ndim", None)
-        if isinstance(value, np.ndarray | DeviceNDArray) and (dtype != declared.dtype.numpy or ndim != declared.ndim):
+def _checked_array(declared: Array, value: Any, name: str) -> Any:
+    inner = value.value if isinstance(value, ArgumentWrapper) else value
+    if isinstance(inner, np.ndarray | DeviceNDArray) and not _fits(declared, inner):
+        if inner.dtype == declared.dtype.dtype and inner.ndim == declared.ndim:
+            order = "C" if declared.layout == "C" else "Fortran"
             raise ArgumentTypeError(
-                f"argument `{name}` is an array of {dtype} with {ndim} axes; the signature says {declared}",
-                hint=f"convert it with .astype(np.{declared.dtype.name}), or leave the signature out",
+                f"argument `{name}` is not contiguous in {order} order; the signature says {declared.subscript}",
+                hint=f"write {Array(declared.dtype, declared.ndim).subscript} for any strides, or pass a copy",
             )
-        return value
-    if isinstance(value, bool | int | float | np.generic):
-        try:
-            return declared.dtype.numpy.type(value)
-        except (OverflowError, ValueError) as error:
-            raise ArgumentTypeError(f"argument `{name}` is {value!r}, which does not fit {declared}") from error
-    raise ArgumentTypeError(f"argument `{name}` is a {type(value).__name__}; the signature says {declared}")
+        raise ArgumentTypeError(
+            f"argument `{name}` is an array of {inner.dtype} with {inner.ndim} axes; the signature says"
+            f" {declared.subscript}",
+            hint=f"convert it with .astype(np.{declared.dtype}), or leave the signature out",
+        )
+    if isinstance(inner, bool | int | float | np.generic) or inner is None:
+        raise ArgumentTypeError(
+            f"argument `{name}` is a {type(inner).__name__}; the signature says {declared.subscript}"
+        )
+    return value

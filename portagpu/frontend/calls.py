@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import difflib
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -20,6 +21,7 @@ from portagpu.frontend.values import Const, MethodValue, Value, constants
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
 from portagpu.ir.nodes import MakeVector, Operation
 from portagpu.ir.types import INT, PYINT_NARROW, Scalar, Vector
+from portagpu.types import Number, Signature, Type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,7 @@ class DeviceCallable:
 
     py_func: Callable[..., Any]
     is_device_function: bool
+    declared: tuple[Signature, ...] = ()
 
 
 def handles(*keys: Any, foldable: bool = True) -> Callable[[Handler], Handler]:
@@ -124,9 +127,9 @@ def call(ctx: FunctionState, site: Call) -> Value:
         if constant and target in FOLDABLE:
             return _fold(ctx, target, site)
         return handler(ctx, site)
-    dtype = dtypes.parse(target) if isinstance(target, type | np.dtype) else None
+    dtype = None if isinstance(target, str) else dtypes.parse(target)
     if dtype is not None:
-        if constant and isinstance(target, type):
+        if constant and not isinstance(target, np.dtype):
             return _fold(ctx, target, site)
         (value,) = site.bind(ctx, dtype.name, "x")
         return convert(ctx, value, Scalar(dtype), explicit=True)
@@ -233,11 +236,26 @@ def make_vector(ctx: FunctionState, maker: VectorMaker, site: Call) -> Value:
     return MakeVector(tuple(items), kind, span=ctx.span)
 
 
-def check_parameters(ctx: FunctionState, name: str, parameters: tuple[str, ...], site: Call) -> None:
-    """Raise unless the call passes each parameter once."""
-    given = len(site.args) + len(site.keywords)
-    if given != len(parameters) or any(k not in parameters[len(site.args) :] for k in site.keywords):
+def bind_parameters(ctx: FunctionState, callee: DeviceCallable, site: Call) -> list[Value]:
+    """Arguments of a device function in the order of its parameters, with its defaults. Raises `KernelTypeError`."""
+    signature = inspect.signature(callee.py_func)
+    name, names = callee.py_func.__name__, list(signature.parameters)
+    try:
+        bound = signature.bind(*site.args, **site.keywords)
+    except TypeError as error:
+        given = len(site.args) + len(site.keywords)
         ctx.fail(
-            f"{name}({', '.join(parameters)}) takes {len(parameters)} arguments, {given} given",
-            hint=f"call it as {name}({', '.join(parameters)})",
+            f"{name}({', '.join(names)}) takes {len(names)} arguments, {given} given: {error}",
+            hint=f"call it as {name}({', '.join(names)})",
         )
+    found = [bound.arguments[n] if n in bound.arguments else Const(p.default) for n, p in signature.parameters.items()]
+    if len(callee.declared) != 1:
+        return found
+    return [_declared(ctx, v, t) for v, t in zip(found, callee.declared[0].args, strict=True)]
+
+
+def _declared(ctx: FunctionState, value: Value, kind: Type) -> Value:
+    """An argument as a declared signature takes it: numbers are converted."""
+    if isinstance(kind, Number) and number_type(ctx, value) is not None:
+        return convert(ctx, value, Scalar(kind.row), explicit=True)
+    return value

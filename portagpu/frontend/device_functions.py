@@ -9,9 +9,9 @@ from portagpu.dtypes import FLOAT64
 from portagpu.errors import KernelError, UnsupportedSyntaxError
 from portagpu.frontend import library as library  # registers the lowerings of builtins, math and NumPy
 from portagpu.frontend import statements
-from portagpu.frontend.calls import DEVICE_FUNCTION, Call, DeviceCallable, check_parameters
+from portagpu.frontend.calls import DEVICE_FUNCTION, Call, DeviceCallable, bind_parameters
 from portagpu.frontend.capture import FunctionSource, capture
-from portagpu.frontend.convert import as_element, constant, constant_type, describe, leaf_type
+from portagpu.frontend.convert import as_element, constant, constant_type, convert, describe, leaf_type, number_type
 from portagpu.frontend.memory import use_shared
 from portagpu.frontend.state import DeviceFunction, FunctionState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
@@ -19,6 +19,7 @@ from portagpu.ir.nodes import CallFunction, Constant, Expr, Member, Var
 from portagpu.ir.program import Function, Parameter, ParameterRole
 from portagpu.ir.types import VOID, Pointer, Scalar, Space, Struct
 from portagpu.ir.uniform import Marks
+from portagpu.types import Number
 
 
 def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call) -> Value:
@@ -30,8 +31,7 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
             hint=f"decorate `{name}` with @cuda.jit(device=True), or launch it from the host",
         )
     source = capture(callee.py_func)
-    check_parameters(ctx, name, source.parameters, site)
-    arguments = [*site.args, *(site.keywords[p] for p in source.parameters[len(site.args) :])]
+    arguments = bind_parameters(ctx, callee, site)
     for parameter, value in zip(source.parameters, arguments, strict=True):
         if parameter in source.constexpr and not isinstance(value, Const):
             ctx.fail(
@@ -59,7 +59,11 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
         finally:
             program.in_progress.pop()
         program.functions[key] = found
-    return _emit_call(ctx, found, source, arguments)
+    result = _emit_call(ctx, found, source, arguments)
+    declared = callee.declared[0].return_type if len(callee.declared) == 1 else None
+    if isinstance(declared, Number) and number_type(ctx, result) is not None:
+        return convert(ctx, result, Scalar(declared.row), explicit=True)
+    return result
 
 
 def _is_bound(source: FunctionSource, parameter: str, value: Value, py_float: Scalar) -> bool:

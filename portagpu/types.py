@@ -1,0 +1,352 @@
+"""Types that programs name: ``float32``, ``float32[:, ::1]``, ``void(float32[:], int64)``, under CUDA-Python's names.
+
+A scalar type stands for its dtype wherever NumPy or a kernel wants one; subscripting it makes an array type, calling it
+with types a signature, calling it with a number converts the number as NumPy does.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from portagpu import dtypes
+from portagpu.dtypes import DType
+from portagpu.errors import KernelTypeError
+
+_EXAMPLE = 'write it like "void(float32[:], int64)", or void(float32[:], int64) with types of portagpu.cuda'
+
+
+class Type:
+    """Base of all types that a program can name."""
+
+    __slots__ = ()
+
+    def __call__(self, *args: Any) -> Any:
+        """A signature that returns this type and takes the given ones."""
+        return Signature(self, tuple(as_type(a) for a in args))
+
+    @property
+    def name(self) -> str:
+        """The type as text."""
+        return str(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NoneType(Type):
+    """``void`` as what a kernel returns, ``none`` as the type of None."""
+
+    def __str__(self) -> str:
+        return "none"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Number(Type, dtypes.Named):
+    """A scalar type; `row` is its line in the table of dtypes."""
+
+    row: DType
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype."""
+        return self.row.numpy
+
+    @property
+    def bitwidth(self) -> int:
+        """Width in bits."""
+        return self.row.bits
+
+    @property
+    def signed(self) -> bool:
+        """Whether the type has negative values."""
+        return self.row.kind in (dtypes.Kind.INT, dtypes.Kind.FLOAT)
+
+    def __call__(self, *args: Any) -> Any:
+        """NumPy's scalar of a number, or a signature of types."""
+        if len(args) == 1 and not is_type(args[0]):
+            return self.row.numpy.type(args[0])
+        return Type.__call__(self, *args)
+
+    def __getitem__(self, key: Any) -> Array:
+        """``float32[:]``, ``float32[:, ::1]`` (C order), ``float32[::1, :]`` (Fortran order)."""
+        return _subscripted(self, key)
+
+    def __str__(self) -> str:
+        return self.row.name
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Array(Type):
+    """An array of ``ndim`` axes. ``layout``: "C", "F", or "A" for any strides."""
+
+    dtype: Any  # Number, or another element type
+    ndim: int
+    layout: str = "A"
+    readonly: bool = False
+
+    def __str__(self) -> str:
+        extra = ", readonly" if self.readonly else ""
+        return f"array({self.dtype}, {self.ndim}d, {self.layout}{extra})"
+
+    @property
+    def subscript(self) -> str:
+        """The type as it is written in a signature."""
+        axes = [":"] * self.ndim
+        if self.layout == "C":
+            axes[-1] = "::1"
+        elif self.layout == "F":
+            axes[0] = "::1"
+        return f"{self.dtype}[{', '.join(axes)}]"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Tuple(Type):
+    """A tuple of the given types."""
+
+    types: tuple[Type, ...]
+
+    def __init__(self, types: Sequence[Any]) -> None:
+        object.__setattr__(self, "types", tuple(as_type(t) for t in types))
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+    def __getitem__(self, index: int) -> Type:
+        return self.types[index]
+
+    def __str__(self) -> str:
+        if self.types and all(t == self.types[0] for t in self.types):
+            return f"UniTuple({self.types[0]} x {len(self.types)})"
+        return f"Tuple({', '.join(map(str, self.types))})"
+
+
+def UniTuple(dtype: Any, count: int) -> Tuple:
+    """A tuple of ``count`` items of one type."""
+    return Tuple((dtype,) * count)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Signature:
+    """Types of a function's result and arguments."""
+
+    return_type: Type | None
+    args: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        shown = ", ".join(t.subscript if isinstance(t, Array) else str(t) for t in self.args)
+        result = "void" if self.return_type is None or isinstance(self.return_type, NoneType) else self.return_type
+        return f"{result}({shown})"
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(str, self.args))}) -> {self.return_type or NoneType()}"
+
+
+none = void = NoneType()
+boolean = Number(dtypes.BOOL)
+int8, int16, int32, int64 = map(Number, (dtypes.INT8, dtypes.INT16, dtypes.INT32, dtypes.INT64))
+uint8, uint16, uint32, uint64 = map(Number, (dtypes.UINT8, dtypes.UINT16, dtypes.UINT32, dtypes.UINT64))
+float16, float32, float64 = map(Number, (dtypes.FLOAT16, dtypes.FLOAT32, dtypes.FLOAT64))
+
+NAMES: dict[str, Type] = {
+    "void": void,
+    "none": none,
+    "boolean": boolean,
+    "bool_": boolean,
+    "bool": boolean,
+    "b1": boolean,
+    "int8": int8,
+    "int16": int16,
+    "int32": int32,
+    "int64": int64,
+    "byte": uint8,
+    "char": int8,
+    "uchar": uint8,
+    "uint8": uint8,
+    "uint16": uint16,
+    "uint32": uint32,
+    "uint64": uint64,
+    "short": int16,
+    "ushort": uint16,
+    "i1": int8,
+    "i2": int16,
+    "i4": int32,
+    "i8": int64,
+    "u1": uint8,
+    "u2": uint16,
+    "u4": uint32,
+    "u8": uint64,
+    "f2": float16,
+    "f4": float32,
+    "f8": float64,
+    "float16": float16,
+    "float32": float32,
+    "float64": float64,
+    "intp": int64,
+    "uintp": uint64,
+    "intc": int32,
+    "uintc": uint32,
+    "int_": int64,
+    "uint": uint64,
+    "long_": int64,
+    "long": int64,
+    "ulong": uint64,
+    "longlong": int64,
+    "ulonglong": uint64,
+    "size_t": uint64,
+    "ssize_t": int64,
+    "float_": float32,
+    "double": float64,
+    "half": float16,
+    "float": float64,
+    "int": int64,
+}
+_FACTORIES: dict[str, Any] = {"Array": Array, "Tuple": Tuple, "UniTuple": UniTuple}
+
+
+class _Names:
+    """For messages only."""
+
+    known: ClassVar[str] = "boolean, int8 ... uint64, float16, float32, float64, arrays such as float32[:, ::1], Tuple"
+
+
+def as_type(value: Any) -> Type:
+    """The type that a type object, dtype, Python class, string or a type of numba names. Raises `KernelTypeError`."""
+    if isinstance(value, Type):
+        return value
+    if value is None or value is type(None):
+        return none
+    if _is_foreign(value):
+        return parse(_foreign_text(value))
+    if isinstance(value, str) and value not in NAMES:
+        return parse(value)
+    if isinstance(value, str):
+        return NAMES[value]
+    if isinstance(value, tuple | list):
+        return Tuple(tuple(value))
+    row = dtypes.parse(value)
+    if row is None:
+        raise KernelTypeError(f"{value!r} is not a type", hint=f"types are {_Names.known}")
+    return Number(row)
+
+
+def as_signature(value: Any) -> Signature:
+    """The signature that ``void(float32[:])``, its string, or a tuple of types means. Raises `KernelTypeError`."""
+    if isinstance(value, Signature):
+        return value
+    if isinstance(value, str):
+        found = _evaluate(value)
+        return found if isinstance(found, Signature) else Signature(None, _listed(found))
+    if isinstance(value, tuple | list):
+        return Signature(None, tuple(as_type(v) for v in value))
+    if _is_foreign(value) and hasattr(value, "args"):  # a signature of numba
+        result = getattr(value, "return_type", None)
+        return Signature(None if result is None else as_type(result), tuple(as_type(a) for a in value.args))
+    return Signature(None, (as_type(value),))
+
+
+def parse(text: str) -> Type:
+    """The type that a string such as ``"float32[:, ::1]"`` means. Raises `KernelTypeError`."""
+    found = _evaluate(text)
+    if isinstance(found, Signature):
+        raise KernelTypeError(f"{text!r} is a signature where a type is needed", hint="leave the call out")
+    return as_type(found)
+
+
+def typeof_dtype(dtype: np.dtype[Any]) -> Number:
+    """The scalar type of a NumPy dtype. Raises `DTypeError`."""
+    return Number(dtypes.from_numpy(dtype))
+
+
+def _listed(found: Any) -> tuple[Type, ...]:
+    return found if isinstance(found, tuple) else (as_type(found),)
+
+
+def is_type(value: Any) -> bool:
+    """Whether an object names a type: ours, NumPy's, Python's, or an installed numba's."""
+    if isinstance(value, Type) or _is_foreign(value) or (isinstance(value, str) and value in NAMES):
+        return True
+    return isinstance(value, np.dtype) or (isinstance(value, type) and dtypes.parse(value) is not None)
+
+
+def _is_foreign(value: Any) -> bool:
+    """Whether an object is a type or signature of an installed numba."""
+    module = type(value).__module__
+    return module.startswith(("numba.core.types", "numba.core.typing", "numba.cuda.types"))
+
+
+def _foreign_text(value: Any) -> str:
+    """The name of numba's type, as the strings of this module write it."""
+    if hasattr(value, "ndim") and hasattr(value, "layout"):
+        readonly = "" if getattr(value, "mutable", True) else ", True"
+        return f"Array({_foreign_text(value.dtype)}, {value.ndim}, {value.layout!r}{readonly})"
+    if hasattr(value, "types"):
+        return f"Tuple(({''.join(_foreign_text(t) + ',' for t in value.types)}))"
+    return str(value)
+
+
+def _subscripted(element: Any, key: Any) -> Array:
+    axes = key if isinstance(key, tuple) else (key,)
+    layout = "A"
+    for axis in axes:
+        plain = isinstance(axis, slice) and axis.start is None and axis.stop is None and axis.step in (None, 1)
+        if not plain:
+            raise KernelTypeError(
+                f"{element}[{axis!r}] is no array type",
+                hint=f"write {element}[:], {element}[:, ::1] or {element}[::1, :]",
+            )
+    if axes[-1].step == 1:
+        layout = "C"
+    elif axes[0].step == 1:
+        layout = "F"
+    return Array(element, len(axes), layout)
+
+
+def _evaluate(text: str) -> Any:
+    """Types, a signature or a tuple of types from text; nothing of it is executed."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise KernelTypeError(f"the signature {text!r} cannot be read", hint=_EXAMPLE) from error
+    return _node(tree, text)
+
+
+def _node(node: ast.expr, text: str) -> Any:
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            found = NAMES.get(name)
+            if found is None:
+                raise KernelTypeError(f"the signature {text!r} names the unknown type {name}", hint=_EXAMPLE)
+            return found
+        case ast.Constant(value=None):
+            return none
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return tuple(_node(item, text) for item in items)
+        case ast.Subscript(value=base, slice=axes):
+            parts = axes.elts if isinstance(axes, ast.Tuple) else [axes]
+            return _subscripted(_node(base, text), tuple(_slice(part, text) for part in parts))
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in _FACTORIES:
+            return _FACTORIES[name](*(_argument(a, text) for a in args))
+        case ast.Call(func=function, args=args):
+            return Signature(as_type(_node(function, text)), tuple(as_type(_node(a, text)) for a in args))
+        case _:
+            raise KernelTypeError(f"the signature {text!r} cannot be read", hint=_EXAMPLE)
+
+
+def _argument(node: ast.expr, text: str) -> Any:
+    return node.value if isinstance(node, ast.Constant) else _node(node, text)
+
+
+def _slice(node: ast.expr, text: str) -> slice:
+    match node:
+        case ast.Slice(lower=None, upper=None, step=None):
+            return slice(None)
+        case ast.Slice(lower=None, upper=None, step=ast.Constant(value=1)):
+            return slice(None, None, 1)
+        case _:
+            raise KernelTypeError(f"the signature {text!r} cannot be read at [{ast.unparse(node)}]", hint=_EXAMPLE)
