@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, TypeVar, overload
 
 from portagpu import dtypes
@@ -93,7 +94,24 @@ for _dtype in dtypes.ALL:
 globals().update(_vectors)
 
 
+# what programs use now and then, by the module that has it; these modules use the names of this one
+_LATER = {
+    **dict.fromkeys(("Reduce", "reduce"), "kernels.reduction"),
+    **dict.fromkeys(("vectorize", "guvectorize"), "vectorizers"),
+    "typeof": "valuetypes",
+    **dict.fromkeys(("mapped", "mapped_array", "mapped_array_like", "managed_array"), "shared_memory"),
+    **dict.fromkeys(("from_dlpack", "from_cuda_array_interface"), "interchange"),
+}
+_SUBMODULES = frozenset(
+    ("api", "args", "cudadrv", "devicearray", "errors", "kernels", "random", "runtime", "types", "vector_types")
+)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return import_module(f"portagpu.cuda.{name}")
+    if name in _LATER:
+        return getattr(import_module(f"portagpu.cuda.{_LATER[name]}"), name)
     raise AttributeError(f"portagpu.cuda has no {name!r}")
 
 

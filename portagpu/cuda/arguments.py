@@ -75,7 +75,7 @@ def prepare(value: Any, name: str, context: Context, stream: Any, finish: list[F
                 f"argument `{name}` is on {value.context.device.name}, in another context than the launch's",
                 hint="copy it: cuda.to_device(x.copy_to_host())",
             )
-        return value
+        return value if value.dtype.names is None else _as_words(value)
     if isinstance(value, bool | int | float | np.generic):
         return _number(value, name)
     if value is None:
@@ -95,6 +95,14 @@ def prepare(value: Any, name: str, context: Context, stream: Any, finish: list[F
         f"argument `{name}` is a {type(value).__name__}, which kernels cannot take",
         hint=_advice(value),
     )
+
+
+def _as_words(states: DeviceNDArray) -> DeviceNDArray:
+    """States of random generators, records of words, as kernels take them: with an axis for the words."""
+    words = {states.dtype[n] for n in states.dtype.names or ()}
+    if words != {np.dtype(np.uint64)} or not states.is_c_contiguous():
+        return states
+    return states.view(np.uint64).reshape(*states.shape, -1)
 
 
 def _number(value: Any, name: str) -> Any:

@@ -12,6 +12,7 @@ from types import FunctionType
 from typing import Any
 
 from portagpu.errors import SourceUnavailableError, UnsupportedSyntaxError
+from portagpu.frontend.lambdas import NAME, lambda_tree
 from portagpu.frontend.vocabulary import ConstExpr
 from portagpu.source import Span
 
@@ -73,16 +74,14 @@ class FunctionSource:
 def capture(function: Callable[..., Any]) -> FunctionSource:
     """Parse a function's text.
 
-    Raises `SourceUnavailableError` where Python cannot find the text, `UnsupportedSyntaxError` for lambdas,
+    Raises `SourceUnavailableError` where Python cannot find the text, `UnsupportedSyntaxError` for
     generators, ``async`` functions and parameters that kernels cannot have.
     """
     if not isinstance(function, FunctionType):
         raise UnsupportedSyntaxError(f"{function!r} is no Python function", hint="decorate a function made with `def`")
-    if function.__name__ == "<lambda>":
-        raise UnsupportedSyntaxError(
-            f"a lambda cannot be compiled ({function.__code__.co_filename}:{function.__code__.co_firstlineno})",
-            hint="write a `def` function",
-        )
+    if function.__name__ == NAME:
+        tree, lines = lambda_tree(function)
+        return _checked(function, tree, first_line=1, indent=0, lines=tuple(line.rstrip("\n") for line in lines))
     try:
         lines, first = inspect.getsourcelines(function)
     except (OSError, TypeError) as error:
@@ -114,15 +113,21 @@ def capture(function: Callable[..., Any]) -> FunctionSource:
             ),
             hint="lambdas cannot be compiled; write a `def` function",
         )
+    return _checked(function, found[0], first_line=first, indent=indent, lines=shown)
+
+
+def _checked(
+    function: FunctionType, tree: ast.FunctionDef, *, first_line: int, indent: int, lines: tuple[str, ...]
+) -> FunctionSource:
     cells = function.__closure__ or ()
     source = FunctionSource(
         function=function,
-        tree=found[0],
+        tree=tree,
         filename=function.__code__.co_filename,
-        first_line=first,
+        first_line=first_line,
         indent=indent,
-        lines=shown,
-        constexpr=_constexpr_parameters(function, found[0]),
+        lines=lines,
+        constexpr=_constexpr_parameters(function, tree),
         closure={n: c.cell_contents for n, c in zip(function.__code__.co_freevars, cells, strict=True) if _filled(c)},
     )
     _check_parameters(source)
