@@ -11,7 +11,7 @@ from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.creation import as_device_array, is_device_like, to_device
-from portagpu.runtime.hostmem import map_back, wrap_host
+from portagpu.runtime.hostmem import SharedSpans, map_back, wrap_host
 from portagpu.runtime.stream import Stream
 
 _DTYPES = ("float32", "float64")
@@ -167,9 +167,10 @@ def _on_host(a: Any, b: Any, out: Any, shape: tuple[int, ...], batch: tuple[int,
     context = current_context()
     stream = context.default_stream
     overlaps = np.may_share_memory(result, a) or np.may_share_memory(result, b)
-    shared = None if overlaps else wrap_host(context, result)
+    spans = SharedSpans(() if overlaps else (result,), (a, b))
+    shared = None if overlaps else wrap_host(context, result, spans=spans)
     target = shared if shared is not None else device_array(shape, dtype, context=context)
-    _product(_borrow(a, context), _borrow(b, context), target, batch, stream)
+    _product(_borrow(a, context, spans), _borrow(b, context, spans), target, batch, stream)
     if shared is not None:
         map_back(shared, stream)
     elif result.flags.c_contiguous:
@@ -179,7 +180,7 @@ def _on_host(a: Any, b: Any, out: Any, shape: tuple[int, ...], batch: tuple[int,
     return result
 
 
-def _borrow(array: np.ndarray[Any, Any], context: Context) -> DeviceNDArray:
+def _borrow(array: np.ndarray[Any, Any], context: Context, spans: SharedSpans) -> DeviceNDArray:
     """A host operand on the device: its own memory where the device can use it, else a copy."""
-    shared = wrap_host(context, array, readonly=True)
+    shared = wrap_host(context, array, spans=spans, readonly=True)
     return shared if shared is not None else to_device(array, context=context)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,10 @@ from portagpu import dtypes
 from portagpu.dtypes import BOOL, UINT64
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.ir.types import PYFLOAT, PYINT, ArgumentType, ArrayType, ConstantType, Layout, Scalar, TupleType
-from portagpu.runtime.args import ArgumentWrapper
+from portagpu.runtime.args import ArgumentWrapper, HostWork
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import as_device_array, is_device_like
-
-Finish = Callable[[], None]
 
 
 def argument_key(value: Any) -> Any:
@@ -62,8 +59,8 @@ def argument_type(value: Any, *, alias: bool) -> ArgumentType:
     return PYFLOAT
 
 
-def prepare(value: Any, name: str, context: Context, stream: Any, finish: list[Finish]) -> Any:
-    """Turn an argument into what kernels take; copies of host arrays come back through ``finish``.
+def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork) -> Any:
+    """Turn an argument into what kernels take; host arrays come back through ``work``.
 
     Raises `ArgumentTypeError` naming the parameter.
     """
@@ -81,16 +78,16 @@ def prepare(value: Any, name: str, context: Context, stream: Any, finish: list[F
     if value is None:
         return None
     if isinstance(value, enum.Enum):
-        return prepare(value.value, name, context, stream, finish)
+        return prepare(value.value, name, context, stream, work)
     if isinstance(value, tuple):
-        return tuple(prepare(v, f"{name}[{n}]", context, stream, finish) for n, v in enumerate(value))
+        return tuple(prepare(v, f"{name}[{n}]", context, stream, work) for n, v in enumerate(value))
     if isinstance(value, ArgumentWrapper):
-        return value.to_device(context, stream, finish)
+        return value.to_device(context, stream, work)
     if isinstance(value, np.ndarray):
         _check_dtype(value.dtype, name)
-        return ArgumentWrapper.for_host_array(value).to_device(context, stream, finish)
+        return ArgumentWrapper.for_host_array(value).to_device(context, stream, work)
     if is_device_like(value):
-        return as_device_array(value, context=context)
+        return prepare(as_device_array(value), name, context, stream, work)
     raise ArgumentTypeError(
         f"argument `{name}` is a {type(value).__name__}, which kernels cannot take",
         hint=_advice(value),

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from portagpu.device import DeviceRecord, devices, working_devices
+from portagpu.runtime import forking
 from portagpu.runtime.args import In, InOut, Out
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context, close, current_context, select_device
@@ -14,6 +15,8 @@ from portagpu.runtime.creation import as_device_array, device_array_like, is_dev
 from portagpu.runtime.event import Event
 from portagpu.runtime.hostmem import pinned, pinned_array
 from portagpu.runtime.stream import Stream
+
+forking.install()
 
 
 def stream() -> Stream:
@@ -32,7 +35,7 @@ def event(timing: bool = True) -> Event:
 
 
 def synchronize() -> None:
-    """Wait for the current device's default stream."""
+    """Wait for all streams of the current device."""
     current_context().synchronize()
 
 
