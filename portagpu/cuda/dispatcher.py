@@ -301,10 +301,7 @@ class Dispatcher(DeviceCallable):
 
 def _are_ints(config: tuple[Any, ...]) -> bool:
     """Whether a launch configuration is made of plain integers and tuples of them."""
-    for item in config:
-        if type(item) is not int and (type(item) is not tuple or any(type(n) is not int for n in item)):
-            return False
-    return True
+    return all(type(c) is int or (type(c) is tuple and all(type(n) is int for n in c)) for c in config)
 
 
 def _constant_key(value: Any) -> Any:

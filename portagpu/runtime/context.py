@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import pyopencl as cl
 import pyopencl.tools
 
-from portagpu.device import DeviceRecord, default_device, find_device, record_for
+from portagpu.device import DeviceRecord, default_device, drivers_are_loaded, find_device, record_for
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import ArgumentTypeError, ClosedError, DeviceLostError, OutOfMemoryError, PortaGPUError
 from portagpu.runtime.stream import Stream
@@ -30,7 +30,7 @@ _by_cl_context: dict[tuple[int, int], Context] = {}  # by PyOpenCL's context and
 _default: Context | None = None
 _local = threading.local()
 _keys = itertools.count()
-_forked = False  # whether the parent process used a device before it forked
+_forked = False  # whether the parent process loaded drivers before it forked
 _MAX_WRAPPED = 16  # users' queues that a context remembers
 
 
@@ -355,7 +355,8 @@ def abandon_all() -> list[Any]:
     global _forked, _lock
     _lock = threading.RLock()  # another thread of the parent may have held it
     contexts = [*_by_cl_context.values()]
-    _forked = _forked or bool(contexts)
+    # some drivers start their threads when devices are listed, before any context
+    _forked = _forked or bool(contexts) or drivers_are_loaded()
     return [(context, context.abandon()) for context in contexts]
 
 

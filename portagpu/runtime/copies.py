@@ -80,7 +80,9 @@ def upload(target: DeviceNDArray, flat: np.ndarray[Any, Any], stream: Stream, *,
 
 
 def _hand_over(done: cl.Event, flat: np.ndarray[Any, Any], stream: Stream, blocking: bool) -> None:
-    if not blocking:
+    if blocking:
+        done.wait()  # drivers return from a blocking write early, and the event's destructor waits with Python's lock
+    else:
         stream.keep(done, flat)
 
 

@@ -1,7 +1,8 @@
 """What happens to devices in a forked child: nothing works there, and nothing hangs.
 
 Drivers keep threads and locks that do not survive a fork. The child's objects are never freed: their destructors would
-call the driver, and some would wait for it for ever.
+call the driver, and some would wait for it for ever. (A driver's own handlers at a process's end are out of reach: some
+wait for work that was running at the fork. `os._exit`, with which children of multiprocessing end, skips them.)
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -75,3 +77,29 @@ def test_compiler_error_carries_log_and_source(context):
     assert "undeclared" in caught.value.log
     assert "broken" in caught.value.opencl_source
     assert not files(context)
+
+
+def test_remarks_of_compilers_are_quiet_in_all_threads(context, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("filters of warnings belong to all threads")
+
+    monkeypatch.setattr(warnings, "catch_warnings", refuse)
+    source = "#warning remark\n" + SOURCE.format(value=13)
+    assert run(context, program.build(context, source, ())) == 13
+    context.programs.clear()
+    assert run(context, program.build(context, source, ())) == 13
+
+
+def test_least_recently_used_binaries_go_first(context, monkeypatch):
+    sources = [SOURCE.format(value=value) for value in range(20, 24)]
+    paths = []
+    for age, source in enumerate(sources):
+        program.build(context, source, ())
+        paths += [path for path in files(context) if path not in paths]
+        os.utime(paths[-1], (1000 + age, 1000 + age))
+    context.programs.clear()
+    program.build(context, sources[0], ())  # used: now the youngest
+    size = max(path.stat().st_size for path in paths)
+    monkeypatch.setattr(program, "_LIMIT_BYTES", 2 * size + size // 2)
+    program._evict(paths[0].parent)
+    assert set(files(context)) == {paths[0], paths[3]}
