@@ -52,8 +52,8 @@ class _Allocation(cl.Buffer):
     """A buffer that counts as allocated until it is released."""
 
     def __init__(self, context: cl.Context, nbytes: int, sizes: dict[int, int]) -> None:
+        self._sizes = sizes  # first: __del__ runs even where the driver has no memory
         super().__init__(context, cl.mem_flags.READ_WRITE, nbytes)
-        self._sizes = sizes
         sizes[id(self)] = nbytes
 
     def release(self) -> None:
@@ -237,14 +237,7 @@ class Context:
 
     def is_alive(self) -> bool:
         """Whether the device still answers."""
-        if self.lost or self._cl_context is None:
-            return False
-        try:
-            cl.enqueue_marker(self.default_stream.queue)
-            self.default_stream.queue.finish()
-        except (cl.Error, PortaGPUError):
-            return False
-        return True
+        return not self.lost and not self.closed and self.default_stream.answers()
 
     def close(self) -> None:
         """Give everything back; arrays and streams of this context cannot be used any more."""

@@ -147,6 +147,17 @@ class Stream:
             self.ready().finish()
             self._trim()
 
+    def answers(self) -> bool:
+        """Whether the queue still works. Asks the driver only: what orders streams may be what failed."""
+        if self._queue is None:
+            return False
+        try:
+            cl.enqueue_marker(self._queue)
+            self._queue.finish()
+        except cl.Error:
+            return False
+        return True
+
     def finish_copies(self) -> None:
         """Wait for the copies that use host memory."""
         if self._pending and self._queue is not None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import gc
+import weakref
 
 import numpy as np
 import pyopencl as cl
 import pytest
 from gates import closed_gate
 
-from portagpu import cuda
+from portagpu import cuda, errors
 from portagpu.runtime import stream as stream_module
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
@@ -186,8 +187,6 @@ def test_one_stream_needs_no_barriers(device, monkeypatch):
 
 
 def test_streams_are_not_kept(device):
-    import weakref
-
     x = cuda.to_device(np.zeros(8, np.float32))
     stream = cuda.stream()
     put[1, 8, stream](x, 1)
@@ -196,3 +195,30 @@ def test_streams_are_not_kept(device):
     del stream
     gc.collect()
     assert seen() is None
+
+
+@pytest.mark.parametrize("size", [8, 5000])
+def test_host_arguments_on_a_stream_that_waits(arrays, other, size):
+    x, _ = arrays
+    host = np.zeros(size, np.float32)
+    with closed_gate(other.queue) as gate:
+        put[1, 8, other](x, 7)
+        gate.open_soon()
+        copy[1, 8](x, host)
+        assert (host[:8] == 7).all()
+
+
+def test_lost_device_is_reported_once(device, monkeypatch):
+    context = Context.wrap(cl.Context([device.cl_device]))
+    x, other = to_device(np.zeros(8, np.float32), context=context), context.stream()
+    put[1, 8, other](x, 1)
+
+    def fail(queue):
+        raise cl.RuntimeError(cl._cl._ErrorRecord(msg="dead", code=-36, routine="clEnqueueMarker"))
+
+    monkeypatch.setattr(stream_module.cl, "enqueue_marker", fail)
+    with pytest.raises(errors.DeviceLostError):
+        put[1, 8](x, 2)
+    assert context.lost and not context.is_alive()
+    monkeypatch.undo()
+    context.close()
