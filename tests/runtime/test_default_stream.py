@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 
 import numpy as np
@@ -222,3 +223,30 @@ def test_lost_device_is_reported_once(device, monkeypatch):
     assert context.lost and not context.is_alive()
     monkeypatch.undo()
     context.close()
+
+
+def test_threads_that_mix_streams(device):
+    @cuda.jit
+    def increment(x):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] += 1
+
+    failures = []
+
+    def work():
+        with cuda.select_device(device):
+            for _ in range(20):
+                x, stream = cuda.to_device(np.zeros(300, np.float32)), cuda.stream()
+                for _ in range(3):
+                    increment[2, 256](x)
+                    increment[2, 256, stream](x)
+                if not (x.copy_to_host() == 6).all():
+                    failures.append(x.copy_to_host())
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
