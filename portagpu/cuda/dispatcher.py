@@ -138,11 +138,10 @@ class Dispatcher(DeviceCallable):
         shape = LaunchShape(extent(grid, "the grid"), extent(block, "the block"), shared)
         check_grid(shape)
         configured = Configured(self, shape, config)
-        if _are_ints(config):
-            with self._lock:
-                if len(self._configured) >= _MAX_CONFIGURATIONS:
-                    self._configured.clear()
-                self._configured[config] = configured
+        if _are_ints(config):  # without the lock: another thread at most makes an equal one
+            if len(self._configured) >= _MAX_CONFIGURATIONS:
+                self._configured.clear()
+            self._configured[config] = configured
         return configured
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

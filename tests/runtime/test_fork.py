@@ -11,10 +11,11 @@ import pytest
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
 
 _PARENT = """
-import os, signal, sys
+import os, signal, sys, threading
 import numpy as np
 from portagpu import cuda, errors
 from portagpu.device import working_devices
+from portagpu.runtime import context as context_module
 
 @cuda.jit
 def increment(x):
@@ -39,7 +40,7 @@ def refused(call):
 def fork(child):
     pid = os.fork()
     if pid == 0:
-        signal.alarm(60)  # ends a child that hangs
+        signal.alarm(30)  # ends a child that hangs
         child()
         sys.exit(0)
     status = os.waitpid(pid, 0)[1]
@@ -76,7 +77,22 @@ def child():
     array.close()
     del array, stream, event
 
-fork(child)
+held, done = threading.Event(), threading.Event()
+
+def hold_locks():  # as a thread that compiles or enqueues at the moment of the fork
+    context = array.context
+    with context_module._lock, context.order_lock, context.build_lock, increment._lock:
+        held.set()
+        done.wait()
+
+thread = threading.Thread(target=hold_locks)
+thread.start()
+held.wait()
+try:
+    fork(child)
+finally:
+    done.set()
+    thread.join()
 increment[1, 4](array)
 assert (array.copy_to_host() == 2).all()
 """
