@@ -25,7 +25,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function
 from portagpu.ir.types import Pointer, Space, Type
-from portagpu.ir.walk import all_expressions, all_statements, blocks, children
+from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
 
 Slot = tuple[str, Type]
 BARRIERS = frozenset({"syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or"})
