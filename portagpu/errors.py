@@ -27,6 +27,7 @@
     │   ├── DeviceLostError              the device's context died; nothing more can run in it
     │   └── DriverError                  any other error code of the driver
     ├── ClosedError                    a closed array, stream or context was used
+    ├── MemoryNotSharedError           memory that others cannot use in place             (also BufferError)
     ├── ShapeError                     shapes, strides or indices do not fit               (also ValueError)
     │   └── OutOfBoundsError             an index beyond the end of an axis                (also IndexError)
     ├── DTypeError                     a dtype that the operation does not take            (also TypeError)
@@ -64,6 +65,7 @@ __all__ = [
     "LaunchConfigError",
     "LaunchError",
     "LoweringError",
+    "MemoryNotSharedError",
     "MissingCapabilityError",
     "NoDeviceError",
     "OutOfBoundsError",
@@ -228,6 +230,10 @@ class DriverError(DeviceError):
 
 class ClosedError(PortaGPUError):
     """A closed array, stream, event or context was used."""
+
+
+class MemoryNotSharedError(PortaGPUError, BufferError):
+    """Memory that other libraries, or the device, cannot use in place."""
 
 
 class ShapeError(PortaGPUError, ValueError):

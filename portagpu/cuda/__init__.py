@@ -95,13 +95,18 @@ globals().update(_vectors)
 
 
 # what programs use now and then, by the module that has it; these modules use the names of this one
-_LATER = {
-    **dict.fromkeys(("Reduce", "reduce"), "kernels.reduction"),
-    **dict.fromkeys(("vectorize", "guvectorize"), "vectorizers"),
-    "typeof": "valuetypes",
-    **dict.fromkeys(("mapped", "mapped_array", "mapped_array_like", "managed_array"), "shared_memory"),
-    **dict.fromkeys(("from_dlpack", "from_cuda_array_interface"), "interchange"),
+_LATER_BY_MODULE: dict[str, str] = {
+    "kernels.reduction": "Reduce reduce",
+    "vectorizers": "vectorize guvectorize",
+    "valuetypes": "typeof",
+    "shared_memory": "mapped mapped_array mapped_array_like managed_array pinned_array_like",
+    "interchange": "from_dlpack from_cuda_array_interface",
+    "session": (
+        "detect event_elapsed_time external_stream is_bfloat16_supported is_float16_supported legacy_default_stream"
+        " per_thread_default_stream profile_start profile_stop profiling require_context"
+    ),
 }
+_LATER = {name: module for module, names in _LATER_BY_MODULE.items() for name in names.split()}
 _SUBMODULES = frozenset(
     ("api", "args", "cudadrv", "devicearray", "errors", "kernels", "random", "runtime", "types", "vector_types")
 )
@@ -186,4 +191,5 @@ __all__ = [
     *(n for n in INTRINSICS if n in globals()),
     *_vectors,
     *_host_names,
+    *_LATER,
 ]

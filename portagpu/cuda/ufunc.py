@@ -221,11 +221,12 @@ def convert_into(source: DeviceNDArray, target: DeviceNDArray, stream: Any) -> N
     if source.dtype == target.dtype:
         target.copy_to_device(source, stream)
     else:
-        _identity(source, out=target, stream=stream)
+        _converter()(source, out=target, stream=stream)
 
 
-def _same(x: Any) -> Any:
-    return x
+@functools.cache
+def _converter() -> VectorizedFunction:
+    def same(x: Any) -> Any:
+        return x
 
-
-_identity = VectorizedFunction(_same, (), {}, None)
+    return VectorizedFunction(same, (), {}, None)

@@ -41,6 +41,28 @@ class MemoryInfo(NamedTuple):
     total: int
 
 
+class Deallocations:
+    """Blocks of freed memory that a context keeps for the next arrays; ``len`` counts them."""
+
+    __slots__ = ("_lock", "_pool")
+
+    def __init__(self, pool: Any, lock: threading.Lock) -> None:
+        self._pool, self._lock = pool, lock
+
+    def __len__(self) -> int:
+        return int(self._pool.held_blocks)
+
+    @property
+    def is_locked(self) -> bool:
+        """False: giving memory back never waits for anything, so nothing ever puts it off."""
+        return False
+
+    def clear(self) -> None:
+        """Give the blocks back to the driver."""
+        with self._lock:
+            self._pool.free_held()
+
+
 class Holder(Protocol):
     """What keeps objects of contexts, and forgets them when one is closed."""
 
@@ -222,6 +244,11 @@ class Context:
                 return self._pool.allocate(max(nbytes, 16))
         except cl.Error as error:
             raise translated(error, self) from error
+
+    @property
+    def deallocations(self) -> Deallocations:
+        """Freed memory that is kept for the next arrays."""
+        return Deallocations(self._pool, self._pool_lock)
 
     def get_memory_info(self) -> MemoryInfo:
         """(free, total) bytes of device memory; free is what no live array of this process takes."""
