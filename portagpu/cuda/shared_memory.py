@@ -105,7 +105,8 @@ def mapped_array(
 
 def mapped_array_like(ary: Any, stream: Stream | int = 0, portable: bool = False, wc: bool = False) -> MappedNDArray:
     """A `mapped_array` of the shape, dtype and order of another array."""
-    return mapped_array(ary.shape, ary.dtype, order=order_of(ary), stream=stream)
+    order = order_of(ary)
+    return mapped_array(ary.shape, ary.dtype, order=order, stream=stream)
 
 
 def managed_array(
@@ -123,7 +124,8 @@ def managed_array(
 
 def pinned_array_like(ary: Any) -> np.ndarray[Any, Any]:
     """A `pinned_array` of the shape, dtype and order of another array."""
-    return pinned_array(ary.shape, ary.dtype, order=order_of(ary))
+    order = order_of(ary)
+    return pinned_array(ary.shape, ary.dtype, order=order)
 
 
 def order_of(ary: Any) -> str:
