@@ -148,3 +148,17 @@ static inline ${h.type} ${h.name}(${h.type} a) {
 % endif
 }
 </%def>
+<%def name="ineg_small(h)">
+static inline ${h.type} ${h.name}(${h.type} a) {
+    return (${h.type})((int)(0u - ((uint)(${h.unsigned})a << ${32 - h.width})) >> ${32 - h.width});
+}
+</%def>
+<%def name="iabs_small(h)">
+static inline ${h.type} ${h.name}(${h.type} a) {
+% if h.is_signed:
+    return a >= 0 || a == (${h.type})(1 << ${h.width - 1}) ? a : (${h.type})-a;
+% else:
+    return a;
+% endif
+}
+</%def>
