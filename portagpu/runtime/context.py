@@ -20,6 +20,7 @@ import pyopencl.tools
 from portagpu.device import DeviceRecord, default_device, drivers_are_loaded, find_device, record_for
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import ArgumentTypeError, ClosedError, DeviceLostError, OutOfMemoryError, PortaGPUError
+from portagpu.runtime.deallocations import Deallocations
 from portagpu.runtime.stream import Stream
 from portagpu.runtime.translate import translate_cl_errors, translated
 from portagpu.settings import Settings
@@ -39,28 +40,6 @@ class MemoryInfo(NamedTuple):
 
     free: int
     total: int
-
-
-class Deallocations:
-    """Blocks of freed memory that a context keeps for the next arrays; ``len`` counts them."""
-
-    __slots__ = ("_lock", "_pool")
-
-    def __init__(self, pool: Any, lock: threading.Lock) -> None:
-        self._pool, self._lock = pool, lock
-
-    def __len__(self) -> int:
-        return int(self._pool.held_blocks)
-
-    @property
-    def is_locked(self) -> bool:
-        """False: giving memory back never waits for anything, so nothing ever puts it off."""
-        return False
-
-    def clear(self) -> None:
-        """Give the blocks back to the driver."""
-        with self._lock:
-            self._pool.free_held()
 
 
 class Holder(Protocol):
