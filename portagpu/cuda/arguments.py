@@ -84,6 +84,8 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
     if isinstance(value, ArgumentWrapper):
         return value.to_device(context, stream, work)
     if isinstance(value, np.ndarray):
+        if value.dtype.kind in "mM":  # dates and spans of time are 64-bit counts; kernels see those
+            value = value.view(np.int64)
         _check_dtype(value.dtype, name)
         return ArgumentWrapper.for_host_array(value).to_device(context, stream, work)
     if is_device_like(value):
