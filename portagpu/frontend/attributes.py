@@ -107,7 +107,7 @@ def tuple_item(ctx: FunctionState, items: tuple[Value, ...], index: Value) -> Va
             ) from error
         return TupleValue(picked) if isinstance(picked, tuple) else picked
     kind = number_type(ctx, index)
-    if not isinstance(kind, Scalar) or kind.dtype.is_float or not items:
+    if not isinstance(kind, Scalar) or kind.dtype.is_inexact or not items:
         ctx.fail(f"cannot index a tuple of {len(items)} items with {describe(ctx, index)}")
     held = convert(ctx, index, INT)
     held = held if isinstance(held, Var) else ctx.temp(held)

@@ -7,13 +7,15 @@ import builtins
 import difflib
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
 
 from portagpu import dtypes
 from portagpu.errors import KernelTypeError, UnsupportedSyntaxError
+from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.convert import as_number, constant, convert, describe, number_type
 from portagpu.frontend.operators import fold
 from portagpu.frontend.state import FunctionState
@@ -68,6 +70,7 @@ class Call:
 Handler = Callable[[FunctionState, Call], Value]
 TABLE: dict[Any, Handler] = {}  # Python callables by identity
 INTRINSICS: dict[str, Handler] = {}  # names of the dialect
+METHODS: dict[str, Callable[[FunctionState, Call, Value], Value]] = {}  # of numbers
 FOLDABLE: set[Any] = set()  # callables that Python may evaluate when every argument is a constant
 DEVICE_FUNCTION: list[Callable[[FunctionState, Any, Call], Value]] = []  # set by `functions`
 
@@ -80,6 +83,28 @@ class DeviceCallable:
     declared: tuple[Signature, ...] = ()
 
 
+class LibraryFunction(DeviceCallable):
+    """A function of our own in the dialect: NumPy's and Python's compound functions are written so."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.py_func = function
+        self.is_device_function = True
+
+    def __call__(self, *args: Any) -> Any:
+        """The function in Python: kernels look it up, they do not call it."""
+        return self.py_func(*args)
+
+    @cached_property
+    def source(self) -> FunctionSource:
+        """Its text, read once."""
+        return capture(self.py_func)
+
+
+def call_library(ctx: FunctionState, function: LibraryFunction, site: Call, *args: Value) -> Value:
+    """Call a function of the library with these arguments."""
+    return DEVICE_FUNCTION[0](ctx, function, replace(site, args=args, keywords={}))
+
+
 def handles(*keys: Any, foldable: bool = True) -> Callable[[Handler], Handler]:
     """Register a handler for Python callables."""
 
@@ -88,6 +113,17 @@ def handles(*keys: Any, foldable: bool = True) -> Callable[[Handler], Handler]:
             TABLE[key] = handler
             if foldable:
                 FOLDABLE.add(key)
+        return handler
+
+    return register
+
+
+def method(*names: str) -> Callable[[Callable[[FunctionState, Call, Value], Value]], Any]:
+    """Register a handler for methods of numbers."""
+
+    def register(handler: Callable[[FunctionState, Call, Value], Value]) -> Any:
+        for name in names:
+            METHODS[name] = handler
         return handler
 
     return register
@@ -108,6 +144,8 @@ def call(ctx: FunctionState, site: Call) -> Value:
     """Lower a call."""
     function = site.function
     if isinstance(function, MethodValue):
+        if function.name in METHODS and number_type(ctx, function.owner) is not None:
+            return METHODS[function.name](ctx, site, function.owner)
         ctx.fail(f"the method `{function.name}` cannot be called in a kernel", kind=UnsupportedSyntaxError)
     if not isinstance(function, Const):
         ctx.fail(f"{describe(ctx, function)} cannot be called")

@@ -9,7 +9,7 @@ from portagpu.dtypes import FLOAT64
 from portagpu.errors import KernelError, UnsupportedSyntaxError
 from portagpu.frontend import library as library  # registers the lowerings of builtins, math and NumPy
 from portagpu.frontend import statements
-from portagpu.frontend.calls import DEVICE_FUNCTION, Call, DeviceCallable, bind_parameters
+from portagpu.frontend.calls import DEVICE_FUNCTION, Call, DeviceCallable, LibraryFunction, bind_parameters
 from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.convert import as_element, constant, constant_type, convert, describe, leaf_type, number_type
 from portagpu.frontend.memory import use_shared
@@ -30,7 +30,7 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
             f"`{name}` is a kernel; a kernel cannot call a kernel",
             hint=f"decorate `{name}` with @cuda.jit(device=True), or launch it from the host",
         )
-    source = capture(callee.py_func)
+    source = callee.source if isinstance(callee, LibraryFunction) else capture(callee.py_func)
     arguments = bind_parameters(ctx, callee, site)
     for parameter, value in zip(source.parameters, arguments, strict=True):
         if parameter in source.constexpr and not isinstance(value, Const):

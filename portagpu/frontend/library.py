@@ -11,6 +11,7 @@ import numpy as np
 
 from portagpu.dtypes import BOOL, UINT64
 from portagpu.frontend.calls import Call, handles
+from portagpu.frontend.complex_numbers import modulus
 from portagpu.frontend.conditions import logical
 from portagpu.frontend.convert import (
     as_number,
@@ -57,7 +58,7 @@ def _range(ctx: FunctionState, site: Call) -> Value:
         ctx.fail("range takes one to three arguments: range(stop), range(start, stop) or range(start, stop, step)")
     for value in site.args:
         kind = number_type(ctx, value)
-        if not isinstance(kind, Scalar) or kind.dtype.is_float:
+        if not isinstance(kind, Scalar) or kind.dtype.is_inexact:
             ctx.fail(
                 f"range needs integers, not {describe(ctx, value)}",
                 hint="convert with int(x), or use `//` for division",
@@ -129,6 +130,10 @@ def _bool(ctx: FunctionState, site: Call) -> Value:
 def _abs(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "abs", "x")
     number, kind = typed_number(ctx, value)
+    if kind.dtype.is_complex:
+        if site.target in (math.fabs, np.fabs):
+            ctx.fail(f"fabs needs a real number, not {describe(ctx, value)}", hint="use abs(x)")
+        return modulus(ctx, number)
     if site.target in (math.fabs, np.fabs) and not kind.dtype.is_float:
         kind = ctx.program.py_float
         number = convert(ctx, number, kind)
@@ -152,6 +157,8 @@ def _extreme(name: str) -> Callable[[FunctionState, Call], Value]:
                 result = Const(getattr(builtins, name)(result.value, value.value))
                 continue
             kind = common_type(ctx, result, value)
+            if kind.dtype.is_complex:
+                ctx.fail(f"{name} of complex numbers, which have no order", hint="compare abs(x), x.real or x.imag")
             if kind == PYINT and is_narrow(ctx, result) and is_narrow(ctx, value):
                 kind = PYINT_NARROW
             kind = PYINT if kind.dtype is BOOL else kind
