@@ -12,8 +12,10 @@ import numpy as np
 from portagpu.dtypes import Kind
 from portagpu.errors import KernelValueError
 from portagpu.frontend.attributes import size_of
-from portagpu.frontend.calls import Call, handles
+from portagpu.frontend.calls import Call, call_library, handles
 from portagpu.frontend.comparisons import compare
+from portagpu.frontend.complex_functions import FUNCTIONS
+from portagpu.frontend.complex_library import classify
 from portagpu.frontend.conditions import logical, negate, select
 from portagpu.frontend.convert import (
     as_number,
@@ -83,6 +85,8 @@ def _float_function(name: str) -> Callable[[FunctionState, Call], Value]:
             return binary(ctx, ast.Div(), top, bottom)
         (value,) = site.bind(ctx, name, "x")
         found = number_type(ctx, value)
+        if found is not None and found.dtype.is_complex and name in FUNCTIONS and isinstance(site.target, np.ufunc):
+            return call_library(ctx, FUNCTIONS[name], site, value)
         kind: Element = found if isinstance(found, Vector) and found.dtype.is_float else float_type(ctx, value)
         return Operation(name, (convert(ctx, value, kind),), kind, span=ctx.span)
 
@@ -133,7 +137,9 @@ def _classify(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, name, "x")
     kind = number_type(ctx, scalar(ctx, value))
     assert kind is not None
-    if not kind.dtype.is_float:
+    if kind.dtype.is_complex and isinstance(site.target, np.ufunc):
+        return classify(ctx, name, value)
+    if not kind.dtype.is_inexact:
         return Const(name == "isfinite")
     return Operation(name, (as_number(ctx, value),), BOOLEAN, span=ctx.span)
 
