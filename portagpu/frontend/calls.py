@@ -19,7 +19,7 @@ from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.convert import as_number, constant, convert, describe, number_type
 from portagpu.frontend.operators import fold
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import Const, MethodValue, Value, constants
+from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue, Value, constants, is_expr
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
 from portagpu.ir.nodes import MakeVector, Operation
 from portagpu.ir.types import INT, PYINT_NARROW, Scalar, Vector
@@ -70,7 +70,8 @@ class Call:
 Handler = Callable[[FunctionState, Call], Value]
 TABLE: dict[Any, Handler] = {}  # Python callables by identity
 INTRINSICS: dict[str, Handler] = {}  # names of the dialect
-METHODS: dict[str, Callable[[FunctionState, Call, Value], Value]] = {}  # of numbers
+METHODS: dict[str, Callable[[FunctionState, ArrayValue, Call], Value]] = {}  # of arrays, by name
+NUMBER_METHODS: dict[str, Callable[[FunctionState, Value, Call], Value]] = {}  # of numbers, by name
 FOLDABLE: set[Any] = set()  # callables that Python may evaluate when every argument is a constant
 DEVICE_FUNCTION: list[Callable[[FunctionState, Any, Call], Value]] = []  # set by `functions`
 
@@ -78,26 +79,65 @@ DEVICE_FUNCTION: list[Callable[[FunctionState, Any, Call], Value]] = []  # set b
 class DeviceCallable:
     """Base of objects that kernels can call as device functions; `portagpu.cuda` has the concrete class."""
 
-    py_func: Callable[..., Any]
+    __name__: str
     is_device_function: bool
     declared: tuple[Signature, ...] = ()
 
+    @property
+    def identity(self) -> object:
+        """What tells this function from others, whatever object wraps it."""
+        raise NotImplementedError
 
-class LibraryFunction(DeviceCallable):
-    """A function of our own in the dialect: NumPy's and Python's compound functions are written so."""
+    @property
+    def signature(self) -> inspect.Signature:
+        """Parameters with their defaults."""
+        raise NotImplementedError
+
+    def captured(self, ctx: FunctionState) -> tuple[FunctionSource, list[Value]]:
+        """The source, and values for parameters of it beyond those of `signature`."""
+        raise NotImplementedError
+
+
+class PythonFunction(DeviceCallable):
+    """A Python function as a device function."""
+
+    is_device_function = True
+    py_func: Callable[..., Any]
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.py_func = function
-        self.is_device_function = True
+        self.__name__ = function.__name__
 
-    def __call__(self, *args: Any) -> Any:
-        """The function in Python: kernels look it up, they do not call it."""
-        return self.py_func(*args)
+    @property
+    def identity(self) -> object:
+        """The Python function."""
+        return self.py_func
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """Parameters with their defaults."""
+        return inspect.signature(self.py_func)
+
+    def captured(self, ctx: FunctionState) -> tuple[FunctionSource, list[Value]]:
+        """The source; closures are constants."""
+        return capture(self.py_func), []
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the Python function, on the host."""
+        return self.py_func(*args, **kwargs)
+
+
+class LibraryFunction(PythonFunction):
+    """A function of our own in the dialect: NumPy's and Python's compound functions are written so."""
 
     @cached_property
     def source(self) -> FunctionSource:
         """Its text, read once."""
         return capture(self.py_func)
+
+    def captured(self, ctx: FunctionState) -> tuple[FunctionSource, list[Value]]:
+        """The source; there are no closures."""
+        return self.source, []
 
 
 def call_library(ctx: FunctionState, function: LibraryFunction, site: Call, *args: Value) -> Value:
@@ -118,17 +158,6 @@ def handles(*keys: Any, foldable: bool = True) -> Callable[[Handler], Handler]:
     return register
 
 
-def method(*names: str) -> Callable[[Callable[[FunctionState, Call, Value], Value]], Any]:
-    """Register a handler for methods of numbers."""
-
-    def register(handler: Callable[[FunctionState, Call, Value], Value]) -> Any:
-        for name in names:
-            METHODS[name] = handler
-        return handler
-
-    return register
-
-
 def intrinsic(*names: str) -> Callable[[Handler], Handler]:
     """Register a handler for intrinsics."""
 
@@ -144,8 +173,10 @@ def call(ctx: FunctionState, site: Call) -> Value:
     """Lower a call."""
     function = site.function
     if isinstance(function, MethodValue):
-        if function.name in METHODS and number_type(ctx, function.owner) is not None:
-            return METHODS[function.name](ctx, site, function.owner)
+        if isinstance(function.owner, ArrayValue) and function.name in METHODS:
+            return METHODS[function.name](ctx, function.owner, site)
+        if function.name in NUMBER_METHODS and number_type(ctx, function.owner) is not None:
+            return NUMBER_METHODS[function.name](ctx, function.owner, site)
         ctx.fail(f"the method `{function.name}` cannot be called in a kernel", kind=UnsupportedSyntaxError)
     if not isinstance(function, Const):
         ctx.fail(f"{describe(ctx, function)} cannot be called")
@@ -156,11 +187,16 @@ def call(ctx: FunctionState, site: Call) -> Value:
         return make_vector(ctx, target, site)
     if isinstance(target, DeviceCallable):
         return DEVICE_FUNCTION[0](ctx, target, site)
+    foreign = getattr(target, "py_func", None)
+    if foreign is not None and type(target).__module__.startswith("numba."):  # @njit functions of an installed numba
+        return DEVICE_FUNCTION[0](ctx, PythonFunction(foreign), site)
     try:
         handler = TABLE.get(target)
     except TypeError:
         handler = None
     constant = all(isinstance(a, Const) for a in (*site.args, *site.keywords.values()))
+    if constant and _is_number_method(target):
+        return _fold(ctx, target, site)
     if handler is not None:
         if constant and target in FOLDABLE:
             return _fold(ctx, target, site)
@@ -172,6 +208,12 @@ def call(ctx: FunctionState, site: Call) -> Value:
         (value,) = site.bind(ctx, dtype.name, "x")
         return convert(ctx, value, Scalar(dtype), explicit=True)
     _unknown(ctx, target, constant, site)
+
+
+def _is_number_method(target: Any) -> bool:
+    """Whether this is a method of a constant, such as ``(1 + 2j).conjugate``."""
+    owner = getattr(target, "__self__", None)
+    return isinstance(owner, int | float | complex | np.number) and target.__name__ in NUMBER_METHODS
 
 
 def _fold(ctx: FunctionState, target: Any, site: Call) -> Value:
@@ -276,8 +318,8 @@ def make_vector(ctx: FunctionState, maker: VectorMaker, site: Call) -> Value:
 
 def bind_parameters(ctx: FunctionState, callee: DeviceCallable, site: Call) -> list[Value]:
     """Arguments of a device function in the order of its parameters, with its defaults. Raises `KernelTypeError`."""
-    signature = inspect.signature(callee.py_func)
-    name, names = callee.py_func.__name__, list(signature.parameters)
+    signature = callee.signature
+    name, names = callee.__name__, list(signature.parameters)
     try:
         bound = signature.bind(*site.args, **site.keywords)
     except TypeError as error:
@@ -286,10 +328,16 @@ def bind_parameters(ctx: FunctionState, callee: DeviceCallable, site: Call) -> l
             f"{name}({', '.join(names)}) takes {len(names)} arguments, {given} given: {error}",
             hint=f"call it as {name}({', '.join(names)})",
         )
-    found = [bound.arguments[n] if n in bound.arguments else Const(p.default) for n, p in signature.parameters.items()]
+    found = [
+        bound.arguments[n] if n in bound.arguments else _default(p.default) for n, p in signature.parameters.items()
+    ]
     if len(callee.declared) != 1:
         return found
     return [_declared(ctx, v, t) for v, t in zip(found, callee.declared[0].args, strict=True)]
+
+
+def _default(value: Any) -> Value:
+    return value if isinstance(value, Const | ArrayValue | TupleValue) or is_expr(value) else Const(value)
 
 
 def _declared(ctx: FunctionState, value: Value, kind: Type) -> Value:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.frontend.calls import Call, handles, method
+from portagpu.frontend.calls import NUMBER_METHODS, Call, handles
 from portagpu.frontend.convert import (
     as_number,
     common_type,
@@ -138,10 +138,12 @@ def _conjugate(ctx: FunctionState, site: Call) -> Value:
     return conjugate(ctx, value)
 
 
-@method("conjugate", "conj")
-def _conjugate_method(ctx: FunctionState, site: Call, owner: Value) -> Value:
+def _conjugate_method(ctx: FunctionState, owner: Value, site: Call) -> Value:
     site.bind(ctx, "conjugate")
     return conjugate(ctx, owner)
+
+
+NUMBER_METHODS["conjugate"] = NUMBER_METHODS["conj"] = _conjugate_method
 
 
 @handles(np.iscomplexobj, np.isrealobj)
