@@ -218,7 +218,9 @@ _FACTORIES: dict[str, Any] = {"Array": Array, "Tuple": Tuple, "UniTuple": UniTup
 class _Names:
     """For messages only."""
 
-    known: ClassVar[str] = "boolean, int8 ... uint64, float16 ... float64, complex64, complex128, arrays such as float32[:, ::1], Tuple"
+    known: ClassVar[str] = (
+        "boolean, int8 ... uint64, float16 ... float64, complex64, complex128, arrays such as float32[:, ::1], Tuple"
+    )
 
 
 def as_type(value: Any) -> Type:

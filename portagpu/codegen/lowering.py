@@ -82,7 +82,9 @@ def _extreme(printer: Printer, expr: Operation) -> Lowered:
     return _helper(printer, expr)
 
 
-@register("floordiv", "mod", "shl", "shr", "ipow", "slice_bound", "slice_length", "minimum", "maximum", "frexp_mantissa")
+@register(
+    "floordiv", "mod", "shl", "shr", "ipow", "slice_bound", "slice_length", "minimum", "maximum", "frexp_mantissa"
+)
 def _helper(printer: Printer, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
     return f"{printer.helpers.use(expr.name, expr.type.c)}({_args(printer, expr)})", POSTFIX

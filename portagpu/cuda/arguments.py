@@ -10,7 +10,17 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.dtypes import BOOL, UINT64
 from portagpu.errors import ArgumentTypeError, DTypeError
-from portagpu.ir.types import PYCOMPLEX, PYFLOAT, PYINT, ArgumentType, ArrayType, ConstantType, Layout, Scalar, TupleType
+from portagpu.ir.types import (
+    PYCOMPLEX,
+    PYFLOAT,
+    PYINT,
+    ArgumentType,
+    ArrayType,
+    ConstantType,
+    Layout,
+    Scalar,
+    TupleType,
+)
 from portagpu.runtime.args import ArgumentWrapper, HostWork
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context

@@ -19,6 +19,7 @@ fma: Any = INTRINSICS["fma"]
 
 @LibraryFunction
 def complex_sqrt(z: Any) -> Any:
+    """`cmath.sqrt`."""
     x = z.real
     y = z.imag
     if math.isinf(y):
@@ -52,6 +53,7 @@ def complex_sqrt(z: Any) -> Any:
 
 @LibraryFunction
 def complex_exp(z: Any) -> Any:
+    """`cmath.exp`."""
     x = z.real
     y = z.imag
     if y == 0:
@@ -84,6 +86,7 @@ def norm_minus_one(a: Any, b: Any) -> Any:
 
 @LibraryFunction
 def log_modulus(x: Any, y: Any) -> Any:
+    """``log(abs(x + 1j * y))``."""
     a = abs(x)
     b = abs(y)
     largest = float(np.finfo(x.dtype).max) / 4
@@ -101,39 +104,46 @@ def log_modulus(x: Any, y: Any) -> Any:
 
 @LibraryFunction
 def complex_log(z: Any) -> Any:
+    """`cmath.log`."""
     return complex(log_modulus(z.real, z.imag), math.atan2(z.imag, z.real))
 
 
 @LibraryFunction
 def complex_log2(z: Any) -> Any:
+    """`numpy.log2`."""
     scale = 1 / math.log(2.0)
     return complex(log_modulus(z.real, z.imag) * scale, math.atan2(z.imag, z.real) * scale)
 
 
 @LibraryFunction
 def complex_log10(z: Any) -> Any:
+    """`cmath.log10`."""
     scale = 1 / math.log(10.0)
     return complex(log_modulus(z.real, z.imag) * scale, math.atan2(z.imag, z.real) * scale)
 
 
 @LibraryFunction
 def complex_log1p(z: Any) -> Any:
+    """`numpy.log1p`."""
     return complex(log_modulus(z.real + 1, z.imag), math.atan2(z.imag, z.real + 1))
 
 
 @LibraryFunction
 def complex_exp2(z: Any) -> Any:
+    """`numpy.exp2`."""
     return complex_exp(z * math.log(2.0))
 
 
 @LibraryFunction
 def complex_expm1(z: Any) -> Any:
+    """`numpy.expm1`."""
     half = math.sin(z.imag * 0.5)
     return complex(math.expm1(z.real) * math.cos(z.imag) - 2 * half * half, math.exp(z.real) * math.sin(z.imag))
 
 
 @LibraryFunction
 def complex_sinh(z: Any) -> Any:
+    """`cmath.sinh`."""
     x = z.real
     y = z.imag
     if y == 0:
@@ -150,6 +160,7 @@ def complex_sinh(z: Any) -> Any:
 
 @LibraryFunction
 def complex_cosh(z: Any) -> Any:
+    """`cmath.cosh`."""
     x = z.real
     y = z.imag
     if y == 0:
@@ -168,6 +179,7 @@ def complex_cosh(z: Any) -> Any:
 
 @LibraryFunction
 def complex_tanh(z: Any) -> Any:
+    """`cmath.tanh`."""
     x = z.real
     y = z.imag
     if math.isinf(x):
@@ -187,17 +199,20 @@ def complex_tanh(z: Any) -> Any:
 
 @LibraryFunction
 def complex_sin(z: Any) -> Any:
+    """`cmath.sin`."""
     w = complex_sinh(complex(-z.imag, z.real))
     return complex(w.imag, -w.real)
 
 
 @LibraryFunction
 def complex_cos(z: Any) -> Any:
+    """`cmath.cos`."""
     return complex_cosh(complex(-z.imag, z.real))
 
 
 @LibraryFunction
 def complex_tan(z: Any) -> Any:
+    """`cmath.tan`."""
     w = complex_tanh(complex(-z.imag, z.real))
     return complex(w.imag, -w.real)
 
@@ -210,6 +225,7 @@ def log_of_double(x: Any, y: Any) -> Any:
 
 @LibraryFunction
 def complex_asinh(z: Any) -> Any:
+    """`cmath.asinh`."""
     x = z.real
     y = z.imag
     largest = float(np.finfo(x.dtype).max) / 4
@@ -226,6 +242,7 @@ def complex_asinh(z: Any) -> Any:
 
 @LibraryFunction
 def complex_acosh(z: Any) -> Any:
+    """`cmath.acosh`."""
     x = z.real
     y = z.imag
     largest = float(np.finfo(x.dtype).max) / 4
@@ -240,6 +257,7 @@ def complex_acosh(z: Any) -> Any:
 
 @LibraryFunction
 def complex_acos(z: Any) -> Any:
+    """`cmath.acos`."""
     x = z.real
     y = z.imag
     largest = float(np.finfo(x.dtype).max) / 4
@@ -254,6 +272,7 @@ def complex_acos(z: Any) -> Any:
 
 @LibraryFunction
 def complex_atanh(z: Any) -> Any:
+    """`cmath.atanh`."""
     x = z.real
     y = z.imag
     a = abs(x)
@@ -279,33 +298,39 @@ def complex_atanh(z: Any) -> Any:
 
 @LibraryFunction
 def complex_asin(z: Any) -> Any:
+    """`cmath.asin`."""
     w = complex_asinh(complex(-z.imag, z.real))
     return complex(w.imag, -w.real)
 
 
 @LibraryFunction
 def complex_atan(z: Any) -> Any:
+    """`cmath.atan`."""
     w = complex_atanh(complex(-z.imag, z.real))
     return complex(w.imag, -w.real)
 
 
 @LibraryFunction
 def complex_reciprocal(z: Any) -> Any:
+    """`numpy.reciprocal`."""
     return 1 / z
 
 
 @LibraryFunction
 def complex_sign(z: Any) -> Any:
+    """`numpy.sign`: a number of modulus 1, or 0."""
     return z if z == 0 else z / abs(z)
 
 
 @LibraryFunction
 def polar(z: Any) -> Any:
+    """`cmath.polar`."""
     return abs(z), math.atan2(z.imag, z.real)
 
 
 @LibraryFunction
 def rect(r: Any, phi: Any) -> Any:
+    """`cmath.rect`."""
     if phi == 0:
         return complex(r, r * phi if math.isfinite(r) else phi)
     return complex(r * math.cos(phi), r * math.sin(phi))

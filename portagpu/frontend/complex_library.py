@@ -83,5 +83,3 @@ def classify(ctx: FunctionState, name: str, value: Value) -> Condition:
 def _classify(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, site.target.__name__, "z")
     return classify(ctx, site.target.__name__, value)
-
-

@@ -35,7 +35,7 @@ def part_type(kind: Scalar) -> Scalar:
     return Scalar(kind.dtype.real, kind.weak)
 
 
-def part(ctx: FunctionState, value: Value, name: str) -> Value:
+def number_part(ctx: FunctionState, value: Value, name: str) -> Value:
     """``value.real`` or ``value.imag`` of a number."""
     if isinstance(value, Const):
         return Const(getattr(value.value, name))
@@ -63,7 +63,7 @@ def parts_of(ctx: FunctionState, value: Value) -> tuple[Value, Value]:
     number = as_number(ctx, value)
     if not isinstance(number, Var | Constant):
         number = ctx.temp(number)
-    return part(ctx, number, "real"), part(ctx, number, "imag")
+    return number_part(ctx, number, "real"), number_part(ctx, number, "imag")
 
 
 def conjugate(ctx: FunctionState, value: Value) -> Value:
@@ -129,7 +129,7 @@ def _part(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, f"np.{name}", "x")
     if isinstance(value, ArrayValue):
         return array_part(ctx, value, name)
-    return part(ctx, value, name)
+    return number_part(ctx, value, name)
 
 
 @handles(np.conjugate)

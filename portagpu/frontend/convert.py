@@ -218,11 +218,7 @@ def common_type(ctx: FunctionState, a: Value, b: Value) -> Element:
     result = promote_scalars(
         ta, tb, a_constant=isinstance(a, Const), b_constant=isinstance(b, Const), py_float=ctx.program.py_float
     )
-    if (
-        result.dtype.needs_fp64
-        and not ctx.program.caps.fp64
-        and not (ta.dtype.needs_fp64 or tb.dtype.needs_fp64)
-    ):
+    if result.dtype.needs_fp64 and not ctx.program.caps.fp64 and not (ta.dtype.needs_fp64 or tb.dtype.needs_fp64):
         return ctx.program.py_complex if result.dtype.is_complex else ctx.program.py_float
     return result
 

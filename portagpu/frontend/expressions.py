@@ -11,7 +11,7 @@ from portagpu.errors import KernelNameError, UnsupportedSyntaxError
 from portagpu.frontend import calls, operators, subscripts
 from portagpu.frontend.attributes import array_attribute, tuple_item, vector_item, vector_lane
 from portagpu.frontend.comparisons import compare
-from portagpu.frontend.complex_numbers import array_part, part
+from portagpu.frontend.complex_numbers import array_part, number_part
 from portagpu.frontend.conditions import choose, hold, short_circuit
 from portagpu.frontend.convert import as_number, describe, number_type, truth
 from portagpu.frontend.indexing import SliceValue
@@ -161,7 +161,7 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
         if node.attr == "dtype":
             return Const(kind.dtype.numpy)
         if node.attr in ("real", "imag"):
-            return part(ctx, owner, node.attr)
+            return number_part(ctx, owner, node.attr)
         if node.attr in calls.NUMBER_METHODS:
             return MethodValue(owner, node.attr)
     if isinstance(owner, TupleValue) and node.attr in ("count", "index"):

@@ -14,7 +14,19 @@ from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.values import Value
 from portagpu.ir.nodes import Assign, Expr, Offset, Stmt, Var
 from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter
-from portagpu.ir.types import INT, LONG, PYCOMPLEX, PYCOMPLEX_NARROW, PYFLOAT, PYFLOAT_NARROW, PYINT, PYINT_NARROW, Pointer, Scalar, Struct
+from portagpu.ir.types import (
+    INT,
+    LONG,
+    PYCOMPLEX,
+    PYCOMPLEX_NARROW,
+    PYFLOAT,
+    PYFLOAT_NARROW,
+    PYINT,
+    PYINT_NARROW,
+    Pointer,
+    Scalar,
+    Struct,
+)
 from portagpu.source import Span
 
 
