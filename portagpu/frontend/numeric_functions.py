@@ -39,7 +39,7 @@ def heaviside(x: Any, middle: Any) -> Any:
         return x
     if x == 0:
         return middle
-    return x * 0 if x < 0 else np.sign(x)
+    return 0.0 if x < 0 else 1.0
 
 
 @LibraryFunction
