@@ -73,6 +73,7 @@ INTRINSICS: dict[str, Handler] = {}  # names of the dialect
 METHODS: dict[str, Callable[[FunctionState, ArrayValue, Call], Value]] = {}  # of arrays, by name
 NUMBER_METHODS: dict[str, Callable[[FunctionState, Value, Call], Value]] = {}  # of numbers, by name
 FOLDABLE: set[Any] = set()  # callables that Python may evaluate when every argument is a constant
+ARRAY_UFUNC: list[Callable[[FunctionState, Call], Value]] = []  # set by `array_ufuncs`
 DEVICE_FUNCTION: list[Callable[[FunctionState, Any, Call], Value]] = []  # set by `functions`
 
 
@@ -197,6 +198,8 @@ def call(ctx: FunctionState, site: Call) -> Value:
     constant = all(isinstance(a, Const) for a in (*site.args, *site.keywords.values()))
     if constant and _is_number_method(target):
         return _fold(ctx, target, site)
+    if isinstance(target, np.ufunc) and any(isinstance(a, ArrayValue) for a in (*site.args, *site.keywords.values())):
+        return ARRAY_UFUNC[0](ctx, site)
     if handler is not None:
         if constant and target in FOLDABLE:
             return _fold(ctx, target, site)

@@ -13,7 +13,7 @@ from reference import INTEGERS, samples, supported
 
 from portagpu import cuda
 from portagpu.device import DeviceRecord
-from portagpu.errors import KernelTypeError, KernelValueError
+from portagpu.errors import KernelTypeError, KernelValueError, UnsupportedSyntaxError
 
 FLOATS = ("float32", "float64")
 # OpenCL promises 4 ulp for the functions below (16 for pow); compound ones take up to three of them
@@ -301,3 +301,30 @@ def test_wrong_uses_say_so(device: DeviceRecord) -> None:
     ):
         with pytest.raises(kind, match=text):
             kernel[1, 1](np.ones(1, np.float32))
+
+
+@cuda.jit
+def whole_arrays(x, y, m, out, sums, table, whole, rest):
+    np.sin(x, out)
+    np.add(x, y, out=sums)
+    np.multiply(m, x, table)
+    np.modf(x, whole, rest)
+    np.maximum(sums, 0.5, sums)
+
+
+def test_ufuncs_of_whole_arrays(device: DeviceRecord) -> None:
+    x, m = np.linspace(-3, 3, 7, dtype=np.float32), np.arange(3, dtype=np.float32).reshape(3, 1)
+    y = np.array([2], np.int32)
+    out, sums, whole, rest, table = *(np.zeros_like(x) for _ in range(4)), np.zeros((3, 7), np.float32)
+    whole_arrays[1, 1](x, y, m, out, sums, table, whole, rest)
+    np.testing.assert_allclose(out, np.sin(x), rtol=1e-6)
+    np.testing.assert_array_equal(sums, np.maximum(x + 2, 0.5))
+    np.testing.assert_array_equal(table, m * x)
+    np.testing.assert_array_equal((whole, rest), np.modf(x))
+
+    @cuda.jit
+    def without_result(x):
+        np.sin(x)
+
+    with pytest.raises(UnsupportedSyntaxError, match="needs an array for the result"):
+        without_result[1, 1](x)
