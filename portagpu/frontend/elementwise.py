@@ -139,7 +139,8 @@ def _classify(ctx: FunctionState, site: Call) -> Value:
     assert kind is not None
     if kind.dtype.is_complex and isinstance(site.target, np.ufunc):
         return classify(ctx, name, value)
-    if not kind.dtype.is_inexact:
+    float_type(ctx, value)  # the `math` module takes real numbers only
+    if not kind.dtype.is_float:
         return Const(name == "isfinite")
     return Operation(name, (as_number(ctx, value),), BOOLEAN, span=ctx.span)
 

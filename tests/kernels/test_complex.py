@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import dataclasses
 import math
 import operator
 from typing import Any
@@ -14,8 +15,13 @@ from hypothesis import strategies as st
 from reference import supported
 
 from portagpu import cuda
+from portagpu.codegen.program import generate
 from portagpu.device import DeviceRecord
-from portagpu.errors import KernelTypeError, KernelValueError
+from portagpu.dtypes import COMPLEX64, COMPLEX128, FLOAT32
+from portagpu.errors import KernelTypeError, KernelValueError, MissingCapabilityError
+from portagpu.frontend.functions import specialise
+from portagpu.ir.types import PYCOMPLEX, ArrayType, Layout, Scalar
+from portagpu.ir.verify import verify
 
 COMPLEX = ("complex64", "complex128")
 Array = np.ndarray[Any, Any]
@@ -387,6 +393,10 @@ def _math(z, out):
     out[0] = math.sqrt(z[0])
 
 
+def _math_test(z, out):
+    out[0] = math.isnan(z[0])
+
+
 def _maximum(z, out):
     out[0] = max(z[0], 1).real
 
@@ -403,6 +413,7 @@ def _atomic(z, out):
         (_to_float, "cannot become float"),
         (_stored, "cannot become float32"),
         (_math, "a real number is needed"),
+        (_math_test, "a real number is needed"),
         (_maximum, "no order"),
         (_atomic, "on complex64"),
     ],
@@ -410,3 +421,22 @@ def _atomic(z, out):
 def test_what_complex_numbers_cannot_do(device: DeviceRecord, function: Any, text: str) -> None:
     with pytest.raises((KernelTypeError, KernelValueError), match=text):
         cuda.jit(function)[1, 1](np.ones(1, np.complex64), np.ones(1, np.float32))
+
+
+@cuda.jit
+def single(z, r, number, out):
+    out[0] = cmath.sqrt(z[0]) + cmath.log(z[0], 10) * number + 1j * r[0] + cmath.atan(1j * r[0])
+    out[1] = complex(r[0], 1) ** 0.5 + np.logaddexp(r[0], 1.5) + round(r[0], 2)
+
+
+def test_devices_without_float64(device: DeviceRecord) -> None:
+    assert device.capabilities is not None
+    caps = dataclasses.replace(device.capabilities, fp64=False)
+    array = ArrayType(Scalar(COMPLEX64), 1, Layout.C)
+    types = (array, ArrayType(Scalar(FLOAT32), 1, Layout.C), PYCOMPLEX, array)
+    program = specialise(single.source, types, caps, wide_index=False, debug=False, block_dim=None)
+    verify(program)
+    assert "double" not in generate(program, caps).source
+    for kind in (Scalar(COMPLEX128), ArrayType(Scalar(COMPLEX128), 1, Layout.C)):
+        with pytest.raises(MissingCapabilityError, match="this device has no float64"):
+            specialise(single.source, (array, types[1], kind, array), caps, wide_index=False, debug=False)
