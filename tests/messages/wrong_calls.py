@@ -64,7 +64,7 @@ CASES = {
     "dict argument": lambda: fill[1, 32](zeros(4), {}),
     "integer beyond 64 bits": lambda: fill[1, 32](zeros(4), 2**70),
     "array of objects": lambda: fill[1, 32](np.array([None, 1]), 1),
-    "array of complex numbers": lambda: fill[1, 32](zeros(4, dtype=np.complex64), 1),
+    "array of extended precision": lambda: fill[1, 32](zeros(4, dtype=np.clongdouble), 1),
     "array of text": lambda: fill[1, 32](np.array(["a", "b"]), 1),
     "foreign byte order": lambda: fill[1, 32](zeros(4, dtype=">f4"), 1),
     "unhashable compile-time argument": lambda: shaped[1, 1](zeros(4), [1]),
