@@ -8,6 +8,7 @@
     │   │   ├── UnsupportedSyntaxError     a construct that the kernel language does not have (also UnsupportedError)
     │   │   ├── KernelTypeError            operand, argument or return types do not fit      (also TypeError)
     │   │   ├── KernelNameError            an unknown name or attribute                      (also NameError)
+    │   │   │   └── UnsetVariableError       a variable is read before it is set               (also UnboundLocalError)
     │   │   └── KernelValueError           a compile-time constant is missing or out of range (also ValueError)
     │   ├── SourceUnavailableError       the kernel's Python text cannot be found          (also OSError)
     │   ├── UnsupportedError             what the language or the device does not have
@@ -77,6 +78,7 @@ __all__ = [
     "StoreError",
     "TuningError",
     "TypingError",
+    "UnsetVariableError",
     "UnsupportedError",
     "UnsupportedSyntaxError",
 ]
@@ -150,6 +152,16 @@ class KernelTypeError(TypingError, TypeError):
 
 class KernelNameError(TypingError, NameError):
     """A name or attribute that is not defined or that kernels cannot use."""
+
+
+class UnsetVariableError(KernelNameError, UnboundLocalError):
+    """A variable is read where no path that leads there has set it.
+
+    ``name`` is the variable, ``owner`` what compiles the function that it belongs to.
+    """
+
+    name: str
+    owner: object = None
 
 
 class KernelValueError(TypingError, ValueError):

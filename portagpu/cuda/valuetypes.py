@@ -38,7 +38,7 @@ def typeof(val: Any) -> Type:
         raise ArgumentTypeError(f"{val} does not fit into 64 bits")
     if isinstance(val, int) and val >= 2**63:
         return Number(dtypes.UINT64)
-    row = dtypes.parse(type(val)) if isinstance(val, bool | int | float) else None
+    row = dtypes.parse(type(val)) if isinstance(val, bool | int | float | complex) else None
     if row is None:
         raise ArgumentTypeError(
             f"kernels take no {type(val).__name__}", hint="pass numbers, arrays, or tuples of these"

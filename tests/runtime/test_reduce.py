@@ -47,6 +47,11 @@ def test_result_goes_into_a_device_array(device):
     np.testing.assert_array_equal(result.copy_to_host(), [values.sum() + 2, 5, -1])
 
 
+def test_complex_numbers(device):
+    values = np.arange(1000) * np.complex64(1 + 2j)
+    assert total(values, init=1j) == values.sum() + 1j
+
+
 def test_size_init_and_stream(device):
     values = np.random.default_rng(0).integers(-100, 100, 5000)
     stream = cuda.stream()

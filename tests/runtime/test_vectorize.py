@@ -87,6 +87,21 @@ def test_signature_is_chosen_by_exact_then_safe_types(device):
         add(np.zeros(3, np.complex64), 1)
 
 
+def test_complex_numbers(device):
+    @vectorize(["complex64(complex64, complex64)", "complex128(complex128, complex128)"])
+    def product(a, b):
+        return a * b
+
+    z = numbers(5) + np.complex64(1j)
+    for function in (product, lazy):
+        expected = z * z + (function is lazy)
+        found = function(z, cuda.to_device(z))
+        assert found.dtype == np.complex64
+        np.testing.assert_allclose(found.copy_to_host(), expected, rtol=1e-6)
+    assert product(1j, 2.0) == 2j
+    assert product(numbers(2, dtype=np.int32), 1).dtype == np.complex128
+
+
 def test_output_array(device):
     a = numbers(3, 4)
     host, on_device = np.empty((3, 4), np.float32), cuda.device_array((3, 4), np.float32)
