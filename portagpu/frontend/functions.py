@@ -14,12 +14,14 @@ from portagpu.frontend import intrinsics as intrinsics  # registers lowerings
 from portagpu.frontend import library as library  # registers lowerings
 from portagpu.frontend import memory as memory  # registers lowerings
 from portagpu.frontend import statements
+from portagpu.frontend import warp as warp  # registers lowerings
 from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.convert import constant, convert
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState, ProgramState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
 from portagpu.ir.converge import converge
+from portagpu.ir.lockstep import lockstep
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import (
@@ -83,7 +85,7 @@ def specialise(
         block_dim=block_dim,
         dynamic_shared=program.dynamic_shared,
     )
-    return converge(lowered)
+    return converge(lockstep(lowered))
 
 
 def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[int, ...]) -> Value:

@@ -29,6 +29,7 @@ from portagpu.ir.nodes import (
     Expr,
     For,
     If,
+    Load,
     Logical,
     LogicalOp,
     Not,
@@ -37,12 +38,13 @@ from portagpu.ir.nodes import (
     Select,
     Stmt,
     Var,
+    VectorLoad,
     While,
 )
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, VOID, Scalar
-from portagpu.ir.uniform import Marks, Slot, Uniformity, is_pure, slots_in
-from portagpu.ir.walk import all_statements, blocks, expressions
+from portagpu.ir.uniform import BLOCK_VOTES, EXCHANGES, Marks, Slot, Uniformity, is_pure, slots_in
+from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions, jumps
 
 _ACTIVE = "pg.active"  # hidden parameter of a device function that is called behind a flag
 
@@ -161,14 +163,15 @@ class _Converger:
             size = len(found)
             for statement in all_statements(self.function.body):
                 if isinstance(statement, Assign) and (statement.target.name, statement.target.type) in found:
-                    found |= slots_in(statement.value)
+                    if not _is_vote(statement.value):  # threads that have left vote neutrally, whatever they hold
+                        found |= slots_in(statement.value)
         return found
 
     def _exits(self, body: tuple[Stmt, ...]) -> set[Slot]:
         """Variables in the conditions of the breaks of one loop."""
         found: set[Slot] = set()
         for statement in body:
-            if isinstance(statement, If) and _jumps((statement,)):
+            if isinstance(statement, If) and jumps((statement,)):
                 found |= slots_in(statement.condition)
                 for block in blocks(statement):
                     found |= self._exits(block)
@@ -176,7 +179,7 @@ class _Converger:
 
     def _steers(self, statement: Stmt) -> bool:
         """Whether threads that have left must take part in a statement without a barrier."""
-        if _jumps((statement,)):
+        if jumps((statement,)):
             return True
         return any(
             isinstance(s, Assign) and (s.target.name, s.target.type) in self.control
@@ -280,24 +283,32 @@ class _Converger:
         if isinstance(value, Operation):
             if not value.args:
                 return [statement]
+            if value.name in EXCHANGES:
+                made, args = self._evaluated(value.args[:-1], flag)
+                return [*made, replace(statement, value=replace(value, args=(*args, flag)))]
             cell, condition = value.args
             assert isinstance(condition.type, Scalar)
             neutral = Constant(int(value.name == "syncthreads_and"), condition.type, span=span)
             vote = Select(flag, condition, neutral, condition.type, span=span)
             return [replace(statement, value=replace(value, args=(cell, vote)))]
         assert isinstance(value, CallFunction)
-        made: list[Stmt] = []
-        args: list[Expr] = []
-        for arg in value.args:
-            if not is_pure(arg):
-                self._count += 1
-                held = Var(f"pg.arg{self._count}", arg.type, span=span)
-                made.append(If(flag, (Assign(held, arg, span=span),), (), span=span))
-                arg = held
-            args.append(arg)
+        made, args = self._evaluated(value.args, flag)
         self.wanted.add(value.function)
         call = replace(value, function=_variant(value.function), args=(*args, flag))
         return [*made, replace(statement, value=call)]
+
+    def _evaluated(self, values: tuple[Expr, ...], flag: Var) -> tuple[list[Stmt], list[Expr]]:
+        """Arguments that threads with their flag down do not compute where memory is read, and the lines that do."""
+        made: list[Stmt] = []
+        args: list[Expr] = []
+        for arg in values:
+            if not is_pure(arg) or any(isinstance(e, Load | VectorLoad) for e in all_expressions(arg)):
+                self._count += 1
+                held = Var(f"pg.arg{self._count}", arg.type, span=arg.span)
+                made.append(If(flag, (Assign(held, arg, span=arg.span),), (), span=arg.span))
+                arg = held
+            args.append(arg)
+        return made, args
 
     def _branch(self, statement: If, flags: tuple[Var, ...], guarded: bool, after: bool) -> tuple[list[Stmt], bool]:
         condition = statement.condition
@@ -329,7 +340,7 @@ class _Converger:
 
     def _escapes(self, statement: If) -> bool:
         """Whether threads outside a branch would notice that they keep up its control variables, or its jumps."""
-        if _jumps((statement,)):
+        if jumps((statement,)):
             return True
         inside = {
             (s.target.name, s.target.type)
@@ -399,14 +410,8 @@ class _Converger:
         return [*result, Break(span=span)] if looped else result
 
 
-def _jumps(body: tuple[Stmt, ...]) -> bool:
-    """Whether a break or continue in here belongs to a loop outside."""
-    for statement in body:
-        if isinstance(statement, Break | Continue):
-            return True
-        if isinstance(statement, If) and any(_jumps(part) for part in blocks(statement)):
-            return True
-    return False
+def _is_vote(expr: Expr) -> bool:
+    return isinstance(expr, Operation) and expr.name in BLOCK_VOTES
 
 
 def _mentions(parts: tuple[tuple[Stmt, ...], ...]) -> dict[Slot, int]:
