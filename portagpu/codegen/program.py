@@ -14,6 +14,7 @@ from portagpu.codegen.rendering import render
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
+from portagpu.ir.lockstep import SCRATCH
 from portagpu.ir.nodes import Constant
 from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Space, Struct, Vector, element_size, storage
@@ -30,6 +31,7 @@ class KernelBinary:
     lines: tuple[Span | None, ...]  # span of each line of ``source``
     static_shared: int  # bytes
     block_dim: tuple[int, int, int] | None
+    max_threads: int | None = None  # of a block, where warps are emulated
     has_line_directives: bool = False  # the driver's messages then name lines of the Python file
 
     def span_of(self, line: int) -> Span | None:
@@ -125,6 +127,7 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
         lines=tuple(spans),
         static_shared=static_shared,
         block_dim=program.block_dim,
+        max_threads=next((a.size for a in program.shared if a.name == SCRATCH), None),
         has_line_directives=caps.line_directives,
     )
 
@@ -154,6 +157,7 @@ def _printer(function: Function, program: Program, helpers: HelperSet, taken: fr
         | {p.name for p in function.parameters if isinstance(p.type, Pointer)}
     )
     printer = Printer(facts, names, helpers, arrays)
+    printer.emulates_warps = any(a.name == SCRATCH for a in program.shared)
     printer.fixed = frozenset(fixed)
     return printer, facts
 

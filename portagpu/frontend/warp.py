@@ -7,6 +7,7 @@ program take part in the barrier, but not in the exchange.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 
 from portagpu.dtypes import BOOL, UINT32, UINT64
 from portagpu.errors import MissingCapabilityError
@@ -27,6 +28,7 @@ _CELL = Vector(UINT64, 2)  # a thread's value and its state: one CPU compiler cr
 
 
 def _is_native(ctx: FunctionState, name: str) -> bool:
+    """Whether the device has CUDA's warp instructions. Raises where warps can neither be used nor emulated."""
     caps = ctx.program.caps
     if not caps.inline_ptx and caps.warp_size != 32:
         ctx.fail(
@@ -153,7 +155,9 @@ def _vote(ctx: FunctionState, site: Call) -> Value:
     condition = convert(ctx, truth(ctx, predicate), BOOLEAN)
     if _is_native(ctx, name):
         native = f"warp_{name.removesuffix('_sync')}_ptx"
-        found = ctx.temp(Operation(native, (members, Cast(condition, UINT, span=ctx.span)), UINT, effect=True, span=ctx.span))
+        found = ctx.temp(
+            Operation(native, (members, Cast(condition, UINT, span=ctx.span)), UINT, effect=True, span=ctx.span)
+        )
         return Cast(found, INT, span=ctx.span) if name == "ballot_sync" else _any(ctx, found, found)
     return _VOTES[name](ctx, *_ballots(ctx, members, condition))
 

@@ -162,9 +162,10 @@ class _Converger:
         while size != len(found):
             size = len(found)
             for statement in all_statements(self.function.body):
-                if isinstance(statement, Assign) and (statement.target.name, statement.target.type) in found:
-                    if not _is_vote(statement.value):  # threads that have left vote neutrally, whatever they hold
-                        found |= slots_in(statement.value)
+                # a vote's result is the block's: threads that have left vote neutrally, whatever they hold
+                if isinstance(statement, Assign) and not _is_vote(statement.value):
+                    slot = (statement.target.name, statement.target.type)
+                    found |= slots_in(statement.value) if slot in found else set()
         return found
 
     def _exits(self, body: tuple[Stmt, ...]) -> set[Slot]:

@@ -122,6 +122,13 @@ class CompiledKernel:
                 f"the kernel was made for blocks of {_show(fixed)}, not {_show(shape.block)}",
                 hint=f"launch it with block {fixed}, or change block_dim= in its @cuda.jit",
             )
+        emulated = self.binary.max_threads
+        if emulated is not None and shape.threads > emulated:
+            raise LaunchConfigError(
+                f"a block of {_show(shape.block)} has {shape.threads} threads; with warp operations it has at most"
+                f" {emulated} on {self.context.device.name}, as on CUDA devices",
+                hint="make the block smaller and the grid larger",
+            )
         if self._max_threads is None:
             with translate_cl_errors(self.context):
                 self._max_threads = int(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -179,7 +181,7 @@ def test_a_row_for_each_warp(device):
     values = np.arange(starts[-1], dtype=np.float32)
     out = np.zeros(lengths.size, np.float32)
     kernel[2, 64](starts, values, out)
-    expected = [values[a:b].sum() for a, b in zip(starts[:-1], starts[1:], strict=True)]
+    expected = [values[a:b].sum() for a, b in pairwise(starts)]
     np.testing.assert_array_equal(out, expected)
 
 
