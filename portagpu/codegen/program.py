@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portagpu.codegen import halves as halves  # registers lowerings
 from portagpu.codegen import warp as warp  # registers lowerings
 from portagpu.codegen.analysis import Facts, analyse
 from portagpu.codegen.emitter import Emitter, Line

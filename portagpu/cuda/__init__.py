@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from portagpu import dtypes
+from portagpu.cuda import fp16 as fp16
 from portagpu.cuda.dispatcher import Dispatcher, JitOptions
 from portagpu.cuda.host import *  # noqa: F403
 from portagpu.cuda.host import __all__ as _host_names

@@ -44,6 +44,7 @@ class ProgramState:
         self.in_progress: list[Any] = []
         self.structs: dict[Struct, None] = {}
         self.dynamic_shared = False
+        self.halves = False  # whether float16 occurs
         self._names: dict[str, int] = {}
 
     def unique(self, base: str) -> str:
