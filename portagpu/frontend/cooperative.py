@@ -1,0 +1,26 @@
+"""Cooperative groups: the whole grid as a group whose threads wait for each other."""
+
+from __future__ import annotations
+
+from portagpu.frontend.calls import Call, intrinsic
+from portagpu.frontend.state import FunctionState
+from portagpu.frontend.values import Const, Value
+from portagpu.frontend.vocabulary import GRID_GROUP
+from portagpu.ir.nodes import Evaluate, Operation
+from portagpu.ir.types import VOID
+
+
+@intrinsic("cg.this_grid")
+def _this_grid(ctx: FunctionState, site: Call) -> Value:
+    site.bind(ctx, "cuda.cg.this_grid")
+    ctx.program.cooperative = True
+    return Const(GRID_GROUP)
+
+
+@intrinsic("cg.this_grid().sync")
+def _sync(ctx: FunctionState, site: Call) -> Value:
+    """With one block, a barrier of the block; the launch refuses more blocks: see `portagpu.cuda.dispatcher`."""
+    site.bind(ctx, "cuda.cg.this_grid().sync")
+    ctx.effect = True
+    ctx.emit(Evaluate(Operation("syncthreads", (), VOID, effect=True, span=ctx.span), span=ctx.span))
+    return Const(None)
