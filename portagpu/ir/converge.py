@@ -43,8 +43,18 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, VOID, Scalar
-from portagpu.ir.uniform import BLOCK_VOTES, EXCHANGES, Marks, Slot, Uniformity, is_pure, slots_in
-from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions, jumps
+from portagpu.ir.uniform import (
+    BLOCK_VOTES,
+    EXCHANGES,
+    Marks,
+    Slot,
+    Uniformity,
+    is_pure,
+    jumps,
+    mentions,
+    slots_in,
+)
+from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
 _ACTIVE = "pg.active"  # hidden parameter of a device function that is called behind a flag
 
@@ -351,8 +361,8 @@ class _Converger:
         } & self.control
         if not inside:
             return False
-        within = _mentions(blocks(statement))
-        whole = _mentions((self.function.body,))
+        within = mentions(blocks(statement))
+        whole = mentions((self.function.body,))
         return any(whole[slot] > within.get(slot, 0) for slot in inside)
 
     def _loop(
@@ -413,15 +423,3 @@ class _Converger:
 
 def _is_vote(expr: Expr) -> bool:
     return isinstance(expr, Operation) and expr.name in BLOCK_VOTES
-
-
-def _mentions(parts: tuple[tuple[Stmt, ...], ...]) -> dict[Slot, int]:
-    found: dict[Slot, int] = {}
-    for part in parts:
-        for statement in all_statements(part):
-            slots = [s for expr in expressions(statement) for s in slots_in(expr)]
-            if isinstance(statement, Assign):
-                slots.append((statement.target.name, statement.target.type))
-            for slot in slots:
-                found[slot] = found.get(slot, 0) + 1
-    return found

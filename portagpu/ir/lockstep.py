@@ -38,8 +38,8 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, INT, Pointer, Scalar, Space
-from portagpu.ir.uniform import EXCHANGES, Uniformity, is_barrier, is_pure, slots_in
-from portagpu.ir.walk import all_statements, blocks, expressions, jumps
+from portagpu.ir.uniform import EXCHANGES, Uniformity, is_barrier, is_pure, jumps, slots_in
+from portagpu.ir.walk import all_statements, blocks, expressions
 
 SCRATCH = "pg.warp"  # the shared array through which emulated warps exchange values
 

@@ -125,13 +125,3 @@ def all_expressions(expr: Expr) -> Iterator[Expr]:
     yield expr
     for child in children(expr):
         yield from all_expressions(child)
-
-
-def jumps(body: tuple[Stmt, ...]) -> bool:
-    """Whether a break or continue in here belongs to a loop outside."""
-    for statement in body:
-        if isinstance(statement, Break | Continue):
-            return True
-        if isinstance(statement, If) and any(jumps(part) for part in blocks(statement)):
-            return True
-    return False

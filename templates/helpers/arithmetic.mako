@@ -155,3 +155,17 @@ static inline float ${h.name}(float x) {
     return vload_half(0, (__private const half*)&bits);
 }
 </%def>
+<%def name="ineg_small(h)">
+static inline ${h.type} ${h.name}(${h.type} a) {
+    return a == (${h.type})(1 << ${h.width - 1}) ? a : (${h.type})-a;
+}
+</%def>
+<%def name="iabs_small(h)">
+static inline ${h.type} ${h.name}(${h.type} a) {
+% if h.is_signed:
+    return a >= 0 || a == (${h.type})(1 << ${h.width - 1}) ? a : (${h.type})-a;
+% else:
+    return a;
+% endif
+}
+</%def>
