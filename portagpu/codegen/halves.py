@@ -26,8 +26,4 @@ def _round(printer: Printer, expr: Operation) -> Lowered:
     return f"{printer.helpers.use('round_half', 'float')}({printer.text(expr.args[0])})", POSTFIX
 
 
-def _exp10(printer: Printer, expr: Operation) -> Lowered:
-    return f"exp10({printer.text(expr.args[0])})", POSTFIX
-
-
-LOWERINGS.update({"exp10": _exp10, "load_half": _load, "store_half": _store, "round_half": _round})
+LOWERINGS.update({"load_half": _load, "store_half": _store, "round_half": _round})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portagpu.codegen import builtins as builtins  # registers lowerings
 from portagpu.codegen import halves as halves  # registers lowerings
 from portagpu.codegen import warp as warp  # registers lowerings
 from portagpu.codegen.analysis import Facts, analyse
@@ -32,6 +33,7 @@ class KernelBinary:
     lines: tuple[Span | None, ...]  # span of each line of ``source``
     static_shared: int  # bytes
     block_dim: tuple[int, int, int] | None
+    cooperative: bool = False
     max_threads: int | None = None  # of a block, where warps are emulated
     has_line_directives: bool = False  # the driver's messages then name lines of the Python file
 
@@ -128,6 +130,7 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
         lines=tuple(spans),
         static_shared=static_shared,
         block_dim=program.block_dim,
+        cooperative=program.cooperative,
         max_threads=next((a.size for a in program.shared if a.name == SCRATCH), None),
         has_line_directives=caps.line_directives,
     )

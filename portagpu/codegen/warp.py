@@ -36,6 +36,12 @@ def _nanosleep(printer: Printer, expr: Operation) -> Lowered:
     return f'asm volatile("nanosleep.u32 %0;" :: "r"({printer.text(expr.args[0])}))', POSTFIX
 
 
+def _grid_sync(printer: Printer, expr: Operation) -> Lowered:
+    return f"{printer.helpers.use('warp_grid_sync', 'uint')}({printer.text(expr.args[0])})", POSTFIX
+
+
 LOWERINGS.update(dict.fromkeys(_VALUES, _typed))
 LOWERINGS.update(dict.fromkeys(_WORDS, _untyped))
-LOWERINGS.update({"warp_barrier": _barrier, "warp_sync_ptx": _sync, "warp_nanosleep_ptx": _nanosleep})
+LOWERINGS.update(
+    {"warp_barrier": _barrier, "warp_sync_ptx": _sync, "warp_nanosleep_ptx": _nanosleep, "grid_sync": _grid_sync}
+)

@@ -12,7 +12,7 @@ from typing import Any
 from portagpu.frontend.libdevice import FUNCTIONS, PAIRS
 from portagpu.frontend.vocabulary import Intrinsic
 
-__all__ = [*sorted((*FUNCTIONS, *PAIRS))]  # noqa: PLE0604 - names
+__all__ = [*sorted((*FUNCTIONS, *PAIRS))]
 
 globals().update({name: Intrinsic(f"libdevice.{name}") for name in __all__})
 

@@ -9,10 +9,12 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, UINT8
 from portagpu.errors import MissingCapabilityError
 from portagpu.frontend import array_methods as array_methods  # registers lowerings
+from portagpu.frontend import cooperative as cooperative  # registers lowerings
 from portagpu.frontend import device_functions as device_functions  # registers lowerings
 from portagpu.frontend import elementwise as elementwise  # registers lowerings
 from portagpu.frontend import fp16 as fp16  # registers lowerings
 from portagpu.frontend import intrinsics as intrinsics  # registers lowerings
+from portagpu.frontend import libdevice as libdevice  # registers lowerings
 from portagpu.frontend import library as library  # registers lowerings
 from portagpu.frontend import memory as memory  # registers lowerings
 from portagpu.frontend import statements
@@ -87,6 +89,7 @@ def specialise(
         wide_index=wide_index,
         block_dim=block_dim,
         dynamic_shared=program.dynamic_shared,
+        cooperative=program.cooperative,
     )
     return with_halves(converge(lockstep(lowered)), caps) if program.halves else converge(lockstep(lowered))
 

@@ -114,7 +114,7 @@ intrinsic(*(f"libdevice.{name}" for name in FUNCTIONS))(_function)
 # functions with two results -----------------------------------------------------------------------------------------
 
 _PAIRS = {"sincos": ("sin", "cos"), "sincospi": ("sinpi", "cospi")}
-PAIRS = tuple(f"{name}{end}" for name in (*_PAIRS, "modf") for end in ("", "f")) + ("fast_sincosf",)
+PAIRS = (*(f"{name}{end}" for name in (*_PAIRS, "modf") for end in ("", "f")), "fast_sincosf")
 
 
 @intrinsic(*(f"libdevice.{name}" for name in PAIRS))

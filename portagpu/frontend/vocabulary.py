@@ -64,6 +64,20 @@ atomic = _group(
     *("nanmax", "nanmin"),
 )
 
+cg = _group("cg", "this_grid")
+
+
+class GridGroup:
+    """What ``cuda.cg.this_grid()`` gives inside a kernel: all threads of the grid."""
+
+    sync = Intrinsic("cg.this_grid().sync")
+
+    def __repr__(self) -> str:
+        return "<the grid's group>"
+
+
+GRID_GROUP = GridGroup()
+
 _SIMPLE = (
     *("grid", "gridsize", "laneid", "warpsize", "syncthreads", "syncthreads_count", "syncthreads_and"),
     *("syncthreads_or", "threadfence", "threadfence_block", "threadfence_system"),

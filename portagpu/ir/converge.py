@@ -43,17 +43,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, VOID, Scalar
-from portagpu.ir.uniform import (
-    BLOCK_VOTES,
-    EXCHANGES,
-    Marks,
-    Slot,
-    Uniformity,
-    is_pure,
-    jumps,
-    mentions,
-    slots_in,
-)
+from portagpu.ir.uniform import BLOCK_VOTES, EXCHANGES, Marks, Slot, Uniformity, is_pure, jumps, mentions, slots_in
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
 _ACTIVE = "pg.active"  # hidden parameter of a device function that is called behind a flag
@@ -292,7 +282,7 @@ class _Converger:
         """A barrier that threads with their flag down also reach: they vote neutrally and pass no data."""
         value, span = statement.value, statement.span
         if isinstance(value, Operation):
-            if not value.args:
+            if not value.args or value.name == "grid_sync":
                 return [statement]
             if value.name in EXCHANGES:
                 made, args = self._evaluated(value.args[:-1], flag)

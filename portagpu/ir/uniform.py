@@ -32,7 +32,7 @@ BLOCK_VOTES = frozenset({"syncthreads_count", "syncthreads_and", "syncthreads_or
 # warp operations where threads do not run in lockstep: barriers of the whole block, whose last argument says which
 # threads take part in the exchange
 EXCHANGES = frozenset({"warp_shuffle", "warp_ballots", "warp_match"})
-BARRIERS = BLOCK_VOTES | EXCHANGES | {"syncthreads", "warp_barrier"}
+BARRIERS = BLOCK_VOTES | EXCHANGES | {"syncthreads", "warp_barrier", "grid_sync"}
 _PER_THREAD = frozenset({"threadIdx", "grid", "laneid"})
 
 

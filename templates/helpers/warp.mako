@@ -116,3 +116,22 @@ static inline uint ${h.name}(uint mask, ${h.type} value) {
 </%def>
 <%def name="warp_match_any_ptx(h)">${match_ptx(h, "any", "")}</%def>
 <%def name="warp_match_all_ptx(h)">${match_ptx(h, "all", "|p")}</%def>
+<%def name="warp_grid_sync(h)">
+static inline void ${h.name}(volatile __global uint* cells) {
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if (get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0) {
+        const uint blocks = (uint)(get_num_groups(0) * get_num_groups(1) * get_num_groups(2));
+        asm volatile("membar.gl;" ::: "memory");
+        const uint turn = atomic_or(cells + 1, 0u);
+        if (atomic_inc(cells) == blocks - 1) {
+            atomic_xchg(cells, 0u);
+            asm volatile("membar.gl;" ::: "memory");
+            atomic_inc(cells + 1);
+        } else {
+            while (atomic_or(cells + 1, 0u) == turn) {}
+        }
+        asm volatile("membar.gl;" ::: "memory");
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+}
+</%def>
