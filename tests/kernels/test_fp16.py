@@ -34,6 +34,11 @@ def test_arithmetic_rounds_as_numpy_does(device):
     np.testing.assert_array_equal(out, expected)
 
 
+def test_float16_is_supported(device):
+    caps = device.capabilities
+    assert cuda.is_float16_supported() == (caps.fp16 or caps.fp16_storage)
+
+
 def test_memory_of_halves(device):
     """Shared, local, captured and view memory, device functions and scalar arguments."""
     table = np.array([0.5, 1.5, -2.25], np.float16)
