@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from portagpu.errors import UnsupportedSyntaxError
+from portagpu.ir.control import control_slots
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -43,7 +44,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, VOID, Scalar
-from portagpu.ir.uniform import BLOCK_VOTES, EXCHANGES, Marks, Slot, Uniformity, is_pure, jumps, mentions, slots_in
+from portagpu.ir.uniform import EXCHANGES, Marks, Slot, Uniformity, is_pure, jumps, mentions, slots_in
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
 _ACTIVE = "pg.active"  # hidden parameter of a device function that is called behind a flag
@@ -87,7 +88,7 @@ class _Converger:
         self.function, self.wanted, self.behind_flag = function, wanted, behind_flag
         self.marks = Marks(function.body, callees)
         self.uniform = Uniformity(function, arguments=is_kernel)
-        self.control = self._control()
+        self.control = control_slots(function.body, self.marks)
         self.results: tuple[Var, ...] = ()
         self._count = 0
 
@@ -149,34 +150,6 @@ class _Converger:
             return seen, False
 
         return visit(body, False)[1]
-
-    def _control(self) -> set[Slot]:
-        """Variables that decide how often the loops around barriers run, with what they are computed from."""
-        found: set[Slot] = set()
-        for statement in all_statements(self.function.body):
-            if isinstance(statement, For | While) and self.marks.has_barrier(statement):
-                for expr in expressions(statement):
-                    found |= slots_in(expr)
-                found |= self._exits(statement.body)
-        size = -1
-        while size != len(found):
-            size = len(found)
-            for statement in all_statements(self.function.body):
-                # a vote's result is the block's: threads that have left vote neutrally, whatever they hold
-                if isinstance(statement, Assign) and not _is_vote(statement.value):
-                    slot = (statement.target.name, statement.target.type)
-                    found |= slots_in(statement.value) if slot in found else set()
-        return found
-
-    def _exits(self, body: tuple[Stmt, ...]) -> set[Slot]:
-        """Variables in the conditions of the breaks of one loop."""
-        found: set[Slot] = set()
-        for statement in body:
-            if isinstance(statement, If) and jumps((statement,)):
-                found |= slots_in(statement.condition)
-                for block in blocks(statement):
-                    found |= self._exits(block)
-        return found
 
     def _steers(self, statement: Stmt) -> bool:
         """Whether threads that have left must take part in a statement without a barrier."""
@@ -409,7 +382,3 @@ class _Converger:
             result += [Assign(r, v, span=span) for r, v in zip(self.results, statement.values, strict=True)]
         result += [Assign(flag, Constant(False, BOOLEAN, span=span), span=span) for flag in flags]
         return [*result, Break(span=span)] if looped else result
-
-
-def _is_vote(expr: Expr) -> bool:
-    return isinstance(expr, Operation) and expr.name in BLOCK_VOTES
