@@ -6,7 +6,7 @@ from portagpu.codegen.lowering import LOWERINGS, POSTFIX, Lowered
 from portagpu.codegen.printer import Printer
 from portagpu.ir.nodes import Operation
 
-_FLOATS = ("exp10", "cospi", "sinpi", "logb", "ilogb", "fdim", "round", "pown", "signbit")
+_FLOATS = ("exp10", "cospi", "sinpi", "logb", "ilogb", "fdim", "round", "pown")
 _INTEGERS = ("mul_hi", "mul24", "hadd", "rhadd")
 _TYPES = ("int", "uint", "long", "ulong", "float", "double")
 _CONVERSIONS = tuple(f"convert_{kind}_{mode}" for kind in _TYPES for mode in ("rte", "rtn", "rtp", "rtz"))

@@ -37,6 +37,8 @@ from portagpu.types import (  # noqa: F401 - named in __all__ below
     UniTuple,
     as_signature,
     boolean,
+    complex64,
+    complex128,
     float16,
     float32,
     float64,
@@ -105,7 +107,7 @@ _ALIASES = {
 }
 _vectors: dict[str, VectorMaker] = {}
 for _dtype in dtypes.ALL:
-    if _dtype is not dtypes.BOOL:
+    if _dtype is not dtypes.BOOL and not _dtype.is_complex:
         for _lanes in _VECTOR_LANES:
             _maker = VectorMaker(_dtype, _lanes)
             _vectors[f"{_dtype.name}x{_lanes}"] = _maker
@@ -187,7 +189,7 @@ __all__ = [
     *("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic", "cg", "fp16", "libdevice"),
     "is_float16_supported",
     *("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "void", "none", "Array", "Tuple", "UniTuple"),
+    *("float16", "float32", "float64", "complex64", "complex128", "void", "none", "Array", "Tuple", "UniTuple"),
     *(n for n in INTRINSICS if n in globals()),
     *_vectors,
     *_host_names,

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.device.capabilities import Capabilities
-from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, UINT8
+from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, UINT8
 from portagpu.errors import MissingCapabilityError
 from portagpu.frontend import array_methods as array_methods  # registers lowerings
+from portagpu.frontend import array_ufuncs as array_ufuncs  # registers lowerings
 from portagpu.frontend import cooperative as cooperative  # registers lowerings
 from portagpu.frontend import device_functions as device_functions  # registers lowerings
 from portagpu.frontend import elementwise as elementwise  # registers lowerings
@@ -121,10 +122,10 @@ def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[in
         if kind.dtype is FLOAT16:
             require_fp64(ctx, kind.dtype)
             return Cast(add("", Scalar(FLOAT32), ParameterRole.SCALAR), kind, span=ctx.span)
-        if kind.dtype is FLOAT64 and not ctx.program.caps.fp64:
+        if kind.dtype.needs_fp64 and not ctx.program.caps.fp64:
             if not kind.weak:
                 _refuse_fp64(ctx, name, kind)
-            kind = ctx.program.py_float
+            kind = ctx.program.py_complex if kind.dtype.is_complex else ctx.program.py_float
         if path and len(path) > 1:
             ctx.stable.add(name)
         return add("", kind, ParameterRole.SCALAR)
@@ -140,7 +141,7 @@ def _refuse_fp64(ctx: FunctionState, name: str, kind: object) -> None:
 
 
 def _array_parameter(ctx: FunctionState, name: str, kind: ArrayType, add: Callable[..., Var]) -> ArrayValue:
-    if kind.element.dtype is FLOAT64 and not ctx.program.caps.fp64:
+    if kind.element.dtype.needs_fp64 and not ctx.program.caps.fp64:
         _refuse_fp64(ctx, name, kind)
     require_fp64(ctx, kind.element.dtype)
     program = ctx.program

@@ -92,7 +92,7 @@ def _conversions() -> dict[str, Function]:
 
 
 FUNCTIONS = _table()
-_CONDITIONS = frozenset({"isnan", "isinf", "isfinite"})
+_CONDITIONS = frozenset({"isnan", "isinf", "isfinite", "signbit"})
 _PARAMETERS = ("x", "y", "z")
 
 

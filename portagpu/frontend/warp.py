@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from portagpu.dtypes import BOOL, UINT32, UINT64
+from portagpu.dtypes import UINT32, UINT64
 from portagpu.errors import MissingCapabilityError
 from portagpu.frontend.calls import Call, intrinsic
 from portagpu.frontend.convert import as_number, constant, convert, describe, number_type, truth
@@ -85,7 +85,7 @@ def _shuffle(ctx: FunctionState, site: Call) -> Value:
     name: str = site.target.name
     mask, value, lane = site.bind(ctx, f"cuda.{name}", "mask", "value", _MODES[name])
     kind = number_type(ctx, value)
-    if not isinstance(kind, Scalar) or kind.dtype is BOOL:
+    if not isinstance(kind, Scalar) or not (kind.dtype.is_integer or kind.dtype.is_float):
         ctx.fail(
             f"cuda.{name} exchanges integers and floats, not {describe(ctx, value)}",
             hint="convert the value first, for example np.int32(flag)",
@@ -168,7 +168,7 @@ def _match(ctx: FunctionState, site: Call) -> Value:
     name: str = site.target.name
     mask, value = site.bind(ctx, f"cuda.{name}", "mask", "value")
     kind = number_type(ctx, value)
-    if not isinstance(kind, Scalar) or kind.dtype is BOOL:
+    if not isinstance(kind, Scalar) or not (kind.dtype.is_integer or kind.dtype.is_float):
         ctx.fail(f"cuda.{name} compares integers and floats, not {describe(ctx, value)}")
     members = _unsigned(ctx, name, "the mask", mask)
     number = as_number(ctx, value)

@@ -44,7 +44,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, VOID, Scalar
-from portagpu.ir.uniform import EXCHANGES, Marks, Slot, Uniformity, is_pure, jumps, mentions, slots_in
+from portagpu.ir.uniform import EXCHANGES, Marks, Uniformity, is_pure, jumps, mentions
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
 _ACTIVE = "pg.active"  # hidden parameter of a device function that is called behind a flag
