@@ -358,3 +358,11 @@ def _slice(node: ast.expr, text: str) -> slice:
             return slice(None, None, 1)
         case _:
             raise KernelTypeError(f"the signature {text!r} cannot be read at [{ast.unparse(node)}]", hint=_EXAMPLE)
+
+
+def __getattr__(name: str) -> Type:
+    """The other names of types, such as ``intp``, ``float_`` or ``bool_``."""
+    found = NAMES.get(name)
+    if found is None:
+        raise AttributeError(f"portagpu.types has no {name!r}")
+    return found

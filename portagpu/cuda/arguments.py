@@ -84,7 +84,7 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
                 f"argument `{name}` is on {value.context.device.name}, in another context than the launch's",
                 hint="copy it: cuda.to_device(x.copy_to_host())",
             )
-        return value
+        return value if value.dtype.names is None else _as_words(value)
     if value is None or isinstance(value, enum.Enum):
         return value
     if isinstance(value, bool | int | float | complex | np.generic):
@@ -104,6 +104,16 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
         f"argument `{name}` is a {type(value).__name__}, which kernels cannot take",
         hint=_advice(value),
     )
+
+
+_STATE = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
+
+
+def _as_words(states: DeviceNDArray) -> DeviceNDArray:
+    """States of random generators, records of words, as kernels take them: with an axis for the words."""
+    if states.dtype != _STATE or not states.is_c_contiguous():
+        return states
+    return states.view(np.uint64).reshape(*states.shape, -1)
 
 
 def _number(value: Any, name: str) -> Any:
