@@ -13,7 +13,6 @@ from portagpu import dtypes
 from portagpu.cuda import fp16 as fp16
 from portagpu.cuda import libdevice as libdevice
 from portagpu.cuda.dispatcher import Dispatcher, JitOptions
-from portagpu.cuda.fp16 import is_float16_supported as is_float16_supported
 from portagpu.cuda.host import *  # noqa: F403
 from portagpu.cuda.host import __all__ as _host_names
 from portagpu.errors import KernelTypeError, SettingsError
@@ -210,7 +209,6 @@ def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any
 __all__ = [
     *("Dispatcher", "Intrinsic", "jit", "constexpr"),
     *("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic", "cg", "fp16", "libdevice"),
-    "is_float16_supported",
     *("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "complex64", "complex128", "void", "none", "Array", "Tuple", "UniTuple"),
     *(n for n in INTRINSICS if n in globals()),

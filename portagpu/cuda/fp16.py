@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from portagpu.frontend.vocabulary import Intrinsic
-from portagpu.runtime.context import current_context
 
 __all__ = [
     *("hadd", "hsub", "hmul", "hdiv", "hfma", "hneg", "habs", "hrcp", "hmax", "hmin"),
@@ -18,12 +17,6 @@ __all__ = [
 ]
 
 globals().update({name: Intrinsic(f"fp16.{name}") for name in __all__})
-
-
-def is_float16_supported() -> bool:
-    """Whether kernels can use float16 on the current device."""
-    caps = current_context().capabilities
-    return caps.fp16 or caps.fp16_storage
 
 
 def __getattr__(name: str) -> Any:
