@@ -119,7 +119,7 @@ class Emitter:
         if isinstance(kind, Pointer):
             return Pointer(kind.element, kind.space, kind.readonly).c
         if self.printer.emulates_warps and isinstance(kind, Scalar) and kind.dtype is BOOL:
-            return "int"  # a CPU driver loses bools that live across a barrier in a loop
+            return "int"  # a CPU driver got a flag wrong: docs/architecture.md
         return kind.c
 
     def _statement(self, statement: Stmt) -> None:

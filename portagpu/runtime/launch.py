@@ -193,7 +193,8 @@ class CompiledKernel:
         if not caps.inline_ptx:  # nowhere else is it known that blocks that run are not put off
             return 1
         used = max(1, self.binary.static_shared + shared)
-        together = min(self.max_threads // max(1, threads), caps.local_memory_static // used, _BLOCKS_OF_A_UNIT)
+        whole = -(-threads // caps.warp_size) * caps.warp_size  # registers are given out by the warp
+        together = min(self.max_threads // max(1, whole), caps.local_memory_static // used, _BLOCKS_OF_A_UNIT)
         return caps.compute_units * max(1, together)
 
     def _check_cooperative(self, shape: LaunchShape) -> None:
