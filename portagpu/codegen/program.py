@@ -16,6 +16,7 @@ from portagpu.codegen.rendering import render
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
+from portagpu.ir.lockstep import SCRATCH
 from portagpu.ir.nodes import Constant
 from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size, storage
