@@ -98,7 +98,8 @@ def test_functions_of_one_number(device: DeviceRecord, name: str) -> None:
             if function is np.sinc:  # the argument's rounding is an error of the sine's scale
                 np.testing.assert_allclose(found, np.sinc(x), atol=4 * float(np.finfo(name).eps))
                 continue
-            _close(found, function(x.astype(np.longdouble)), name, function.__name__)
+            exact = np.trunc if function is np.fix else function  # newer NumPy warns about fix
+            _close(found, exact(x.astype(np.longdouble)), name, function.__name__)
 
 
 @pytest.mark.parametrize("name", FLOATS)

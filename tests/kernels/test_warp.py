@@ -154,8 +154,8 @@ def test_threads_that_left_take_no_part(device):
     out, seen = np.zeros(40, np.int32), np.zeros(40, np.uint32)
     kernel[1, 64](x, out, seen)
     expected = np.arange(40) + 1
-    expected[[31, 39]] -= 1  # the neighbour is in another warp, or left
-    np.testing.assert_array_equal(out, expected)
+    expected[31] -= 1  # the neighbour is in another warp
+    np.testing.assert_array_equal(out[:39], expected[:39])  # CUDA leaves open what a thread reads of one that left
     np.testing.assert_array_equal(seen, np.repeat([FULL, 0xFF], [32, 8]))
 
 
