@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from portagpu import dtypes
+from portagpu import dtypes, records
 from portagpu.dtypes import DType
 from portagpu.errors import KernelTypeError
 
@@ -79,6 +79,62 @@ class Number(Type, dtypes.Named):
 
     def __str__(self) -> str:
         return self.row.name
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NestedArray(Type):
+    """An array inside a record: its elements' type and its shape."""
+
+    dtype: Any  # Number or Record
+    shape: tuple[int, ...]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        return f"nestedarray({self.dtype}, {self.shape})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Record(Type, records.NamedRecord):
+    """A record type, made by `from_dtype`; ``rec[:]`` is an array of records."""
+
+    layout: records.Record
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype."""
+        return self.layout.dtype
+
+    @property
+    def size(self) -> int:
+        """Bytes of one record."""
+        return self.layout.itemsize
+
+    @property
+    def fields(self) -> dict[str, Type]:
+        """Types of the fields by name."""
+        return {name: from_dtype(self.dtype[name]) for name in self.layout.fields}
+
+    def typeof(self, key: str) -> Type:
+        """Type of a field."""
+        return self.fields[key]
+
+    def offset(self, key: str) -> int:
+        """Bytes from the record's start to a field."""
+        return self.layout.fields[key].offset
+
+    def __len__(self) -> int:
+        return len(self.layout.fields)
+
+    def __getitem__(self, key: Any) -> Array:
+        """``rec[:]``, ``rec[:, ::1]``: arrays of records."""
+        return _subscripted(self, key)
+
+    def __str__(self) -> str:
+        return str(self.layout)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -221,6 +277,11 @@ def as_type(value: Any) -> Type:
         return value
     if value is None or value is type(None):
         return none
+    record = records.parse_record(value)
+    if record is not None and not hasattr(value, "layout"):
+        return Record(record)
+    if _is_foreign(value) and records.parse_record(getattr(value, "dtype", None)) is not None:
+        return Array(as_type(value.dtype), value.ndim, value.layout, not getattr(value, "mutable", True))
     if _is_foreign(value):
         return parse(_foreign_text(value))
     if isinstance(value, str) and value not in NAMES:
@@ -256,6 +317,25 @@ def parse(text: str) -> Type:
     if isinstance(found, Signature):
         raise KernelTypeError(f"{text!r} is a signature where a type is needed", hint="leave the call out")
     return as_type(found)
+
+
+def from_dtype(dtype: Any) -> Type:
+    """The type of a NumPy dtype: a scalar type, a `Record`, or a `NestedArray`. Raises `DTypeError`."""
+    kind: np.dtype[Any] = np.dtype(dtype)
+    if kind.subdtype is not None:
+        return NestedArray(from_dtype(kind.base), kind.shape)
+    record = records.record_of(kind)
+    return Number(dtypes.from_numpy(kind)) if record is None else Record(record)
+
+
+def as_dtype(kind: Any) -> np.dtype[Any]:
+    """The NumPy dtype of a type. Raises `KernelTypeError` for one that no dtype has."""
+    found = kind if isinstance(kind, Type) else as_type(kind)
+    if isinstance(found, Number | Record):
+        return found.dtype
+    if isinstance(found, NestedArray):
+        return np.dtype((as_dtype(found.dtype), found.shape))
+    raise KernelTypeError(f"{found} has no NumPy dtype", hint="scalar, record and nested array types have one")
 
 
 def typeof_dtype(dtype: np.dtype[Any]) -> Number:

@@ -49,6 +49,7 @@ class ConstantView:
     name: str
     size: int
     values: str
+    aligned: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,4 +274,5 @@ def _constant(array: ConstantArray) -> ConstantView:
         name=identifier(array.name),
         size=max(1, len(values)),
         values=", ".join(values) or "0",
+        aligned=array.aligned,
     )

@@ -27,15 +27,19 @@ from portagpu.frontend.vocabulary import threadIdx as threadIdx
 from portagpu.runtime.launch import extent
 from portagpu.types import (  # noqa: F401 - named in __all__ below
     Array,
+    NestedArray,
+    Record,
     Signature,
     Tuple,
     Type,
     UniTuple,
+    as_dtype,
     as_signature,
     boolean,
     float16,
     float32,
     float64,
+    from_dtype,
     int8,
     int16,
     int32,
@@ -71,6 +75,7 @@ selp: Any = INTRINSICS["selp"]
 vload: Any = INTRINSICS["vload"]
 vstore: Any = INTRINSICS["vstore"]
 unroll: Any = INTRINSICS["unroll"]
+literal_unroll: Any = INTRINSICS["literal_unroll"]
 
 _VECTOR_LANES = (2, 3, 4, 8, 16)
 _ALIASES = {
@@ -162,7 +167,8 @@ __all__ = [
     *("Dispatcher", "Intrinsic", "jit", "constexpr"),
     *("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic"),
     *("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "void", "none", "Array", "Tuple", "UniTuple"),
+    *("float16", "float32", "float64", "void", "none", "Array", "Record", "NestedArray", "Tuple", "UniTuple"),
+    *("from_dtype", "as_dtype"),
     *(n for n in INTRINSICS if n in globals()),
     *_vectors,
     *_host_names,

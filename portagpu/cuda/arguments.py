@@ -12,6 +12,7 @@ from portagpu import dtypes
 from portagpu.dtypes import BOOL, UINT64
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.ir.types import PYFLOAT, PYINT, ArgumentType, ArrayType, ConstantType, Layout, Scalar, TupleType
+from portagpu.records import record_of
 from portagpu.runtime.args import ArgumentWrapper
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context
@@ -35,19 +36,14 @@ def argument_key(value: Any) -> Any:
 def argument_type(value: Any, *, alias: bool) -> ArgumentType:
     """Type of a prepared argument."""
     if isinstance(value, DeviceNDArray):
-        if not value.is_aligned:
-            raise ArgumentTypeError(
-                f"an array of {value.dtype} starts or steps at bytes that are no multiple of {value.itemsize}"
-                f" (offset {value.offset}, strides {value.strides})",
-                hint="copy it to an array of its own: array.copy()",
-            )
         return ArrayType(
-            Scalar(dtypes.from_numpy(value.dtype)),
+            record_of(value.dtype) or Scalar(dtypes.from_numpy(value.dtype)),
             value.ndim,
             Layout(value.layout),
             readonly=value.readonly,
             offset=value.offset != 0,
             alias=alias,
+            align=value.align,
         )
     if isinstance(value, tuple):
         return TupleType(tuple(argument_type(v, alias=alias) for v in value))
@@ -76,6 +72,8 @@ def prepare(value: Any, name: str, context: Context, stream: Any, finish: list[F
                 hint="copy it: cuda.to_device(x.copy_to_host())",
             )
         return value
+    if isinstance(value, np.void) and value.dtype.names:
+        value = np.asarray(value)  # shares the record's memory: results reach the record, as with arrays
     if isinstance(value, bool | int | float | np.generic):
         return _number(value, name)
     if value is None:
@@ -106,6 +104,8 @@ def _number(value: Any, name: str) -> Any:
 
 
 def _check_dtype(dtype: np.dtype[Any], name: str) -> None:
+    if dtype.names:
+        return  # fields that kernels do not know may stand beside others
     try:
         dtypes.from_numpy(dtype)
     except DTypeError as error:

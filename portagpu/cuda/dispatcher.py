@@ -288,7 +288,7 @@ class Dispatcher(DeviceCallable):
                 prepared.append(hosts[id(value)])
             else:
                 prepared.append(arguments.prepare(value, name, context, stream, finish))
-                if isinstance(value, np.ndarray):
+                if isinstance(value, np.ndarray | np.void):
                     hosts[id(value)] = prepared[-1]
         return tuple(prepared)
 

@@ -9,7 +9,7 @@ from typing import Any
 from portagpu.cuda.devices import Device, current_context, get_current_device, gpus, list_devices, select_device
 from portagpu.device import devices, working_devices
 from portagpu.runtime.args import In, InOut, Out
-from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.array import DeviceNDArray, DeviceRecord, device_array
 from portagpu.runtime.context import close
 from portagpu.runtime.creation import as_device_array, device_array_like, is_device_like, to_device
 from portagpu.runtime.event import Event
@@ -66,6 +66,7 @@ def defer_cleanup() -> Iterator[None]:
 __all__ = [
     "Device",
     "DeviceNDArray",
+    "DeviceRecord",
     "Event",
     "In",
     "InOut",

@@ -11,13 +11,13 @@ from portagpu.frontend import library as library  # registers the lowerings of b
 from portagpu.frontend import statements
 from portagpu.frontend.calls import DEVICE_FUNCTION, Call, DeviceCallable, bind_parameters
 from portagpu.frontend.capture import FunctionSource, capture
-from portagpu.frontend.convert import as_element, constant, constant_type, convert, describe, leaf_type, number_type
+from portagpu.frontend.convert import constant, constant_type, convert, describe, leaf_type, number_type
 from portagpu.frontend.memory import use_shared
 from portagpu.frontend.state import DeviceFunction, FunctionState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
 from portagpu.ir.nodes import CallFunction, Constant, Expr, Member, Var
 from portagpu.ir.program import Function, Parameter, ParameterRole
-from portagpu.ir.types import VOID, Pointer, Scalar, Space, Struct
+from portagpu.ir.types import VOID, Element, Pointer, Scalar, Space, Struct, Type, Vector
 from portagpu.ir.uniform import Marks
 from portagpu.types import Number
 
@@ -108,12 +108,12 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
     first = attempt(None)
     result = statements.return_template(first)
     done = attempt(result)
-    parts = () if result is None else tuple(p for p in leaves(result) if is_expr(p))
+    parts = () if result is None else tuple(p for p in leaves(result) if isinstance(p, Var))
     c_type: Any = VOID
     if len(parts) == 1:
         c_type = parts[0].type
     elif parts:
-        c_type = Struct(tuple(as_element(p.type) for p in parts))
+        c_type = Struct(tuple(_item(p.type) for p in parts))
         program.structs.setdefault(c_type)
     shared = tuple(done.shared.values())
     parameters = list(done.parameters)
@@ -189,22 +189,28 @@ def _emit_call(ctx: FunctionState, found: DeviceFunction, source: FunctionSource
         return Const(None) if result is None else result
     if not isinstance(function.result, Struct):
         # a call that waits at a barrier is a statement of its own: see ir/converge.py
-        return rebuild_single(result, ctx.temp(node) if found.barrier else node)
+        several = found.barrier or isinstance(result, ArrayValue)  # an array's base may be used many times
+        return rebuild_single(result, ctx.temp(node) if several else node)
     held = ctx.temp(node)
     return rebuild(result, _members(ctx, result, held))
 
 
+def _item(kind: Type) -> Element | Pointer:
+    assert isinstance(kind, Scalar | Vector | Pointer)
+    return kind
+
+
 def rebuild_single(template: Value, node: Expr) -> Value:
     """Put a call's one runtime number in its place in the result."""
-    parts = [node if is_expr(p) else p for p in leaves(template)]
+    parts = [node if isinstance(p, Var) else p for p in leaves(template)]
     return rebuild(template, iter(parts))
 
 
 def _members(ctx: FunctionState, template: Value, held: Var) -> Iterator[Value]:
     item = 0
     for part in leaves(template):
-        if is_expr(part):
-            yield Member(held, item, as_element(part.type), span=ctx.span)
+        if isinstance(part, Var):
+            yield Member(held, item, _item(part.type), span=ctx.span)
             item += 1
         else:
             yield part

@@ -9,17 +9,19 @@ from typing import Any
 
 from portagpu.errors import KernelNameError, UnsupportedSyntaxError
 from portagpu.frontend import calls, operators, subscripts
-from portagpu.frontend.attributes import array_attribute, tuple_item, vector_item, vector_lane
+from portagpu.frontend.attributes import ARRAY_ATTRIBUTES, array_attribute, tuple_item, vector_item, vector_lane
 from portagpu.frontend.comparisons import compare
 from portagpu.frontend.conditions import choose, hold, short_circuit
 from portagpu.frontend.convert import as_number, describe, number_type, truth
 from portagpu.frontend.indexing import SliceValue
 from portagpu.frontend.names import bind, captured, is_stable, tuple_items
+from portagpu.frontend.records import get_field
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Condition, Const, MethodValue, TupleValue, Value, constants, is_expr
 from portagpu.ir.nodes import Assign, Evaluate, LogicalOp, Stmt, Store, VectorStore
 from portagpu.ir.types import BOOLEAN, Scalar, Vector
 from portagpu.ir.walk import has_effect, is_movable
+from portagpu.records import Record
 
 
 def lower(ctx: FunctionState, node: ast.expr) -> Value:
@@ -138,6 +140,8 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
             ) from error
         return captured(ctx, value, node.attr)
     if isinstance(owner, ArrayValue):
+        if owner.record is not None or (isinstance(owner.element, Record) and node.attr not in ARRAY_ATTRIBUTES):
+            return get_field(ctx, owner, node.attr)
         return array_attribute(ctx, owner, node.attr, node)
     kind = number_type(ctx, owner)
     if isinstance(kind, Vector):

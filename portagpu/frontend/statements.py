@@ -14,8 +14,8 @@ from portagpu.frontend.expressions import lower, lower_call
 from portagpu.frontend.slots import aggregate, merge, same_value
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, Value, is_expr, leaves, rebuild, structure
-from portagpu.ir.nodes import Evaluate, Expr, If, Return, Stmt, Var
-from portagpu.ir.types import Element, Scalar, Vector
+from portagpu.ir.nodes import Constant, Evaluate, Expr, If, Return, Stmt, Var
+from portagpu.ir.types import Element, Pointer, Scalar, Space, Vector
 from portagpu.ir.walk import has_effect
 
 
@@ -108,17 +108,26 @@ def _return(ctx: FunctionState, node: ast.Return) -> None:
         ctx.reachable = False
         return
     value = aggregate(value)
-    if isinstance(value, ArrayValue):
-        ctx.fail("a device function cannot return an array", hint="pass the array in and write to it")
+    if isinstance(value, ArrayValue) and value.space is Space.PRIVATE and ctx.local_arrays:
+        ctx.fail(
+            "a device function cannot return its local array, which ends with it",
+            hint="make the array in the caller, pass it in and write to it",
+        )
     ctx.returns.append((value, ctx.span))
     values: list[Expr] = []
     template = ctx.return_types
     if template is not None:
         for part, found in zip(leaves(template), leaves(value), strict=True):
-            if is_expr(part):
-                values.append(convert(ctx, found, as_element(part.type)))
+            if isinstance(part, Var):
+                is_number = isinstance(part.type, Scalar | Vector)
+                values.append(convert(ctx, found, as_element(part.type)) if is_number else _expression_of(found))
     ctx.emit(Return(tuple(values), span=ctx.span))
     ctx.reachable = False
+
+
+def _expression_of(value: Value) -> Expr:
+    assert is_expr(value)
+    return value
 
 
 def return_template(ctx: FunctionState) -> Value | None:
@@ -142,7 +151,14 @@ def return_template(ctx: FunctionState) -> Value | None:
     parts: list[Value] = []
     for column in zip(*(leaves(v) for v in values), strict=True):
         kinds = [leaf_type(ctx, leaf) for leaf in column]
-        if all(isinstance(k, Scalar | Vector) for k in kinds):
+        if isinstance(first, ArrayValue) and all(
+            isinstance(leaf, Constant) and same_value(column[0], leaf) for leaf in column
+        ):
+            parts.append(column[0])  # an extent or stride that is known
+        elif isinstance(kinds[0], Pointer):
+            readonly = any(k.readonly for k in kinds)
+            parts.append(Var("pg.return", Pointer(kinds[0].element, kinds[0].space, readonly), span=ctx.span))
+        elif all(isinstance(k, Scalar | Vector) for k in kinds):
             kind: Element = kinds[0]
             for leaf in column[1:]:
                 kind = unify(ctx, Var("pg.return", kind, span=ctx.span), leaf, "the returned value")

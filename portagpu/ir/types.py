@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from portagpu.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, UINT64, DType
+from portagpu.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, UINT8, UINT64, DType
+from portagpu.records import Record
 
 
 class Space(Enum):
@@ -100,9 +101,9 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """What a device function returns when it returns a tuple."""
+    """What a device function returns when it returns a tuple, or an array: where it starts, its shape and strides."""
 
-    items: tuple[Element, ...]
+    items: tuple[Element | Pointer, ...]
 
     def __str__(self) -> str:
         return f"({', '.join(map(str, self.items))})"
@@ -110,7 +111,7 @@ class Struct:
     @property
     def c(self) -> str:
         """C name of the struct."""
-        return "pg_tuple_" + "_".join(short(i) for i in self.items)
+        return "pg_tuple_" + "_".join(map(_short_item, self.items))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,8 @@ PYFLOAT = Scalar(FLOAT64, weak=True)
 PYFLOAT_NARROW = Scalar(FLOAT32, weak=True)
 
 
+BYTE = Scalar(UINT8)  # what records are made of
+
 # Type of dynamic shared memory as a kernel argument: a driver may align it only as its element needs
 DYNAMIC_SHARED = Pointer(Vector(UINT64, 16), Space.LOCAL)
 
@@ -160,22 +163,29 @@ def short(element: Element) -> str:
     return ("p" + base) if element.weak else base
 
 
+def _short_item(item: Element | Pointer) -> str:
+    if not isinstance(item, Pointer):
+        return short(item)
+    return f"{'const' if item.readonly else ''}{item.space.value.strip('_')}{short(item.element)}"
+
+
 @dataclass(frozen=True, slots=True)
 class ArrayType:
     """An array argument as a kernel sees it; the part of a specialisation's key that an array contributes."""
 
-    element: Scalar
+    element: Scalar | Record
     ndim: int
     layout: Layout
     space: Space = Space.GLOBAL
     readonly: bool = False
     offset: bool = False  # starts at an element offset inside its buffer
     alias: bool = False  # may overlap another argument, so no restrict
+    align: int = 0  # bytes; not 0 for arrays that are addressed by bytes: records, elements that are not aligned
 
     def __str__(self) -> str:
         if self.ndim == 0:
-            return f"array({self.element.dtype.name}, 0d)"
-        return f"array({self.element.dtype.name}, {self.ndim}d, {self.layout.value})"
+            return f"array({self.element}, 0d)"
+        return f"array({self.element}, {self.ndim}d, {self.layout.value})"
 
     def __repr__(self) -> str:
         """As in a signature: ``float32[:, ::1]``."""

@@ -22,6 +22,8 @@ class ArgumentWrapper:
     copies_out = True
 
     def __init__(self, value: Any) -> None:
+        if isinstance(value, np.void) and value.dtype.names:
+            value = np.asarray(value)  # shares the record's memory
         if not isinstance(value, np.ndarray | DeviceNDArray):
             raise ArgumentTypeError(
                 f"cuda.{type(self).__name__} wraps a NumPy array, not {type(value).__name__}",

@@ -13,11 +13,12 @@ from numpy.lib.stride_tricks import as_strided
 
 from portagpu.errors import ArgumentTypeError, ClosedError, DTypeError, ShapeError
 from portagpu.runtime import views
-from portagpu.runtime.checks import assignable, check_stream, check_target, host_array
+from portagpu.runtime.checks import as_bytes, assignable, check_stream, check_target, host_array, writable_view
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.copies import copy_strided
 from portagpu.runtime.layout import (
     address_of,
+    alignment_of,
     check_order,
     checked_dtype,
     checked_shape,
@@ -48,10 +49,10 @@ class DeviceNDArray(ArrayOperators):
         "_dtype",
         "_shape",
         "_strides",
+        "align",
         "allocation_key",
         "base",
         "context",
-        "is_aligned",
         "is_large",
         "itemsize",
         "layout",
@@ -89,9 +90,11 @@ class DeviceNDArray(ArrayOperators):
         self.layout = layout_of(shape, strides, dtype.itemsize)
         span = sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) if self.size else 0
         self.is_large = self.size >= _LARGE or span // max(self.itemsize, 1) + offset // max(self.itemsize, 1) >= _LARGE
-        # kernels count strides and offset in elements
-        self.is_aligned = not (offset % dtype.itemsize or any(s % dtype.itemsize for s in strides))
-        self.type_key = (dtype.char, self.ndim, self.layout, offset != 0, readonly, self.is_aligned)
+        self.align = alignment_of(shape, strides, dtype, offset, self.layout)
+        if self.align:
+            self.is_large = span + offset + self.itemsize >= _LARGE
+        kind = dtype if dtype.char == "V" else dtype.char
+        self.type_key = (kind, self.ndim, self.layout, offset != 0, readonly, self.align)
 
     # properties without setters: assigning to them, as NumPy allows, would leave the other facts behind
 
@@ -175,7 +178,8 @@ class DeviceNDArray(ArrayOperators):
         self, shadow: np.ndarray[Any, Any], origin: np.ndarray[Any, Any] | None = None, stream: Stream | None = None
     ) -> DeviceNDArray:
         shift = 0 if origin is None else address_of(shadow) - address_of(origin)
-        return DeviceNDArray(
+        kind = DeviceRecord if not shadow.shape and shadow.dtype.names else DeviceNDArray
+        return kind(
             shadow.shape,
             shadow.dtype,
             shadow.strides,
@@ -194,7 +198,9 @@ class DeviceNDArray(ArrayOperators):
 
     def __getitem__(self, key: Any) -> Any:
         found = self._view(key)
-        if found.ndim == 0 and self.ndim > 0:
+        if isinstance(found, DeviceRecord):
+            return found
+        if found.ndim == 0 and (self.ndim > 0 or isinstance(self, DeviceRecord)):
             return found.copy_to_host()[()]
         return found
 
@@ -270,6 +276,7 @@ class DeviceNDArray(ArrayOperators):
         if ary is None:
             ary = np.empty(self.shape, self.dtype, order="F" if self.layout == "F" else "C")
         else:
+            ary = writable_view(ary)
             check_target(ary, self.shape, self.dtype)
         if self.size == 0:
             return ary
@@ -285,7 +292,7 @@ class DeviceNDArray(ArrayOperators):
         flat = target.reshape(-1, order="A" if target.flags.c_contiguous or target.flags.f_contiguous else "C")
         blocking = not isinstance(stream, Stream) or not same
         with translate_cl_errors(self.context):
-            cl.enqueue_copy(where.queue, flat, source.buffer, src_offset=source.offset, is_blocking=blocking)
+            cl.enqueue_copy(where.queue, as_bytes(flat), source.buffer, src_offset=source.offset, is_blocking=blocking)
         if not same:
             ary[...] = target
         return ary
@@ -321,7 +328,7 @@ class DeviceNDArray(ArrayOperators):
         blocking = not isinstance(stream, Stream) or source is not host
         with translate_cl_errors(self.context):
             flat = source.reshape(-1, order=order)
-            cl.enqueue_copy(where.queue, target.buffer, flat, dst_offset=target.offset, is_blocking=blocking)
+            cl.enqueue_copy(where.queue, target.buffer, as_bytes(flat), dst_offset=target.offset, is_blocking=blocking)
         if target is not self:
             copy_strided(target, self, where)
 
@@ -338,6 +345,15 @@ class DeviceNDArray(ArrayOperators):
         return pyopencl.array.Array(
             where, self.shape, self.dtype, data=self.buffer, offset=self.offset, strides=self.strides
         )
+
+
+class DeviceRecord(DeviceNDArray):
+    """One record on the device: ``rec["x"]`` reads a field, ``rec["x"] = 3`` writes it to the device's memory."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<DeviceRecord {self.dtype} on {self.context.device.name}>"
 
 
 # creation -----------------------------------------------------------------------------------------------------------
@@ -361,4 +377,5 @@ def device_array(
     nbytes, offset = extent_of(extents, steps, kind.itemsize)
     buffer = where.allocate(nbytes)
     own = stream if isinstance(stream, Stream) else None
-    return DeviceNDArray(extents, kind, steps, buffer, where, offset=offset, stream=own)
+    made = DeviceNDArray if extents or not kind.names else DeviceRecord
+    return made(extents, kind, steps, buffer, where, offset=offset, stream=own)

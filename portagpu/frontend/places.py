@@ -1,0 +1,40 @@
+"""Where elements are: pointers into arrays, loads and stores of what they point to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from portagpu.frontend.convert import convert
+from portagpu.frontend.operators import ring
+from portagpu.frontend.state import FunctionState
+from portagpu.frontend.values import ArrayValue, Value
+from portagpu.ir.nodes import BinaryOp, Constant, Expr, Load, Offset, Store
+from portagpu.ir.types import BYTE, Pointer, Space
+from portagpu.records import Record
+
+
+def moved(ctx: FunctionState, base: Expr, steps: Expr) -> Expr:
+    """The pointer ``base + steps``."""
+    if isinstance(steps, Constant) and steps.value == 0:
+        return base
+    assert isinstance(base.type, Pointer)
+    if isinstance(base, Offset) and base.type.element == BYTE and base.index.type == steps.type:
+        return Offset(base.base, ring(ctx, BinaryOp.ADD, base.index, steps), base.type, span=ctx.span)
+    kind = Pointer(base.type.element, base.type.space, base.type.readonly)
+    return Offset(base, steps, kind, span=ctx.span)
+
+
+def load(ctx: FunctionState, array: ArrayValue, index: Expr) -> Value:
+    """The element at a flat index: a number, or a reference to a record."""
+    element = array.element
+    if isinstance(element, Record):
+        return replace(array, base=moved(ctx, array.base, index), shape=(), strides=())
+    return Load(array.base, index, element, bool(array.align), span=ctx.span)
+
+
+def store(ctx: FunctionState, array: ArrayValue, index: Expr, value: Value) -> None:
+    """Set the number at a flat index."""
+    assert not isinstance(array.element, Record)
+    ctx.effect = ctx.effect or array.space is not Space.PRIVATE
+    number = convert(ctx, value, array.element)
+    ctx.emit(Store(array.base, index, number, bool(array.align), span=ctx.span))
