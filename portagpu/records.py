@@ -52,11 +52,14 @@ class Record:
         return found
 
     def __str__(self) -> str:
-        shown = []
+        shown, end = [], 0
         for field in self.fields.values():
             kind: Any = Record(field.dtype) if field.dtype.names else field.dtype
-            shown.append(f"{field.name}: {kind}{list(field.shape) if field.shape else ''}")
-        return f"record({', '.join(shown)})"
+            place = "" if field.offset == end else f" at {field.offset}"
+            shown.append(f"{field.name}: {kind}{list(field.shape) if field.shape else ''}{place}")
+            end = field.offset + self.dtype[field.name].itemsize
+        size = "" if end == self.itemsize else f"; {self.itemsize} bytes"
+        return f"record({', '.join(shown)}{size})"
 
     def __repr__(self) -> str:
         return str(self)

@@ -112,12 +112,6 @@ def set_item(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...], valu
     if name is not None:
         set_field(ctx, array, name, value)
         return
-    plain = all(not isinstance(i, SliceValue) and number_type(ctx, i) is not None for i in items)
-    if plain and len(items) < array.ndim:
-        ctx.fail(
-            f"{array.describe()} needs {array.ndim} indices to name an element, {len(items)} given",
-            hint="a kernel writes elements, not rows: give one index for each axis",
-        )
     items = normalise(ctx, array, items)
     if any(isinstance(i, SliceValue) for i in items):
         fill(ctx, view(ctx, array, items), value, copy_record)

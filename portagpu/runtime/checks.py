@@ -53,7 +53,8 @@ def assignable(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.n
 
     Raises `ShapeError`, `DTypeError` for a value that the dtype cannot hold.
     """
-    host = host_array(value)
+    is_record = dtype.names is not None and isinstance(value, tuple | list)
+    host = np.empty(0, dtype) if is_record else host_array(value)  # only the dtype says what tuples are records
     if host.dtype.kind == "c" and dtype.kind != "c":
         raise DTypeError(f"cannot assign {host.dtype} to {dtype}", hint="assign its .real or .imag")
     try:

@@ -302,13 +302,13 @@ def test_a_device_function_returns_a_row(device):
 @both
 def test_shared_local_and_constant_records(device, dtype):
     table = filled(dtype, 4)
-    first = table[0]
+    first, kind = table[0], cuda.from_dtype(dtype)
 
     @cuda.jit
     def kernel(x):
         i = cuda.threadIdx.x
         tile = cuda.shared.array(4, dtype)
-        mine = cuda.local.array(2, cuda.from_dtype(dtype))
+        mine = cuda.local.array(2, kind)
         constants = cuda.const.array_like(table)
         tile[i] = x[i]
         cuda.syncthreads()
@@ -431,24 +431,17 @@ def test_slices_are_filled(device):
     np.testing.assert_array_equal(x, expected)
 
 
-def test_rows_are_assigned_whole_shapes(device):
+def test_shapes_that_do_not_fit(device):
     @cuda.jit
     def kernel(x):
-        tile = cuda.local.array(3, np.float32)
-        x[:] = tile
+        small = cuda.local.array(3, np.float32)
+        large = cuda.local.array(4, np.float32)
+        small[:] = 1
+        large[:] = small
+        x[0] = large[0]
 
     with pytest.raises(errors.KernelValueError, match="shape"):
-        bad = cuda.jit(_wrong_shape)
-        bad[1, 1](np.zeros(4, np.float32))
-    assert kernel is not None
-
-
-def _wrong_shape(x):
-    small = cuda.local.array(3, np.float32)
-    large = cuda.local.array(4, np.float32)
-    small[:] = 1
-    large[:] = small
-    x[0] = large[0]
+        kernel[1, 1](np.zeros(4, np.float32))
 
 
 def test_facts_of_record_arrays(device):
@@ -514,14 +507,26 @@ def test_fields_that_kernels_do_not_know_stand_beside_others(device):
         wrong[1, 1](x)
 
 
-def test_read_only_records(device):
+def test_constant_records_cannot_be_written(device):
+    table = filled(SIMPLE, 2)
+
     @cuda.jit
     def kernel(x):
-        x[0].a = 1
+        table[0].a = x[0]
 
-    x = np.zeros(2, SIMPLE)
-    x.flags.writeable = False
-    on_device = cuda.to_device(np.zeros(2, SIMPLE)).broadcast_to((3, 2))
-    assert on_device.shape == (3, 2)
-    with pytest.raises(errors.KernelError):
-        kernel[1, 1](cuda.to_device(np.zeros((), SIMPLE)))
+    with pytest.raises(errors.KernelTypeError, match="constant memory"):
+        kernel[1, 1](np.zeros(1))
+
+
+def test_a_local_record_cannot_be_returned(device):
+    @cuda.jit(device=True)
+    def make():
+        rec = cuda.local.array(1, SIMPLE)
+        return rec[0]
+
+    @cuda.jit
+    def kernel(x):
+        x[0] = make()
+
+    with pytest.raises(errors.KernelTypeError, match="local array"):
+        kernel[1, 1](np.zeros(1, SIMPLE))
