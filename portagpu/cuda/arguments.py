@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,11 @@ from portagpu.dtypes import BOOL, UINT64
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.ir.types import PYFLOAT, PYINT, ArgumentType, ArrayType, ConstantType, Layout, Scalar, TupleType
 from portagpu.records import record_of
-from portagpu.runtime.args import ArgumentWrapper
+from portagpu.runtime.args import ArgumentWrapper, HostWork
 from portagpu.runtime.array import DeviceNDArray
+from portagpu.runtime.checks import writable_view
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import as_device_array, is_device_like
-
-Finish = Callable[[], None]
 
 
 def argument_key(value: Any) -> Any:
@@ -26,6 +24,8 @@ def argument_key(value: Any) -> Any:
     if isinstance(value, DeviceNDArray):
         return value.type_key
     kind = type(value)
+    if isinstance(value, enum.Enum):
+        return (kind, value.name)
     if kind is int:
         return int if -(2**63) <= value < 2**63 else "uint64"
     if kind is tuple:
@@ -47,8 +47,8 @@ def argument_type(value: Any, *, alias: bool) -> ArgumentType:
         )
     if isinstance(value, tuple):
         return TupleType(tuple(argument_type(v, alias=alias) for v in value))
-    if value is None:
-        return ConstantType(None)
+    if value is None or isinstance(value, enum.Enum):
+        return ConstantType(value)  # compared by identity in kernels, so each member has a kernel of its own
     if isinstance(value, bool | np.bool_):
         return Scalar(BOOL)
     if isinstance(value, np.generic):
@@ -58,8 +58,8 @@ def argument_type(value: Any, *, alias: bool) -> ArgumentType:
     return PYFLOAT
 
 
-def prepare(value: Any, name: str, context: Context, stream: Any, finish: list[Finish]) -> Any:
-    """Turn an argument into what kernels take; copies of host arrays come back through ``finish``.
+def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork) -> Any:
+    """Turn an argument into what kernels take; host arrays come back through ``work``.
 
     Raises `ArgumentTypeError` naming the parameter.
     """
@@ -72,23 +72,20 @@ def prepare(value: Any, name: str, context: Context, stream: Any, finish: list[F
                 hint="copy it: cuda.to_device(x.copy_to_host())",
             )
         return value
-    if isinstance(value, np.void) and value.dtype.names:
-        value = np.asarray(value)  # shares the record's memory: results reach the record, as with arrays
+    value = writable_view(value)  # results reach NumPy's records, as they reach arrays
+    if value is None or isinstance(value, enum.Enum):
+        return value
     if isinstance(value, bool | int | float | np.generic):
         return _number(value, name)
-    if value is None:
-        return None
-    if isinstance(value, enum.Enum):
-        return prepare(value.value, name, context, stream, finish)
     if isinstance(value, tuple):
-        return tuple(prepare(v, f"{name}[{n}]", context, stream, finish) for n, v in enumerate(value))
+        return tuple(prepare(v, f"{name}[{n}]", context, stream, work) for n, v in enumerate(value))
     if isinstance(value, ArgumentWrapper):
-        return value.to_device(context, stream, finish)
+        return value.to_device(context, stream, work)
     if isinstance(value, np.ndarray):
         _check_dtype(value.dtype, name)
-        return ArgumentWrapper.for_host_array(value).to_device(context, stream, finish)
+        return ArgumentWrapper.for_host_array(value).to_device(context, stream, work)
     if is_device_like(value):
-        return as_device_array(value, context=context)
+        return prepare(as_device_array(value), name, context, stream, work)
     raise ArgumentTypeError(
         f"argument `{name}` is a {type(value).__name__}, which kernels cannot take",
         hint=_advice(value),
@@ -122,3 +119,46 @@ def _advice(value: Any) -> str:
     if callable(value):
         return "annotate the parameter `cuda.constexpr` to bind a device function when the kernel is specialised"
     return "kernels take NumPy arrays, device arrays, numbers, bools, tuples of these, and None"
+
+
+def constant_key(value: Any) -> Any:
+    """A key that tells compile-time arguments apart which compare equal: 1 and 1.0, 0.0 and -0.0; nan is itself."""
+    if isinstance(value, tuple):
+        return tuple(constant_key(item) for item in value)
+    if isinstance(value, float | np.floating):
+        return (type(value), repr(value))
+    return (type(value), value)
+
+
+def check_hashable(name: str, value: Any) -> None:
+    """Raise `ArgumentTypeError` for a compile-time argument that cannot be a key."""
+    try:
+        hash(value)
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"`{name}` is a compile-time parameter and must be hashable, not a {type(value).__name__}",
+            hint="pass a number, a tuple of numbers, a dtype or a device function",
+        ) from error
+
+
+def _arrays(args: tuple[Any, ...]) -> list[DeviceNDArray]:
+    found = []
+    for value in args:
+        if isinstance(value, DeviceNDArray):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found += _arrays(value)
+    return found
+
+
+def may_alias(args: tuple[Any, ...]) -> bool:
+    """Whether two arguments lie in one allocation, so that the kernel must not assume that they are apart."""
+    arrays = _arrays(args)
+    if len(arrays) < 2:
+        return False
+    return len({a.allocation_key for a in arrays}) < len(arrays)
+
+
+def any_large(args: tuple[Any, ...]) -> bool:
+    """Whether an array needs 64-bit subscripts."""
+    return any(a.is_large for a in _arrays(args))

@@ -9,15 +9,26 @@ from typing import Any
 
 from portagpu.errors import KernelNameError, UnsupportedSyntaxError
 from portagpu.frontend import calls, operators, subscripts
-from portagpu.frontend.attributes import ARRAY_ATTRIBUTES, array_attribute, tuple_item, vector_item, vector_lane
+from portagpu.frontend.attributes import array_attribute, is_array_attribute, tuple_item, vector_item, vector_lane
 from portagpu.frontend.comparisons import compare
 from portagpu.frontend.conditions import choose, hold, short_circuit
 from portagpu.frontend.convert import as_number, describe, number_type, truth
 from portagpu.frontend.indexing import SliceValue
+from portagpu.frontend.local_functions import define
 from portagpu.frontend.names import bind, captured, is_stable, tuple_items
 from portagpu.frontend.records import get_field
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Condition, Const, MethodValue, TupleValue, Value, constants, is_expr
+from portagpu.frontend.values import (
+    ArrayValue,
+    Condition,
+    Const,
+    MethodValue,
+    Missing,
+    TupleValue,
+    Value,
+    constants,
+    is_expr,
+)
 from portagpu.ir.nodes import Assign, Evaluate, LogicalOp, Stmt, Store, VectorStore
 from portagpu.ir.types import BOOLEAN, Scalar, Vector
 from portagpu.ir.walk import has_effect, is_movable
@@ -45,7 +56,6 @@ _SYNTAX: dict[type[ast.AST], str] = {
     ast.List: "a list",
     ast.Dict: "a dict",
     ast.Set: "a set",
-    ast.Lambda: "a lambda",
     ast.JoinedStr: "an f-string",
     ast.Await: "await",
     ast.Yield: "yield",
@@ -57,7 +67,6 @@ _SYNTAX_HINTS: dict[type[ast.AST], str] = {
     ast.GeneratorExp: "write a loop",
     ast.List: "use a tuple, or cuda.local.array(shape, dtype)",
     ast.Dict: "use arrays or tuples",
-    ast.Lambda: "write a device function: @cuda.jit(device=True)",
     ast.JoinedStr: "kernels have no strings at run time",
 }
 
@@ -105,7 +114,10 @@ def _constant(ctx: FunctionState, node: ast.Constant) -> Value:
 
 def _name(ctx: FunctionState, node: ast.Name) -> Value:
     if node.id in ctx.env:
-        return ctx.env[node.id]
+        value = ctx.env[node.id]
+        if isinstance(value, Missing):
+            ctx.fail(value.message, hint=value.hint)
+        return value
     if node.id in ctx.local_names:
         ctx.fail(
             f"`{node.id}` is used before it has a value on every path",
@@ -140,7 +152,7 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
             ) from error
         return captured(ctx, value, node.attr)
     if isinstance(owner, ArrayValue):
-        if owner.record is not None or (isinstance(owner.element, Record) and node.attr not in ARRAY_ATTRIBUTES):
+        if owner.record is not None or (isinstance(owner.element, Record) and not is_array_attribute(node.attr)):
             return get_field(ctx, owner, node.attr)
         return array_attribute(ctx, owner, node.attr, node)
     kind = number_type(ctx, owner)
@@ -302,6 +314,10 @@ def _call(ctx: FunctionState, node: ast.Call) -> Value:
     return value
 
 
+def _lambda(ctx: FunctionState, node: ast.Lambda) -> Value:
+    return define(ctx, node, [lower(ctx, d) for d in node.args.defaults])
+
+
 def _walrus(ctx: FunctionState, node: ast.NamedExpr) -> Value:
     value = lower(ctx, node.value)
     return bind(ctx, node.target.id, value)
@@ -320,4 +336,5 @@ _HANDLERS: dict[type[ast.AST], Callable[[FunctionState, Any], Value]] = {
     ast.Subscript: _subscript,
     ast.Call: _call,
     ast.NamedExpr: _walrus,
+    ast.Lambda: _lambda,
 }

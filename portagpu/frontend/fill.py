@@ -36,8 +36,12 @@ def fill(ctx: FunctionState, target: ArrayValue, value: Value, copy_record: Copy
 def _from_tuple(ctx: FunctionState, target: ArrayValue, value: TupleValue | Const, copy_record: CopyRecord) -> None:
     items = value.items if isinstance(value, TupleValue) else tuple(map(Const, value.value))
     extent = target.shape[0]
-    if target.ndim != 1 or (isinstance(extent, Constant) and extent.value != len(items)):
-        ctx.fail(f"cannot store a tuple of {len(items)} items in {_shown(target)}", kind=KernelValueError)
+    if target.ndim != 1 or not isinstance(extent, Constant) or extent.value != len(items):
+        ctx.fail(
+            f"cannot store a tuple of {len(items)} items in {_shown(target)}",
+            kind=KernelValueError,
+            hint="a tuple fits where that many elements are known while compiling; assign element by element",
+        )
     for n, item in enumerate(items):
         place = flat_index(ctx, target, [(0, constant(ctx, n, ctx.program.index_type))])
         _set(ctx, target, place, item, copy_record)

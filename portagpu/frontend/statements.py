@@ -11,10 +11,11 @@ from portagpu.frontend import loops
 from portagpu.frontend.assignment import lower_annotated, lower_assign, lower_augmented
 from portagpu.frontend.convert import as_element, convert, describe, leaf_type, truth, unify
 from portagpu.frontend.expressions import lower, lower_call
+from portagpu.frontend.local_functions import define
 from portagpu.frontend.slots import aggregate, merge, same_value
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Const, Value, is_expr, leaves, rebuild, structure
-from portagpu.ir.nodes import Constant, Evaluate, Expr, If, Return, Stmt, Var
+from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
+from portagpu.ir.nodes import Evaluate, Expr, If, Return, Stmt, Var
 from portagpu.ir.types import Element, Pointer, Scalar, Space, Vector
 from portagpu.ir.walk import has_effect
 
@@ -49,7 +50,6 @@ _KEYWORD: dict[type[ast.AST], str] = {
     ast.AsyncFor: "async for",
 }
 _HINTS: dict[type[ast.AST], str] = {
-    ast.FunctionDef: "move the function out of the kernel and decorate it with @cuda.jit(device=True)",
     ast.Delete: "names end with the kernel; there is nothing to delete",
     ast.Import: "import at the top of the module",
     ast.ImportFrom: "import at the top of the module",
@@ -108,26 +108,25 @@ def _return(ctx: FunctionState, node: ast.Return) -> None:
         ctx.reachable = False
         return
     value = aggregate(value)
-    if isinstance(value, ArrayValue) and value.space is Space.PRIVATE and ctx.local_arrays:
-        ctx.fail(
-            "a device function cannot return its local array, which ends with it",
-            hint="make the array in the caller, pass it in and write to it",
-        )
+    if any(_is_own(ctx, value) for value in (value.items if isinstance(value, TupleValue) else (value,))):
+        ctx.fail("a local array ends with its function", hint="pass the array in and write to it")
     ctx.returns.append((value, ctx.span))
     values: list[Expr] = []
     template = ctx.return_types
     if template is not None:
         for part, found in zip(leaves(template), leaves(value), strict=True):
-            if isinstance(part, Var):
-                is_number = isinstance(part.type, Scalar | Vector)
-                values.append(convert(ctx, found, as_element(part.type)) if is_number else _expression_of(found))
+            if is_expr(part) and isinstance(part.type, Pointer):
+                assert is_expr(found)
+                values.append(found)
+            elif is_expr(part):
+                values.append(convert(ctx, found, as_element(part.type)))
     ctx.emit(Return(tuple(values), span=ctx.span))
     ctx.reachable = False
 
 
-def _expression_of(value: Value) -> Expr:
-    assert is_expr(value)
-    return value
+def _is_own(ctx: FunctionState, value: Value) -> bool:
+    """Whether a value may lie in a local array of this function."""
+    return isinstance(value, ArrayValue) and value.space is Space.PRIVATE and bool(ctx.local_arrays)
 
 
 def return_template(ctx: FunctionState) -> Value | None:
@@ -151,18 +150,15 @@ def return_template(ctx: FunctionState) -> Value | None:
     parts: list[Value] = []
     for column in zip(*(leaves(v) for v in values), strict=True):
         kinds = [leaf_type(ctx, leaf) for leaf in column]
-        if isinstance(first, ArrayValue) and all(
-            isinstance(leaf, Constant) and same_value(column[0], leaf) for leaf in column
-        ):
-            parts.append(column[0])  # an extent or stride that is known
-        elif isinstance(kinds[0], Pointer):
-            readonly = any(k.readonly for k in kinds)
-            parts.append(Var("pg.return", Pointer(kinds[0].element, kinds[0].space, readonly), span=ctx.span))
-        elif all(isinstance(k, Scalar | Vector) for k in kinds):
+        if all(isinstance(k, Scalar | Vector) for k in kinds):
             kind: Element = kinds[0]
             for leaf in column[1:]:
                 kind = unify(ctx, Var("pg.return", kind, span=ctx.span), leaf, "the returned value")
             parts.append(Var("pg.return", kind, span=ctx.span))
+        elif all(isinstance(k, Pointer) for k in kinds):
+            first_kind = kinds[0]
+            pointer = Pointer(first_kind.element, first_kind.space, any(k.readonly for k in kinds))
+            parts.append(Var("pg.return", pointer, span=ctx.span))
         elif all(same_value(column[0], leaf) for leaf in column):
             parts.append(column[0])
         else:
@@ -184,6 +180,10 @@ def _raise(ctx: FunctionState, node: ast.Raise) -> None:
     )
 
 
+def _function(ctx: FunctionState, node: ast.FunctionDef) -> None:
+    ctx.env[node.name] = define(ctx, node, [lower(ctx, d) for d in node.args.defaults])
+
+
 def _pass(ctx: FunctionState, node: ast.Pass) -> None:
     return None
 
@@ -202,4 +202,5 @@ _HANDLERS: dict[type[ast.AST], Callable[[FunctionState, Any], None]] = {
     ast.Assert: _assert,
     ast.Raise: _raise,
     ast.Pass: _pass,
+    ast.FunctionDef: _function,
 }

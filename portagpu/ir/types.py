@@ -111,7 +111,7 @@ class Struct:
     @property
     def c(self) -> str:
         """C name of the struct."""
-        return "pg_tuple_" + "_".join(map(_short_item, self.items))
+        return "pg_tuple_" + "_".join(short(i) for i in self.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,18 +155,14 @@ def element_size(element: Element) -> int:
     return element.dtype.size if isinstance(element, Scalar) else element.size
 
 
-def short(element: Element) -> str:
+def short(element: Element | Pointer) -> str:
     """A short name for generated identifiers."""
+    if isinstance(element, Pointer):
+        return f"{element.space.name.lower()}_{'const_' if element.readonly else ''}{short(element.element)}"
     base = element.dtype.short
     if isinstance(element, Vector):
         return f"{base}x{element.lanes}"
     return ("p" + base) if element.weak else base
-
-
-def _short_item(item: Element | Pointer) -> str:
-    if not isinstance(item, Pointer):
-        return short(item)
-    return f"{'const' if item.readonly else ''}{item.space.value.strip('_')}{short(item.element)}"
 
 
 @dataclass(frozen=True, slots=True)

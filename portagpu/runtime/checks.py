@@ -40,12 +40,7 @@ def host_array(value: Any) -> np.ndarray[Any, Any]:
 
 def writable_view(value: Any) -> Any:
     """A NumPy record as the array without axes that shares its memory; anything else as it is."""
-    return np.asarray(value) if isinstance(value, np.void) else value
-
-
-def as_bytes(flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A contiguous array as PyOpenCL takes it: Python's buffers cannot describe every record."""
-    return flat.view(np.uint8) if flat.dtype.char == "V" else flat
+    return np.asarray(value) if isinstance(value, np.void) and value.dtype.names else value
 
 
 def assignable(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:

@@ -16,8 +16,8 @@ Shadow = np.ndarray[Any, Any]
 
 def indexed(shadow: Shadow, key: Any) -> Shadow:
     """``shadow[key]``, always a view. Raises `OutOfBoundsError`, and `ArgumentTypeError` for what gathers."""
-    if isinstance(key, str):
-        return _field(shadow, key)
+    if isinstance(key, str) and shadow.dtype.names:
+        return _field(shadow, key, shadow.dtype.names)
     keys = tuple(map(_basic, key if isinstance(key, tuple) else (key,)))
     if not any(item is Ellipsis for item in keys):
         keys = (*keys, Ellipsis)  # NumPy then returns a 0-d view instead of reading an element
@@ -29,15 +29,11 @@ def indexed(shadow: Shadow, key: Any) -> Shadow:
         raise ShapeError(f"{error} (shape {shadow.shape})") from error
 
 
-def _field(shadow: Shadow, name: str) -> Shadow:
+def _field(shadow: Shadow, name: str, known: tuple[str, ...]) -> Shadow:
     try:
         return cast(Shadow, shadow[name])
-    except (ValueError, IndexError) as error:
-        known = shadow.dtype.names
-        raise OutOfBoundsError(
-            f"an array of {shadow.dtype} has no field {name!r}",
-            hint=f"its fields are {', '.join(known)}" if known else "only arrays of records have fields",
-        ) from error
+    except (ValueError, KeyError) as error:
+        raise OutOfBoundsError(f"there is no field {name!r}", hint=f"the fields are {', '.join(known)}") from error
 
 
 def _basic(item: Any) -> Any:

@@ -111,6 +111,7 @@ def dictionary(x):
 
 
 def nested_function(x):
+    @cuda.jit(device=True)
     def inner(y):
         return y
 
@@ -118,7 +119,7 @@ def nested_function(x):
 
 
 def lambda_expression(x):
-    f = lambda y: y  # noqa: E731
+    f = lambda *y: y  # noqa: E731
     x[0] = f(1)
 
 
@@ -306,8 +307,8 @@ def vector_is_immutable(x):
     x[0] = v[0]
 
 
-def slice_of_text(x):
-    x[:] = "text"
+def slice_assignment(x):
+    x[:] = (0, 1)
 
 
 def matrix_product(m):
@@ -416,7 +417,7 @@ CASES = [
     (vectors_of_two_widths, (F,)),
     (vector_lane, (F,)),
     (vector_is_immutable, (F,)),
-    (slice_of_text, (F,)),
+    (slice_assignment, (F,)),
     (matrix_product, (M,)),
     (chained_string, (F,)),
     (loops_over_number, (F,)),
