@@ -10,7 +10,7 @@ from portagpu.frontend.convert import describe, number_type
 from portagpu.frontend.expressions import index_items, lower, lower_all
 from portagpu.frontend.names import bind, tuple_items
 from portagpu.frontend.operators import binary
-from portagpu.frontend.places import load, store
+from portagpu.frontend.places import held, load, store
 from portagpu.frontend.records import field_at, field_name, field_view, set_field
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import address, set_item
@@ -167,7 +167,7 @@ def lower_augmented(ctx: FunctionState, node: ast.AugAssign) -> None:
 def _augmented_place(ctx: FunctionState, target: ast.expr) -> tuple[ArrayValue, tuple[Any, ...]]:
     """Array and indices of ``a[i] += value``, or of the field that ``rec.x += value`` names."""
     if isinstance(target, ast.Attribute):
-        return field_view(ctx, _record(ctx, target), target.attr), ()
+        return held(ctx, field_view(ctx, _record(ctx, target), target.attr)), ()
     assert isinstance(target, ast.Subscript)
     owner = lower(ctx, target.value)
     if not isinstance(owner, ArrayValue):
@@ -176,4 +176,4 @@ def _augmented_place(ctx: FunctionState, target: ast.expr) -> tuple[ArrayValue, 
     name = field_name(items)
     if name is None and owner.record is not None and items:
         name = field_at(ctx, owner.record, items)
-    return (owner, items) if name is None else (field_view(ctx, owner, name), ())
+    return (owner, items) if name is None else (held(ctx, field_view(ctx, owner, name)), ())

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from portagpu.errors import KernelValueError
 from portagpu.frontend.convert import constant, describe, number_type
 from portagpu.frontend.indexing import flat_index, to_index
-from portagpu.frontend.places import load, store
+from portagpu.frontend.places import held, load, store
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr
 from portagpu.ir.nodes import Compare, CompareOp, Constant, Expr, For, Select, Stmt, Var
@@ -22,8 +22,9 @@ def fill(ctx: FunctionState, target: ArrayValue, value: Value, copy_record: Copy
     if isinstance(value, TupleValue) or (isinstance(value, Const) and isinstance(value.value, tuple)):
         _from_tuple(ctx, target, value, copy_record)
         return
+    target = held(ctx, target)
     if isinstance(value, ArrayValue) and value.shape:
-        value = _broadcast(ctx, target, value)
+        value = _broadcast(ctx, target, held(ctx, value))
     elif isinstance(target.element, Record):
         pass  # `copy_record` says what fits
     elif not isinstance(number_type(ctx, value), Scalar):

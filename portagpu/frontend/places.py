@@ -8,8 +8,9 @@ from portagpu.frontend.convert import convert
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Value
-from portagpu.ir.nodes import BinaryOp, Constant, Expr, Load, Offset, Store
+from portagpu.ir.nodes import BinaryOp, CallFunction, Constant, Expr, Load, Offset, Store, VectorLoad
 from portagpu.ir.types import BYTE, Pointer, Space
+from portagpu.ir.walk import all_expressions
 from portagpu.records import Record
 
 
@@ -22,6 +23,13 @@ def moved(ctx: FunctionState, base: Expr, steps: Expr) -> Expr:
         return Offset(base.base, ring(ctx, BinaryOp.ADD, base.index, steps), base.type, span=ctx.span)
     kind = Pointer(base.type.element, base.type.space, base.type.readonly)
     return Offset(base, steps, kind, span=ctx.span)
+
+
+def held(ctx: FunctionState, array: ArrayValue) -> ArrayValue:
+    """The array, at a place that does not change when the memory is written that was read to find it."""
+    if any(isinstance(e, Load | VectorLoad | CallFunction) for e in all_expressions(array.base)):
+        return replace(array, base=ctx.temp(array.base))
+    return array
 
 
 def load(ctx: FunctionState, array: ArrayValue, index: Expr) -> Value:

@@ -19,7 +19,7 @@ from portagpu.errors import DTypeError, KernelNameError
 from portagpu.frontend.convert import constant, convert, describe, number_type, require_fp64
 from portagpu.frontend.fill import fill
 from portagpu.frontend.operators import ring
-from portagpu.frontend.places import load, moved, store
+from portagpu.frontend.places import held, load, moved, store
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, Value
 from portagpu.ir.nodes import (
@@ -177,13 +177,16 @@ def copy_record(ctx: FunctionState, target: Value, source: Value) -> None:
             hint="assign another record, or field by field: rec.x = value",
         )
     if source.record != target.record:
+        target, source = held(ctx, target), held(ctx, source)
+        assert target.record is not None and source.record is not None
         if len(source.record.fields) != len(target.record.fields):
             ctx.fail(f"cannot store {source.describe()} in {target.describe()}", hint="assign field by field")
         for to, name in zip(target.record.fields, source.record.fields, strict=True):
             set_field(ctx, target, to, get_field(ctx, source, name))
         return
     ctx.effect = ctx.effect or target.space is not Space.PRIVATE
-    _copy_bytes(ctx, target, source, target.record.itemsize)
+    size = target.record.itemsize
+    _copy_bytes(ctx, held(ctx, target), held(ctx, source), size)
 
 
 def _copy_bytes(ctx: FunctionState, target: ArrayValue, source: ArrayValue, size: int) -> None:

@@ -198,6 +198,28 @@ def test_records_of_other_layouts_are_assigned_by_field(device):
     np.testing.assert_array_equal(y.astype(PACKED), x[1:])
 
 
+def test_places_are_found_before_they_change(device):
+    dtype = np.dtype([("next", np.int32), ("value", np.float64), ("v", np.int32, (2,))])
+
+    @cuda.jit
+    def kernel(x):
+        x[0] = x[x[0].next]
+        x[x[1].next].v[:] = x[x[1].next].v[::-1]
+        x[x[2].v[1]].v = x[3].v
+        x[x[4].next].next += 1
+
+    x = filled(dtype, 5)
+    x["next"] = [2, 3, 1, 0, 4]
+    x["v"][2] = [2, 2]
+    expected = x.copy()
+    kernel[1, 1](x)
+    expected[0] = expected[2]
+    expected["v"][3, 1] = expected["v"][3, 0] = expected["v"][3, 1]
+    expected["v"][2] = expected["v"][3]
+    expected["next"][4] += 1
+    np.testing.assert_array_equal(x, expected)
+
+
 @both
 def test_a_reference_to_a_record_follows_the_array(device, dtype):
     @cuda.jit
@@ -272,7 +294,7 @@ def test_device_functions(device, dtype):
     @cuda.jit
     def kernel(x, y):
         y[0] = scale(x[0], 3)
-        y[1] = scale(pick(x, 1, 2), 2)
+        y[1] = scale(pick(x, 1, 2), 2) + scale(larger(x, 1, 2), 1) - larger(x, 2, 1).b
         y[2] = column(x, "b")[1]
         column(x[3], "v")[2] = 9
 
