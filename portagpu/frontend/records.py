@@ -176,17 +176,16 @@ def copy_record(ctx: FunctionState, target: Value, source: Value) -> None:
             f"cannot store {describe(ctx, source)} in {target.describe()}",
             hint="assign another record, or field by field: rec.x = value",
         )
-    if source.record != target.record:
-        target, source = held(ctx, target), held(ctx, source)
-        assert target.record is not None and source.record is not None
-        if len(source.record.fields) != len(target.record.fields):
-            ctx.fail(f"cannot store {source.describe()} in {target.describe()}", hint="assign field by field")
-        for to, name in zip(target.record.fields, source.record.fields, strict=True):
-            set_field(ctx, target, to, get_field(ctx, source, name))
+    wanted, given = target.record, source.record
+    target, source = held(ctx, target), held(ctx, source)
+    if wanted == given:
+        ctx.effect = ctx.effect or target.space is not Space.PRIVATE
+        _copy_bytes(ctx, target, source, wanted.itemsize)
         return
-    ctx.effect = ctx.effect or target.space is not Space.PRIVATE
-    size = target.record.itemsize
-    _copy_bytes(ctx, held(ctx, target), held(ctx, source), size)
+    if len(wanted.fields) != len(given.fields):
+        ctx.fail(f"cannot store {source.describe()} in {target.describe()}", hint="assign field by field")
+    for to, name in zip(wanted.fields, given.fields, strict=True):
+        set_field(ctx, target, to, get_field(ctx, source, name))
 
 
 def _copy_bytes(ctx: FunctionState, target: ArrayValue, source: ArrayValue, size: int) -> None:
