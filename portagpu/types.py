@@ -6,18 +6,15 @@ with types a signature, calling it with a number converts the number as NumPy do
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from portagpu import dtypes, records
+from portagpu import dtypes, records, type_text
 from portagpu.dtypes import DType
 from portagpu.errors import KernelTypeError
-
-_EXAMPLE = 'write it like "void(float32[:], int64)", or void(float32[:], int64) with types of portagpu.cuda'
 
 
 class Type:
@@ -88,11 +85,6 @@ class NestedArray(Type):
     dtype: Any  # Number or Record
     shape: tuple[int, ...]
 
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.shape)
-
     def __str__(self) -> str:
         return f"nestedarray({self.dtype}, {self.shape})"
 
@@ -125,9 +117,6 @@ class Record(Type, records.NamedRecord):
     def offset(self, key: str) -> int:
         """Bytes from the record's start to a field."""
         return self.layout.fields[key].offset
-
-    def __len__(self) -> int:
-        return len(self.layout.fields)
 
     def __getitem__(self, key: Any) -> Array:
         """``rec[:]``, ``rec[:, ::1]``: arrays of records."""
@@ -262,7 +251,6 @@ NAMES: dict[str, Type] = {
     "float": float64,
     "int": int64,
 }
-_FACTORIES: dict[str, Any] = {"Array": Array, "Tuple": Tuple, "UniTuple": UniTuple}
 
 
 class _Names:
@@ -388,45 +376,14 @@ def _subscripted(element: Any, key: Any) -> Array:
 
 
 def _evaluate(text: str) -> Any:
-    """Types, a signature or a tuple of types from text; nothing of it is executed."""
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError as error:
-        raise KernelTypeError(f"the signature {text!r} cannot be read", hint=_EXAMPLE) from error
-    return _node(tree, text)
+    """Types, a signature or a tuple of types from text."""
+    return type_text.evaluate(text, _VOCABULARY)
 
 
-def _node(node: ast.expr, text: str) -> Any:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            found = NAMES.get(name)
-            if found is None:
-                raise KernelTypeError(f"the signature {text!r} names the unknown type {name}", hint=_EXAMPLE)
-            return found
-        case ast.Constant(value=None):
-            return none
-        case ast.Tuple(elts=items) | ast.List(elts=items):
-            return tuple(_node(item, text) for item in items)
-        case ast.Subscript(value=base, slice=axes):
-            parts = axes.elts if isinstance(axes, ast.Tuple) else [axes]
-            return _subscripted(_node(base, text), tuple(_slice(part, text) for part in parts))
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in _FACTORIES:
-            return _FACTORIES[name](*(_argument(a, text) for a in args))
-        case ast.Call(func=function, args=args):
-            return Signature(as_type(_node(function, text)), tuple(as_type(_node(a, text)) for a in args))
-        case _:
-            raise KernelTypeError(f"the signature {text!r} cannot be read", hint=_EXAMPLE)
-
-
-def _argument(node: ast.expr, text: str) -> Any:
-    return node.value if isinstance(node, ast.Constant) else _node(node, text)
-
-
-def _slice(node: ast.expr, text: str) -> slice:
-    match node:
-        case ast.Slice(lower=None, upper=None, step=None):
-            return slice(None)
-        case ast.Slice(lower=None, upper=None, step=ast.Constant(value=1)):
-            return slice(None, None, 1)
-        case _:
-            raise KernelTypeError(f"the signature {text!r} cannot be read at [{ast.unparse(node)}]", hint=_EXAMPLE)
+_VOCABULARY = type_text.Vocabulary(
+    names=NAMES,
+    factories={"Array": Array, "Tuple": Tuple, "UniTuple": UniTuple},
+    subscripted=_subscripted,
+    called=lambda result, args: Signature(as_type(result), tuple(as_type(a) for a in args)),
+    none=none,
+)
