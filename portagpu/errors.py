@@ -7,6 +7,7 @@
     │   ├── UnsupportedSyntaxError       a construct that the kernel language does not have
     │   ├── KernelTypeError              operand, argument or return types do not fit      (also TypeError)
     │   ├── KernelNameError              an unknown name or attribute                      (also NameError)
+    │   │   └── UnsetVariableError       a variable is read before it is set               (also UnboundLocalError)
     │   ├── KernelValueError             a compile-time constant is missing or out of range (also ValueError)
     │   ├── SourceUnavailableError       the kernel's Python text cannot be found          (also OSError)
     │   ├── MissingCapabilityError       this device cannot do what the kernel asks for
@@ -66,6 +67,7 @@ __all__ = [
     "SourceUnavailableError",
     "StoreError",
     "TuningError",
+    "UnsetVariableError",
     "UnsupportedSyntaxError",
 ]
 
@@ -126,6 +128,16 @@ class KernelTypeError(KernelError, TypeError):
 
 class KernelNameError(KernelError, NameError):
     """A name or attribute that is not defined or that kernels cannot use."""
+
+
+class UnsetVariableError(KernelNameError, UnboundLocalError):
+    """A variable is read where no path that leads there has set it.
+
+    ``name`` is the variable, ``owner`` what compiles the function that it belongs to.
+    """
+
+    name: str
+    owner: object = None
 
 
 class KernelValueError(KernelError, ValueError):

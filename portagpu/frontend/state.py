@@ -87,6 +87,7 @@ class FunctionState:
         self.name_hint = "array"  # of a local or shared array: the name it is assigned to
         self.returns: list[tuple[Value, Span]] = []
         self.return_types: Any = None  # leaf types once known
+        self.last_bound: dict[str, Value] = {}  # what each name was last bound to, in the order of the text
         self.effect = False
         self.guesses: dict[Any, dict[str, Any]] = {}
         self.loop_local: dict[str, bool] = {}
