@@ -62,7 +62,7 @@ class Number(Type, dtypes.Named):
     @property
     def signed(self) -> bool:
         """Whether the type has negative values."""
-        return self.row.kind in (dtypes.Kind.INT, dtypes.Kind.FLOAT)
+        return self.row.kind in (dtypes.Kind.INT, dtypes.Kind.FLOAT, dtypes.Kind.COMPLEX)
 
     def __call__(self, *args: Any) -> Any:
         """NumPy's scalar of a number, or a signature of types."""
@@ -197,6 +197,7 @@ boolean = Number(dtypes.BOOL)
 int8, int16, int32, int64 = map(Number, (dtypes.INT8, dtypes.INT16, dtypes.INT32, dtypes.INT64))
 uint8, uint16, uint32, uint64 = map(Number, (dtypes.UINT8, dtypes.UINT16, dtypes.UINT32, dtypes.UINT64))
 float16, float32, float64 = map(Number, (dtypes.FLOAT16, dtypes.FLOAT32, dtypes.FLOAT64))
+complex64, complex128 = map(Number, (dtypes.COMPLEX64, dtypes.COMPLEX128))
 
 NAMES: dict[str, Type] = {
     "void": void,
@@ -232,6 +233,11 @@ NAMES: dict[str, Type] = {
     "float16": float16,
     "float32": float32,
     "float64": float64,
+    "c8": complex64,
+    "c16": complex128,
+    "complex64": complex64,
+    "complex128": complex128,
+    "complex": complex128,
     "intp": int64,
     "uintp": uint64,
     "intc": int32,
@@ -256,7 +262,9 @@ NAMES: dict[str, Type] = {
 class _Names:
     """For messages only."""
 
-    known: ClassVar[str] = "boolean, int8 ... uint64, float16, float32, float64, arrays such as float32[:, ::1], Tuple"
+    known: ClassVar[str] = (
+        "boolean, int8 ... uint64, float16 ... float64, complex64, complex128, arrays such as float32[:, ::1], Tuple"
+    )
 
 
 def as_type(value: Any) -> Type:

@@ -1,4 +1,5 @@
 <%namespace name="arithmetic" file="helpers/arithmetic.mako"/>\
+<%namespace name="complex_numbers" file="helpers/complex.mako"/>\
 <%namespace name="atomics" file="helpers/atomics.mako"/>\
 % for extension in view.extensions:
 #pragma OPENCL EXTENSION ${extension} : enable
@@ -16,6 +17,8 @@ __constant ${constant.type} ${constant.name}[${constant.size}]${" __attribute__(
 % for h in view.helpers:
 % if h.template.startswith("atomic_"):
 ${getattr(atomics, h.template)(h)}\
+% elif h.template.startswith("complex_"):
+${getattr(complex_numbers, h.template)(h)}\
 % else:
 ${getattr(arithmetic, h.template)(h)}\
 % endif

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portagpu.codegen.analysis import Facts
+from portagpu.codegen.complex_numbers import is_complex
 from portagpu.codegen.printer import LOWEST, UNARY, Printer
 from portagpu.dtypes import BOOL
 from portagpu.ir.nodes import (
@@ -31,7 +32,7 @@ from portagpu.source import Span
 def _zero(kind: Type) -> str:
     if isinstance(kind, Struct):
         return "{ 0 }"
-    return f"({kind.c})(0)" if isinstance(kind, Vector) else "0"
+    return f"({kind.c})(0)" if isinstance(kind, Vector) or is_complex(kind) else "0"
 
 
 @dataclass(frozen=True, slots=True)

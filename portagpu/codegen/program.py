@@ -15,7 +15,7 @@ from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
 from portagpu.ir.nodes import Constant
 from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
-from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Space, Struct, Vector, element_size, storage
+from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size, storage
 from portagpu.source import Span
 
 
@@ -262,11 +262,19 @@ def _struct(struct: Struct) -> StructView:
     return StructView(name=struct.c, members=tuple(f"{k.c} item{n}" for n, k in enumerate(struct.items)))
 
 
+def _complex_literal(value: complex, array: ConstantArray) -> str:
+    lane = Scalar(array.element.dtype.real)
+    parts = (literal(Constant(part, lane, span=array.span))[0] for part in (value.real, value.imag))
+    return f"({array.element.c})({', '.join(parts)})"
+
+
 def _constant(array: ConstantArray) -> ConstantView:
     values = []
     for value in array.data:
         if array.element.dtype is BOOL:
             values.append("1" if value else "0")
+        elif array.element.dtype.is_complex:
+            values.append(_complex_literal(value, array))
         else:
             values.append(literal(Constant(value, array.element, span=array.span))[0])
     return ConstantView(

@@ -36,6 +36,8 @@ from portagpu.types import (  # noqa: F401 - named in __all__ below
     as_dtype,
     as_signature,
     boolean,
+    complex64,
+    complex128,
     float16,
     float32,
     float64,
@@ -88,7 +90,7 @@ _ALIASES = {
 }
 _vectors: dict[str, VectorMaker] = {}
 for _dtype in dtypes.ALL:
-    if _dtype is not dtypes.BOOL:
+    if _dtype is not dtypes.BOOL and not _dtype.is_complex:
         for _lanes in _VECTOR_LANES:
             _maker = VectorMaker(_dtype, _lanes)
             _vectors[f"{_dtype.name}x{_lanes}"] = _maker
@@ -169,8 +171,8 @@ __all__ = [
     *("Dispatcher", "Intrinsic", "jit", "constexpr"),
     *("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic"),
     *("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "void", "none", "Array", "Record", "NestedArray", "Tuple", "UniTuple"),
-    *("from_dtype", "as_dtype"),
+    *("float16", "float32", "float64", "complex64", "complex128", "void", "none"),
+    *("Array", "Record", "NestedArray", "Tuple", "UniTuple", "from_dtype", "as_dtype"),
     *(n for n in INTRINSICS if n in globals()),
     *_vectors,
     *_host_names,

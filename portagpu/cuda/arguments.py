@@ -10,7 +10,17 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.dtypes import BOOL, UINT64
 from portagpu.errors import ArgumentTypeError, DTypeError
-from portagpu.ir.types import PYFLOAT, PYINT, ArgumentType, ArrayType, ConstantType, Layout, Scalar, TupleType
+from portagpu.ir.types import (
+    PYCOMPLEX,
+    PYFLOAT,
+    PYINT,
+    ArgumentType,
+    ArrayType,
+    ConstantType,
+    Layout,
+    Scalar,
+    TupleType,
+)
 from portagpu.records import record_of
 from portagpu.runtime.args import ArgumentWrapper, HostWork
 from portagpu.runtime.array import DeviceNDArray
@@ -55,7 +65,7 @@ def argument_type(value: Any, *, alias: bool) -> ArgumentType:
         return Scalar(dtypes.from_numpy(value.dtype))
     if isinstance(value, int):
         return PYINT if value < 2**63 else Scalar(UINT64)
-    return PYFLOAT
+    return PYCOMPLEX if isinstance(value, complex) else PYFLOAT
 
 
 def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork) -> Any:
@@ -75,13 +85,15 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
     value = writable_view(value)  # results reach NumPy's records, as they reach arrays
     if value is None or isinstance(value, enum.Enum):
         return value
-    if isinstance(value, bool | int | float | np.generic):
+    if isinstance(value, bool | int | float | complex | np.generic):
         return _number(value, name)
     if isinstance(value, tuple):
         return tuple(prepare(v, f"{name}[{n}]", context, stream, work) for n, v in enumerate(value))
     if isinstance(value, ArgumentWrapper):
         return value.to_device(context, stream, work)
     if isinstance(value, np.ndarray):
+        if value.dtype.kind in "mM":  # dates and spans of time are 64-bit counts; kernels see those
+            value = value.view(np.int64)
         _check_dtype(value.dtype, name)
         return ArgumentWrapper.for_host_array(value).to_device(context, stream, work)
     if is_device_like(value):

@@ -11,6 +11,7 @@ from portagpu.errors import KernelNameError, UnsetVariableError, UnsupportedSynt
 from portagpu.frontend import calls, operators, subscripts
 from portagpu.frontend.attributes import array_attribute, is_array_attribute, tuple_item, vector_item, vector_lane
 from portagpu.frontend.comparisons import compare
+from portagpu.frontend.complex_numbers import array_part, number_part
 from portagpu.frontend.conditions import choose, hold, short_circuit
 from portagpu.frontend.convert import as_number, describe, number_type, truth
 from portagpu.frontend.indexing import SliceValue
@@ -109,8 +110,8 @@ def lower_nested(ctx: FunctionState, node: ast.expr) -> tuple[Value, list[Stmt]]
 
 
 def _constant(ctx: FunctionState, node: ast.Constant) -> Value:
-    if isinstance(node.value, complex | bytes):
-        ctx.fail(f"a {type(node.value).__name__} literal cannot be used in a kernel", kind=UnsupportedSyntaxError)
+    if isinstance(node.value, bytes):
+        ctx.fail("a bytes literal cannot be used in a kernel", kind=UnsupportedSyntaxError)
     return Const(node.value)
 
 
@@ -159,6 +160,8 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
     if isinstance(owner, ArrayValue):
         if owner.record is not None or (isinstance(owner.element, Record) and not is_array_attribute(node.attr)):
             return get_field(ctx, owner, node.attr)
+        if node.attr in ("real", "imag"):
+            return array_part(ctx, owner, node.attr)
         return array_attribute(ctx, owner, node.attr, node)
     kind = number_type(ctx, owner)
     if isinstance(kind, Vector):
@@ -166,8 +169,10 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
     if isinstance(kind, Scalar):
         if node.attr == "dtype":
             return Const(kind.dtype.numpy)
-        if node.attr == "real":
-            return owner
+        if node.attr in ("real", "imag"):
+            return number_part(ctx, owner, node.attr)
+        if node.attr in calls.NUMBER_METHODS:
+            return MethodValue(owner, node.attr)
     if isinstance(owner, TupleValue) and node.attr in ("count", "index"):
         return MethodValue(owner, node.attr)
     ctx.fail(f"{describe(ctx, owner)} has no attribute `{node.attr}`", kind=KernelNameError)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.device.capabilities import Capabilities
-from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, UINT8
+from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, UINT8
 from portagpu.errors import MissingCapabilityError
 from portagpu.frontend import array_methods as array_methods  # registers lowerings
+from portagpu.frontend import array_ufuncs as array_ufuncs  # registers lowerings
 from portagpu.frontend import device_functions as device_functions  # registers lowerings
 from portagpu.frontend import elementwise as elementwise  # registers lowerings
 from portagpu.frontend import intrinsics as intrinsics  # registers lowerings
@@ -109,10 +110,10 @@ def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[in
             return convert(ctx, add("", Scalar(UINT8), ParameterRole.SCALAR), kind)
         if kind.dtype is FLOAT16:
             return Cast(add("", Scalar(FLOAT32), ParameterRole.SCALAR), kind, span=ctx.span)
-        if kind.dtype is FLOAT64 and not ctx.program.caps.fp64:
+        if kind.dtype.needs_fp64 and not ctx.program.caps.fp64:
             if not kind.weak:
                 _refuse_fp64(ctx, name, kind)
-            kind = ctx.program.py_float
+            kind = ctx.program.py_complex if kind.dtype.is_complex else ctx.program.py_float
         if path and len(path) > 1:
             ctx.stable.add(name)
         return add("", kind, ParameterRole.SCALAR)
@@ -131,7 +132,7 @@ def _check_element(ctx: FunctionState, name: str, kind: ArrayType) -> None:
     """Raise for numbers that the device cannot compute with; records say so where such a field is used."""
     if isinstance(kind.element, Record):
         return
-    if kind.element.dtype is FLOAT64 and not ctx.program.caps.fp64:
+    if kind.element.dtype.needs_fp64 and not ctx.program.caps.fp64:
         _refuse_fp64(ctx, name, kind)
     if kind.element.dtype is FLOAT16 and not ctx.program.caps.fp16:
         ctx.fail(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from portagpu.frontend.convert import convert
+from portagpu.frontend.convert import constant, convert
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Value
-from portagpu.ir.nodes import BinaryOp, CallFunction, Constant, Expr, Load, Offset, Store, VectorLoad
-from portagpu.ir.types import BYTE, Pointer, Space
+from portagpu.ir.nodes import Binary, BinaryOp, CallFunction, Constant, Expr, Load, Offset, Operation, Store, VectorLoad
+from portagpu.ir.types import BYTE, Pointer, Scalar, Space
 from portagpu.ir.walk import all_expressions
 from portagpu.records import Record
 
@@ -23,6 +23,41 @@ def moved(ctx: FunctionState, base: Expr, steps: Expr) -> Expr:
         return Offset(base.base, ring(ctx, BinaryOp.ADD, base.index, steps), base.type, span=ctx.span)
     kind = Pointer(base.type.element, base.type.space, base.type.readonly)
     return Offset(base, steps, kind, span=ctx.span)
+
+
+def typed(ctx: FunctionState, view: ArrayValue) -> ArrayValue:
+    """A view that is addressed by bytes, addressed by elements where those are aligned."""
+    element = view.element
+    assert isinstance(view.base.type, Pointer) and isinstance(element, Scalar)
+    if view.align % element.dtype.size:
+        return view
+    kind = Pointer(element, view.space, view.base.type.readonly)
+    same = element == BYTE
+    base = view.base if same else Operation("reinterpret", (view.base,), kind, span=ctx.span)
+    strides = tuple(_divided(ctx, s, element.dtype.size) for s in view.strides)
+    return replace(view, base=base, strides=strides, align=0)
+
+
+def _divided(ctx: FunctionState, stride: Expr, size: int) -> Expr:
+    """A multiple of ``size``, a power of two, divided by it."""
+    exact = _without_factor(ctx, stride, size)
+    if exact is not None:
+        return exact
+    kind = ctx.program.index_type
+    return Binary(BinaryOp.SHR, stride, constant(ctx, size.bit_length() - 1, kind), kind, span=ctx.span)
+
+
+def _without_factor(ctx: FunctionState, stride: Expr, size: int) -> Expr | None:
+    if size == 1:
+        return stride
+    if isinstance(stride, Constant) and stride.value % size == 0:
+        return constant(ctx, int(stride.value) // size, ctx.program.index_type)
+    if isinstance(stride, Binary) and stride.op is BinaryOp.MUL:
+        for factor, other in ((stride.right, stride.left), (stride.left, stride.right)):
+            reduced = _without_factor(ctx, factor, size)
+            if reduced is not None:
+                return ring(ctx, BinaryOp.MUL, other, reduced)
+    return None
 
 
 def held(ctx: FunctionState, array: ArrayValue) -> ArrayValue:

@@ -18,24 +18,11 @@ from portagpu import dtypes
 from portagpu.errors import DTypeError, KernelNameError
 from portagpu.frontend.convert import constant, convert, describe, number_type, require_fp64
 from portagpu.frontend.fill import fill
-from portagpu.frontend.operators import ring
-from portagpu.frontend.places import held, load, moved, store
+from portagpu.frontend.places import held, load, moved, store, typed
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, Value
-from portagpu.ir.nodes import (
-    Binary,
-    BinaryOp,
-    Constant,
-    Expr,
-    For,
-    Load,
-    Operation,
-    Store,
-    Var,
-    VectorLoad,
-    VectorStore,
-)
-from portagpu.ir.types import BYTE, PYINT, Layout, Pointer, Scalar, Space, Vector
+from portagpu.ir.nodes import Expr, For, Load, Store, Var, VectorLoad, VectorStore
+from portagpu.ir.types import BYTE, PYINT, Layout, Scalar, Space, Vector
 from portagpu.records import Field, Record, alignment_of, record_of
 
 _WRITTEN_OUT = 8  # pieces of a record that are copied without a loop
@@ -102,42 +89,9 @@ def field_view(ctx: FunctionState, array: ArrayValue, name: str) -> ArrayValue:
         align=gcd(array.align, field.offset, size if field.shape else 0),
         layout=Layout.C if not array.shape else Layout.ANY,
     )
-    if isinstance(element, Record) or (size > 1 and (field.overlaps or view.align % size)):
-        # C compilers take for granted that numbers of different types do not overlap; bytes may
-        return view
-    return _typed(ctx, view, element)
-
-
-def _typed(ctx: FunctionState, view: ArrayValue, element: Scalar) -> ArrayValue:
-    """A view that is addressed by bytes, addressed by elements."""
-    assert isinstance(view.base.type, Pointer)
-    kind = Pointer(element, view.space, view.base.type.readonly)
-    same = element == BYTE
-    base = view.base if same else Operation("reinterpret", (view.base,), kind, span=ctx.span)
-    strides = tuple(_divided(ctx, s, element.dtype.size) for s in view.strides)
-    return replace(view, base=base, strides=strides, align=0)
-
-
-def _divided(ctx: FunctionState, stride: Expr, size: int) -> Expr:
-    """A multiple of ``size``, a power of two, divided by it."""
-    exact = _without_factor(ctx, stride, size)
-    if exact is not None:
-        return exact
-    kind = ctx.program.index_type
-    return Binary(BinaryOp.SHR, stride, constant(ctx, size.bit_length() - 1, kind), kind, span=ctx.span)
-
-
-def _without_factor(ctx: FunctionState, stride: Expr, size: int) -> Expr | None:
-    if size == 1:
-        return stride
-    if isinstance(stride, Constant) and stride.value % size == 0:
-        return constant(ctx, int(stride.value) // size, ctx.program.index_type)
-    if isinstance(stride, Binary) and stride.op is BinaryOp.MUL:
-        for factor, other in ((stride.right, stride.left), (stride.left, stride.right)):
-            reduced = _without_factor(ctx, factor, size)
-            if reduced is not None:
-                return ring(ctx, BinaryOp.MUL, other, reduced)
-    return None
+    if isinstance(element, Record) or (size > 1 and field.overlaps):
+        return view  # C compilers take for granted that numbers of different types do not overlap; bytes may
+    return typed(ctx, view)
 
 
 def get_field(ctx: FunctionState, array: ArrayValue, name: str) -> Value:

@@ -14,7 +14,19 @@ from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.values import Value
 from portagpu.ir.nodes import Assign, Expr, Offset, Stmt, Var
 from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter
-from portagpu.ir.types import INT, LONG, PYFLOAT, PYFLOAT_NARROW, PYINT, PYINT_NARROW, Pointer, Scalar, Struct
+from portagpu.ir.types import (
+    INT,
+    LONG,
+    PYCOMPLEX,
+    PYCOMPLEX_NARROW,
+    PYFLOAT,
+    PYFLOAT_NARROW,
+    PYINT,
+    PYINT_NARROW,
+    Pointer,
+    Scalar,
+    Struct,
+)
 from portagpu.source import Span
 
 
@@ -38,6 +50,7 @@ class ProgramState:
         self.index_type: Scalar = LONG if wide_index else INT
         self.shape_type: Scalar = PYINT if wide_index else PYINT_NARROW
         self.py_float: Scalar = PYFLOAT if caps.fp64 else PYFLOAT_NARROW
+        self.py_complex: Scalar = PYCOMPLEX if caps.fp64 else PYCOMPLEX_NARROW
         self.shared: dict[Any, MemoryArray] = {}
         self.constants: dict[int, tuple[Any, ConstantArray]] = {}
         self.functions: dict[Any, DeviceFunction] = {}

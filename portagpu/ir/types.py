@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from portagpu.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, UINT8, UINT64, DType
+from portagpu.dtypes import BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT32, INT64, UINT8, UINT64, DType
 from portagpu.records import Record
 
 
@@ -44,6 +44,8 @@ class Scalar:
     def __str__(self) -> str:
         if not self.weak:
             return self.dtype.name
+        if self.dtype.is_complex:
+            return "complex"
         return "int" if self.dtype.is_integer else "float"
 
     def __repr__(self) -> str:
@@ -137,6 +139,8 @@ PYINT = Scalar(INT64, weak=True)
 PYINT_NARROW = Scalar(INT32, weak=True)
 PYFLOAT = Scalar(FLOAT64, weak=True)
 PYFLOAT_NARROW = Scalar(FLOAT32, weak=True)
+PYCOMPLEX = Scalar(COMPLEX128, weak=True)
+PYCOMPLEX_NARROW = Scalar(COMPLEX64, weak=True)
 
 
 BYTE = Scalar(UINT8)  # what records are made of

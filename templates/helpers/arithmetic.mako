@@ -148,6 +148,19 @@ static inline ${h.type} ${h.name}(${h.type} a) {
 % endif
 }
 </%def>
+<%def name="frexp_mantissa(h)">
+static inline ${h.type} ${h.name}(${h.type} x) {
+    int exponent;
+    return frexp(x, &exponent);
+}
+</%def>
+<%def name="frexp_exponent(h)">
+static inline int ${h.name}(${h.type} x) {
+    int exponent = 0;
+    if (isfinite(x)) frexp(x, &exponent);
+    return exponent;
+}
+</%def>
 <%def name="ineg_small(h)">
 static inline ${h.type} ${h.name}(${h.type} a) {
     return (${h.type})((int)(0u - ((uint)(${h.unsigned})a << ${32 - h.width})) >> ${32 - h.width});

@@ -510,6 +510,30 @@ def test_types():
     assert kind != cuda.from_dtype(ALIGNED)
 
 
+@pytest.mark.parametrize("align", [False, True])
+def test_complex_fields(device, align):
+    dtype = np.dtype([("a", np.int16), ("z", np.complex64), ("w", np.complex128, (2,))], align=align)
+
+    @cuda.jit
+    def kernel(x, parts):
+        i = cuda.grid(1)
+        rec = x[i]
+        parts[i] = x.z.real[i] + x["w"][i, 1].imag + rec.w.imag[0]
+        rec.z = rec.z * 2j
+        rec.w[0] += rec.z
+        x.z.imag[i] += 1
+
+    x, parts = np.zeros(3, dtype), np.zeros(3)
+    x["z"], x["w"] = [1 + 2j, 3 - 1j, 5j], [[1j, 2 + 3j], [4, 5 - 1j], [6 + 6j, 7]]
+    expected, parts_expected = x.copy(), x["z"].real + x["w"].imag.sum(axis=1)
+    expected["z"] *= 2j
+    expected["w"][:, 0] += expected["z"]
+    expected["z"].imag += 1
+    kernel[1, 3](x, parts)
+    np.testing.assert_array_equal(x, expected)
+    np.testing.assert_array_equal(parts, parts_expected)
+
+
 def test_fields_that_kernels_do_not_know_stand_beside_others(device):
     dtype = np.dtype([("name", "S5"), ("a", np.int32)])
 
