@@ -200,12 +200,12 @@ float16, float32, float64 = map(Number, (dtypes.FLOAT16, dtypes.FLOAT32, dtypes.
 complex64, complex128 = map(Number, (dtypes.COMPLEX64, dtypes.COMPLEX128))
 
 NAMES: dict[str, Type] = {
+    **{f"{d.numpy.kind}{d.size}": Number(d) for d in dtypes.ALL},  # "f4" and the like
     "void": void,
     "none": none,
     "boolean": boolean,
     "bool_": boolean,
     "bool": boolean,
-    "b1": boolean,
     "int8": int8,
     "int16": int16,
     "int32": int32,
@@ -219,22 +219,9 @@ NAMES: dict[str, Type] = {
     "uint64": uint64,
     "short": int16,
     "ushort": uint16,
-    "i1": int8,
-    "i2": int16,
-    "i4": int32,
-    "i8": int64,
-    "u1": uint8,
-    "u2": uint16,
-    "u4": uint32,
-    "u8": uint64,
-    "f2": float16,
-    "f4": float32,
-    "f8": float64,
     "float16": float16,
     "float32": float32,
     "float64": float64,
-    "c8": complex64,
-    "c16": complex128,
     "complex64": complex64,
     "complex128": complex128,
     "complex": complex128,
@@ -395,3 +382,11 @@ _VOCABULARY = type_text.Vocabulary(
     called=lambda result, args: Signature(as_type(result), tuple(as_type(a) for a in args)),
     none=none,
 )
+
+
+def __getattr__(name: str) -> Type:
+    """The other names of types, such as ``intp``, ``float_`` or ``bool_``."""
+    found = NAMES.get(name)
+    if found is None:
+        raise AttributeError(f"portagpu.types has no {name!r}")
+    return found

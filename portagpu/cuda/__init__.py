@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, TypeVar, overload
 
 from portagpu import dtypes
@@ -100,7 +101,29 @@ for _dtype in dtypes.ALL:
 globals().update(_vectors)
 
 
+# what programs use now and then, by the module that has it; these modules use the names of this one
+_LATER_BY_MODULE: dict[str, str] = {
+    "kernels.reduction": "Reduce reduce",
+    "vectorizers": "vectorize guvectorize",
+    "valuetypes": "typeof",
+    "shared_memory": "mapped mapped_array mapped_array_like managed_array pinned_array_like",
+    "interchange": "from_dlpack from_cuda_array_interface",
+    "session": (
+        "detect event_elapsed_time external_stream is_bfloat16_supported is_float16_supported legacy_default_stream"
+        " per_thread_default_stream profile_start profile_stop profiling require_context"
+    ),
+}
+_LATER = {name: module for module, names in _LATER_BY_MODULE.items() for name in names.split()}
+_SUBMODULES = frozenset(
+    ("api", "args", "cudadrv", "devicearray", "errors", "kernels", "random", "runtime", "types", "vector_types")
+)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return import_module(f"portagpu.cuda.{name}")
+    if name in _LATER:
+        return getattr(import_module(f"portagpu.cuda.{_LATER[name]}"), name)
     raise AttributeError(f"portagpu.cuda has no {name!r}")
 
 
@@ -176,4 +199,5 @@ __all__ = [
     *(n for n in INTRINSICS if n in globals()),
     *_vectors,
     *_host_names,
+    *_LATER,
 ]

@@ -48,11 +48,18 @@ def source_lines(function: FunctionType) -> tuple[list[str], int]:
         return inspect.getsourcelines(function)
     except (OSError, TypeError) as error:
         code = function.__code__
-        for text in _candidates(code.co_filename):
-            if _holds(text, code):
-                lines = text.splitlines(keepends=True)
-                return inspect.getblock(lines[code.co_firstlineno - 1 :]), code.co_firstlineno
+        lines = whole_text(code)
+        if lines:
+            return inspect.getblock(lines[code.co_firstlineno - 1 :]), code.co_firstlineno
         raise OSError(str(error)) from error
+
+
+def whole_text(code: CodeType) -> list[str]:
+    """Lines of the text, given to exec or the interpreter, that compiles to some code; empty where none is known."""
+    for text in _candidates(code.co_filename):
+        if _holds(text, code):
+            return text.splitlines(keepends=True)
+    return []
 
 
 def _candidates(filename: str) -> list[str]:

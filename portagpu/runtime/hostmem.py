@@ -69,6 +69,17 @@ def wrap_host(
         return None
     if not readonly and not array.flags.writeable:
         return None
+    return share_host(context, array, spans=spans, readonly=readonly)
+
+
+def share_host(
+    context: Context, array: np.ndarray[Any, Any], *, spans: SharedSpans | None = None, readonly: bool | None = None
+) -> DeviceNDArray:
+    """A device array of a host array's memory, on a device for which `wrap_host` says that this works."""
+    if readonly is None:
+        readonly = not array.flags.writeable
+    if spans is None:
+        spans = SharedSpans((), (array,)) if readonly else SharedSpans((array,))
     buffer, offset = spans.buffer(context, array)
     return DeviceNDArray(
         array.shape,
