@@ -70,6 +70,7 @@ class Printer:
         self.helpers = helpers
         self.arrays = arrays
         self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
+        self.flags_are_ints = False
         self._in_subscript = False
         self.used: set[str] = set()  # names that were printed
         self.block_sizes: dict[int, str] = {}  # variables that hold the block's extents, by axis
@@ -145,6 +146,8 @@ class Printer:
                 return f"{self.text(expr.base, 12)} + {self.subscript(expr.index, 13)}", 12
             case MakeVector():
                 return f"({expr.type.c})({', '.join(self.text(i) for i in expr.items)})", POSTFIX
+            case Lane() if isinstance(expr.operand.type, Vector) and expr.operand.type.lanes == 1:
+                return self._print(expr.operand)
             case Lane():
                 return f"{self.text(expr.operand, POSTFIX)}.s{_LANES[expr.lane]}", POSTFIX
             case Member():

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portagpu.codegen import builtins as builtins  # registers lowerings
+from portagpu.codegen import halves as halves  # registers lowerings
+from portagpu.codegen import warp as warp  # registers lowerings
 from portagpu.codegen.analysis import Facts, analyse
 from portagpu.codegen.emitter import Emitter, Line
 from portagpu.codegen.helpers import HelperSet, HelperView
@@ -13,9 +16,11 @@ from portagpu.codegen.rendering import render
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
+from portagpu.ir.lockstep import SCRATCH
 from portagpu.ir.nodes import Constant
 from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size, storage
+from portagpu.ir.uniform import Marks
 from portagpu.source import Span
 
 
@@ -29,6 +34,8 @@ class KernelBinary:
     lines: tuple[Span | None, ...]  # span of each line of ``source``
     static_shared: int  # bytes
     block_dim: tuple[int, int, int] | None
+    cooperative: bool = False
+    max_threads: int | None = None  # of a block, where warps are emulated
     has_line_directives: bool = False  # the driver's messages then name lines of the Python file
 
     def span_of(self, line: int) -> Span | None:
@@ -125,6 +132,8 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
         lines=tuple(spans),
         static_shared=static_shared,
         block_dim=program.block_dim,
+        cooperative=program.cooperative,
+        max_threads=next((a.size for a in program.shared if a.name == SCRATCH), None),
         has_line_directives=caps.line_directives,
     )
 
@@ -154,8 +163,13 @@ def _printer(function: Function, program: Program, helpers: HelperSet, taken: fr
         | {p.name for p in function.parameters if isinstance(p.type, Pointer)}
     )
     printer = Printer(facts, names, helpers, arrays)
+    printer.flags_are_ints = _has_barrier(program)
     printer.fixed = frozenset(fixed)
     return printer, facts
+
+
+def _has_barrier(program: Program) -> bool:
+    return any(Marks(f.body, frozenset()).barrier for f in (*program.functions, program.kernel))
 
 
 def _parameter_text(parameter: Parameter, printer: Printer, facts: Facts) -> str:

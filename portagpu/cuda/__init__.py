@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import Any, TypeVar, overload
 
 from portagpu import dtypes
+from portagpu.cuda import fp16 as fp16
+from portagpu.cuda import libdevice as libdevice
 from portagpu.cuda.dispatcher import Dispatcher, JitOptions
 from portagpu.cuda.host import *  # noqa: F403
 from portagpu.cuda.host import __all__ as _host_names
@@ -19,6 +21,7 @@ from portagpu.frontend.vocabulary import Intrinsic as Intrinsic
 from portagpu.frontend.vocabulary import atomic as atomic
 from portagpu.frontend.vocabulary import blockDim as blockDim
 from portagpu.frontend.vocabulary import blockIdx as blockIdx
+from portagpu.frontend.vocabulary import cg as cg
 from portagpu.frontend.vocabulary import const as const
 from portagpu.frontend.vocabulary import constexpr as constexpr
 from portagpu.frontend.vocabulary import gridDim as gridDim
@@ -79,15 +82,33 @@ vload: Any = INTRINSICS["vload"]
 vstore: Any = INTRINSICS["vstore"]
 unroll: Any = INTRINSICS["unroll"]
 literal_unroll: Any = INTRINSICS["literal_unroll"]
+nanosleep: Any = INTRINSICS["nanosleep"]
+syncwarp: Any = INTRINSICS["syncwarp"]
+shfl_sync: Any = INTRINSICS["shfl_sync"]
+shfl_up_sync: Any = INTRINSICS["shfl_up_sync"]
+shfl_down_sync: Any = INTRINSICS["shfl_down_sync"]
+shfl_xor_sync: Any = INTRINSICS["shfl_xor_sync"]
+all_sync: Any = INTRINSICS["all_sync"]
+any_sync: Any = INTRINSICS["any_sync"]
+eq_sync: Any = INTRINSICS["eq_sync"]
+ballot_sync: Any = INTRINSICS["ballot_sync"]
+match_any_sync: Any = INTRINSICS["match_any_sync"]
+match_all_sync: Any = INTRINSICS["match_all_sync"]
+activemask: Any = INTRINSICS["activemask"]
+lanemask_lt: Any = INTRINSICS["lanemask_lt"]
 
-_VECTOR_LANES = (2, 3, 4, 8, 16)
+_VECTOR_LANES = (1, 2, 3, 4, 8, 16)
 _ALIASES = {
-    "float32": "float",
-    "float64": "double",
-    "int32": "int",
-    "uint32": "uint",
-    "int64": "long",
-    "uint64": "ulong",
+    "float32": ("float",),
+    "float64": ("double",),
+    "int8": ("char",),
+    "uint8": ("uchar",),
+    "int16": ("short",),
+    "uint16": ("ushort",),
+    "int32": ("int",),
+    "uint32": ("uint",),
+    "int64": ("long", "longlong"),
+    "uint64": ("ulong", "ulonglong"),
 }
 _vectors: dict[str, VectorMaker] = {}
 for _dtype in dtypes.ALL:
@@ -95,9 +116,9 @@ for _dtype in dtypes.ALL:
         for _lanes in _VECTOR_LANES:
             _maker = VectorMaker(_dtype, _lanes)
             _vectors[f"{_dtype.name}x{_lanes}"] = _maker
-            _alias = f"{_ALIASES.get(_dtype.name)}{_lanes}"
-            if _dtype.name in _ALIASES and dtypes.parse(_alias) is None:  # int16 is a scalar, int4 four lanes
-                _vectors[_alias] = _maker
+            for _alias in _ALIASES.get(_dtype.name, ()):
+                if f"{_alias}{_lanes}" not in globals():  # int16 is a scalar, int4 four lanes
+                    _vectors[f"{_alias}{_lanes}"] = _maker
 globals().update(_vectors)
 
 
@@ -192,7 +213,7 @@ def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any
 
 __all__ = [
     *("Dispatcher", "Intrinsic", "jit", "constexpr"),
-    *("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic"),
+    *("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic", "cg", "fp16", "libdevice"),
     *("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "complex64", "complex128", "void", "none"),
     *("Array", "Record", "NestedArray", "Tuple", "UniTuple", "from_dtype", "as_dtype"),

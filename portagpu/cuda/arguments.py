@@ -105,6 +105,8 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
 
 
 def _number(value: Any, name: str) -> Any:
+    if isinstance(value, np.bool_):
+        return bool(value)  # PyOpenCL packs no NumPy bools
     if isinstance(value, np.generic):
         _check_dtype(value.dtype, name)
     elif isinstance(value, int) and not -(2**63) <= value < 2**64:

@@ -67,6 +67,18 @@ class Overload:
     binary: KernelBinary
     compiled: CompiledKernel
 
+    @property
+    def cooperative(self) -> bool:
+        """Whether the kernel's blocks wait for each other (``cuda.cg.this_grid()``)."""
+        return self.binary.cooperative
+
+    def max_cooperative_grid_blocks(self, blockdim: int | tuple[int, ...], dynsmemsize: int = 0) -> int:
+        """Blocks of the given size that a launch may have whose threads all wait for each other."""
+        x, y, z = extent(blockdim, "the block")
+        return self.compiled.cooperative_blocks(
+            x * y * z, count(dynsmemsize, "dynamic shared memory is a number of bytes")
+        )
+
     def __str__(self) -> str:
         return f"({', '.join(map(str, self.signature))})"
 

@@ -87,8 +87,9 @@ def profiling() -> Iterator[None]:
 
 
 def is_float16_supported() -> bool:
-    """Whether the current device computes with float16."""
-    return current_context().capabilities.fp16
+    """Whether kernels can use float16 on the current device, native or rounded from float32."""
+    caps = current_context().capabilities
+    return caps.fp16 or caps.fp16_storage
 
 
 def is_bfloat16_supported() -> bool:

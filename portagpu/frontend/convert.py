@@ -81,11 +81,14 @@ def require_fp64(ctx: FunctionState, dtype: DType) -> None:
             kind=MissingCapabilityError,
             hint="use float32 arrays and np.float32(...) values; plain Python floats adopt the array's dtype",
         )
-    if dtype is dtypes.FLOAT16 and not ctx.program.caps.fp16:
+    if dtype is not dtypes.FLOAT16:
+        return
+    ctx.program.halves = True
+    if not (ctx.program.caps.fp16 or ctx.program.caps.fp16_storage):
         ctx.fail(
-            "this device has no float16 arithmetic",
+            "this device has no float16",
             kind=MissingCapabilityError,
-            hint="pass float32 arrays, or run on a device with fp16 (`portagpu devices` shows which)",
+            hint="pass float32 arrays, or run on another device",
         )
 
 

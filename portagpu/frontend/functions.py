@@ -10,19 +10,25 @@ from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, UINT8
 from portagpu.errors import MissingCapabilityError
 from portagpu.frontend import array_methods as array_methods  # registers lowerings
 from portagpu.frontend import array_ufuncs as array_ufuncs  # registers lowerings
+from portagpu.frontend import cooperative as cooperative  # registers lowerings
 from portagpu.frontend import device_functions as device_functions  # registers lowerings
 from portagpu.frontend import elementwise as elementwise  # registers lowerings
+from portagpu.frontend import fp16 as fp16  # registers lowerings
 from portagpu.frontend import intrinsics as intrinsics  # registers lowerings
+from portagpu.frontend import libdevice as libdevice  # registers lowerings
 from portagpu.frontend import library as library  # registers lowerings
 from portagpu.frontend import memory as memory  # registers lowerings
 from portagpu.frontend import statements
+from portagpu.frontend import warp as warp  # registers lowerings
 from portagpu.frontend.attributes import item_bytes
 from portagpu.frontend.capture import FunctionSource
-from portagpu.frontend.convert import constant, convert
+from portagpu.frontend.convert import constant, convert, require_fp64
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState, ProgramState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
 from portagpu.ir.converge import converge
+from portagpu.ir.halves import widen_functions, widen_halves
+from portagpu.ir.lockstep import lockstep
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import (
@@ -87,8 +93,16 @@ def specialise(
         wide_index=wide_index,
         block_dim=block_dim,
         dynamic_shared=program.dynamic_shared,
+        cooperative=program.cooperative,
     )
-    return converge(lowered)
+    return with_halves(converge(lockstep(lowered)), caps) if program.halves else converge(lockstep(lowered))
+
+
+def with_halves(program: Program, caps: Capabilities) -> Program:
+    """A program that uses float16 as the device can say it. Raises `MissingCapabilityError`."""
+    if not caps.fp16:
+        return widen_halves(program)
+    return program if "cl_khr_fp16" in caps.extensions else widen_functions(program)
 
 
 def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[int, ...]) -> Value:
@@ -109,6 +123,7 @@ def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[in
         if kind.dtype is BOOL:
             return convert(ctx, add("", Scalar(UINT8), ParameterRole.SCALAR), kind)
         if kind.dtype is FLOAT16:
+            require_fp64(ctx, kind.dtype)
             return Cast(add("", Scalar(FLOAT32), ParameterRole.SCALAR), kind, span=ctx.span)
         if kind.dtype.needs_fp64 and not ctx.program.caps.fp64:
             if not kind.weak:
@@ -134,12 +149,7 @@ def _check_element(ctx: FunctionState, name: str, kind: ArrayType) -> None:
         return
     if kind.element.dtype.needs_fp64 and not ctx.program.caps.fp64:
         _refuse_fp64(ctx, name, kind)
-    if kind.element.dtype is FLOAT16 and not ctx.program.caps.fp16:
-        ctx.fail(
-            f"argument `{name}` is {kind} and this device has no float16 arithmetic",
-            kind=MissingCapabilityError,
-            hint="pass float32 data: x.astype(np.float32)",
-        )
+    require_fp64(ctx, kind.element.dtype)
 
 
 def _array_parameter(ctx: FunctionState, name: str, kind: ArrayType, add: Callable[..., Var]) -> ArrayValue:

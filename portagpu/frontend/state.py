@@ -58,6 +58,8 @@ class ProgramState:
         self.structs: dict[Struct, None] = {}
         self.local_functions: dict[Any, Any] = {}  # nested functions by the id of their node
         self.dynamic_shared = False
+        self.cooperative = False  # whether the grid is a group
+        self.halves = False  # whether float16 occurs
         self._names: dict[str, int] = {}
 
     def unique(self, base: str) -> str:

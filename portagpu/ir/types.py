@@ -59,7 +59,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """An OpenCL vector of 2, 3, 4, 8 or 16 lanes."""
+    """An OpenCL vector of 2, 3, 4, 8 or 16 lanes; one of a single lane is a number in C."""
 
     dtype: DType
     lanes: int
@@ -70,7 +70,7 @@ class Vector:
     @property
     def c(self) -> str:
         """C name of the vector type."""
-        return f"{self.dtype.c_name}{self.lanes}"
+        return f"{self.dtype.c_name}{self.lanes}" if self.lanes > 1 else self.dtype.c_name
 
     @property
     def size(self) -> int:

@@ -534,6 +534,29 @@ def test_complex_fields(device, align):
     np.testing.assert_array_equal(parts, parts_expected)
 
 
+@pytest.mark.parametrize("align", [False, True])
+def test_small_fields(device, align):
+    dtype = np.dtype([("flag", np.bool_), ("h", np.float16), ("k", np.uint64), ("hs", np.float16, (3,))], align=align)
+
+    @cuda.jit
+    def kernel(x):
+        i = cuda.grid(1)
+        if x[i].flag:
+            x[i].k = 2**63 + 1
+            x[i].h += x[i].hs[2] * 2
+        x[i].hs[0] = x.h[i]
+        x[i].flag = not x[i].flag
+
+    x = np.zeros(3, dtype)
+    x["flag"], x["h"], x["hs"] = [False, True, False], [1.5, 2.5, 0.1], np.arange(9).reshape(3, 3) / 8
+    expected = x.copy()
+    expected["k"][1], expected["h"][1] = 2**63 + 1, x["h"][1] + x["hs"][1, 2] * 2
+    expected["hs"][:, 0] = expected["h"]
+    expected["flag"] = ~x["flag"]
+    kernel[1, 3](x)
+    np.testing.assert_array_equal(x, expected)
+
+
 def test_fields_that_kernels_do_not_know_stand_beside_others(device):
     dtype = np.dtype([("name", "S5"), ("a", np.int32)])
 
