@@ -6,18 +6,15 @@ with types a signature, calling it with a number converts the number as NumPy do
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from portagpu import dtypes
+from portagpu import dtypes, records, type_text
 from portagpu.dtypes import DType
 from portagpu.errors import KernelTypeError
-
-_EXAMPLE = 'write it like "void(float32[:], int64)", or void(float32[:], int64) with types of portagpu.cuda'
 
 
 class Type:
@@ -79,6 +76,54 @@ class Number(Type, dtypes.Named):
 
     def __str__(self) -> str:
         return self.row.name
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NestedArray(Type):
+    """An array inside a record: its elements' type and its shape."""
+
+    dtype: Any  # Number or Record
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"nestedarray({self.dtype}, {self.shape})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Record(Type, records.NamedRecord):
+    """A record type, made by `from_dtype`; ``rec[:]`` is an array of records."""
+
+    layout: records.Record
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype."""
+        return self.layout.dtype
+
+    @property
+    def size(self) -> int:
+        """Bytes of one record."""
+        return self.layout.itemsize
+
+    @property
+    def fields(self) -> dict[str, Type]:
+        """Types of the fields by name."""
+        return {name: from_dtype(self.dtype[name]) for name in self.layout.fields}
+
+    def typeof(self, key: str) -> Type:
+        """Type of a field."""
+        return self.fields[key]
+
+    def offset(self, key: str) -> int:
+        """Bytes from the record's start to a field."""
+        return self.layout.fields[key].offset
+
+    def __getitem__(self, key: Any) -> Array:
+        """``rec[:]``, ``rec[:, ::1]``: arrays of records."""
+        return _subscripted(self, key)
+
+    def __str__(self) -> str:
+        return str(self.layout)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -155,12 +200,12 @@ float16, float32, float64 = map(Number, (dtypes.FLOAT16, dtypes.FLOAT32, dtypes.
 complex64, complex128 = map(Number, (dtypes.COMPLEX64, dtypes.COMPLEX128))
 
 NAMES: dict[str, Type] = {
+    **{f"{d.numpy.kind}{d.size}": Number(d) for d in dtypes.ALL},  # "f4" and the like
     "void": void,
     "none": none,
     "boolean": boolean,
     "bool_": boolean,
     "bool": boolean,
-    "b1": boolean,
     "int8": int8,
     "int16": int16,
     "int32": int32,
@@ -174,22 +219,9 @@ NAMES: dict[str, Type] = {
     "uint64": uint64,
     "short": int16,
     "ushort": uint16,
-    "i1": int8,
-    "i2": int16,
-    "i4": int32,
-    "i8": int64,
-    "u1": uint8,
-    "u2": uint16,
-    "u4": uint32,
-    "u8": uint64,
-    "f2": float16,
-    "f4": float32,
-    "f8": float64,
     "float16": float16,
     "float32": float32,
     "float64": float64,
-    "c8": complex64,
-    "c16": complex128,
     "complex64": complex64,
     "complex128": complex128,
     "complex": complex128,
@@ -212,7 +244,6 @@ NAMES: dict[str, Type] = {
     "float": float64,
     "int": int64,
 }
-_FACTORIES: dict[str, Any] = {"Array": Array, "Tuple": Tuple, "UniTuple": UniTuple}
 
 
 class _Names:
@@ -229,6 +260,11 @@ def as_type(value: Any) -> Type:
         return value
     if value is None or value is type(None):
         return none
+    record = records.parse_record(value)
+    if record is not None and not hasattr(value, "layout"):
+        return Record(record)
+    if _is_foreign(value) and records.parse_record(getattr(value, "dtype", None)) is not None:
+        return Array(as_type(value.dtype), value.ndim, value.layout, not getattr(value, "mutable", True))
     if _is_foreign(value):
         return parse(_foreign_text(value))
     if isinstance(value, str) and value not in NAMES:
@@ -264,6 +300,25 @@ def parse(text: str) -> Type:
     if isinstance(found, Signature):
         raise KernelTypeError(f"{text!r} is a signature where a type is needed", hint="leave the call out")
     return as_type(found)
+
+
+def from_dtype(dtype: Any) -> Type:
+    """The type of a NumPy dtype: a scalar type, a `Record`, or a `NestedArray`. Raises `DTypeError`."""
+    kind: np.dtype[Any] = np.dtype(dtype)
+    if kind.subdtype is not None:
+        return NestedArray(from_dtype(kind.base), kind.shape)
+    record = records.record_of(kind)
+    return Number(dtypes.from_numpy(kind)) if record is None else Record(record)
+
+
+def as_dtype(kind: Any) -> np.dtype[Any]:
+    """The NumPy dtype of a type. Raises `KernelTypeError` for one that no dtype has."""
+    found = kind if isinstance(kind, Type) else as_type(kind)
+    if isinstance(found, Number | Record):
+        return found.dtype
+    if isinstance(found, NestedArray):
+        return np.dtype((as_dtype(found.dtype), found.shape))
+    raise KernelTypeError(f"{found} has no NumPy dtype", hint="scalar, record and nested array types have one")
 
 
 def typeof_dtype(dtype: np.dtype[Any]) -> Number:
@@ -316,48 +371,17 @@ def _subscripted(element: Any, key: Any) -> Array:
 
 
 def _evaluate(text: str) -> Any:
-    """Types, a signature or a tuple of types from text; nothing of it is executed."""
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError as error:
-        raise KernelTypeError(f"the signature {text!r} cannot be read", hint=_EXAMPLE) from error
-    return _node(tree, text)
+    """Types, a signature or a tuple of types from text."""
+    return type_text.evaluate(text, _VOCABULARY)
 
 
-def _node(node: ast.expr, text: str) -> Any:
-    match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            found = NAMES.get(name)
-            if found is None:
-                raise KernelTypeError(f"the signature {text!r} names the unknown type {name}", hint=_EXAMPLE)
-            return found
-        case ast.Constant(value=None):
-            return none
-        case ast.Tuple(elts=items) | ast.List(elts=items):
-            return tuple(_node(item, text) for item in items)
-        case ast.Subscript(value=base, slice=axes):
-            parts = axes.elts if isinstance(axes, ast.Tuple) else [axes]
-            return _subscripted(_node(base, text), tuple(_slice(part, text) for part in parts))
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in _FACTORIES:
-            return _FACTORIES[name](*(_argument(a, text) for a in args))
-        case ast.Call(func=function, args=args):
-            return Signature(as_type(_node(function, text)), tuple(as_type(_node(a, text)) for a in args))
-        case _:
-            raise KernelTypeError(f"the signature {text!r} cannot be read", hint=_EXAMPLE)
-
-
-def _argument(node: ast.expr, text: str) -> Any:
-    return node.value if isinstance(node, ast.Constant) else _node(node, text)
-
-
-def _slice(node: ast.expr, text: str) -> slice:
-    match node:
-        case ast.Slice(lower=None, upper=None, step=None):
-            return slice(None)
-        case ast.Slice(lower=None, upper=None, step=ast.Constant(value=1)):
-            return slice(None, None, 1)
-        case _:
-            raise KernelTypeError(f"the signature {text!r} cannot be read at [{ast.unparse(node)}]", hint=_EXAMPLE)
+_VOCABULARY = type_text.Vocabulary(
+    names=NAMES,
+    factories={"Array": Array, "Tuple": Tuple, "UniTuple": UniTuple},
+    subscripted=_subscripted,
+    called=lambda result, args: Signature(as_type(result), tuple(as_type(a) for a in args)),
+    none=none,
+)
 
 
 def __getattr__(name: str) -> Type:

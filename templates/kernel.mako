@@ -13,7 +13,7 @@ typedef struct {
 } ${struct.name};
 % endfor
 % for constant in view.constants:
-__constant ${constant.type} ${constant.name}[${constant.size}] = { ${constant.values} };
+__constant ${constant.type} ${constant.name}[${constant.size}]${" __attribute__((aligned(16)))" if constant.aligned else ""} = { ${constant.values} };
 % endfor
 % for h in view.helpers:
 % if h.template.startswith("atomic_"):

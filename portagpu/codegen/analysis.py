@@ -69,7 +69,7 @@ def _split(function: Function) -> frozenset[str]:
     candidates = {a.name for a in function.locals}
 
     def visit(expr: Expr) -> None:
-        if isinstance(expr, Load) and isinstance(expr.base, Var) and isinstance(expr.index, Constant):
+        if isinstance(expr, Load) and _is_splittable(expr):
             return
         if isinstance(expr, Var):
             candidates.discard(expr.name)
@@ -77,12 +77,16 @@ def _split(function: Function) -> frozenset[str]:
             visit(child)
 
     for statement in all_statements(function.body):
-        if isinstance(statement, Store) and isinstance(statement.base, Var) and isinstance(statement.index, Constant):
+        if isinstance(statement, Store) and _is_splittable(statement):
             visit(statement.value)
             continue
         for top in expressions(statement):
             visit(top)
     return frozenset(candidates)
+
+
+def _is_splittable(access: Load | Store) -> bool:
+    return isinstance(access.base, Var) and isinstance(access.index, Constant) and not access.packed
 
 
 # read-only pointers --------------------------------------------------------------------------------------------------
@@ -104,6 +108,9 @@ def _read_only(function: Function) -> frozenset[str]:
         if isinstance(expr, Offset):
             visit(expr.base, reading)
             visit(expr.index, False)
+            return
+        if isinstance(expr, Operation) and expr.name == "reinterpret":
+            visit(expr.args[0], reading)
             return
         for child in children(expr):
             visit(child, False)

@@ -24,7 +24,7 @@ from portagpu.ir.nodes import (
     While,
 )
 from portagpu.ir.program import Function
-from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector
+from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector, element_size
 from portagpu.ir.walk import all_expressions, all_statements, expressions, unreachable
 from portagpu.source import Span
 
@@ -168,6 +168,11 @@ class Emitter:
             self._line(f"{printer.split_name(statement.base, statement.index)} = {value};", statement.span)
             return
         kind = statement.value.type
+        if statement.packed:
+            assert isinstance(kind, Scalar | Vector)
+            size, address = element_size(kind), printer.address(statement.base, statement.index)
+            self._line(f"vstore{size}(as_uchar{size}({value}), 0, {address});", statement.span)
+            return
         if isinstance(kind, Scalar) and kind.dtype is BOOL:
             value = f"(uchar){printer.text(statement.value, UNARY)}"
         self._line(

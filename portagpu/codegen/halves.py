@@ -26,4 +26,9 @@ def _round(printer: Printer, expr: Operation) -> Lowered:
     return f"{printer.helpers.use('round_half', 'float')}({printer.text(expr.args[0])})", POSTFIX
 
 
+def _packed(printer: Printer, expr: Operation) -> Lowered:
+    return f"{printer.helpers.use(expr.name, 'float')}({printer.text(expr.args[0])})", POSTFIX
+
+
+LOWERINGS.update({"half_value": _packed, "half_bits": _packed})
 LOWERINGS.update({"load_half": _load, "store_half": _store, "round_half": _round})

@@ -38,7 +38,7 @@ from portagpu.ir.nodes import (
     VectorLoad,
 )
 from portagpu.ir.program import MemoryArray
-from portagpu.ir.types import INT, Pointer, Scalar, Vector
+from portagpu.ir.types import INT, Pointer, Scalar, Vector, element_size
 from portagpu.ir.walk import unreachable
 
 # C's precedence, higher binds tighter
@@ -254,6 +254,9 @@ class Printer:
     def _load(self, expr: Load) -> tuple[str, int]:
         if isinstance(expr.base, Var) and expr.base.name in self.facts.split:
             return self.split_name(expr.base, expr.index), PRIMARY
+        if expr.packed:
+            size = element_size(expr.type)
+            return f"as_{expr.type.c}(vload{size}(0, {self.address(expr.base, expr.index)}))", POSTFIX
         text = f"{self.text(expr.base, POSTFIX)}[{self.subscript(expr.index)}]"
         if isinstance(expr.type, Scalar) and expr.type.dtype is BOOL:
             return f"{text} != 0", 9

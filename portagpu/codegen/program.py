@@ -56,6 +56,7 @@ class ConstantView:
     name: str
     size: int
     values: str
+    aligned: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,4 +296,5 @@ def _constant(array: ConstantArray) -> ConstantView:
         name=identifier(array.name),
         size=max(1, len(values)),
         values=", ".join(values) or "0",
+        aligned=array.aligned,
     )

@@ -31,10 +31,13 @@ from portagpu.frontend.vocabulary import threadIdx as threadIdx
 from portagpu.runtime.launch import extent
 from portagpu.types import (  # noqa: F401 - named in __all__ below
     Array,
+    NestedArray,
+    Record,
     Signature,
     Tuple,
     Type,
     UniTuple,
+    as_dtype,
     as_signature,
     boolean,
     complex64,
@@ -42,6 +45,7 @@ from portagpu.types import (  # noqa: F401 - named in __all__ below
     float16,
     float32,
     float64,
+    from_dtype,
     int8,
     int16,
     int32,
@@ -77,6 +81,7 @@ selp: Any = INTRINSICS["selp"]
 vload: Any = INTRINSICS["vload"]
 vstore: Any = INTRINSICS["vstore"]
 unroll: Any = INTRINSICS["unroll"]
+literal_unroll: Any = INTRINSICS["literal_unroll"]
 nanosleep: Any = INTRINSICS["nanosleep"]
 syncwarp: Any = INTRINSICS["syncwarp"]
 shfl_sync: Any = INTRINSICS["shfl_sync"]
@@ -210,7 +215,8 @@ __all__ = [
     *("Dispatcher", "Intrinsic", "jit", "constexpr"),
     *("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic", "cg", "fp16", "libdevice"),
     *("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "complex64", "complex128", "void", "none", "Array", "Tuple", "UniTuple"),
+    *("float16", "float32", "float64", "complex64", "complex128", "void", "none"),
+    *("Array", "Record", "NestedArray", "Tuple", "UniTuple", "from_dtype", "as_dtype"),
     *(n for n in INTRINSICS if n in globals()),
     *_vectors,
     *_host_names,

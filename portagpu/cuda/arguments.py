@@ -21,8 +21,10 @@ from portagpu.ir.types import (
     Scalar,
     TupleType,
 )
+from portagpu.records import record_of
 from portagpu.runtime.args import ArgumentWrapper, HostWork
 from portagpu.runtime.array import DeviceNDArray
+from portagpu.runtime.checks import writable_view
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import as_device_array, is_device_like
 
@@ -44,19 +46,14 @@ def argument_key(value: Any) -> Any:
 def argument_type(value: Any, *, alias: bool) -> ArgumentType:
     """Type of a prepared argument."""
     if isinstance(value, DeviceNDArray):
-        if not value.is_aligned:
-            raise ArgumentTypeError(
-                f"an array of {value.dtype} starts or steps at bytes that are no multiple of {value.itemsize}"
-                f" (offset {value.offset}, strides {value.strides})",
-                hint="copy it to an array of its own: array.copy()",
-            )
         return ArrayType(
-            Scalar(dtypes.from_numpy(value.dtype)),
+            record_of(value.dtype) or Scalar(dtypes.from_numpy(value.dtype)),
             value.ndim,
             Layout(value.layout),
             readonly=value.readonly,
             offset=value.offset != 0,
             alias=alias,
+            align=value.align,
         )
     if isinstance(value, tuple):
         return TupleType(tuple(argument_type(v, alias=alias) for v in value))
@@ -84,7 +81,8 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
                 f"argument `{name}` is on {value.context.device.name}, in another context than the launch's",
                 hint="copy it: cuda.to_device(x.copy_to_host())",
             )
-        return value if value.dtype.names is None else _as_words(value)
+        return value
+    value = writable_view(value)  # results reach NumPy's records, as they reach arrays
     if value is None or isinstance(value, enum.Enum):
         return value
     if isinstance(value, bool | int | float | complex | np.generic):
@@ -106,16 +104,6 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
     )
 
 
-_STATE = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
-
-
-def _as_words(states: DeviceNDArray) -> DeviceNDArray:
-    """States of random generators, records of words, as kernels take them: with an axis for the words."""
-    if states.dtype != _STATE or not states.is_c_contiguous():
-        return states
-    return states.view(np.uint64).reshape(*states.shape, -1)
-
-
 def _number(value: Any, name: str) -> Any:
     if isinstance(value, np.bool_):
         return bool(value)  # PyOpenCL packs no NumPy bools
@@ -127,6 +115,8 @@ def _number(value: Any, name: str) -> Any:
 
 
 def _check_dtype(dtype: np.dtype[Any], name: str) -> None:
+    if dtype.names:
+        return  # fields that kernels do not know may stand beside others
     try:
         dtypes.from_numpy(dtype)
     except DTypeError as error:

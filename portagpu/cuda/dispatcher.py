@@ -314,7 +314,7 @@ class Dispatcher(PythonFunction):
                 prepared.append(hosts[id(value)])
             else:
                 prepared.append(arguments.prepare(value, name, context, stream, work))
-                if isinstance(value, np.ndarray):
+                if isinstance(value, np.ndarray | np.void):
                     hosts[id(value)] = prepared[-1]
         return tuple(prepared)
 

@@ -10,7 +10,7 @@ from portagpu.cuda.devices import Device, current_context, get_current_device, g
 from portagpu.device import working_devices
 from portagpu.runtime import forking
 from portagpu.runtime.args import In, InOut, Out
-from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.array import DeviceNDArray, DeviceRecord, device_array
 from portagpu.runtime.context import close
 from portagpu.runtime.creation import as_device_array, device_array_like, is_device_like, to_device
 from portagpu.runtime.event import Event
@@ -64,6 +64,7 @@ def defer_cleanup() -> Iterator[None]:
 __all__ = [
     "Device",
     "DeviceNDArray",
+    "DeviceRecord",
     "Event",
     "In",
     "InOut",

@@ -89,8 +89,8 @@ def init_xoroshiro128p_state(states, index, seed):
     z = (z ^ (z >> 30)) * _MIX_0
     z = (z ^ (z >> 27)) * _MIX_1
     z = z ^ (z >> 31)
-    states[index, 0] = z
-    states[index, 1] = z
+    states[index].s0 = z
+    states[index].s1 = z
 
 
 @cuda.jit(device=True)
@@ -102,12 +102,12 @@ def rotl(x, k):
 @cuda.jit(device=True)
 def xoroshiro128p_next(states, index):
     """The next random uint64 of ``states[index]``."""
-    s0 = states[index, 0]
-    s1 = states[index, 1]
+    s0 = states[index].s0
+    s1 = states[index].s1
     result = s0 + s1
     s1 ^= s0
-    states[index, 0] = rotl(s0, np.uint64(55)) ^ s1 ^ (s1 << 14)
-    states[index, 1] = rotl(s1, np.uint64(36))
+    states[index].s0 = rotl(s0, np.uint64(55)) ^ s1 ^ (s1 << 14)
+    states[index].s1 = rotl(s1, np.uint64(36))
     return result
 
 
@@ -119,11 +119,11 @@ def xoroshiro128p_jump(states, index):
     for bit in range(128):
         word = _JUMP_0 if bit < 64 else _JUMP_1
         if (word >> np.uint64(bit & 63)) & np.uint64(1) != 0:
-            s0 ^= states[index, 0]
-            s1 ^= states[index, 1]
+            s0 ^= states[index].s0
+            s1 ^= states[index].s1
         xoroshiro128p_next(states, index)
-    states[index, 0] = s0
-    states[index, 1] = s1
+    states[index].s0 = s0
+    states[index].s1 = s1
 
 
 @cuda.jit(device=True)

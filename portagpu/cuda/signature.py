@@ -12,7 +12,7 @@ from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeErr
 from portagpu.frontend.capture import FunctionSource
 from portagpu.runtime.args import ArgumentWrapper
 from portagpu.runtime.array import DeviceNDArray
-from portagpu.types import Array, NoneType, Number, Signature, Tuple, Type
+from portagpu.types import Array, NoneType, Number, Record, Signature, Tuple, Type
 
 _IMPOSSIBLE, _UNSAFE, _SAFE, _PROMOTION, _EXACT = 4, 3, 2, 1, 0
 
@@ -95,8 +95,17 @@ def _cost(declared: Type, value: Any) -> int:
             return max((_cost(t, v) for t, v in zip(declared.types, value, strict=True)), default=_EXACT)
         case NoneType():
             return _EXACT if value is None else _IMPOSSIBLE
+        case Record():
+            return _EXACT if _is_record(declared, value) else _IMPOSSIBLE
         case _:
             return _IMPOSSIBLE
+
+
+def _is_record(declared: Record, value: Any) -> bool:
+    """Whether an argument is one record of the declared type: a NumPy record, or one on the device."""
+    inner = value.value if isinstance(value, ArgumentWrapper) else value
+    is_one = isinstance(inner, np.void | np.ndarray | DeviceNDArray) and inner.ndim == 0
+    return is_one and inner.dtype == declared.dtype
 
 
 def _number_cost(declared: Number, value: Any) -> int:
@@ -142,6 +151,8 @@ def _convert(declared: Type, value: Any, name: str) -> Any:
             except (OverflowError, ValueError, TypeError) as error:
                 raise ArgumentTypeError(f"argument `{name}` is {value!r}, which does not fit {declared}") from error
         case NoneType() if value is None:
+            return value
+        case Record() if _is_record(declared, value):
             return value
         case _:
             raise ArgumentTypeError(f"argument `{name}` is a {type(value).__name__}; the signature says {declared}")

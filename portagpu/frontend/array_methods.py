@@ -6,6 +6,7 @@ The reductions are functions of the dialect, compiled as device functions: each 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.errors import KernelTypeError, KernelValueError, UnsupportedSyntaxError
 from portagpu.frontend import array_functions
-from portagpu.frontend.attributes import size_of, transpose
+from portagpu.frontend.attributes import item_bytes, size_of, transpose
 from portagpu.frontend.calls import DEVICE_FUNCTION, METHODS, Call, PythonFunction, handles
 from portagpu.frontend.convert import constant, convert, describe, number_type
 from portagpu.frontend.indexing import to_index
@@ -25,6 +26,7 @@ from portagpu.frontend.subscripts import get_item
 from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue, Value
 from portagpu.ir.nodes import BinaryOp, Constant, Expr, Operation
 from portagpu.ir.types import Layout, Pointer, Scalar, Vector
+from portagpu.records import Record
 
 Method = Callable[[FunctionState, ArrayValue, Call], Value]
 
@@ -105,19 +107,17 @@ def _contiguous(
 ) -> ArrayValue:
     kind = ctx.program.index_type
     strides: list[Expr] = []
-    step: Expr = constant(ctx, 1, kind)
+    step: Expr = constant(ctx, item_bytes(element) if array.align else 1, kind)
     for extent in reversed(shape):
         strides.append(step)
         step = ring(ctx, BinaryOp.MUL, step, to_index(ctx, extent))
-    return ArrayValue(
+    return replace(
+        array,
         element=element,
         base=array.base if base is None else base,
         shape=shape,
         strides=tuple(reversed(strides)),
-        space=array.space,
-        readonly=array.readonly,
         layout=Layout.C,
-        dynamic=array.dynamic,
     )
 
 
@@ -174,15 +174,11 @@ def _transpose(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
     picked = [int(o) % array.ndim for o in order if o is not None]
     if picked == list(range(array.ndim)):
         return array
-    return ArrayValue(
-        element=array.element,
-        base=array.base,
+    return replace(
+        array,
         shape=tuple(array.shape[n] for n in picked),
         strides=tuple(array.strides[n] for n in picked),
-        space=array.space,
-        readonly=array.readonly,
         layout=transpose(array).layout if picked == list(range(array.ndim))[::-1] else Layout.ANY,
-        dynamic=array.dynamic,
     )
 
 
@@ -192,22 +188,18 @@ def _view(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
     dtype = dtypes.parse(wanted.value) if isinstance(wanted, Const) else None
     if dtype is None or isinstance(array.element, Vector):
         ctx.fail(f"view needs a dtype, not {describe(ctx, wanted)}", kind=KernelValueError)
+    if isinstance(array.element, Record) or array.align:
+        ctx.fail(
+            f"view of {array.describe()}: records, and fields that are not aligned, have no views of other types",
+            hint="make the view on the host, or name a field: a.x, a['x']",
+        )
     element = Scalar(dtype)
     old, new = array.element.dtype.size, dtype.size
     assert isinstance(array.base.type, Pointer)
     pointer = Pointer(element, array.base.type.space, array.base.type.readonly)
     base: Expr = Operation("reinterpret", (array.base,), pointer, span=ctx.span)
     if old == new:
-        return ArrayValue(
-            element=element,
-            base=base,
-            shape=array.shape,
-            strides=array.strides,
-            space=array.space,
-            readonly=array.readonly,
-            layout=array.layout,
-            dynamic=array.dynamic,
-        )
+        return replace(array, element=element, base=base)
     if array.layout is not Layout.C or array.ndim == 0:
         ctx.fail("a view with another item size needs a C-contiguous array", kind=KernelTypeError)
     kind = ctx.program.index_type

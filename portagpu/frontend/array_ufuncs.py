@@ -8,12 +8,12 @@ import numpy as np
 
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend.calls import ARRAY_UFUNC, Call, call
-from portagpu.frontend.convert import constant, convert, describe, number_type
+from portagpu.frontend.convert import constant, describe, number_type
 from portagpu.frontend.indexing import to_index
 from portagpu.frontend.names import tuple_items
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import get_item, set_item
-from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
+from portagpu.frontend.values import ArrayValue, TupleValue, Value
 from portagpu.ir.nodes import Compare, CompareOp, Expr, For, Select, Var
 
 
@@ -80,8 +80,7 @@ def _element(ctx: FunctionState, array: ArrayValue, counters: tuple[Var, ...]) -
         single = Compare(CompareOp.EQ, to_index(ctx, extent), constant(ctx, 1, ctx.program.index_type), span=ctx.span)
         zero = constant(ctx, 0, ctx.program.index_type)
         indices.append(Select(single, zero, counter, ctx.program.index_type, span=ctx.span))
-    found = get_item(ctx, array, tuple(indices))
-    return found if isinstance(found, Const) else convert(ctx, found, array.element)
+    return get_item(ctx, array, tuple(indices))
 
 
 ARRAY_UFUNC.append(call_on_arrays)

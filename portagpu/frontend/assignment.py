@@ -6,16 +6,19 @@ import ast
 from typing import Any
 
 from portagpu.errors import UnsupportedSyntaxError
-from portagpu.frontend.convert import convert, describe, number_type
+from portagpu.frontend.convert import describe, number_type
 from portagpu.frontend.expressions import index_items, lower, lower_all
 from portagpu.frontend.names import bind, tuple_items
 from portagpu.frontend.operators import binary
+from portagpu.frontend.places import held, load, store
+from portagpu.frontend.records import field_at, field_name, field_view, set_field
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import address, set_item
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild
-from portagpu.ir.nodes import Constant, Load, Store, Var
-from portagpu.ir.types import Space, Vector
+from portagpu.ir.nodes import Constant, Var
+from portagpu.ir.types import Vector
 from portagpu.ir.walk import children, is_movable
+from portagpu.records import Record
 
 
 def lower_assign(ctx: FunctionState, node: ast.Assign) -> None:
@@ -41,13 +44,21 @@ def assign_target(ctx: FunctionState, target: ast.expr, value: Value) -> None:
         elif isinstance(target, ast.Subscript):
             _assign_item(ctx, target, value)
         elif isinstance(target, ast.Attribute):
-            ctx.fail(
-                "attributes cannot be assigned in a kernel",
-                kind=UnsupportedSyntaxError,
-                hint="vectors are immutable: make a new one; array data is written with a[i] = ...",
-            )
+            set_field(ctx, _record(ctx, target), target.attr, value)
         else:
             ctx.fail(f"cannot assign to {ast.unparse(target)}", kind=UnsupportedSyntaxError)
+
+
+def _record(ctx: FunctionState, target: ast.Attribute) -> ArrayValue:
+    """The record (or array of records) whose field an assignment names."""
+    owner = lower(ctx, target.value)
+    if not isinstance(owner, ArrayValue) or not isinstance(owner.element, Record):
+        ctx.fail(
+            "attributes cannot be assigned in a kernel",
+            kind=UnsupportedSyntaxError,
+            hint="vectors are immutable: make a new one; array data is written with a[i] = ...",
+        )
+    return owner
 
 
 def _assign_item(ctx: FunctionState, target: ast.Subscript, value: Value) -> None:
@@ -133,27 +144,36 @@ def lower_annotated(ctx: FunctionState, node: ast.AnnAssign) -> None:
 def lower_augmented(ctx: FunctionState, node: ast.AugAssign) -> None:
     """``a += value``."""
     if isinstance(node.target, ast.Name):
-        load = ast.copy_location(ast.Name(id=node.target.id, ctx=ast.Load()), node.target)
-        current, value = lower_all(ctx, [load, node.value])
+        read = ast.copy_location(ast.Name(id=node.target.id, ctx=ast.Load()), node.target)
+        current, value = lower_all(ctx, [read, node.value])
         bind(ctx, node.target.id, binary(ctx, node.op, current, value))
         return
-    if not isinstance(node.target, ast.Subscript):
-        ctx.fail("attributes cannot be assigned in a kernel", kind=UnsupportedSyntaxError)
-    owner = lower(ctx, node.target.value)
-    if not isinstance(owner, ArrayValue):
-        ctx.fail(f"{describe(ctx, owner)} cannot be written by index")
+    owner, items = _augmented_place(ctx, node.target)
     if owner.readonly:
         ctx.fail("a read-only array cannot be written", hint="pass a writable array")
-    items = index_items(ctx, node.target.slice)
     index = address(ctx, owner, items)
     if not isinstance(index, Constant | Var):
         index = ctx.temp(index)
     value = lower(ctx, node.value)
-    current = Load(owner.base, index, owner.element, span=ctx.span)
+    current = load(ctx, owner, index)
     result = binary(ctx, node.op, current, value)
-    ctx.effect = ctx.effect or owner.space is not Space.PRIVATE
     if number_type(ctx, result) is None or (
         isinstance(number_type(ctx, result), Vector) and not isinstance(owner.element, Vector)
     ):
         ctx.fail(f"cannot store {describe(ctx, result)} in an element of {owner.describe()}")
-    ctx.emit(Store(owner.base, index, convert(ctx, result, owner.element), span=ctx.span))
+    store(ctx, owner, index, result)
+
+
+def _augmented_place(ctx: FunctionState, target: ast.expr) -> tuple[ArrayValue, tuple[Any, ...]]:
+    """Array and indices of ``a[i] += value``, or of the field that ``rec.x += value`` names."""
+    if isinstance(target, ast.Attribute):
+        return held(ctx, field_view(ctx, _record(ctx, target), target.attr)), ()
+    assert isinstance(target, ast.Subscript)
+    owner = lower(ctx, target.value)
+    if not isinstance(owner, ArrayValue):
+        ctx.fail(f"{describe(ctx, owner)} cannot be written by index")
+    items = index_items(ctx, target.slice)
+    name = field_name(items)
+    if name is None and owner.record is not None and items:
+        name = field_at(ctx, owner.record, items)
+    return (owner, items) if name is None else (held(ctx, field_view(ctx, owner, name)), ())

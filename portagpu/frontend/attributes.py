@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from portagpu.errors import KernelNameError, KernelTypeError, KernelValueError
 from portagpu.frontend.calls import METHODS
@@ -13,9 +13,23 @@ from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Condition, Const, MethodValue, TupleValue, Value, leaves, structure
 from portagpu.ir.nodes import BinaryOp, Compare, CompareOp, Expr, Lane, LogicalOp, Var
-from portagpu.ir.types import INT, PYINT, Layout, Scalar, Vector
+from portagpu.ir.types import INT, PYINT, Element, Layout, Scalar, Vector
+from portagpu.records import Record
 
+_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "T", "strides", "flags"})
 LANES = {name: lane for lane, name in enumerate("xyzw")}
+
+
+def is_array_attribute(name: str) -> bool:
+    """Whether every array has an attribute or method of this name, so that no field is meant."""
+    return name in _ATTRIBUTES or name in METHODS
+
+
+def item_bytes(element: Element | Record) -> int:
+    """Bytes of an element."""
+    if isinstance(element, Record):
+        return element.itemsize
+    return element.dtype.size * (element.lanes if isinstance(element, Vector) else 1)
 
 
 def size_of(ctx: FunctionState, array: ArrayValue) -> Expr:
@@ -30,15 +44,11 @@ def size_of(ctx: FunctionState, array: ArrayValue) -> Expr:
 def transpose(array: ArrayValue) -> ArrayValue:
     """``array.T``."""
     layout = {Layout.C: Layout.F, Layout.F: Layout.C, Layout.ANY: Layout.ANY}[array.layout]
-    return ArrayValue(
-        element=array.element,
-        base=array.base,
+    return replace(
+        array,
         shape=array.shape[::-1],
         strides=array.strides[::-1],
-        space=array.space,
-        readonly=array.readonly,
         layout=layout if array.ndim > 1 else array.layout,
-        dynamic=array.dynamic,
     )
 
 
@@ -53,7 +63,7 @@ class _Flags:
 def array_attribute(ctx: FunctionState, array: ArrayValue, name: str, node: ast.AST) -> Value:
     """Attribute of an array."""
     element = array.element
-    size = element.dtype.size * (element.lanes if isinstance(element, Vector) else 1)
+    size = item_bytes(element)
     if name == "shape":
         return TupleValue(array.shape)
     if name == "ndim":
@@ -61,7 +71,7 @@ def array_attribute(ctx: FunctionState, array: ArrayValue, name: str, node: ast.
     if name == "size":
         return size_of(ctx, array)
     if name == "dtype":
-        return Const(element.dtype.numpy)
+        return Const(element.dtype if isinstance(element, Record) else element.dtype.numpy)
     if name == "itemsize":
         return Const(size)
     if name == "nbytes":
@@ -69,9 +79,8 @@ def array_attribute(ctx: FunctionState, array: ArrayValue, name: str, node: ast.
     if name == "T":
         return transpose(array)
     if name == "strides":
-        return TupleValue(
-            tuple(ring(ctx, BinaryOp.MUL, convert(ctx, s, PYINT), constant(ctx, size, PYINT)) for s in array.strides)
-        )
+        step = constant(ctx, 1 if array.align else size, PYINT)
+        return TupleValue(tuple(ring(ctx, BinaryOp.MUL, convert(ctx, s, PYINT), step) for s in array.strides))
     if name in METHODS:
         return MethodValue(array, name)
     if name == "flags":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -18,10 +20,12 @@ from portagpu.frontend.convert import (
     typed_number,
 )
 from portagpu.frontend.operators import ring
+from portagpu.frontend.places import moved, typed
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, Value
 from portagpu.ir.nodes import BinaryOp, Constant, Expr, Negate, Offset, Operation, Var
 from portagpu.ir.types import Layout, Pointer, Scalar
+from portagpu.records import Record
 
 
 def is_complex(ctx: FunctionState, value: Value) -> bool:
@@ -85,12 +89,19 @@ def modulus(ctx: FunctionState, value: Value) -> Expr:
 def array_part(ctx: FunctionState, array: ArrayValue, name: str) -> ArrayValue:
     """``array.real`` or ``array.imag``: a view of every second number; of a real array, the array or an error."""
     kind = array.element
+    if isinstance(kind, Record):
+        ctx.fail(f"{array.describe()} has no field `{name}`", hint="its numbers have parts: a.x.real")
     if not kind.dtype.is_complex:
         if name == "real":
             return array
         ctx.fail(f"{array.describe()} has no imaginary part", hint="use 0")
     assert isinstance(kind, Scalar) and isinstance(array.base.type, Pointer)
     lane = part_type(kind)
+    if array.align:
+        size = lane.dtype.size
+        step = constant(ctx, size if name == "imag" else 0, ctx.program.index_type)
+        bytes_ = replace(array, element=lane, base=moved(ctx, array.base, step), align=gcd(array.align, size))
+        return typed(ctx, replace(bytes_, layout=Layout.ANY))
     pointer = Pointer(lane, array.space, array.base.type.readonly)
     base: Expr = Operation("reinterpret", (array.base,), pointer, span=ctx.span)
     index = ctx.program.index_type

@@ -191,7 +191,8 @@ def _emit_call(ctx: FunctionState, found: DeviceFunction, source: FunctionSource
         return Const(None) if result is None else result
     if not isinstance(function.result, Struct):
         # a call that waits at a barrier is a statement of its own: see ir/converge.py
-        return rebuild_single(result, ctx.temp(node) if found.barrier else node)
+        several = found.barrier or isinstance(result, ArrayValue)  # an array's base may be used many times
+        return rebuild_single(result, ctx.temp(node) if several else node)
     held = ctx.temp(node)
     return rebuild(result, _members(ctx, result, held))
 

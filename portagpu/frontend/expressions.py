@@ -9,7 +9,7 @@ from typing import Any
 
 from portagpu.errors import KernelNameError, UnsetVariableError, UnsupportedSyntaxError
 from portagpu.frontend import calls, operators, subscripts
-from portagpu.frontend.attributes import array_attribute, tuple_item, vector_item, vector_lane
+from portagpu.frontend.attributes import array_attribute, is_array_attribute, tuple_item, vector_item, vector_lane
 from portagpu.frontend.comparisons import compare
 from portagpu.frontend.complex_numbers import array_part, number_part
 from portagpu.frontend.conditions import choose, hold, short_circuit
@@ -17,6 +17,7 @@ from portagpu.frontend.convert import as_number, describe, number_type, truth
 from portagpu.frontend.indexing import SliceValue
 from portagpu.frontend.local_functions import define
 from portagpu.frontend.names import bind, captured, is_stable, tuple_items
+from portagpu.frontend.records import get_field
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import (
     ArrayValue,
@@ -32,6 +33,7 @@ from portagpu.frontend.values import (
 from portagpu.ir.nodes import Assign, Evaluate, LogicalOp, Stmt, Store, VectorStore
 from portagpu.ir.types import BOOLEAN, Scalar, Vector
 from portagpu.ir.walk import has_effect, is_movable
+from portagpu.records import Record
 
 
 def lower(ctx: FunctionState, node: ast.expr) -> Value:
@@ -156,6 +158,8 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
             ) from error
         return captured(ctx, value, node.attr)
     if isinstance(owner, ArrayValue):
+        if owner.record is not None or (isinstance(owner.element, Record) and not is_array_attribute(node.attr)):
+            return get_field(ctx, owner, node.attr)
         if node.attr in ("real", "imag"):
             return array_part(ctx, owner, node.attr)
         return array_attribute(ctx, owner, node.attr, node)

@@ -20,6 +20,7 @@ from portagpu.frontend import library as library  # registers lowerings
 from portagpu.frontend import memory as memory  # registers lowerings
 from portagpu.frontend import statements
 from portagpu.frontend import warp as warp  # registers lowerings
+from portagpu.frontend.attributes import item_bytes
 from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.convert import constant, convert, require_fp64
 from portagpu.frontend.operators import ring
@@ -31,6 +32,7 @@ from portagpu.ir.lockstep import lockstep
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import (
+    BYTE,
     DYNAMIC_SHARED,
     INT,
     VOID,
@@ -42,6 +44,7 @@ from portagpu.ir.types import (
     Scalar,
     TupleType,
 )
+from portagpu.records import Record
 
 
 def specialise(
@@ -105,9 +108,9 @@ def with_halves(program: Program, caps: Capabilities) -> Program:
 def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[int, ...]) -> Value:
     """C parameters of one kernel argument, and the value that its name has in the kernel."""
 
-    def add(suffix: str, c_type: Any, role: ParameterRole, axis: int = 0) -> Var:
+    def add(suffix: str, c_type: Any, role: ParameterRole, axis: int = 0, unit: int = 0) -> Var:
         full = f"{name}.{suffix}" if suffix else name
-        ctx.parameters.append(Parameter(name=full, type=c_type, role=role, path=path, axis=axis))
+        ctx.parameters.append(Parameter(name=full, type=c_type, role=role, path=path, axis=axis, unit=unit))
         if suffix:
             ctx.stable.add(full)
         return Var(full, c_type, span=ctx.span)
@@ -140,22 +143,30 @@ def _refuse_fp64(ctx: FunctionState, name: str, kind: object) -> None:
     )
 
 
-def _array_parameter(ctx: FunctionState, name: str, kind: ArrayType, add: Callable[..., Var]) -> ArrayValue:
+def _check_element(ctx: FunctionState, name: str, kind: ArrayType) -> None:
+    """Raise for numbers that the device cannot compute with; records say so where such a field is used."""
+    if isinstance(kind.element, Record):
+        return
     if kind.element.dtype.needs_fp64 and not ctx.program.caps.fp64:
         _refuse_fp64(ctx, name, kind)
     require_fp64(ctx, kind.element.dtype)
+
+
+def _array_parameter(ctx: FunctionState, name: str, kind: ArrayType, add: Callable[..., Var]) -> ArrayValue:
+    _check_element(ctx, name, kind)
     program = ctx.program
-    pointer = Pointer(kind.element, kind.space, kind.readonly, restrict=not kind.alias)
+    in_memory = BYTE if kind.align or isinstance(kind.element, Record) else kind.element
+    pointer = Pointer(in_memory, kind.space, kind.readonly, restrict=not kind.alias)
     base: Expr = add("", pointer, ParameterRole.POINTER)
     ctx.stable.add(name)
     if kind.offset:
-        from_start = add("offset", program.index_type, ParameterRole.OFFSET)
+        from_start = add("offset", program.index_type, ParameterRole.OFFSET, unit=1 if kind.align else 0)
         base = ctx.temp_stable(f"{name}.base", base, from_start)
     shape = tuple(add(f"n{axis}", program.shape_type, ParameterRole.SHAPE, axis) for axis in range(kind.ndim))
     one = constant(ctx, 1, program.index_type)
     strides: list[Expr] = [one] * kind.ndim
     if kind.layout is Layout.ANY:
-        strides = [add(f"s{axis}", program.index_type, ParameterRole.STRIDE, axis) for axis in range(kind.ndim)]
+        strides = [add(f"s{a}", program.index_type, ParameterRole.STRIDE, a, kind.align) for a in range(kind.ndim)]
     else:
         order = range(kind.ndim - 1, -1, -1) if kind.layout is Layout.C else range(kind.ndim)
         step: Expr = one
@@ -163,6 +174,9 @@ def _array_parameter(ctx: FunctionState, name: str, kind: ArrayType, add: Callab
             strides[axis] = step
             extent = convert(ctx, shape[axis], program.index_type)
             step = extent if step is one else ring(ctx, BinaryOp.MUL, step, extent)
+    if kind.align:
+        unit = kind.align if kind.layout is Layout.ANY else item_bytes(kind.element)
+        strides = [ring(ctx, BinaryOp.MUL, s, constant(ctx, unit, program.index_type)) for s in strides]
     return ArrayValue(
         element=kind.element,
         base=base,
@@ -171,4 +185,5 @@ def _array_parameter(ctx: FunctionState, name: str, kind: ArrayType, add: Callab
         space=kind.space,
         readonly=kind.readonly,
         layout=kind.layout,
+        align=kind.align,
     )

@@ -28,6 +28,7 @@ from portagpu.frontend.values import ArrayValue, Const, TupleValue, UnrollValue,
 from portagpu.ir.nodes import Evaluate, Offset, Operation, Var, VectorLoad, VectorStore
 from portagpu.ir.program import MemoryArray
 from portagpu.ir.types import INT, VOID, Element, Pointer, Scalar, Space, Vector
+from portagpu.records import Record
 
 
 @intrinsic("grid", "gridsize")
@@ -43,7 +44,7 @@ def _grid(ctx: FunctionState, site: Call) -> Value:
     return items[0] if len(items) == 1 else TupleValue(items)
 
 
-@intrinsic("unroll")
+@intrinsic("unroll", "literal_unroll")
 def _unroll(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "cuda.unroll", "iterable")
     if isinstance(value, Const | TupleValue):
@@ -93,11 +94,20 @@ def _barrier_vote(ctx: FunctionState, site: Call) -> Value:
 # atomics ------------------------------------------------------------------------------------------------------------
 
 
+def _refuse_packed(ctx: FunctionState, name: str, array: ArrayValue) -> None:
+    if array.align:
+        ctx.fail(
+            f"{name} needs aligned elements of their own; this field is not aligned, or overlaps another",
+            hint="make the records with np.dtype(..., align=True)",
+        )
+
+
 def _target(ctx: FunctionState, name: str, array: Value, index: Value) -> tuple[Offset, Scalar]:
-    if not isinstance(array, ArrayValue) or isinstance(array.element, Vector):
+    if not isinstance(array, ArrayValue) or isinstance(array.element, Vector | Record):
         ctx.fail(f"{name} works on an array, not {describe(ctx, array)}", hint=f"{name}(array, index, value)")
     if array.readonly:
         ctx.fail(f"{name} on a read-only array")
+    _refuse_packed(ctx, name, array)
     if array.space is Space.PRIVATE:
         ctx.fail(f"{name} on a local array", hint="a local array belongs to one thread; use plain operations")
     if array.element.dtype.is_complex:
@@ -200,8 +210,9 @@ def _selp(ctx: FunctionState, site: Call) -> Value:
 
 
 def _vector_place(ctx: FunctionState, name: str, array: Value, index: Value) -> tuple[ArrayValue, Any]:
-    if not isinstance(array, ArrayValue) or isinstance(array.element, Vector):
+    if not isinstance(array, ArrayValue) or isinstance(array.element, Vector | Record):
         ctx.fail(f"{name} works on an array of numbers, not {describe(ctx, array)}")
+    _refuse_packed(ctx, name, array)
     last = array.strides[-1] if array.ndim else None
     if getattr(last, "value", None) != 1:
         ctx.fail(
@@ -221,6 +232,7 @@ def _vload(ctx: FunctionState, site: Call) -> Value:
             f"the width of cuda.vload must be the constant 2, 3, 4, 8 or 16, not {describe(ctx, width)}",
             kind=KernelValueError,
         )
+    assert isinstance(array.element, Scalar)
     kind = Vector(array.element.dtype, width.value)
     return VectorLoad(array.base, place, _flag(ctx, aligned), kind, span=ctx.span)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from portagpu import dtypes
@@ -15,7 +17,9 @@ from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, const
 from portagpu.frontend.vocabulary import VectorMaker
 from portagpu.ir.nodes import Operation, Var
 from portagpu.ir.program import MemoryArray
-from portagpu.ir.types import DYNAMIC_SHARED, INT, Element, Layout, Pointer, Scalar, Space, Vector, element_size
+from portagpu.ir.types import BYTE, DYNAMIC_SHARED, INT, Element, Layout, Pointer, Scalar, Space, Vector, element_size
+from portagpu.records import Record, alignment_of, parse_record
+from portagpu.source import Span
 
 
 def _shape(ctx: FunctionState, value: Value, name: str) -> tuple[int, ...]:
@@ -34,8 +38,11 @@ def _shape(ctx: FunctionState, value: Value, name: str) -> tuple[int, ...]:
     return tuple(int(n) for n in extents)
 
 
-def _element(ctx: FunctionState, value: Value, name: str) -> Element:
+def _element(ctx: FunctionState, value: Value, name: str) -> Element | Record:
     if isinstance(value, Const):
+        record = parse_record(value.value)
+        if record is not None:
+            return record
         if isinstance(value.value, VectorMaker):
             return Vector(value.value.dtype, value.value.lanes)
         dtype = dtypes.parse(value.value)
@@ -63,11 +70,20 @@ def _shared_array(ctx: FunctionState, site: Call) -> Value:
     array = ctx.program.shared.get(key)
     if array is None:
         name = ctx.program.unique(f"{ctx.name_hint}.shared")
-        array = MemoryArray(name=name, element=element, shape=shape, space=Space.LOCAL, span=ctx.span)
+        array = _memory(name, element, shape, Space.LOCAL, ctx.span)
         ctx.program.shared[key] = array
     use_shared(ctx, array)
-    base = Var(array.name, Pointer(element, Space.LOCAL), span=ctx.span)
+    base = Var(array.name, Pointer(array.element, Space.LOCAL), span=ctx.span)
     return static_array(ctx, base, element, shape, Space.LOCAL)
+
+
+def _memory(name: str, element: Element | Record, shape: tuple[int, ...], space: Space, span: Span) -> MemoryArray:
+    """The C array that holds the elements; records are bytes."""
+    if isinstance(element, Record):
+        return MemoryArray(
+            name=name, element=BYTE, shape=(math.prod(shape) * element.itemsize,), space=space, span=span
+        )
+    return MemoryArray(name=name, element=element, shape=shape, space=space, span=span)
 
 
 def use_shared(ctx: FunctionState, array: MemoryArray) -> None:
@@ -76,7 +92,7 @@ def use_shared(ctx: FunctionState, array: MemoryArray) -> None:
     ctx.stable.add(array.name)
 
 
-def _dynamic_shared(ctx: FunctionState, element: Element) -> Value:
+def _dynamic_shared(ctx: FunctionState, element: Element | Record) -> Value:
     if not ctx.is_kernel:
         ctx.fail(
             "dynamic shared memory in a device function",
@@ -84,10 +100,13 @@ def _dynamic_shared(ctx: FunctionState, element: Element) -> Value:
         )
     ctx.program.dynamic_shared = True
     raw = Var("pg.dynamic_shared", DYNAMIC_SHARED, span=ctx.span)
-    base = Operation("reinterpret", (raw,), Pointer(element, Space.LOCAL), span=ctx.span)
+    record = isinstance(element, Record)
+    size = element.itemsize if isinstance(element, Record) else element_size(element)
+    in_memory = BYTE if isinstance(element, Record) else element
+    base = Operation("reinterpret", (raw,), Pointer(in_memory, Space.LOCAL), span=ctx.span)
     count = Operation(
         "floordiv",
-        (Var("pg.dynamic_bytes", INT, span=ctx.span), constant(ctx, element_size(element), INT)),
+        (Var("pg.dynamic_bytes", INT, span=ctx.span), constant(ctx, size, INT)),
         INT,
         span=ctx.span,
     )
@@ -97,11 +116,12 @@ def _dynamic_shared(ctx: FunctionState, element: Element) -> Value:
         element=element,
         base=base,
         shape=(shape,),
-        strides=(constant(ctx, 1, ctx.program.index_type),),
+        strides=(constant(ctx, size if record else 1, ctx.program.index_type),),
         space=Space.LOCAL,
         readonly=False,
         layout=Layout.C,
         dynamic=True,
+        align=alignment_of(size) if record else 0,
     )
 
 
@@ -115,10 +135,10 @@ def _local_array(ctx: FunctionState, site: Call) -> Value:
     span = ctx.span
     array = ctx.memory_array(
         (site.node.lineno, site.node.col_offset, shape, element),
-        lambda name: MemoryArray(name=name, element=element, shape=shape, space=Space.PRIVATE, span=span),
+        lambda name: _memory(name, element, shape, Space.PRIVATE, span),
         f"{ctx.name_hint}.local",
     )
-    base = Var(array.name, Pointer(element, Space.PRIVATE), span=ctx.span)
+    base = Var(array.name, Pointer(array.element, Space.PRIVATE), span=ctx.span)
     return static_array(ctx, base, element, shape, Space.PRIVATE)
 
 

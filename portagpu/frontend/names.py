@@ -19,6 +19,8 @@ def captured(ctx: FunctionState, value: Any, name: str) -> Value:
     """A global or closure value: a constant."""
     if isinstance(value, np.ndarray):
         return captured_array(ctx, value)
+    if isinstance(value, np.void) and value.dtype.names:
+        return captured_array(ctx, np.asarray(value))
     if hasattr(value, "__cuda_array_interface__") or type(value).__name__ == "DeviceNDArray":
         ctx.fail(
             f"`{name}` is a device array that the kernel captures",

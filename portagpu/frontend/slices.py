@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from portagpu.errors import KernelValueError
 from portagpu.frontend.convert import as_number, constant, describe, number_type
 from portagpu.frontend.indexing import SliceValue, flat_index, subscript, to_index
 from portagpu.frontend.operators import ring
+from portagpu.frontend.places import moved
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, Value
-from portagpu.ir.nodes import BinaryOp, Constant, Expr, Offset, Operation
-from portagpu.ir.types import Layout, Pointer, Scalar
+from portagpu.ir.nodes import BinaryOp, Constant, Expr, Operation
+from portagpu.ir.types import Layout, Scalar
 
 
 def view(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> ArrayValue:
@@ -27,11 +29,7 @@ def view(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> Array
             strides.append(ring(ctx, BinaryOp.MUL, to_index(ctx, array.strides[axis]), step))
         else:
             fixed.append((axis, subscript(ctx, item, array, axis)))
-    offset = flat_index(ctx, array, fixed)
-    base = array.base
-    if not (isinstance(offset, Constant) and offset.value == 0):
-        assert isinstance(base.type, Pointer)
-        base = Offset(base, offset, Pointer(base.type.element, base.type.space, base.type.readonly), span=ctx.span)
+    base = moved(ctx, array.base, flat_index(ctx, array, fixed))
     keeps_c = array.layout is Layout.C and all(
         isinstance(i, SliceValue) and i.start is None and i.stop is None and i.step is None
         for i in items[_first_slice(items) + 1 :]
@@ -40,15 +38,12 @@ def view(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> Array
     unit = isinstance(first, SliceValue) and (
         first.step is None or (isinstance(first.step, Const) and first.step.value == 1)
     )
-    return ArrayValue(
-        element=array.element,
+    return replace(
+        array,
         base=base,
         shape=tuple(shape),
         strides=tuple(strides),
-        space=array.space,
-        readonly=array.readonly,
         layout=Layout.C if keeps_c and unit else Layout.ANY,
-        dynamic=array.dynamic,
     )
 
 

@@ -14,9 +14,9 @@ from portagpu.frontend.expressions import lower, lower_call
 from portagpu.frontend.local_functions import define
 from portagpu.frontend.slots import aggregate, merge, same_value
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import Const, Value, is_expr, leaves, rebuild, structure
+from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
 from portagpu.ir.nodes import Evaluate, Expr, If, Return, Stmt, Var
-from portagpu.ir.types import Element, Pointer, Scalar, Vector
+from portagpu.ir.types import Element, Pointer, Scalar, Space, Vector
 from portagpu.ir.walk import has_effect
 
 
@@ -107,7 +107,7 @@ def _return(ctx: FunctionState, node: ast.Return) -> None:
         ctx.reachable = False
         return
     value = aggregate(value)
-    if any(isinstance(leaf, Var) and leaf.name in _own_arrays(ctx) for leaf in leaves(value)):
+    if any(_is_own(ctx, value) for value in (value.items if isinstance(value, TupleValue) else (value,))):
         ctx.fail("a local array ends with its function", hint="pass the array in and write to it")
     ctx.returns.append((value, ctx.span))
     values: list[Expr] = []
@@ -123,8 +123,9 @@ def _return(ctx: FunctionState, node: ast.Return) -> None:
     ctx.reachable = False
 
 
-def _own_arrays(ctx: FunctionState) -> set[str]:
-    return {a.name for a in ctx.local_arrays.values()}
+def _is_own(ctx: FunctionState, value: Value) -> bool:
+    """Whether a value may lie in a local array of this function."""
+    return isinstance(value, ArrayValue) and value.space is Space.PRIVATE and bool(ctx.local_arrays)
 
 
 def return_template(ctx: FunctionState) -> Value | None:

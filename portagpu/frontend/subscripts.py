@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from portagpu import dtypes
 from portagpu.errors import KernelValueError
-from portagpu.frontend.convert import constant, convert, describe, number_type, require_fp64
-from portagpu.frontend.indexing import SliceValue, flat_index, normalise, subscript, to_index
+from portagpu.frontend.convert import constant, describe, number_type, require_fp64
+from portagpu.frontend.fill import fill
+from portagpu.frontend.indexing import SliceValue, flat_index, normalise, subscript
+from portagpu.frontend.places import load, store
+from portagpu.frontend.records import check_writable, copy_record, field_at, field_name, get_field, set_field
 from portagpu.frontend.slices import view
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Const, Value
-from portagpu.ir.nodes import Constant, Expr, For, Load, Store, Var
+from portagpu.frontend.values import ArrayValue, Value
+from portagpu.ir.nodes import Expr, Var
 from portagpu.ir.program import ConstantArray
-from portagpu.ir.types import PYINT, Layout, Pointer, Scalar, Space, Vector
+from portagpu.ir.types import BYTE, PYINT, Element, Layout, Pointer, Scalar, Space, Vector
+from portagpu.records import Record, alignment_of, record_of
 
 
 def captured_array(ctx: FunctionState, array: np.ndarray[Any, Any]) -> ArrayValue:
     """A host array that the kernel captures (global, closure, ``const.array_like``): program-scope constant memory."""
+    record = record_of(array.dtype)
     known = ctx.program.constants.get(id(array))
     if known is None:
-        element = Scalar(dtypes.from_numpy(array.dtype))
+        element = BYTE if record else Scalar(dtypes.from_numpy(array.dtype))
         require_fp64(ctx, element.dtype)
         limit = ctx.program.caps.constant_memory
         if array.nbytes > limit:
@@ -34,26 +40,30 @@ def captured_array(ctx: FunctionState, array: np.ndarray[Any, Any]) -> ArrayValu
         row = ConstantArray(
             name=ctx.program.unique(f"pg_const{len(ctx.program.constants)}"),
             element=element,
-            data=tuple(np.ascontiguousarray(array).reshape(-1).tolist()),
+            data=tuple(array.tobytes() if record else np.ascontiguousarray(array).reshape(-1).tolist()),
             span=ctx.span,
+            aligned=record is not None,
         )
         ctx.program.constants[id(array)] = known = (array, row)
     row = known[1]
     base = Var(row.name, Pointer(row.element, Space.CONSTANT, readonly=True), span=ctx.span)
-    return static_array(ctx, base, row.element, array.shape, Space.CONSTANT, readonly=True)
+    return static_array(ctx, base, record or row.element, array.shape, Space.CONSTANT, readonly=True)
 
 
 def static_array(
     ctx: FunctionState,
     base: Expr,
-    element: Scalar | Vector,
+    element: Element | Record,
     shape: tuple[int, ...],
     space: Space,
     *,
     readonly: bool = False,
 ) -> ArrayValue:
-    """An array of compile-time shape in C order."""
-    strides, step = [], 1
+    """An array of compile-time shape in C order; one of records lies in bytes aligned to 16, if it has four or more."""
+    align, strides, step = 0, [], 1
+    if isinstance(element, Record):
+        step = element.itemsize
+        align = alignment_of(step) if math.prod(shape) * step >= 4 else 1
     for extent in reversed(shape):
         strides.append(step)
         step *= extent
@@ -65,20 +75,21 @@ def static_array(
         space=space,
         readonly=readonly,
         layout=Layout.C,
+        align=align,
     )
 
 
 def get_item(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> Value:
     """``array[items]``: an element, or a view when axes remain."""
+    name = field_name(items)
+    if name is not None:
+        return get_field(ctx, array, name)
+    if array.record is not None and items:
+        return get_field(ctx, array, field_at(ctx, array.record, items))
     items = normalise(ctx, array, items)
     if all(not isinstance(i, SliceValue) for i in items):
         return load(ctx, array, address(ctx, array, items))
     return view(ctx, array, items)
-
-
-def load(ctx: FunctionState, array: ArrayValue, index: Expr) -> Expr:
-    """Load an element."""
-    return Load(array.base, index, array.element, span=ctx.span)
 
 
 def address(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> Expr:
@@ -95,18 +106,19 @@ def address(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> Ex
 
 def set_item(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...], value: Value) -> None:
     """``array[items] = value``."""
-    if array.readonly:
-        what = "constant memory" if array.space is Space.CONSTANT else "a read-only array"
-        ctx.fail(f"{what} cannot be written", hint="pass a writable array")
-    plain = all(not isinstance(i, SliceValue) and number_type(ctx, i) is not None for i in items)
-    if plain and len(items) < array.ndim and number_type(ctx, value) is not None:
-        ctx.fail(
-            f"{array.describe()} needs {array.ndim} indices to name an element, {len(items)} given",
-            hint="give one index for each axis, or write a[i, :] = value to set a row",
-        )
+    check_writable(ctx, array)
+    name = field_name(items)
+    if name is None and array.record is not None and items:
+        name = field_at(ctx, array.record, items)
+    if name is not None:
+        set_field(ctx, array, name, value)
+        return
     items = normalise(ctx, array, items)
     if any(isinstance(i, SliceValue) for i in items):
-        _fill(ctx, view(ctx, array, items), value)
+        fill(ctx, view(ctx, array, items), value, copy_record)
+        return
+    if isinstance(array.element, Record):
+        copy_record(ctx, load(ctx, array, address(ctx, array, items)), value)
         return
     kind = number_type(ctx, value)
     if kind is None or (isinstance(kind, Vector) and not isinstance(array.element, Vector)):
@@ -114,46 +126,4 @@ def set_item(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...], valu
             f"cannot store {describe(ctx, value)} in an element of {array.describe()}",
             hint="use cuda.vstore(vector, array, index) for vectors" if isinstance(kind, Vector) else None,
         )
-    index = address(ctx, array, items)
-    ctx.effect = ctx.effect or array.space is not Space.PRIVATE
-    ctx.emit(Store(array.base, index, convert(ctx, value, array.element), span=ctx.span))
-
-
-def _fill(ctx: FunctionState, target: ArrayValue, value: Value) -> None:
-    """``view = value``: every element, by the thread that runs this; arrays are broadcast along missing axes."""
-    if isinstance(value, ArrayValue):
-        if value.ndim > target.ndim:
-            ctx.fail(f"cannot assign {value.describe()} to {target.describe()}", hint="an array of fewer axes fits")
-        source: ArrayValue | None = value
-    elif number_type(ctx, value) is not None:
-        source = None
-        value = value if isinstance(value, Const) else ctx.temp(convert(ctx, value, target.element))
-    else:
-        ctx.fail(f"cannot assign {describe(ctx, value)} to the elements of {target.describe()}")
-    kind = ctx.program.index_type
-    one, zero = constant(ctx, 1, kind), constant(ctx, 0, kind)
-    counters = [Var(ctx.fresh("i"), kind, span=ctx.span) for _ in target.shape]
-    extents = [e if isinstance(e, Constant | Var) else ctx.temp(e) for e in (to_index(ctx, e) for e in target.shape)]
-
-    def loop(axis: int) -> None:
-        if axis == target.ndim:
-            element = value if source is None else load(ctx, source, _place(ctx, source, counters))
-            ctx.effect = ctx.effect or target.space is not Space.PRIVATE
-            place = flat_index(ctx, target, list(enumerate(counters)))
-            ctx.emit(Store(target.base, place, convert(ctx, element, target.element), span=ctx.span))
-            return
-        with ctx.nested() as body:
-            loop(axis + 1)
-        ctx.emit(For(counters[axis], zero, extents[axis], one, False, tuple(body), span=ctx.span))
-
-    loop(0)
-
-
-def _place(ctx: FunctionState, source: ArrayValue, counters: list[Var]) -> Expr:
-    """The element of a source that belongs to an element of the target; axes of length one are repeated."""
-    shift = len(counters) - source.ndim
-    pairs: list[tuple[int, Expr]] = []
-    for axis, extent in enumerate(source.shape):
-        if not (isinstance(extent, Constant) and extent.value == 1):
-            pairs.append((axis, counters[axis + shift]))
-    return flat_index(ctx, source, pairs)
+    store(ctx, array, address(ctx, array, items), value)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from portagpu.ir.nodes import Expr, Node
 from portagpu.ir.types import CUDA_NAMES, Element, Layout, Space
+from portagpu.records import Record
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -22,9 +23,13 @@ class Const:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArrayValue:
-    """An array or a view: where it starts, its shape and its strides (in elements)."""
+    """An array or a view: where it starts, its shape and its strides.
 
-    element: Element
+    Strides count elements. Where ``align`` is not 0 they count bytes and ``base`` points to bytes: records, and numbers
+    that begin anywhere; each element then starts at a multiple of ``align`` bytes. A record is an array without axes.
+    """
+
+    element: Element | Record
     base: Expr
     shape: tuple[Expr, ...]
     strides: tuple[Expr, ...]
@@ -32,6 +37,12 @@ class ArrayValue:
     readonly: bool
     layout: Layout
     dynamic: bool = False  # CUDA's dynamic shared memory: no bounds known
+    align: int = 0
+
+    @property
+    def record(self) -> Record | None:
+        """The record type, if this is one record: a reference to it, as in CUDA-Python."""
+        return self.element if isinstance(self.element, Record) and not self.shape else None
 
     @property
     def ndim(self) -> int:
@@ -41,6 +52,8 @@ class ArrayValue:
     def describe(self) -> str:
         """The type as error messages show it."""
         space = "" if self.space is Space.GLOBAL else f"{CUDA_NAMES[self.space]} "
+        if self.record is not None:
+            return f"{space}{self.record}"
         return f"{space}array({self.element}, {self.ndim}d)"
 
 
@@ -154,7 +167,7 @@ def rebuild(value: Value, parts: Iterator[Value]) -> Value:
 def structure(value: Value) -> object:
     """What two values must share to be merged leaf by leaf."""
     if isinstance(value, ArrayValue):
-        return ("array", value.element, value.ndim, value.space, value.readonly)
+        return ("array", value.element, value.ndim, value.space, value.readonly, value.align)
     if isinstance(value, Missing):
         return "missing"
     if isinstance(value, TupleValue):

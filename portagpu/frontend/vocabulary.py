@@ -83,7 +83,7 @@ _SIMPLE = (
     *("syncthreads_or", "threadfence", "threadfence_block", "threadfence_system"),
     *("popc", "clz", "ffs", "brev", "fma", "cbrt", "rsqrt", "selp", "vload", "vstore", "unroll", "nanosleep"),
     *("syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "all_sync", "any_sync", "eq_sync"),
-    *("ballot_sync", "match_any_sync", "match_all_sync", "activemask", "lanemask_lt"),
+    *("ballot_sync", "match_any_sync", "match_all_sync", "activemask", "lanemask_lt", "literal_unroll"),
 )
 INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for name in _SIMPLE}
 

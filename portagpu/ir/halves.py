@@ -112,6 +112,8 @@ def _rewritten(value: Any) -> Any:
     made = replace(value, **changes)
     if isinstance(value, Store) and isinstance(value.base.type, Pointer) and _is_half(value.base.type.element):
         return _stored(made)
+    if isinstance(value, Store) and value.packed and _is_half(value.value.type):
+        return _stored_bytes(made)
     return _value(value, made) if _is_half(kind) else made
 
 
@@ -123,6 +125,8 @@ def _value(old: Any, made: Any) -> Any:
         case Constant():
             with np.errstate(over="ignore"):
                 return replace(made, value=float(np.float16(old.value)))
+        case Load() if old.packed:
+            return Operation("half_value", (replace(made, type=_BITS),), _FLOAT, span=old.span)
         case Load():
             return Operation("load_half", (_place(made.base, made.index),), _FLOAT, span=old.span)
         case Binary() | Cast():
@@ -145,6 +149,12 @@ def _place(base: Expr, index: Expr) -> Offset:
 def _stored(store: Any) -> Evaluate:
     args = (_place(store.base, store.index), store.value)
     return Evaluate(Operation("store_half", args, VOID, effect=True, span=store.span), span=store.span)
+
+
+def _stored_bytes(store: Any) -> Store:
+    """A half that begins at any byte: its bits are stored."""
+    bits = Operation("half_bits", (store.value,), _BITS, span=store.span)
+    return Store(store.base, store.index, bits, True, span=store.span)
 
 
 # functions of halves ------------------------------------------------------------------------------------------------

@@ -148,11 +148,15 @@ class Index(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Load(Node):
-    """``base[index]``."""
+    """``base[index]``.
+
+    A packed element begins at any byte: ``base`` then points to bytes, and ``index`` counts them.
+    """
 
     base: Expr
     index: Expr
     type: Element
+    packed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -256,11 +260,12 @@ class Assign(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Store(Node):
-    """``base[index] = value``."""
+    """``base[index] = value``; packed as in `Load`."""
 
     base: Expr
     index: Expr
     value: Expr
+    packed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

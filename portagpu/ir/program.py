@@ -37,6 +37,7 @@ class ConstantArray:
     element: Scalar
     data: tuple[int | float | bool, ...]
     span: Span
+    aligned: bool = False  # bytes that are read as wider numbers
 
 
 class ParameterRole(Enum):
@@ -54,13 +55,17 @@ class ParameterRole(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A C parameter. ``path`` leads to the Python argument: its index, then those in tuples; ``axis``: the axis."""
+    """A C parameter. ``path`` leads to the Python argument: its index, then those in tuples; ``axis``: the axis.
+
+    Strides and offsets are counted in ``unit`` bytes; 0 stands for the argument's elements.
+    """
 
     name: str
     type: Type
     role: ParameterRole
     path: tuple[int, ...] = ()
     axis: int = 0
+    unit: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from portagpu.dtypes import BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT32, INT64, UINT64, DType
+from portagpu.dtypes import BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT32, INT64, UINT8, UINT64, DType
+from portagpu.records import Record
 
 
 class Space(Enum):
@@ -102,7 +103,7 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """What a device function returns when it returns a tuple."""
+    """What a device function returns when it returns a tuple, or an array: where it starts, its shape and strides."""
 
     items: tuple[Element | Pointer, ...]
 
@@ -142,6 +143,8 @@ PYCOMPLEX = Scalar(COMPLEX128, weak=True)
 PYCOMPLEX_NARROW = Scalar(COMPLEX64, weak=True)
 
 
+BYTE = Scalar(UINT8)  # what records are made of
+
 # Type of dynamic shared memory as a kernel argument: a driver may align it only as its element needs
 DYNAMIC_SHARED = Pointer(Vector(UINT64, 16), Space.LOCAL)
 
@@ -170,18 +173,19 @@ def short(element: Element | Pointer) -> str:
 class ArrayType:
     """An array argument as a kernel sees it; the part of a specialisation's key that an array contributes."""
 
-    element: Scalar
+    element: Scalar | Record
     ndim: int
     layout: Layout
     space: Space = Space.GLOBAL
     readonly: bool = False
     offset: bool = False  # starts at an element offset inside its buffer
     alias: bool = False  # may overlap another argument, so no restrict
+    align: int = 0  # bytes; not 0 for arrays that are addressed by bytes: records, elements that are not aligned
 
     def __str__(self) -> str:
         if self.ndim == 0:
-            return f"array({self.element.dtype.name}, 0d)"
-        return f"array({self.element.dtype.name}, {self.ndim}d, {self.layout.value})"
+            return f"array({self.element}, 0d)"
+        return f"array({self.element}, {self.ndim}d, {self.layout.value})"
 
     def __repr__(self) -> str:
         """As in a signature: ``float32[:, ::1]``."""

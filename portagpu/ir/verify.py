@@ -31,7 +31,7 @@ from portagpu.ir.nodes import (
     While,
 )
 from portagpu.ir.program import Program
-from portagpu.ir.types import Pointer, Scalar, Struct, Vector
+from portagpu.ir.types import BYTE, Pointer, Scalar, Struct, Vector
 from portagpu.ir.walk import all_expressions, all_statements, expressions
 
 
@@ -56,8 +56,8 @@ def _is_index(expr: Expr) -> bool:
     return isinstance(expr.type, Scalar) and expr.type.dtype.is_integer
 
 
-def _points_to(base: Expr, kind: Any) -> bool:
-    return isinstance(base.type, Pointer) and _c(base.type.element) == _c(kind)
+def _points_to(base: Expr, kind: Any, packed: bool = False) -> bool:
+    return isinstance(base.type, Pointer) and _c(base.type.element) == _c(BYTE if packed else kind)
 
 
 _SHIFTS = (BinaryOp.SHL, BinaryOp.SHR)
@@ -88,7 +88,7 @@ INVARIANTS: dict[type[Node], tuple[tuple[str, Callable[[Any], bool]], ...]] = {
         ),
     ),
     Load: (
-        ("the base points to the element", lambda n: _points_to(n.base, n.type)),
+        ("the base points to the element", lambda n: _points_to(n.base, n.type, n.packed)),
         ("the index is an integer", lambda n: _is_index(n.index)),
     ),
     VectorLoad: (("the base points to the lanes", lambda n: _points_to(n.base, Scalar(n.type.dtype))),),
@@ -106,7 +106,12 @@ INVARIANTS: dict[type[Node], tuple[tuple[str, Callable[[Any], bool]], ...]] = {
             lambda n: _c(n.target.type) == _c(n.value.type) or isinstance(n.target.type, Struct),
         ),
     ),
-    Store: (("the value has the element's type", lambda n: _points_to(n.base, n.value.type) and _is_index(n.index)),),
+    Store: (
+        (
+            "the value has the element's type",
+            lambda n: _points_to(n.base, n.value.type, n.packed) and _is_index(n.index),
+        ),
+    ),
     VectorStore: (
         (
             "the value is a vector of the element",

@@ -9,6 +9,7 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.array import DeviceNDArray
+from portagpu.runtime.checks import writable_view
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
 from portagpu.runtime.hostmem import SharedSpans, map_back, wrap_host
@@ -37,6 +38,7 @@ def _host_arrays(args: tuple[Any, ...]) -> list[np.ndarray[Any, Any]]:
     found = []
     for value in args:
         item = value.value if isinstance(value, ArgumentWrapper) and value.copies_out else value
+        item = writable_view(item)
         if isinstance(item, np.ndarray) and item.flags.writeable:
             found.append(item)
         elif isinstance(item, tuple):
@@ -51,6 +53,7 @@ class ArgumentWrapper:
     copies_out = True
 
     def __init__(self, value: Any) -> None:
+        value = writable_view(value)
         if not isinstance(value, np.ndarray | DeviceNDArray):
             raise ArgumentTypeError(
                 f"cuda.{type(self).__name__} wraps a NumPy array, not {type(value).__name__}",

@@ -13,11 +13,12 @@ from numpy.lib.stride_tricks import as_strided
 
 from portagpu.errors import ArgumentTypeError, ClosedError, DTypeError, ShapeError
 from portagpu.runtime import views
-from portagpu.runtime.checks import assignable, check_stream, check_target, host_array
+from portagpu.runtime.checks import assignable, check_stream, check_target, host_array, writable_view
 from portagpu.runtime.context import Context, context_of
 from portagpu.runtime.copies import copy_strided, download, upload
 from portagpu.runtime.layout import (
     address_of,
+    alignment_of,
     check_order,
     checked_dtype,
     checked_shape,
@@ -47,10 +48,10 @@ class DeviceNDArray(ArrayOperators):
         "_dtype",
         "_shape",
         "_strides",
+        "align",
         "allocation_key",
         "base",
         "context",
-        "is_aligned",
         "is_large",
         "itemsize",
         "layout",
@@ -88,9 +89,11 @@ class DeviceNDArray(ArrayOperators):
         self.layout = layout_of(shape, strides, dtype.itemsize)
         span = sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) if self.size else 0
         self.is_large = self.size >= _LARGE or span // max(self.itemsize, 1) + offset // max(self.itemsize, 1) >= _LARGE
-        # kernels count strides and offset in elements
-        self.is_aligned = not (offset % dtype.itemsize or any(s % dtype.itemsize for s in strides))
-        self.type_key = (dtype.char, self.ndim, self.layout, offset != 0, readonly, self.is_aligned)
+        self.align = alignment_of(shape, strides, dtype, offset, self.layout)
+        if self.align:
+            self.is_large = span + offset + self.itemsize >= _LARGE
+        kind = dtype if dtype.char == "V" else dtype.char
+        self.type_key = (kind, self.ndim, self.layout, offset != 0, readonly, self.align)
 
     # properties without setters: assigning to them, as NumPy allows, would leave the other facts behind
 
@@ -176,7 +179,8 @@ class DeviceNDArray(ArrayOperators):
         self, shadow: np.ndarray[Any, Any], origin: np.ndarray[Any, Any] | None = None, stream: Stream | None = None
     ) -> DeviceNDArray:
         shift = 0 if origin is None else address_of(shadow) - address_of(origin)
-        return DeviceNDArray(
+        kind = DeviceRecord if not shadow.shape and shadow.dtype.names else DeviceNDArray
+        return kind(
             shadow.shape,
             shadow.dtype,
             shadow.strides,
@@ -195,7 +199,9 @@ class DeviceNDArray(ArrayOperators):
 
     def __getitem__(self, key: Any) -> Any:
         found = self._view(key)
-        if found.ndim == 0 and self.ndim > 0:
+        if isinstance(found, DeviceRecord):
+            return found
+        if found.ndim == 0 and (self.ndim > 0 or isinstance(self, DeviceRecord)):
             return found.copy_to_host()[()]
         return found
 
@@ -272,6 +278,7 @@ class DeviceNDArray(ArrayOperators):
         if ary is None:
             ary = np.empty(self.shape, self.dtype, order="F" if self.layout == "F" else "C")
         else:
+            ary = writable_view(ary)
             check_target(ary, self.shape, self.dtype)
         if self.size == 0:
             return ary
@@ -340,6 +347,15 @@ class DeviceNDArray(ArrayOperators):
         )
 
 
+class DeviceRecord(DeviceNDArray):
+    """One record on the device: ``rec["x"]`` reads a field, ``rec["x"] = 3`` writes it to the device's memory."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<DeviceRecord {self.dtype} on {self.context.device.name}>"
+
+
 def _is_default(stream: Any) -> bool:
     return stream is None or (isinstance(stream, int) and stream == 0)
 
@@ -365,4 +381,5 @@ def device_array(
     own = None if _is_default(stream) else as_stream(stream, where)
     nbytes, offset = extent_of(extents, steps, kind.itemsize)
     buffer = where.allocate(nbytes)
-    return DeviceNDArray(extents, kind, steps, buffer, where, offset=offset, stream=own)
+    made = DeviceNDArray if extents or not kind.names else DeviceRecord
+    return made(extents, kind, steps, buffer, where, offset=offset, stream=own)

@@ -38,12 +38,18 @@ def host_array(value: Any) -> np.ndarray[Any, Any]:
         ) from error
 
 
+def writable_view(value: Any) -> Any:
+    """A NumPy record as the array without axes that shares its memory; anything else as it is."""
+    return np.asarray(value) if isinstance(value, np.void) and value.dtype.names else value
+
+
 def assignable(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """A host value as NumPy would assign it to an array of ``dtype`` and ``shape``.
 
     Raises `ShapeError`, `DTypeError` for a value that the dtype cannot hold.
     """
-    host = host_array(value)
+    is_record = dtype.names is not None and isinstance(value, tuple | list)
+    host = np.empty(0, dtype) if is_record else host_array(value)  # only the dtype says what tuples are records
     if host.dtype.kind == "c" and dtype.kind != "c":
         raise DTypeError(f"cannot assign {host.dtype} to {dtype}", hint="assign its .real or .imag")
     try:

@@ -68,15 +68,20 @@ def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -
 def download(source: DeviceNDArray, flat: np.ndarray[Any, Any], stream: Stream, *, blocking: bool) -> None:
     """Copy a contiguous device array to flat host memory, which the stream keeps until the copy is done."""
     with enqueuing(stream) as queue:
-        done = cl.enqueue_copy(queue, flat, source.buffer, src_offset=source.offset, is_blocking=blocking)
+        done = cl.enqueue_copy(queue, as_bytes(flat), source.buffer, src_offset=source.offset, is_blocking=blocking)
         _hand_over(done, flat, stream, blocking)
 
 
 def upload(target: DeviceNDArray, flat: np.ndarray[Any, Any], stream: Stream, *, blocking: bool) -> None:
     """Copy flat host memory, which the stream keeps until the copy is done, to a contiguous device array."""
     with enqueuing(stream) as queue:
-        done = cl.enqueue_copy(queue, target.buffer, flat, dst_offset=target.offset, is_blocking=blocking)
+        done = cl.enqueue_copy(queue, target.buffer, as_bytes(flat), dst_offset=target.offset, is_blocking=blocking)
         _hand_over(done, flat, stream, blocking)
+
+
+def as_bytes(flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A contiguous array as PyOpenCL takes it: Python's buffers cannot describe every record."""
+    return flat.view(np.uint8) if flat.dtype.char == "V" else flat
 
 
 def _hand_over(done: cl.Event, flat: np.ndarray[Any, Any], stream: Stream, blocking: bool) -> None:

@@ -242,15 +242,16 @@ def _extractor(parameters: tuple[Parameter, ...], context: Context) -> Callable[
     parts = []
     for p in parameters:
         path = "".join(f"[{int(i)}]" for i in p.path)
+        unit = str(int(p.unit)) if p.unit else f"args{path}.itemsize"
         match p.role:
             case ParameterRole.POINTER:
                 parts.append(f"args{path}.buffer")
             case ParameterRole.SHAPE:
                 parts.append(f"args{path}.shape[{int(p.axis)}]")
             case ParameterRole.STRIDE:
-                parts.append(f"args{path}.strides[{int(p.axis)}] // args{path}.itemsize")
+                parts.append(f"args{path}.strides[{int(p.axis)}] // {unit}")
             case ParameterRole.OFFSET:
-                parts.append(f"args{path}.offset // args{path}.itemsize")
+                parts.append(f"args{path}.offset // {unit}")
             case ParameterRole.SCALAR:
                 parts.append(f"args{path}")
             case ParameterRole.DYNAMIC_SHARED:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu import records
 from portagpu.errors import DTypeError, OutOfMemoryError, ShapeError
 
 
@@ -33,6 +34,19 @@ def layout_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -
     if is_contiguous(shape[::-1], strides[::-1], itemsize):
         return "F"
     return "A"
+
+
+def alignment_of(
+    shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any], offset: int, layout: str
+) -> int:
+    """Bytes to which the elements are aligned, for arrays that kernels address by bytes; 0 for all others.
+
+    Those are records, and elements that start or step at bytes that are no multiple of their size.
+    """
+    if not dtype.names and not (offset % dtype.itemsize or any(s % dtype.itemsize for s in strides)):
+        return 0
+    steps = strides if layout == "A" else (dtype.itemsize,) * min(len(shape), 1)
+    return records.alignment_of(offset, *steps)
 
 
 def check_order(order: Any) -> None:

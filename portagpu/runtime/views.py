@@ -16,6 +16,8 @@ Shadow = np.ndarray[Any, Any]
 
 def indexed(shadow: Shadow, key: Any) -> Shadow:
     """``shadow[key]``, always a view. Raises `OutOfBoundsError`, and `ArgumentTypeError` for what gathers."""
+    if isinstance(key, str) and shadow.dtype.names:
+        return _field(shadow, key, shadow.dtype.names)
     keys = tuple(map(_basic, key if isinstance(key, tuple) else (key,)))
     if not any(item is Ellipsis for item in keys):
         keys = (*keys, Ellipsis)  # NumPy then returns a 0-d view instead of reading an element
@@ -25,6 +27,13 @@ def indexed(shadow: Shadow, key: Any) -> Shadow:
         raise OutOfBoundsError(f"{error} (shape {shadow.shape})") from error
     except (TypeError, ValueError) as error:  # slices of text, or with a step of 0
         raise ShapeError(f"{error} (shape {shadow.shape})") from error
+
+
+def _field(shadow: Shadow, name: str, known: tuple[str, ...]) -> Shadow:
+    try:
+        return cast(Shadow, shadow[name])
+    except (ValueError, KeyError) as error:
+        raise OutOfBoundsError(f"there is no field {name!r}", hint=f"the fields are {', '.join(known)}") from error
 
 
 def _basic(item: Any) -> Any:

@@ -155,6 +155,18 @@ static inline float ${h.name}(float x) {
     return vload_half(0, (__private const half*)&bits);
 }
 </%def>
+<%def name="half_value(h)">
+static inline float ${h.name}(ushort bits) {
+    return vload_half(0, (__private const half*)&bits);
+}
+</%def>
+<%def name="half_bits(h)">
+static inline ushort ${h.name}(float x) {
+    ushort bits;
+    vstore_half_rte(x, 0, (__private half*)&bits);
+    return bits;
+}
+</%def>
 <%def name="frexp_mantissa(h)">
 static inline ${h.type} ${h.name}(${h.type} x) {
     int exponent;

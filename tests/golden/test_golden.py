@@ -6,6 +6,7 @@ import importlib.util
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from portagpu import cuda
@@ -15,6 +16,7 @@ from portagpu.dtypes import FLOAT32, FLOAT64, INT32
 from portagpu.frontend.functions import specialise
 from portagpu.ir.types import PYFLOAT, PYINT, ArrayType, ConstantType, Layout, Scalar
 from portagpu.ir.verify import verify
+from portagpu.records import Record
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -97,6 +99,28 @@ def heat_equation(buf, steps, k):
         cuda.syncthreads()
 
 
+PARTICLE = np.dtype([("position", np.float32, (3,)), ("count", np.int32), ("mass", np.float64), ("kind", np.uint8)])
+
+
+@cuda.jit
+def particles(p, q, weights):
+    """Packed records of 25 bytes, and the same fields aligned."""
+    i = cuda.grid(1)
+    if i < p.size:
+        rec = q[i]
+        rec.mass = p[i].mass * p["count"][i]
+        for k in range(len(rec.position)):
+            rec.position[k] += p.position[i, k] * weights[i]
+        cuda.atomic.add(q.count, 0, rec.kind)
+        p[i] = p[p.size - 1 - i]
+
+
+def records():
+    aligned = np.dtype(PARTICLE.descr, align=True)
+    packed = ArrayType(Record(PARTICLE), 1, Layout.C, align=1)
+    return particles, (packed, ArrayType(Record(aligned), 1, Layout.ANY, offset=True, align=8), array(FLOAT32, 1))
+
+
 CASES = {
     "vector_add": lambda: (example("vector_add", "add"), (array(FLOAT32, 1),) * 3),
     "window_sum": lambda: (example("window_sum", "window_sum"), (array(FLOAT32, 1),) * 2),
@@ -116,6 +140,7 @@ CASES = {
     ),
     "heat_equation": lambda: (heat_equation, (array(FLOAT64, 1), PYINT, PYFLOAT)),
     "gemm_tiles": small_tiles,
+    "records": records,
 }
 
 

@@ -77,8 +77,8 @@ def too_many_indices(x):
     x[0, 1] = 1
 
 
-def too_few_indices_to_store(m):
-    m[0] = 1
+def too_few_indices_for_a_sum(m):
+    m[0] += 1
 
 
 def index_outside_local_array(x):
@@ -323,6 +323,44 @@ def loops_over_number(x):
         x[0] = i
 
 
+R = np.zeros(2, [("flag", np.uint8), ("weight", np.float32), ("name", "S4")])
+
+
+def slices_of_other_shapes(x):
+    a = cuda.local.array((2, 3), np.float32)
+    b = cuda.local.array(2, np.float32)
+    a[:] = b
+
+
+def unknown_field(r):
+    r[0].wieght = 1
+
+
+def field_of_a_number(x):
+    x["a"][0] = 1
+
+
+def field_by_a_variable(r):
+    for n in range(2):
+        r[0][n] = 1
+
+
+def record_from_a_number(r):
+    r[0] = 1
+
+
+def atomic_on_a_packed_field(r):
+    cuda.atomic.add(r["weight"], 0, 1)
+
+
+def field_that_kernels_do_not_know(r):
+    r[0].name = 1
+
+
+def attribute_of_a_number(x):
+    x[0].a = 1
+
+
 CASES = [
     (unknown_name, (F,)),
     (unknown_attribute, (F,)),
@@ -331,7 +369,7 @@ CASES = [
     (used_before_set, (F,)),
     (float_index, (F,)),
     (too_many_indices, (F,)),
-    (too_few_indices_to_store, (M,)),
+    (too_few_indices_for_a_sum, (M,)),
     (index_outside_local_array, (F,)),
     (whole_array_arithmetic, (F,)),
     (array_as_condition, (F,)),
@@ -382,4 +420,12 @@ CASES = [
     (matrix_product, (M,)),
     (chained_string, (F,)),
     (loops_over_number, (F,)),
+    (slices_of_other_shapes, (F,)),
+    (unknown_field, (R,)),
+    (field_of_a_number, (F,)),
+    (field_by_a_variable, (R,)),
+    (record_from_a_number, (R,)),
+    (atomic_on_a_packed_field, (R,)),
+    (field_that_kernels_do_not_know, (R,)),
+    (attribute_of_a_number, (F,)),
 ]
