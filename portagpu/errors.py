@@ -30,6 +30,8 @@
     ├── StoreError                     a result or cache file is unreadable or of another version
     └── SettingsError                  an environment variable or option has a bad value   (also ValueError)
 
+Warnings: `PortaGPUWarning` (also UserWarning), of it `PortaGPUPerformanceWarning`.
+
 Every error owns its message, optionally the place in the user's Python text, and optionally a hint what to do about it.
 """
 
@@ -61,6 +63,8 @@ __all__ = [
     "OutOfBoundsError",
     "OutOfMemoryError",
     "PortaGPUError",
+    "PortaGPUPerformanceWarning",
+    "PortaGPUWarning",
     "SettingsError",
     "ShapeError",
     "SourceUnavailableError",
@@ -217,3 +221,11 @@ class StoreError(PortaGPUError):
 
 class SettingsError(PortaGPUError, ValueError):
     """An environment variable or option has a bad value."""
+
+
+class PortaGPUWarning(UserWarning):
+    """Base of every warning of this package."""
+
+
+class PortaGPUPerformanceWarning(PortaGPUWarning):
+    """A launch works, but in a way that wastes the device's time."""

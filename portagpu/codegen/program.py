@@ -13,9 +13,10 @@ from portagpu.codegen.rendering import render
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
-from portagpu.ir.nodes import Constant
-from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
+from portagpu.ir.nodes import Constant, Print
+from portagpu.ir.program import ConstantArray, Fault, Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Space, Struct, Vector, element_size, storage
+from portagpu.ir.walk import all_statements
 from portagpu.source import Span
 
 
@@ -30,6 +31,9 @@ class KernelBinary:
     static_shared: int  # bytes
     block_dim: tuple[int, int, int] | None
     has_line_directives: bool = False  # the driver's messages then name lines of the Python file
+    constant_bytes: int = 0  # of captured arrays
+    prints: bool = False
+    faults: tuple[Fault, ...] = ()  # exceptions that the launch may raise, by number
 
     def span_of(self, line: int) -> Span | None:
         """The place in Python text of a line that the driver names, or of the nearest C line before it."""
@@ -125,7 +129,14 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
         static_shared=static_shared,
         block_dim=program.block_dim,
         has_line_directives=caps.line_directives,
+        constant_bytes=sum(len(c.data) * element_size(c.element) for c in program.constants),
+        prints=_prints(program),
+        faults=program.faults,
     )
+
+
+def _prints(program: Program) -> bool:
+    return any(isinstance(s, Print) for f in (*program.functions, program.kernel) for s in all_statements(f.body))
 
 
 def _with_directives(lines: list[Line]) -> list[Line]:

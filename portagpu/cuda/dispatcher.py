@@ -26,6 +26,7 @@ from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import count
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.creation import as_device_array, is_device_like
+from portagpu.runtime.faults import launch_checked
 from portagpu.runtime.launch import CompiledKernel, Extent, LaunchShape, check_shape, extent
 from portagpu.runtime.stream import Stream, as_stream
 from portagpu.runtime.translate import translate_cl_errors
@@ -40,6 +41,7 @@ class JitOptions:
 
     fastmath: bool = False
     debug: bool = False
+    boundscheck: bool = False
     opt: bool = True
     block_dim: Extent | None = None
 
@@ -194,7 +196,13 @@ class Dispatcher(DeviceCallable):
     def _generate(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool, shared: int) -> KernelBinary:
         caps = context.capabilities
         program = specialise(
-            self.source, types, caps, wide_index=wide, debug=self.options.debug, block_dim=self.options.block_dim
+            self.source,
+            types,
+            caps,
+            wide_index=wide,
+            debug=self.options.debug,
+            bounds=self.options.debug or self.options.boundscheck,
+            block_dim=self.options.block_dim,
         )
         verify(program)
         static = shared if program.dynamic_shared and shared > caps.local_memory_argument else 0
@@ -367,9 +375,15 @@ class Configured:
             self._check_shared(overload, context)
             compiled.check_block(self.shape)
             self._checked.add(compiled)
-        values = compiled.extract(prepared, self.shape.shared)
-        with translate_cl_errors(context):
-            compiled.launch(stream.queue, self.shape, values)
+        if overload.binary.prints:
+            context.prints = True
+        if overload.binary.faults:
+            with translate_cl_errors(context):
+                launch_checked(compiled, stream.queue, self.shape, prepared)
+        else:
+            values = compiled.extract(prepared, self.shape.shared)
+            with translate_cl_errors(context):
+                compiled.launch(stream.queue, self.shape, values)
         for action in finish:
             action()
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 
 from portagpu.errors import KernelNameError, KernelTypeError, KernelValueError
-from portagpu.frontend.conditions import logical, select
+from portagpu.frontend.conditions import logical, negate, select
 from portagpu.frontend.convert import constant, convert, describe, number_type
+from portagpu.frontend.faults import Raise, check
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Condition, Const, TupleValue, Value
@@ -111,6 +112,11 @@ def tuple_item(ctx: FunctionState, items: tuple[Value, ...], index: Value) -> Va
         ctx.fail(f"cannot index a tuple of {len(items)} items with {describe(ctx, index)}")
     held = convert(ctx, index, INT)
     held = held if isinstance(held, Var) else ctx.temp(held)
+    if ctx.program.debug:
+        low = Compare(CompareOp.GE, held, constant(ctx, -len(items), INT), span=ctx.span)
+        high = Compare(CompareOp.LT, held, constant(ctx, len(items), INT), span=ctx.span)
+        inside = logical(ctx, LogicalOp.AND, low, high)
+        check(ctx, negate(ctx, inside), Raise(kind=IndexError, args=("tuple index out of range",)))
     result = items[-1]
     for n in range(len(items) - 2, -1, -1):
         hit: Condition = Compare(CompareOp.EQ, held, constant(ctx, n, INT), span=ctx.span)

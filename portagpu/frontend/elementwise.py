@@ -80,7 +80,7 @@ def _float_function(name: str) -> Callable[[FunctionState, Call], Value]:
     def handler(ctx: FunctionState, site: Call) -> Value:
         if name == "log" and len(site.args) == 2:
             top, bottom = (_log(ctx, v) for v in site.args)
-            return binary(ctx, ast.Div(), top, bottom)
+            return binary(ctx, ast.Div(), top, bottom, checked=False)
         (value,) = site.bind(ctx, name, "x")
         found = number_type(ctx, value)
         kind: Element = found if isinstance(found, Vector) and found.dtype.is_float else float_type(ctx, value)
@@ -201,7 +201,7 @@ _COMPARISONS: dict[Any, type[ast.cmpop]] = {
 def _operator(ctx: FunctionState, site: Call) -> Value:
     function = site.target
     left, right = site.bind(ctx, function.__name__, "x", "y")
-    return binary(ctx, _OPERATORS[function](), left, right)
+    return binary(ctx, _OPERATORS[function](), left, right, checked=False)
 
 
 @handles(*_COMPARISONS)

@@ -44,7 +44,6 @@ _SYNTAX: dict[type[ast.AST], str] = {
     ast.Dict: "a dict",
     ast.Set: "a set",
     ast.Lambda: "a lambda",
-    ast.JoinedStr: "an f-string",
     ast.Await: "await",
     ast.Yield: "yield",
     ast.YieldFrom: "yield from",
@@ -56,7 +55,6 @@ _SYNTAX_HINTS: dict[type[ast.AST], str] = {
     ast.List: "use a tuple, or cuda.local.array(shape, dtype)",
     ast.Dict: "use arrays or tuples",
     ast.Lambda: "write a device function: @cuda.jit(device=True)",
-    ast.JoinedStr: "kernels have no strings at run time",
 }
 
 
@@ -99,6 +97,29 @@ def _constant(ctx: FunctionState, node: ast.Constant) -> Value:
     if isinstance(node.value, complex | bytes):
         ctx.fail(f"a {type(node.value).__name__} literal cannot be used in a kernel", kind=UnsupportedSyntaxError)
     return Const(node.value)
+
+
+_CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
+
+
+def _formatted(ctx: FunctionState, node: ast.JoinedStr) -> Value:
+    """An f-string of constants."""
+    parts = []
+    for part in node.values:
+        if not isinstance(part, ast.FormattedValue):
+            parts.append(lower(ctx, part))
+            continue
+        value = lower(ctx, part.value)
+        spec = Const("") if part.format_spec is None else lower(ctx, part.format_spec)
+        if not isinstance(value, Const) or not isinstance(spec, Const):
+            ctx.fail(
+                f"an f-string with {describe(ctx, value)}, which is not known at compile time",
+                kind=UnsupportedSyntaxError,
+                hint="kernels have no strings at run time; print(a, b) prints values with spaces between",
+            )
+        shown = value.value if part.conversion == -1 else _CONVERSIONS[part.conversion](value.value)
+        parts.append(operators.fold(ctx, format, shown, spec.value, what="this f-string"))
+    return Const("".join(str(p.value) for p in parts if isinstance(p, Const)))
 
 
 def _name(ctx: FunctionState, node: ast.Name) -> Value:
@@ -305,6 +326,7 @@ def _walrus(ctx: FunctionState, node: ast.NamedExpr) -> Value:
 
 _HANDLERS: dict[type[ast.AST], Callable[[FunctionState, Any], Value]] = {
     ast.Constant: _constant,
+    ast.JoinedStr: _formatted,
     ast.Name: _name,
     ast.Attribute: _attribute,
     ast.BinOp: _binop,

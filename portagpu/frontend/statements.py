@@ -11,6 +11,7 @@ from portagpu.frontend import loops
 from portagpu.frontend.assignment import lower_annotated, lower_assign, lower_augmented
 from portagpu.frontend.convert import as_element, convert, describe, leaf_type, truth, unify
 from portagpu.frontend.expressions import lower, lower_call
+from portagpu.frontend.raising import lower_assert, lower_raise
 from portagpu.frontend.slots import aggregate, merge, same_value
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, Value, is_expr, leaves, rebuild, structure
@@ -154,20 +155,6 @@ def return_template(ctx: FunctionState) -> Value | None:
     return rebuild(first, iter(parts))
 
 
-def _assert(ctx: FunctionState, node: ast.Assert) -> None:
-    value = lower(ctx, node.test)  # names and types are checked; the test itself is not part of a release kernel
-    truth(ctx, value)
-
-
-def _raise(ctx: FunctionState, node: ast.Raise) -> None:
-    ctx.fail(
-        "`raise` cannot be used in a kernel",
-        kind=UnsupportedSyntaxError,
-        node=node,
-        hint="write an error code to an array and check it on the host",
-    )
-
-
 def _pass(ctx: FunctionState, node: ast.Pass) -> None:
     return None
 
@@ -183,7 +170,7 @@ _HANDLERS: dict[type[ast.AST], Callable[[FunctionState, Any], None]] = {
     ast.Break: lambda ctx, node: loops.lower_break(ctx),
     ast.Continue: lambda ctx, node: loops.lower_continue(ctx),
     ast.Return: _return,
-    ast.Assert: _assert,
-    ast.Raise: _raise,
+    ast.Assert: lower_assert,
+    ast.Raise: lower_raise,
     ast.Pass: _pass,
 }

@@ -39,6 +39,7 @@ class Context:
         self.build_lock = threading.Lock()
         self.programs: dict[str, cl.Program] = {}
         self.lost = False
+        self.prints = False  # a kernel that prints was launched
         self._cl_context: cl.Context | None = cl_context
         self.default_stream = Stream(self)
         self._pool: Any = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(self.default_stream.queue))

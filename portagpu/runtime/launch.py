@@ -161,7 +161,7 @@ def _scalar_dtype(parameter: Parameter) -> Any:
     return np.dtype(parameter.type.dtype.name if parameter.type.dtype is not BOOL else "uint8")
 
 
-def _extractor(parameters: tuple[Parameter, ...]) -> Callable[[Any, int], tuple[Any, ...]]:
+def _extractor(parameters: tuple[Parameter, ...]) -> Callable[..., tuple[Any, ...]]:
     """A function from kernel arguments to C arguments, as Python code: it runs at each launch.
 
     The text is made of integers and fixed attribute names only.
@@ -182,11 +182,13 @@ def _extractor(parameters: tuple[Parameter, ...]) -> Callable[[Any, int], tuple[
                 parts.append(f"args{path}")
             case ParameterRole.DYNAMIC_SHARED:
                 parts.append("local(shared)" if isinstance(p.type, Pointer) else "shared")
+            case ParameterRole.FAULT:
+                parts.append("record")
             case ParameterRole.SHARED:
                 raise AssertionError("kernels have no shared parameters")
     body = "".join(f"{part}, " for part in parts)
-    code = compile(f"lambda args, shared: ({body})", "<portagpu launch>", "eval")
-    made: Callable[[Any, int], tuple[Any, ...]] = eval(code, {"local": lambda n: cl.LocalMemory(max(n, 16))})
+    code = compile(f"lambda args, shared, record=None: ({body})", "<portagpu launch>", "eval")
+    made: Callable[..., tuple[Any, ...]] = eval(code, {"local": lambda n: cl.LocalMemory(max(n, 16))})
     return made
 
 

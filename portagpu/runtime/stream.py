@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyopencl as cl
 
 from portagpu.errors import ArgumentTypeError, ClosedError
+from portagpu.runtime.output import flush_output
 from portagpu.runtime.translate import translate_cl_errors
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ class Stream:
         """Wait for everything in this stream."""
         with translate_cl_errors(self.context):
             self.queue.finish()
+        if self.context.prints:
+            flush_output()
 
     @contextmanager
     def auto_synchronize(self) -> Iterator[Stream]:
