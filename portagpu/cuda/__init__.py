@@ -117,12 +117,13 @@ def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any
     are converted to the declared types and arrays must be what is declared.
 
     Options: ``fastmath`` (relaxed arithmetic), ``debug``, ``opt`` (False turns the driver's optimiser off),
-    ``block_dim=(x, y, z)`` (fixes the block's size, which lets the compiler use more registers). ``cache``, ``inline``,
-    ``lineinfo``, ``link``, ``max_registers``, ``launch_bounds`` are accepted for compatibility.
+    ``source`` (the text, where Python cannot find it), ``block_dim=(x, y, z)`` (fixes the block's size, which
+    lets the compiler use more registers). ``cache``, ``inline``, ``lineinfo``, ``link``, ``max_registers``,
+    ``launch_bounds`` are accepted for compatibility.
 
     Raises `KernelError` subclasses when the function is compiled, at its first launch.
     """
-    known = {"fastmath", "debug", "opt", "block_dim"}
+    known = {"fastmath", "debug", "opt", "block_dim", "source"}
     for name in options:
         if name not in known and name not in _IGNORED:
             raise SettingsError(
@@ -137,10 +138,11 @@ def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any
         opt=bool(options.get("opt", True)),
         block_dim=None if block is None else extent(block, "block_dim"),
     )
+    text = options.get("source")
     if isinstance(func_or_sig, Dispatcher):
         return func_or_sig
     if callable(func_or_sig) and not is_type(func_or_sig):
-        return Dispatcher(func_or_sig, options=jit_options, device=device)
+        return Dispatcher(func_or_sig, options=jit_options, device=device, text=text)
     signatures: tuple[Signature, ...] = ()
     if isinstance(func_or_sig, list):
         signatures = tuple(as_signature(s) for s in func_or_sig)
@@ -153,7 +155,7 @@ def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any
         signatures = (as_signature(func_or_sig),)
 
     def decorate(function: Callable[..., Any]) -> Dispatcher:
-        return Dispatcher(function, options=jit_options, device=device, signatures=signatures)
+        return Dispatcher(function, options=jit_options, device=device, signatures=signatures, text=text)
 
     return decorate
 

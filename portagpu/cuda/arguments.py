@@ -25,6 +25,8 @@ def argument_key(value: Any) -> Any:
     if isinstance(value, DeviceNDArray):
         return value.type_key
     kind = type(value)
+    if isinstance(value, enum.Enum):
+        return (kind, value.name)
     if kind is int:
         return int if -(2**63) <= value < 2**63 else "uint64"
     if kind is tuple:
@@ -51,8 +53,8 @@ def argument_type(value: Any, *, alias: bool) -> ArgumentType:
         )
     if isinstance(value, tuple):
         return TupleType(tuple(argument_type(v, alias=alias) for v in value))
-    if value is None:
-        return ConstantType(None)
+    if value is None or isinstance(value, enum.Enum):
+        return ConstantType(value)  # compared by identity in kernels, so each member has a kernel of its own
     if isinstance(value, bool | np.bool_):
         return Scalar(BOOL)
     if isinstance(value, np.generic):
@@ -76,12 +78,10 @@ def prepare(value: Any, name: str, context: Context, stream: Any, finish: list[F
                 hint="copy it: cuda.to_device(x.copy_to_host())",
             )
         return value
+    if value is None or isinstance(value, enum.Enum):
+        return value
     if isinstance(value, bool | int | float | np.generic):
         return _number(value, name)
-    if value is None:
-        return None
-    if isinstance(value, enum.Enum):
-        return prepare(value.value, name, context, stream, finish)
     if isinstance(value, tuple):
         return tuple(prepare(v, f"{name}[{n}]", context, stream, finish) for n, v in enumerate(value))
     if isinstance(value, ArgumentWrapper):

@@ -17,7 +17,7 @@ from portagpu.cuda import arguments
 from portagpu.cuda.arguments import Finish
 from portagpu.cuda.signature import check_count, convert_arguments
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelError, LaunchConfigError, LaunchError
-from portagpu.frontend.calls import DeviceCallable
+from portagpu.frontend.calls import PythonFunction
 from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.functions import specialise
 from portagpu.ir.types import ArgumentType, ConstantType
@@ -76,7 +76,7 @@ class Overload:
         return f"({', '.join(map(str, self.signature))})"
 
 
-class Dispatcher(DeviceCallable):
+class Dispatcher(PythonFunction):
     """A function decorated with `cuda.jit`.
 
     A kernel is launched with ``kernel[grid, block, stream, shared](*args)``; a device function is called from kernels.
@@ -93,6 +93,7 @@ class Dispatcher(DeviceCallable):
         options: JitOptions,
         device: bool = False,
         signatures: tuple[Signature, ...] = (),
+        text: str | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
@@ -100,6 +101,7 @@ class Dispatcher(DeviceCallable):
         self.options = options
         self.declared = signatures
         self._source: FunctionSource | None = None
+        self._text = text
         self._overloads: dict[Any, Overload] = {}
         self._configured: dict[Any, Configured] = {}
         self._lock = threading.RLock()
@@ -110,8 +112,12 @@ class Dispatcher(DeviceCallable):
     def source(self) -> FunctionSource:
         """The captured Python text."""
         if self._source is None:
-            self._source = capture(self.py_func)
+            self._source = capture(self.py_func, self._text)
         return self._source
+
+    def captured(self, ctx: Any) -> tuple[FunctionSource, list[Any]]:
+        """The source; closures are constants."""
+        return self.source, []
 
     def __getitem__(self, config: Any) -> Configured:
         try:

@@ -12,7 +12,7 @@ from portagpu.frontend.names import bind, tuple_items
 from portagpu.frontend.operators import binary
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import address, set_item
-from portagpu.frontend.values import ArrayValue, Const, Value, is_expr, leaves, rebuild
+from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild
 from portagpu.ir.nodes import Constant, Load, Store, Var
 from portagpu.ir.types import Space, Vector
 from portagpu.ir.walk import children, is_movable
@@ -77,9 +77,7 @@ def _unpack(ctx: FunctionState, target: ast.Tuple | ast.List, value: Value) -> N
             hint="cuda.grid(2) returns a pair, cuda.grid(1) a number",
         )
     items = tuple_items(ctx, value)
-    starred = [n for n, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
-    if starred:
-        ctx.fail("starred targets cannot be used in a kernel", kind=UnsupportedSyntaxError)
+    items, target = _spread(ctx, items, target)
     if len(items) != len(target.elts):
         ctx.fail(f"cannot unpack {len(items)} values into {len(target.elts)} names")
     written: set[str] = set()
@@ -93,6 +91,22 @@ def _unpack(ctx: FunctionState, target: ast.Tuple | ast.List, value: Value) -> N
             written.add("*")
     for element, item in zip(target.elts, held, strict=True):
         assign_target(ctx, element, item)
+
+
+def _spread(
+    ctx: FunctionState, items: tuple[Value, ...], target: ast.Tuple | ast.List
+) -> tuple[tuple[Value, ...], ast.Tuple | ast.List]:
+    """``a, *rest = items`` as an assignment of one value for each target."""
+    starred = [n for n, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+    if not starred:
+        return items, target
+    first, after = starred[0], len(target.elts) - starred[0] - 1
+    if len(items) < first + after:
+        ctx.fail(f"cannot unpack {len(items)} values into at least {first + after} names")
+    rest = TupleValue(items[first : len(items) - after])
+    elements = [t.value if isinstance(t, ast.Starred) else t for t in target.elts]
+    spread = (*items[:first], rest, *items[len(items) - after :])
+    return spread, ast.copy_location(ast.Tuple(elts=elements, ctx=ast.Store()), target)
 
 
 def _keep(ctx: FunctionState, leaf: Value) -> Value:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 
 from portagpu.errors import KernelNameError, KernelTypeError, KernelValueError
+from portagpu.frontend.calls import METHODS
 from portagpu.frontend.conditions import logical, negate, select
 from portagpu.frontend.convert import constant, convert, describe, number_type
 from portagpu.frontend.faults import Raise, check
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Condition, Const, TupleValue, Value
+from portagpu.frontend.values import ArrayValue, Condition, Const, MethodValue, TupleValue, Value, leaves, structure
 from portagpu.ir.nodes import BinaryOp, Compare, CompareOp, Expr, Lane, LogicalOp, Var
 from portagpu.ir.types import INT, PYINT, Layout, Scalar, Vector
 
@@ -41,6 +43,14 @@ def transpose(array: ArrayValue) -> ArrayValue:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Flags:
+    """``array.flags``, known at compile time."""
+
+    c_contiguous: bool
+    f_contiguous: bool
+
+
 def array_attribute(ctx: FunctionState, array: ArrayValue, name: str, node: ast.AST) -> Value:
     """Attribute of an array."""
     element = array.element
@@ -63,12 +73,20 @@ def array_attribute(ctx: FunctionState, array: ArrayValue, name: str, node: ast.
         return TupleValue(
             tuple(ring(ctx, BinaryOp.MUL, convert(ctx, s, PYINT), constant(ctx, size, PYINT)) for s in array.strides)
         )
+    if name in METHODS:
+        return MethodValue(array, name)
+    if name == "flags":
+        return Const(_Flags(array.layout is Layout.C, array.layout is Layout.F))
     ctx.fail(
         f"arrays in kernels have no attribute `{name}`",
         kind=KernelNameError,
         node=node,
-        hint="they have shape, size, ndim, dtype, strides, itemsize, nbytes and T",
+        hint=f"they have shape, size, ndim, dtype, strides, itemsize, nbytes, T, {', '.join(sorted(METHODS))}",
     )
+
+
+def _selectable(ctx: FunctionState, value: Value) -> bool:
+    return number_type(ctx, value) is not None or isinstance(value, ArrayValue | TupleValue)
 
 
 def vector_lane(ctx: FunctionState, vector: Expr, kind: Vector, name: str, node: ast.AST) -> Value:
@@ -110,6 +128,12 @@ def tuple_item(ctx: FunctionState, items: tuple[Value, ...], index: Value) -> Va
     kind = number_type(ctx, index)
     if not isinstance(kind, Scalar) or kind.dtype.is_float or not items:
         ctx.fail(f"cannot index a tuple of {len(items)} items with {describe(ctx, index)}")
+    if len({structure(i) for i in items}) > 1 or any(leaves(i) and not _selectable(ctx, i) for i in items):
+        ctx.fail(
+            f"the items of ({', '.join(describe(ctx, i) for i in items)}) have no common type, so the index must be"
+            " known at compile time",
+            hint="loop over the tuple itself: `for item in t:`",
+        )
     held = convert(ctx, index, INT)
     held = held if isinstance(held, Var) else ctx.temp(held)
     if ctx.program.debug:

@@ -14,10 +14,11 @@ import numpy as np
 
 from portagpu import dtypes
 from portagpu.errors import KernelTypeError, UnsupportedSyntaxError
+from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.convert import as_number, constant, convert, describe, number_type
 from portagpu.frontend.operators import fold
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import Const, MethodValue, Value, constants
+from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue, Value, constants, is_expr
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
 from portagpu.ir.nodes import MakeVector, Operation
 from portagpu.ir.types import INT, PYINT_NARROW, Scalar, Vector
@@ -68,6 +69,7 @@ class Call:
 Handler = Callable[[FunctionState, Call], Value]
 TABLE: dict[Any, Handler] = {}  # Python callables by identity
 INTRINSICS: dict[str, Handler] = {}  # names of the dialect
+METHODS: dict[str, Callable[[FunctionState, ArrayValue, Call], Value]] = {}  # of arrays, by name
 FOLDABLE: set[Any] = set()  # callables that Python may evaluate when every argument is a constant
 DEVICE_FUNCTION: list[Callable[[FunctionState, Any, Call], Value]] = []  # set by `functions`
 
@@ -75,9 +77,52 @@ DEVICE_FUNCTION: list[Callable[[FunctionState, Any, Call], Value]] = []  # set b
 class DeviceCallable:
     """Base of objects that kernels can call as device functions; `portagpu.cuda` has the concrete class."""
 
-    py_func: Callable[..., Any]
+    __name__: str
     is_device_function: bool
     declared: tuple[Signature, ...] = ()
+
+    @property
+    def identity(self) -> object:
+        """What tells this function from others, whatever object wraps it."""
+        raise NotImplementedError
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """Parameters with their defaults."""
+        raise NotImplementedError
+
+    def captured(self, ctx: FunctionState) -> tuple[FunctionSource, list[Value]]:
+        """The source, and values for parameters of it beyond those of `signature`."""
+        raise NotImplementedError
+
+
+class PythonFunction(DeviceCallable):
+    """A Python function as a device function."""
+
+    is_device_function = True
+    py_func: Callable[..., Any]
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.py_func = function
+        self.__name__ = function.__name__
+
+    @property
+    def identity(self) -> object:
+        """The Python function."""
+        return self.py_func
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """Parameters with their defaults."""
+        return inspect.signature(self.py_func)
+
+    def captured(self, ctx: FunctionState) -> tuple[FunctionSource, list[Value]]:
+        """The source; closures are constants."""
+        return capture(self.py_func), []
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the Python function, on the host."""
+        return self.py_func(*args, **kwargs)
 
 
 def handles(*keys: Any, foldable: bool = True) -> Callable[[Handler], Handler]:
@@ -108,6 +153,8 @@ def call(ctx: FunctionState, site: Call) -> Value:
     """Lower a call."""
     function = site.function
     if isinstance(function, MethodValue):
+        if isinstance(function.owner, ArrayValue) and function.name in METHODS:
+            return METHODS[function.name](ctx, function.owner, site)
         ctx.fail(f"the method `{function.name}` cannot be called in a kernel", kind=UnsupportedSyntaxError)
     if not isinstance(function, Const):
         ctx.fail(f"{describe(ctx, function)} cannot be called")
@@ -118,6 +165,9 @@ def call(ctx: FunctionState, site: Call) -> Value:
         return make_vector(ctx, target, site)
     if isinstance(target, DeviceCallable):
         return DEVICE_FUNCTION[0](ctx, target, site)
+    foreign = getattr(target, "py_func", None)
+    if foreign is not None and type(target).__module__.startswith("numba."):  # @njit functions of an installed numba
+        return DEVICE_FUNCTION[0](ctx, PythonFunction(foreign), site)
     try:
         handler = TABLE.get(target)
     except TypeError:
@@ -232,8 +282,8 @@ def make_vector(ctx: FunctionState, maker: VectorMaker, site: Call) -> Value:
 
 def bind_parameters(ctx: FunctionState, callee: DeviceCallable, site: Call) -> list[Value]:
     """Arguments of a device function in the order of its parameters, with its defaults. Raises `KernelTypeError`."""
-    signature = inspect.signature(callee.py_func)
-    name, names = callee.py_func.__name__, list(signature.parameters)
+    signature = callee.signature
+    name, names = callee.__name__, list(signature.parameters)
     try:
         bound = signature.bind(*site.args, **site.keywords)
     except TypeError as error:
@@ -242,10 +292,16 @@ def bind_parameters(ctx: FunctionState, callee: DeviceCallable, site: Call) -> l
             f"{name}({', '.join(names)}) takes {len(names)} arguments, {given} given: {error}",
             hint=f"call it as {name}({', '.join(names)})",
         )
-    found = [bound.arguments[n] if n in bound.arguments else Const(p.default) for n, p in signature.parameters.items()]
+    found = [
+        bound.arguments[n] if n in bound.arguments else _default(p.default) for n, p in signature.parameters.items()
+    ]
     if len(callee.declared) != 1:
         return found
     return [_declared(ctx, v, t) for v, t in zip(found, callee.declared[0].args, strict=True)]
+
+
+def _default(value: Any) -> Value:
+    return value if isinstance(value, Const | ArrayValue | TupleValue) or is_expr(value) else Const(value)
 
 
 def _declared(ctx: FunctionState, value: Value, kind: Type) -> Value:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from portagpu.errors import SourceUnavailableError, UnsupportedSyntaxError
+from portagpu.frontend.texts import source_lines
 from portagpu.frontend.vocabulary import ConstExpr
 from portagpu.source import Span
 
@@ -70,25 +70,20 @@ class FunctionSource:
         return False, None
 
 
-def capture(function: Callable[..., Any]) -> FunctionSource:
-    """Parse a function's text.
+def capture(function: Callable[..., Any], source: str | None = None) -> FunctionSource:
+    """Parse a function's text, ``source`` if it is given.
 
-    Raises `SourceUnavailableError` where Python cannot find the text, `UnsupportedSyntaxError` for lambdas,
-    generators, ``async`` functions and parameters that kernels cannot have.
+    Raises `SourceUnavailableError` where Python cannot find the text, `UnsupportedSyntaxError` for generators,
+    ``async`` functions and parameters that kernels cannot have.
     """
     if not isinstance(function, FunctionType):
         raise UnsupportedSyntaxError(f"{function!r} is no Python function", hint="decorate a function made with `def`")
-    if function.__name__ == "<lambda>":
-        raise UnsupportedSyntaxError(
-            f"a lambda cannot be compiled ({function.__code__.co_filename}:{function.__code__.co_firstlineno})",
-            hint="write a `def` function",
-        )
     try:
-        lines, first = inspect.getsourcelines(function)
-    except (OSError, TypeError) as error:
+        lines, first = _given_lines(source) if source is not None else source_lines(function)
+    except OSError as error:
         raise SourceUnavailableError(
             f"the text of {function.__qualname__} cannot be found ({function.__code__.co_filename})",
-            hint="define the kernel in a file or a notebook cell; for text given to exec, fill linecache.cache",
+            hint="define the kernel in a file or a notebook cell, or give its text: cuda.jit(source=text)",
         ) from error
     text = "".join(lines)
     dedented = textwrap.dedent(text)
@@ -101,6 +96,8 @@ def capture(function: Callable[..., Any]) -> FunctionSource:
             hint="define the kernel with `def` on lines of its own",
         ) from error
     found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function.__name__]
+    if function.__name__ == "<lambda>":
+        found = _lambdas(function, tree)
     shown = tuple(line.rstrip("\n") for line in lines)
     if not found:
         raise UnsupportedSyntaxError(
@@ -112,10 +109,10 @@ def capture(function: Callable[..., Any]) -> FunctionSource:
                 end_column=len(shown[0].rstrip()),
                 text=shown[0],
             ),
-            hint="lambdas cannot be compiled; write a `def` function",
+            hint="write a `def` function",
         )
     cells = function.__closure__ or ()
-    source = FunctionSource(
+    captured = FunctionSource(
         function=function,
         tree=found[0],
         filename=function.__code__.co_filename,
@@ -125,8 +122,28 @@ def capture(function: Callable[..., Any]) -> FunctionSource:
         constexpr=_constexpr_parameters(function, found[0]),
         closure={n: c.cell_contents for n, c in zip(function.__code__.co_freevars, cells, strict=True) if _filled(c)},
     )
-    _check_parameters(source)
-    return source
+    check_parameters(captured)
+    return captured
+
+
+def _given_lines(text: str) -> tuple[list[str], int]:
+    return textwrap.dedent(text).splitlines(keepends=True), 1
+
+
+def _lambdas(function: FunctionType, tree: ast.AST) -> list[ast.FunctionDef]:
+    """The lambda expressions of a text that compile to a function's code, each as a ``def``."""
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Lambda):
+            continue
+        code = next(c for c in compile(ast.Expression(node), "<lambda>", "eval").co_consts if hasattr(c, "co_code"))
+        wanted = function.__code__
+        same = (code.co_varnames, code.co_consts) == (wanted.co_varnames, wanted.co_consts)
+        if same and {*code.co_names, *code.co_freevars} == {*wanted.co_names, *wanted.co_freevars}:
+            body: list[ast.stmt] = [ast.copy_location(ast.Return(value=node.body), node.body)]
+            made = ast.FunctionDef(name="anonymous", args=node.args, body=body, decorator_list=[])
+            found.append(ast.copy_location(made, node))
+    return found[:1]
 
 
 def _filled(cell: Any) -> bool:
@@ -150,7 +167,8 @@ def _constexpr_parameters(function: FunctionType, tree: ast.FunctionDef) -> froz
     return frozenset(names)
 
 
-def _check_parameters(source: FunctionSource) -> None:
+def check_parameters(source: FunctionSource) -> None:
+    """Raise `UnsupportedSyntaxError` for parameters that kernels cannot have."""
     args = source.tree.args
     for extra, what in ((args.vararg, "*args"), (args.kwarg, "**kwargs")):
         if extra is not None:

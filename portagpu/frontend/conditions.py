@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import overload
 
 from portagpu.frontend.convert import (
@@ -15,9 +16,19 @@ from portagpu.frontend.convert import (
     unify_types,
 )
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import Condition, Const, TupleValue, Value, is_expr
+from portagpu.frontend.values import (
+    ArrayValue,
+    Condition,
+    Const,
+    TupleValue,
+    Value,
+    is_expr,
+    leaves,
+    rebuild,
+    structure,
+)
 from portagpu.ir.nodes import Assign, Constant, Expr, If, Logical, LogicalOp, Not, Select, Stmt, Var
-from portagpu.ir.types import BOOLEAN
+from portagpu.ir.types import BOOLEAN, Layout, Pointer
 
 
 @overload
@@ -49,6 +60,8 @@ def select(ctx: FunctionState, condition: Condition, yes: Value, no: Value, what
     if isinstance(yes, TupleValue) and isinstance(no, TupleValue) and len(yes.items) == len(no.items):
         held = ctx.temp(condition)
         return TupleValue(tuple(select(ctx, held, a, b) for a, b in zip(yes.items, no.items, strict=True)))
+    if isinstance(yes, ArrayValue) and isinstance(no, ArrayValue) and structure(yes) == structure(no):
+        return _select_array(ctx, ctx.temp(condition), yes, no)
     a_type, b_type = number_type(ctx, yes), number_type(ctx, no)
     if a_type is None or b_type is None:
         ctx.fail(
@@ -60,6 +73,24 @@ def select(ctx: FunctionState, condition: Condition, yes: Value, no: Value, what
     if kind is None:
         ctx.fail(f"{what} have no common type: {a_type} and {b_type}")
     return Select(condition, convert(ctx, yes, kind), convert(ctx, no, kind), kind, span=ctx.span)
+
+
+def _select_array(ctx: FunctionState, condition: Expr, yes: ArrayValue, no: ArrayValue) -> ArrayValue:
+    """One of two arrays of a kind: the pointer, extents and strides of one or the other."""
+    parts: list[Value] = []
+    for a, b in zip(leaves(yes), leaves(no), strict=True):
+        assert is_expr(a) and is_expr(b)
+        same = a is b or (isinstance(a, Constant) and isinstance(b, Constant) and a.value == b.value)
+        kind = a.type
+        if isinstance(kind, Pointer):
+            kind = Pointer(kind.element, kind.space, kind.readonly)
+        elif not same and a.type != b.type:
+            a, b = (convert(ctx, x, ctx.program.index_type) for x in (a, b))
+            kind = a.type
+        parts.append(a if same else ctx.temp(Select(condition, a, b, kind, span=ctx.span)))
+    made = rebuild(yes, iter(parts))
+    assert isinstance(made, ArrayValue)
+    return made if yes.layout is no.layout else replace(made, layout=Layout.ANY)
 
 
 def hold(ctx: FunctionState, value: Value) -> Value:

@@ -10,7 +10,7 @@ from portagpu.errors import KernelError, UnsupportedSyntaxError
 from portagpu.frontend import library as library  # registers the lowerings of builtins, math and NumPy
 from portagpu.frontend import statements
 from portagpu.frontend.calls import DEVICE_FUNCTION, Call, DeviceCallable, bind_parameters
-from portagpu.frontend.capture import FunctionSource, capture
+from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.convert import as_element, constant, constant_type, convert, describe, leaf_type, number_type
 from portagpu.frontend.faults import after_call, hidden_arguments, hidden_parameters
 from portagpu.frontend.memory import use_shared
@@ -18,21 +18,22 @@ from portagpu.frontend.state import DeviceFunction, FunctionState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
 from portagpu.ir.nodes import CallFunction, Constant, Expr, Member, Var
 from portagpu.ir.program import Function, Parameter, ParameterRole
-from portagpu.ir.types import VOID, Pointer, Scalar, Space, Struct
+from portagpu.ir.types import VOID, Element, Pointer, Scalar, Space, Struct, Type
 from portagpu.ir.uniform import Marks
 from portagpu.types import Number
 
 
 def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call) -> Value:
     """Call a device function, specialised for these argument types."""
-    name = callee.py_func.__name__
+    name = callee.__name__
     if not callee.is_device_function:
         ctx.fail(
             f"`{name}` is a kernel; a kernel cannot call a kernel",
             hint=f"decorate `{name}` with @cuda.jit(device=True), or launch it from the host",
         )
-    source = capture(callee.py_func)
     arguments = bind_parameters(ctx, callee, site)
+    source, extra = callee.captured(ctx)
+    arguments += extra
     for parameter, value in zip(source.parameters, arguments, strict=True):
         if parameter in source.constexpr and not isinstance(value, Const):
             ctx.fail(
@@ -42,7 +43,8 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
         if not all(isinstance(leaf, Const) or is_expr(leaf) for leaf in leaves(value)):
             ctx.fail(f"`{parameter}` of `{name}` gets {describe(ctx, value)}, which cannot be passed")
     key = (
-        callee.py_func,
+        callee.identity,
+        source.parameters,
         tuple(_argument_key(ctx, source, p, v) for p, v in zip(source.parameters, arguments, strict=True)),
     )
     program = ctx.program
@@ -114,7 +116,7 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
     if len(parts) == 1:
         c_type = parts[0].type
     elif parts:
-        c_type = Struct(tuple(as_element(p.type) for p in parts))
+        c_type = Struct(tuple(_item_type(p.type) for p in parts))
         program.structs.setdefault(c_type)
     shared = tuple(done.shared.values())
     parameters = list(done.parameters)
@@ -214,11 +216,15 @@ def rebuild_single(template: Value, node: Expr) -> Value:
     return rebuild(template, iter(parts))
 
 
+def _item_type(kind: Type) -> Element | Pointer:
+    return kind if isinstance(kind, Pointer) else as_element(kind)
+
+
 def _members(ctx: FunctionState, template: Value, held: Var) -> Iterator[Value]:
     item = 0
     for part in leaves(template):
         if is_expr(part):
-            yield Member(held, item, as_element(part.type), span=ctx.span)
+            yield Member(held, item, _item_type(part.type), span=ctx.span)
             item += 1
         else:
             yield part

@@ -14,9 +14,20 @@ from portagpu.frontend.comparisons import compare
 from portagpu.frontend.conditions import choose, hold, short_circuit
 from portagpu.frontend.convert import as_number, describe, number_type, truth
 from portagpu.frontend.indexing import SliceValue
+from portagpu.frontend.local_functions import define
 from portagpu.frontend.names import bind, captured, is_stable, tuple_items
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Condition, Const, MethodValue, TupleValue, Value, constants, is_expr
+from portagpu.frontend.values import (
+    ArrayValue,
+    Condition,
+    Const,
+    MethodValue,
+    Missing,
+    TupleValue,
+    Value,
+    constants,
+    is_expr,
+)
 from portagpu.ir.nodes import Assign, Evaluate, LogicalOp, Stmt, Store, VectorStore
 from portagpu.ir.types import BOOLEAN, Scalar, Vector
 from portagpu.ir.walk import has_effect, is_movable
@@ -43,7 +54,6 @@ _SYNTAX: dict[type[ast.AST], str] = {
     ast.List: "a list",
     ast.Dict: "a dict",
     ast.Set: "a set",
-    ast.Lambda: "a lambda",
     ast.Await: "await",
     ast.Yield: "yield",
     ast.YieldFrom: "yield from",
@@ -54,7 +64,6 @@ _SYNTAX_HINTS: dict[type[ast.AST], str] = {
     ast.GeneratorExp: "write a loop",
     ast.List: "use a tuple, or cuda.local.array(shape, dtype)",
     ast.Dict: "use arrays or tuples",
-    ast.Lambda: "write a device function: @cuda.jit(device=True)",
 }
 
 
@@ -124,7 +133,10 @@ def _formatted(ctx: FunctionState, node: ast.JoinedStr) -> Value:
 
 def _name(ctx: FunctionState, node: ast.Name) -> Value:
     if node.id in ctx.env:
-        return ctx.env[node.id]
+        value = ctx.env[node.id]
+        if isinstance(value, Missing):
+            ctx.fail(value.message, hint=value.hint)
+        return value
     if node.id in ctx.local_names:
         ctx.fail(
             f"`{node.id}` is used before it has a value on every path",
@@ -319,6 +331,10 @@ def _call(ctx: FunctionState, node: ast.Call) -> Value:
     return value
 
 
+def _lambda(ctx: FunctionState, node: ast.Lambda) -> Value:
+    return define(ctx, node, [lower(ctx, d) for d in node.args.defaults])
+
+
 def _walrus(ctx: FunctionState, node: ast.NamedExpr) -> Value:
     value = lower(ctx, node.value)
     return bind(ctx, node.target.id, value)
@@ -338,4 +354,5 @@ _HANDLERS: dict[type[ast.AST], Callable[[FunctionState, Any], Value]] = {
     ast.Subscript: _subscript,
     ast.Call: _call,
     ast.NamedExpr: _walrus,
+    ast.Lambda: _lambda,
 }

@@ -35,7 +35,7 @@ from portagpu.ir.program import (
     Parameter,
     ParameterRole,
 )
-from portagpu.ir.types import BOOLEAN, INT, LONG, Pointer, Scalar, Space
+from portagpu.ir.types import BOOLEAN, INT, LONG, Pointer, Scalar, Space, Type
 
 _RECORD, _FLAG = "pg.fault", "pg.raised"
 _FLAG_TYPE = Pointer(INT, Space.PRIVATE)
@@ -127,7 +127,13 @@ def _return_nothing(ctx: FunctionState) -> None:
     """Return from a function whose result nobody will look at."""
     template = None if ctx.is_kernel else ctx.return_types
     parts = () if template is None else tuple(p for p in leaves(template) if is_expr(p))
-    ctx.emit(Return(tuple(constant(ctx, 0, as_element(p.type)) for p in parts), span=ctx.span))
+    ctx.emit(Return(tuple(_nothing(ctx, p.type) for p in parts), span=ctx.span))
+
+
+def _nothing(ctx: FunctionState, kind: Type) -> Expr:
+    if isinstance(kind, Pointer):
+        return Operation("reinterpret", (Constant(0, INT, span=ctx.span),), kind, span=ctx.span)
+    return constant(ctx, 0, as_element(kind))
 
 
 def _flag(ctx: FunctionState) -> Var:

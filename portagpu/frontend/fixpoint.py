@@ -6,11 +6,11 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from portagpu.frontend.convert import describe, leaf_type
+from portagpu.frontend.convert import leaf_type
 from portagpu.frontend.occurrences import assigned_names, has_break, is_loop_local, is_read_elsewhere
-from portagpu.frontend.slots import aggregate, force_slots, slots_of, to_slots, unify_kinds
+from portagpu.frontend.slots import aggregate, conflict, force_slots, slots_of, to_slots, unify_kinds
 from portagpu.frontend.state import FunctionState, LoopFrame
-from portagpu.frontend.values import Value, leaves, structure
+from portagpu.frontend.values import Missing, Value, leaves, structure
 from portagpu.ir.nodes import Constant, Stmt
 from portagpu.ir.types import BOOLEAN
 
@@ -47,16 +47,11 @@ def run_loop(
                     templates[name], kinds[name] = value, [leaf_type(ctx, p) for p in leaves(value)]
                     changed = True
                     continue
-                if structure(value) != structure(templates[name]):
-                    ctx.fail(
-                        f"`{name}` is {describe(ctx, templates[name])} before an iteration "
-                        f"and {describe(ctx, value)} after it",
-                        hint="give the variable one type on all paths, or two names",
-                    )
-                merged = [
-                    unify_kinds(ctx, name, k, leaf_type(ctx, p))
-                    for k, p in zip(kinds[name], leaves(value), strict=True)
-                ]
+                merged = _merge(ctx, name, templates[name], kinds[name], value)
+                if merged is None:  # no variable can carry both: reading it before it is set again is an error
+                    where = "before an iteration and {} after it"
+                    templates[name] = conflict(ctx, name, templates[name], value, where)
+                    merged, changed = [], True
                 changed = changed or merged != kinds[name]
                 kinds[name] = merged
         if not changed:
@@ -65,6 +60,9 @@ def run_loop(
         ctx.fail("the types of this loop's variables do not settle", hint="give its variables explicit types before it")
     ctx.guesses[key] = {n: list(k) for n, k in kinds.items()}
     for name in carried:
+        if isinstance(templates[name], Missing):
+            ctx.env[name] = templates[name]
+            continue
         value = to_slots(ctx, name, templates[name], kinds[name], [(ctx.block, aggregate(initial[name]))])
         ctx.env[name] = force_slots(ctx, name, value, kinds[name], ctx.block)
     frame = LoopFrame(types={n: (templates[n], kinds[n]) for n in kinds}, final=True)
@@ -79,6 +77,18 @@ def run_loop(
     ctx.reachable = True
     ctx.last_frame = frame
     return body
+
+
+def _merge(ctx: FunctionState, name: str, template: Value, kinds: list[Any], value: Value) -> list[Any] | None:
+    """Types of a loop variable's leaves with one more value; None where no type holds all."""
+    if isinstance(template, Missing):
+        return []
+    if structure(value) != structure(template):
+        return None
+    found = [leaf_type(ctx, part) for part in leaves(value)]
+    merged = [unify_kinds(ctx, name, a, b) for a, b in zip(kinds, found, strict=True)]
+    known = all(m is not None or (a is None and b is None) for m, a, b in zip(merged, kinds, found, strict=True))
+    return merged if known else None
 
 
 def _hashable(kind: Any) -> Any:
@@ -106,7 +116,9 @@ def edge(ctx: FunctionState, frame: LoopFrame) -> None:
     if not frame.final:
         frame.edges.append(dict(ctx.env))
         return
-    for name, (_template, kinds) in frame.types.items():
+    for name, (template, kinds) in frame.types.items():
         if name in ctx.env:
             value = aggregate(ctx.env[name])
+            if isinstance(template, Missing) or isinstance(value, Missing):
+                continue
             force_slots(ctx, name, value, kinds, ctx.block)

@@ -8,6 +8,7 @@ from typing import Any
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, UINT8
 from portagpu.errors import MissingCapabilityError, UnsupportedSyntaxError
+from portagpu.frontend import array_methods as array_methods  # registers lowerings
 from portagpu.frontend import device_functions as device_functions  # registers lowerings
 from portagpu.frontend import elementwise as elementwise  # registers lowerings
 from portagpu.frontend import intrinsics as intrinsics  # registers lowerings

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+import operator
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from portagpu.dtypes import BOOL, UINT64
 from portagpu.frontend.calls import Call, handles
+from portagpu.frontend.comparisons import compare
 from portagpu.frontend.conditions import logical
 from portagpu.frontend.convert import (
     as_number,
@@ -24,8 +27,9 @@ from portagpu.frontend.convert import (
     typed_number,
 )
 from portagpu.frontend.names import tuple_items
-from portagpu.frontend.operators import binary, is_narrow
+from portagpu.frontend.operators import binary, is_narrow, unary
 from portagpu.frontend.state import FunctionState
+from portagpu.frontend.subscripts import get_item
 from portagpu.frontend.values import (
     ArrayValue,
     Condition,
@@ -84,6 +88,68 @@ def _enumerate(ctx: FunctionState, site: Call) -> Value:
 @handles(zip, foldable=False)
 def _zip(ctx: FunctionState, site: Call) -> Value:
     return ZipValue(site.args)
+
+
+_OPERATORS: dict[Any, type[ast.operator]] = {
+    operator.add: ast.Add,
+    operator.sub: ast.Sub,
+    operator.mul: ast.Mult,
+    operator.truediv: ast.Div,
+    operator.floordiv: ast.FloorDiv,
+    operator.mod: ast.Mod,
+    operator.pow: ast.Pow,
+    operator.and_: ast.BitAnd,
+    operator.or_: ast.BitOr,
+    operator.xor: ast.BitXor,
+    operator.lshift: ast.LShift,
+    operator.rshift: ast.RShift,
+}
+
+
+@handles(*_OPERATORS)
+def _operator(ctx: FunctionState, site: Call) -> Value:
+    left, right = site.bind(ctx, site.target.__name__, "a", "b")
+    return binary(ctx, _OPERATORS[site.target](), left, right)
+
+
+_COMPARISONS: dict[Any, type[ast.cmpop]] = {
+    operator.lt: ast.Lt,
+    operator.le: ast.LtE,
+    operator.gt: ast.Gt,
+    operator.ge: ast.GtE,
+    operator.eq: ast.Eq,
+    operator.ne: ast.NotEq,
+}
+
+
+@handles(*_COMPARISONS)
+def _comparison(ctx: FunctionState, site: Call) -> Value:
+    left, right = site.bind(ctx, site.target.__name__, "a", "b")
+    return compare(ctx, _COMPARISONS[site.target](), left, right)
+
+
+_UNARY: dict[Any, type[ast.unaryop]] = {
+    operator.neg: ast.USub,
+    operator.pos: ast.UAdd,
+    operator.inv: ast.Invert,
+    operator.invert: ast.Invert,
+    operator.not_: ast.Not,
+}
+
+
+@handles(*_UNARY)
+def _unary_operator(ctx: FunctionState, site: Call) -> Value:
+    (value,) = site.bind(ctx, site.target.__name__, "a")
+    return unary(ctx, _UNARY[site.target](), value)
+
+
+@handles(operator.getitem, foldable=False)
+def _getitem(ctx: FunctionState, site: Call) -> Value:
+    owner, index = site.bind(ctx, "getitem", "a", "b")
+    if not isinstance(owner, ArrayValue):
+        ctx.fail(f"operator.getitem needs an array, not {describe(ctx, owner)}")
+    items = tuple_items(ctx, index) if number_type(ctx, index) is None else (index,)
+    return get_item(ctx, owner, items)
 
 
 @handles(tuple)

@@ -7,22 +7,26 @@ from typing import Any
 from portagpu.frontend.convert import as_element, convert, describe, leaf_type, number_type, unify_types
 from portagpu.frontend.occurrences import is_loop_local
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
+from portagpu.frontend.values import ArrayValue, Const, Missing, TupleValue, Value, is_expr, leaves, rebuild, structure
 from portagpu.ir.nodes import Assign, Constant, Stmt, Var
 from portagpu.ir.types import Pointer, Scalar, Vector
 
 
-def unified_types(ctx: FunctionState, name: str, values: list[Value]) -> list[Any]:
-    """Types of a variable's leaves over several values of one structure."""
+def unified_types(ctx: FunctionState, name: str, values: list[Value]) -> list[Any] | None:
+    """Types of a variable's leaves over several values of one structure; None where they have no common type."""
     kinds = [leaf_type(ctx, leaf) for leaf in leaves(values[0])]
     for value in values[1:]:
         for n, leaf in enumerate(leaves(value)):
-            kinds[n] = unify_kinds(ctx, name, kinds[n], leaf_type(ctx, leaf))
+            found = leaf_type(ctx, leaf)
+            merged = unify_kinds(ctx, name, kinds[n], found)
+            if merged is None and not (kinds[n] is None and found is None):
+                return None
+            kinds[n] = merged
     return kinds
 
 
 def unify_kinds(ctx: FunctionState, name: str, a: Any, b: Any) -> Any:
-    """Common type of one leaf of ``name`` on two paths."""
+    """Common type of one leaf of ``name`` on two paths; None where there is none."""
     runtime = (Scalar, Vector, Pointer)
     if isinstance(a, runtime) and isinstance(b, runtime):
         if isinstance(a, Pointer) and isinstance(b, Pointer):
@@ -34,18 +38,23 @@ def unify_kinds(ctx: FunctionState, name: str, a: Any, b: Any) -> Any:
                 return merged
     elif a is b or a == b:
         return a
-    ctx.fail(
-        f"`{name}` is {_show(a)} on one path and {_show(b)} on the other",
-        hint="give the variable one type on all paths, or two names",
+    return None
+
+
+def conflict(
+    ctx: FunctionState, name: str, a: Value, b: Value, where: str = "on one path and {} on the other"
+) -> Missing:
+    """What a variable is after paths that give it values without a common type; only its use is an error."""
+    return Missing(
+        f"`{name}` is {describe(ctx, a)} {where.format(describe(ctx, b))}",
+        "give the variable one type on all paths, or two names",
     )
-
-
-def _show(kind: Any) -> str:
-    return str(kind) if isinstance(kind, Scalar | Vector | Pointer) else repr(kind)
 
 
 def slots_of(ctx: FunctionState, name: str, template: Value, kinds: list[Any]) -> Value:
     """The variables in which the leaves of ``name`` live."""
+    if isinstance(template, Missing):
+        return template
     single = len(kinds) == 1 and not isinstance(template, ArrayValue | TupleValue)
     parts: list[Value] = []
     for n, kind in enumerate(kinds):
@@ -60,6 +69,8 @@ def to_slots(
     ctx: FunctionState, name: str, template: Value, kinds: list[Any], sources: list[tuple[list[Stmt], Value]]
 ) -> Value:
     """Variables for a name's leaves, assigned at the end of each source block from the value it has there."""
+    if isinstance(template, Missing):
+        return template
     single = len(kinds) == 1 and not isinstance(template, ArrayValue | TupleValue)
     parts: list[Value] = []
     for n, kind in enumerate(kinds):
@@ -141,12 +152,13 @@ def _merge_name(ctx: FunctionState, name: str, values: list[tuple[list[Stmt], Va
     present = [aggregate(v) if any(isinstance(o, TupleValue) for o in present) else v for v in present]
     template = present[0]
     for other in present[1:]:
+        if isinstance(template, Missing) or isinstance(other, Missing):
+            return template if isinstance(template, Missing) else other
         if structure(other) != structure(template):
-            ctx.fail(
-                f"`{name}` is {describe(ctx, template)} on one path and {describe(ctx, other)} on the other",
-                hint="give the variable one type on all paths, or two names",
-            )
+            return conflict(ctx, name, template, other)
     kinds = unified_types(ctx, name, present)
+    if kinds is None:
+        return conflict(ctx, name, template, present[-1])
     return to_slots(ctx, name, template, kinds, [(b, v) for b, v in values if v is not None])
 
 

@@ -50,6 +50,7 @@ class ProgramState:
         self.functions: dict[Any, DeviceFunction] = {}
         self.in_progress: list[Any] = []
         self.structs: dict[Struct, None] = {}
+        self.local_functions: dict[Any, Any] = {}  # nested functions by the id of their node
         self.dynamic_shared = False
         self._names: dict[str, int] = {}
 

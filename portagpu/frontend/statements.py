@@ -11,12 +11,13 @@ from portagpu.frontend import loops
 from portagpu.frontend.assignment import lower_annotated, lower_assign, lower_augmented
 from portagpu.frontend.convert import as_element, convert, describe, leaf_type, truth, unify
 from portagpu.frontend.expressions import lower, lower_call
+from portagpu.frontend.local_functions import define
 from portagpu.frontend.raising import lower_assert, lower_raise
 from portagpu.frontend.slots import aggregate, merge, same_value
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Const, Value, is_expr, leaves, rebuild, structure
+from portagpu.frontend.values import Const, Value, is_expr, leaves, rebuild, structure
 from portagpu.ir.nodes import Evaluate, Expr, If, Return, Stmt, Var
-from portagpu.ir.types import Element, Scalar, Vector
+from portagpu.ir.types import Element, Pointer, Scalar, Vector
 from portagpu.ir.walk import has_effect
 
 
@@ -50,7 +51,6 @@ _KEYWORD: dict[type[ast.AST], str] = {
     ast.AsyncFor: "async for",
 }
 _HINTS: dict[type[ast.AST], str] = {
-    ast.FunctionDef: "move the function out of the kernel and decorate it with @cuda.jit(device=True)",
     ast.Delete: "names end with the kernel; there is nothing to delete",
     ast.Import: "import at the top of the module",
     ast.ImportFrom: "import at the top of the module",
@@ -109,17 +109,24 @@ def _return(ctx: FunctionState, node: ast.Return) -> None:
         ctx.reachable = False
         return
     value = aggregate(value)
-    if isinstance(value, ArrayValue):
-        ctx.fail("a device function cannot return an array", hint="pass the array in and write to it")
+    if any(isinstance(leaf, Var) and leaf.name in _own_arrays(ctx) for leaf in leaves(value)):
+        ctx.fail("a local array ends with its function", hint="pass the array in and write to it")
     ctx.returns.append((value, ctx.span))
     values: list[Expr] = []
     template = ctx.return_types
     if template is not None:
         for part, found in zip(leaves(template), leaves(value), strict=True):
-            if is_expr(part):
+            if is_expr(part) and isinstance(part.type, Pointer):
+                assert is_expr(found)
+                values.append(found)
+            elif is_expr(part):
                 values.append(convert(ctx, found, as_element(part.type)))
     ctx.emit(Return(tuple(values), span=ctx.span))
     ctx.reachable = False
+
+
+def _own_arrays(ctx: FunctionState) -> set[str]:
+    return {a.name for a in ctx.local_arrays.values()}
 
 
 def return_template(ctx: FunctionState) -> Value | None:
@@ -148,11 +155,19 @@ def return_template(ctx: FunctionState) -> Value | None:
             for leaf in column[1:]:
                 kind = unify(ctx, Var("pg.return", kind, span=ctx.span), leaf, "the returned value")
             parts.append(Var("pg.return", kind, span=ctx.span))
+        elif all(isinstance(k, Pointer) for k in kinds):
+            first_kind = kinds[0]
+            pointer = Pointer(first_kind.element, first_kind.space, any(k.readonly for k in kinds))
+            parts.append(Var("pg.return", pointer, span=ctx.span))
         elif all(same_value(column[0], leaf) for leaf in column):
             parts.append(column[0])
         else:
             ctx.fail(f"`{ctx.source.name}` returns {describe(ctx, column[0])} and {describe(ctx, column[1])}")
     return rebuild(first, iter(parts))
+
+
+def _function(ctx: FunctionState, node: ast.FunctionDef) -> None:
+    ctx.env[node.name] = define(ctx, node, [lower(ctx, d) for d in node.args.defaults])
 
 
 def _pass(ctx: FunctionState, node: ast.Pass) -> None:
@@ -173,4 +188,5 @@ _HANDLERS: dict[type[ast.AST], Callable[[FunctionState, Any], None]] = {
     ast.Assert: lower_assert,
     ast.Raise: lower_raise,
     ast.Pass: _pass,
+    ast.FunctionDef: _function,
 }

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.errors import KernelValueError, UnsupportedSyntaxError
+from portagpu.errors import KernelValueError
 from portagpu.frontend.convert import constant, convert, describe, number_type
-from portagpu.frontend.indexing import SliceValue, flat_index, normalise, subscript
+from portagpu.frontend.indexing import SliceValue, flat_index, normalise, subscript, to_index
 from portagpu.frontend.slices import view
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Value
-from portagpu.ir.nodes import Expr, Load, Store, Var
+from portagpu.frontend.values import ArrayValue, Const, Value
+from portagpu.ir.nodes import Constant, Expr, For, Load, Store, Var
 from portagpu.ir.program import ConstantArray
 from portagpu.ir.types import PYINT, Layout, Pointer, Scalar, Space, Vector
 
@@ -98,18 +98,15 @@ def set_item(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...], valu
         what = "constant memory" if array.space is Space.CONSTANT else "a read-only array"
         ctx.fail(f"{what} cannot be written", hint="pass a writable array")
     plain = all(not isinstance(i, SliceValue) and number_type(ctx, i) is not None for i in items)
-    if plain and len(items) < array.ndim:
+    if plain and len(items) < array.ndim and number_type(ctx, value) is not None:
         ctx.fail(
             f"{array.describe()} needs {array.ndim} indices to name an element, {len(items)} given",
-            hint="a kernel writes elements, not rows: give one index for each axis",
+            hint="give one index for each axis, or write a[i, :] = value to set a row",
         )
     items = normalise(ctx, array, items)
     if any(isinstance(i, SliceValue) for i in items):
-        ctx.fail(
-            "assignment to a slice in a kernel",
-            kind=UnsupportedSyntaxError,
-            hint="assign element by element in a loop; a kernel's threads work on elements",
-        )
+        _fill(ctx, view(ctx, array, items), value)
+        return
     kind = number_type(ctx, value)
     if kind is None or (isinstance(kind, Vector) and not isinstance(array.element, Vector)):
         ctx.fail(
@@ -119,3 +116,43 @@ def set_item(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...], valu
     index = address(ctx, array, items)
     ctx.effect = ctx.effect or array.space is not Space.PRIVATE
     ctx.emit(Store(array.base, index, convert(ctx, value, array.element), span=ctx.span))
+
+
+def _fill(ctx: FunctionState, target: ArrayValue, value: Value) -> None:
+    """``view = value``: every element, by the thread that runs this; arrays are broadcast along missing axes."""
+    if isinstance(value, ArrayValue):
+        if value.ndim > target.ndim:
+            ctx.fail(f"cannot assign {value.describe()} to {target.describe()}", hint="an array of fewer axes fits")
+        source: ArrayValue | None = value
+    elif number_type(ctx, value) is not None:
+        source = None
+        value = value if isinstance(value, Const) else ctx.temp(convert(ctx, value, target.element))
+    else:
+        ctx.fail(f"cannot assign {describe(ctx, value)} to the elements of {target.describe()}")
+    kind = ctx.program.index_type
+    one, zero = constant(ctx, 1, kind), constant(ctx, 0, kind)
+    counters = [Var(ctx.fresh("i"), kind, span=ctx.span) for _ in target.shape]
+    extents = [e if isinstance(e, Constant | Var) else ctx.temp(e) for e in (to_index(ctx, e) for e in target.shape)]
+
+    def loop(axis: int) -> None:
+        if axis == target.ndim:
+            element = value if source is None else load(ctx, source, _place(ctx, source, counters))
+            ctx.effect = ctx.effect or target.space is not Space.PRIVATE
+            place = flat_index(ctx, target, list(enumerate(counters)))
+            ctx.emit(Store(target.base, place, convert(ctx, element, target.element), span=ctx.span))
+            return
+        with ctx.nested() as body:
+            loop(axis + 1)
+        ctx.emit(For(counters[axis], zero, extents[axis], one, False, tuple(body), span=ctx.span))
+
+    loop(0)
+
+
+def _place(ctx: FunctionState, source: ArrayValue, counters: list[Var]) -> Expr:
+    """The element of a source that belongs to an element of the target; axes of length one are repeated."""
+    shift = len(counters) - source.ndim
+    pairs: list[tuple[int, Expr]] = []
+    for axis, extent in enumerate(source.shape):
+        if not (isinstance(extent, Constant) and extent.value == 1):
+            pairs.append((axis, counters[axis + shift]))
+    return flat_index(ctx, source, pairs)

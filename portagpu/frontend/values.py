@@ -90,7 +90,26 @@ class MethodValue:
     name: str
 
 
-Value = Const | Expr | ArrayValue | TupleValue | RangeValue | UnrollValue | EnumerateValue | ZipValue | MethodValue
+@dataclass(frozen=True, slots=True, eq=False)
+class Missing:
+    """A variable that has no usable value here; reading it is an error with this message."""
+
+    message: str
+    hint: str | None
+
+
+Value = (
+    Const
+    | Expr
+    | ArrayValue
+    | TupleValue
+    | RangeValue
+    | UnrollValue
+    | EnumerateValue
+    | ZipValue
+    | MethodValue
+    | Missing
+)
 
 
 Condition = Const | Expr  # of type bool
@@ -111,6 +130,8 @@ def leaves(value: Value) -> tuple[Value, ...]:
     """The constants and expressions a value is made of."""
     if isinstance(value, ArrayValue):
         return (value.base, *value.shape, *value.strides)
+    if isinstance(value, Missing):
+        return ()
     if isinstance(value, TupleValue):
         return tuple(leaf for item in value.items for leaf in leaves(item))
     return (value,)
@@ -123,6 +144,8 @@ def rebuild(value: Value, parts: Iterator[Value]) -> Value:
         shape: Any = tuple(next(parts) for _ in value.shape)
         strides: Any = tuple(next(parts) for _ in value.strides)
         return replace(value, base=base, shape=shape, strides=strides)
+    if isinstance(value, Missing):
+        return value
     if isinstance(value, TupleValue):
         return TupleValue(tuple(rebuild(item, parts) for item in value.items))
     return next(parts)
@@ -132,6 +155,8 @@ def structure(value: Value) -> object:
     """What two values must share to be merged leaf by leaf."""
     if isinstance(value, ArrayValue):
         return ("array", value.element, value.ndim, value.space, value.readonly)
+    if isinstance(value, Missing):
+        return "missing"
     if isinstance(value, TupleValue):
         return ("tuple", tuple(structure(item) for item in value.items))
     return "leaf"

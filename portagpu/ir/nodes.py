@@ -197,7 +197,7 @@ class Member(Node):
 
     operand: Expr
     item: int
-    type: Element
+    type: Element | Pointer
 
 
 @dataclass(frozen=True, slots=True, eq=False)

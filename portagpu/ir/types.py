@@ -102,7 +102,7 @@ class Pointer:
 class Struct:
     """What a device function returns when it returns a tuple."""
 
-    items: tuple[Element, ...]
+    items: tuple[Element | Pointer, ...]
 
     def __str__(self) -> str:
         return f"({', '.join(map(str, self.items))})"
@@ -152,8 +152,10 @@ def element_size(element: Element) -> int:
     return element.dtype.size if isinstance(element, Scalar) else element.size
 
 
-def short(element: Element) -> str:
+def short(element: Element | Pointer) -> str:
     """A short name for generated identifiers."""
+    if isinstance(element, Pointer):
+        return f"{element.space.name.lower()}_{'const_' if element.readonly else ''}{short(element.element)}"
     base = element.dtype.short
     if isinstance(element, Vector):
         return f"{base}x{element.lanes}"

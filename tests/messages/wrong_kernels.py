@@ -111,6 +111,7 @@ def dictionary(x):
 
 
 def nested_function(x):
+    @cuda.jit(device=True)
     def inner(y):
         return y
 
@@ -118,7 +119,7 @@ def nested_function(x):
 
 
 def lambda_expression(x):
-    f = lambda y: y  # noqa: E731
+    f = lambda *y: y  # noqa: E731
     x[0] = f(1)
 
 
@@ -323,7 +324,7 @@ def vector_is_immutable(x):
 
 
 def slice_assignment(x):
-    x[:] = 0
+    x[:] = (0, 1)
 
 
 def matrix_product(m):

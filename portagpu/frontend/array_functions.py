@@ -1,0 +1,155 @@
+"""Reductions over arrays, written in the dialect itself and compiled as device functions.
+
+An array of several axes is reduced by calling the same function for its sub-arrays, which have an axis less.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from portagpu.frontend.calls import PythonFunction
+
+
+@PythonFunction
+def array_sum(a: Any) -> Any:
+    """Sum of all elements."""
+    total = a.dtype.type(0) + 0
+    for item in a:
+        if a.ndim == 1:
+            total += item
+        else:
+            total += array_sum(item)
+    return total
+
+
+@PythonFunction
+def array_prod(a: Any) -> Any:
+    """Product of all elements."""
+    total = a.dtype.type(1) * 1
+    for item in a:
+        if a.ndim == 1:
+            total *= item
+        else:
+            total *= array_prod(item)
+    return total
+
+
+@PythonFunction
+def array_min(a: Any) -> Any:
+    """Least element; nan if one is."""
+    best = array_first(a)
+    for item in a:
+        if a.ndim == 1:
+            if item < best or item != item:
+                best = item
+        else:
+            inner = array_min(item)
+            if inner < best or inner != inner:
+                best = inner
+    return best
+
+
+@PythonFunction
+def array_max(a: Any) -> Any:
+    """Greatest element; nan if one is."""
+    best = array_first(a)
+    for item in a:
+        if a.ndim == 1:
+            if item > best or item != item:
+                best = item
+        else:
+            inner = array_max(item)
+            if inner > best or inner != inner:
+                best = inner
+    return best
+
+
+@PythonFunction
+def array_first(a: Any) -> Any:
+    """First element."""
+    if a.ndim == 1:
+        return a[0]
+    return array_first(a[0])
+
+
+@PythonFunction
+def array_argmin(a: Any) -> Any:
+    """Index of the least element, or of the first nan."""
+    best = a[0]
+    found = 0
+    for i in range(a.size):
+        if best != best:
+            break
+        if a[i] < best or a[i] != a[i]:
+            best = a[i]
+            found = i
+    return found
+
+
+@PythonFunction
+def array_argmax(a: Any) -> Any:
+    """Index of the greatest element, or of the first nan."""
+    best = a[0]
+    found = 0
+    for i in range(a.size):
+        if best != best:
+            break
+        if a[i] > best or a[i] != a[i]:
+            best = a[i]
+            found = i
+    return found
+
+
+@PythonFunction
+def array_mean(a: Any) -> Any:
+    """Arithmetic mean."""
+    return array_sum(a) / a.size
+
+
+@PythonFunction
+def array_squares(a: Any, mean: Any) -> Any:
+    """Sum of squared differences from the mean."""
+    total = (a.dtype.type(0) + 0) * 1.0
+    for item in a:
+        if a.ndim == 1:
+            total += (item - mean) * (item - mean)
+        else:
+            total += array_squares(item, mean)
+    return total
+
+
+@PythonFunction
+def array_var(a: Any) -> Any:
+    """Variance (of the population)."""
+    return array_squares(a, array_mean(a)) / a.size
+
+
+@PythonFunction
+def array_std(a: Any) -> Any:
+    """Standard deviation (of the population)."""
+    return math.sqrt(array_var(a))
+
+
+@PythonFunction
+def array_any(a: Any) -> Any:
+    """Whether an element is true."""
+    for item in a:
+        if a.ndim == 1:
+            if item:
+                return True
+        elif array_any(item):
+            return True
+    return False
+
+
+@PythonFunction
+def array_all(a: Any) -> Any:
+    """Whether all elements are true."""
+    for item in a:
+        if a.ndim == 1:
+            if not item:
+                return False
+        elif not array_all(item):
+            return False
+    return True

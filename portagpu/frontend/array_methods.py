@@ -1,0 +1,247 @@
+"""Methods of arrays inside kernels: views (reshape, ravel, view, transpose) and reductions (sum, min, argmax, ...).
+
+The reductions are functions of the dialect, compiled as device functions: each thread walks over the whole array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portagpu import dtypes
+from portagpu.errors import KernelTypeError, KernelValueError, UnsupportedSyntaxError
+from portagpu.frontend import array_functions
+from portagpu.frontend.attributes import size_of, transpose
+from portagpu.frontend.calls import DEVICE_FUNCTION, METHODS, Call, PythonFunction, handles
+from portagpu.frontend.convert import constant, convert, describe, number_type
+from portagpu.frontend.indexing import to_index
+from portagpu.frontend.library import integer_result
+from portagpu.frontend.names import tuple_items
+from portagpu.frontend.operators import ring
+from portagpu.frontend.state import FunctionState
+from portagpu.frontend.subscripts import get_item
+from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue, Value
+from portagpu.ir.nodes import BinaryOp, Constant, Expr, Operation
+from portagpu.ir.types import Layout, Pointer, Scalar, Vector
+
+Method = Callable[[FunctionState, ArrayValue, Call], Value]
+
+
+def _method(*names: str) -> Callable[[Method], Method]:
+    def register(function: Method) -> Method:
+        for name in names:
+            METHODS[name] = function
+        return function
+
+    return register
+
+
+# reductions --------------------------------------------------------------------------------------------------------
+
+
+_REDUCTIONS: dict[str, tuple[PythonFunction, tuple[Any, ...]]] = {
+    "sum": (array_functions.array_sum, (np.sum,)),
+    "prod": (array_functions.array_prod, (np.prod,)),
+    "min": (array_functions.array_min, (np.min, np.amin)),
+    "max": (array_functions.array_max, (np.max, np.amax)),
+    "argmin": (array_functions.array_argmin, (np.argmin,)),
+    "argmax": (array_functions.array_argmax, (np.argmax,)),
+    "mean": (array_functions.array_mean, (np.mean,)),
+    "var": (array_functions.array_var, (np.var,)),
+    "std": (array_functions.array_std, (np.std,)),
+    "any": (array_functions.array_any, (np.any,)),
+    "all": (array_functions.array_all, (np.all,)),
+}
+
+
+def _reduction(name: str, callee: PythonFunction) -> None:
+
+    def reduce_array(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
+        if site.args or site.keywords:
+            ctx.fail(
+                f"{name} over an array takes no further arguments in a kernel",
+                kind=UnsupportedSyntaxError,
+                hint="take a sub-array first: a[i].sum(), or write the loop",
+            )
+        if array.ndim == 0:
+            ctx.fail(f"{name} of a 0-d array", hint="read the element: a[()]")
+        if array.ndim > 1 and name.startswith("arg"):
+            array = _flat(ctx, array, name)
+        call = Call(node=site.node, function=Const(callee), args=(array,), keywords={})
+        return DEVICE_FUNCTION[0](ctx, callee, call)
+
+    METHODS[name] = reduce_array
+
+    def of_numpy(ctx: FunctionState, site: Call) -> Value:
+        if not site.args or not isinstance(site.args[0], ArrayValue):
+            ctx.fail(f"np.{name} needs an array in a kernel")
+        inner = Call(node=site.node, function=site.function, args=site.args[1:], keywords=site.keywords)
+        return reduce_array(ctx, site.args[0], inner)
+
+    handles(*_REDUCTIONS[name][1], foldable=False)(of_numpy)
+
+
+for _name, (_function, _) in _REDUCTIONS.items():
+    _reduction(_name, _function)
+
+
+# views ----------------------------------------------------------------------------------------------------------------
+
+
+def _flat(ctx: FunctionState, array: ArrayValue, what: str) -> ArrayValue:
+    if array.layout is not Layout.C:
+        ctx.fail(
+            f"{what} needs a C-contiguous array, this is {array.describe()} with other strides",
+            hint="index it with all its axes, or copy it on the host",
+        )
+    size = to_index(ctx, size_of(ctx, array))
+    return _contiguous(ctx, array, (size,), array.element)
+
+
+def _contiguous(
+    ctx: FunctionState, array: ArrayValue, shape: tuple[Expr, ...], element: Any, base: Expr | None = None
+) -> ArrayValue:
+    kind = ctx.program.index_type
+    strides: list[Expr] = []
+    step: Expr = constant(ctx, 1, kind)
+    for extent in reversed(shape):
+        strides.append(step)
+        step = ring(ctx, BinaryOp.MUL, step, to_index(ctx, extent))
+    return ArrayValue(
+        element=element,
+        base=array.base if base is None else base,
+        shape=shape,
+        strides=tuple(reversed(strides)),
+        space=array.space,
+        readonly=array.readonly,
+        layout=Layout.C,
+        dynamic=array.dynamic,
+    )
+
+
+@_method("ravel", "flatten")
+def _ravel(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
+    if isinstance(site.function, MethodValue) and site.function.name == "flatten":
+        ctx.fail(
+            "flatten copies, and kernels cannot allocate",
+            kind=UnsupportedSyntaxError,
+            hint="use ravel() for a view of a contiguous array, or copy into cuda.local.array(...)",
+        )
+    return _flat(ctx, array, "ravel")
+
+
+@_method("reshape")
+def _reshape(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
+    items = site.args
+    if len(items) == 1 and number_type(ctx, items[0]) is None:
+        items = tuple_items(ctx, items[0])
+    if site.keywords or not items:
+        ctx.fail("reshape takes the new shape only, in C order", kind=UnsupportedSyntaxError)
+    flat = _flat(ctx, array, "reshape") if array.ndim != 1 or array.layout is not Layout.C else array
+    total = to_index(ctx, flat.shape[0])
+    extents: list[Expr | None] = []
+    known: Expr = constant(ctx, 1, ctx.program.index_type)
+    for item in items:
+        if isinstance(item, Const) and item.value == -1:
+            if None in extents:
+                ctx.fail("reshape can work out one extent only", kind=KernelValueError)
+            extents.append(None)
+            continue
+        extent = to_index(ctx, convert(ctx, item, integer_result(ctx, item)))
+        extents.append(extent)
+        known = ring(ctx, BinaryOp.MUL, known, extent)
+    if isinstance(total, Constant) and isinstance(known, Constant) and not array.dynamic:
+        fits = total.value % known.value == 0 if None in extents and known.value else total.value == known.value
+        if not fits:
+            ctx.fail(f"cannot reshape {total.value} elements to {known.value}", kind=KernelValueError)
+    rest = Operation("floordiv", (total, known), ctx.program.index_type, span=ctx.span)
+    shape = tuple(rest if e is None else e for e in extents)
+    return _contiguous(ctx, array, shape, array.element)
+
+
+@_method("transpose")
+def _transpose(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
+    axes = site.args
+    if len(axes) == 1 and number_type(ctx, axes[0]) is None:
+        axes = tuple_items(ctx, axes[0])
+    if not axes:
+        return transpose(array)
+    order = [a.value if isinstance(a, Const) else None for a in axes]
+    if sorted(o % array.ndim if isinstance(o, int) else -1 for o in order) != list(range(array.ndim)):
+        ctx.fail(f"transpose of {array.describe()} needs a constant permutation of its axes", kind=KernelValueError)
+    picked = [int(o) % array.ndim for o in order if o is not None]
+    if picked == list(range(array.ndim)):
+        return array
+    return ArrayValue(
+        element=array.element,
+        base=array.base,
+        shape=tuple(array.shape[n] for n in picked),
+        strides=tuple(array.strides[n] for n in picked),
+        space=array.space,
+        readonly=array.readonly,
+        layout=transpose(array).layout if picked == list(range(array.ndim))[::-1] else Layout.ANY,
+        dynamic=array.dynamic,
+    )
+
+
+@_method("view")
+def _view(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
+    (wanted,) = site.bind(ctx, "view", "dtype")
+    dtype = dtypes.parse(wanted.value) if isinstance(wanted, Const) else None
+    if dtype is None or isinstance(array.element, Vector):
+        ctx.fail(f"view needs a dtype, not {describe(ctx, wanted)}", kind=KernelValueError)
+    element = Scalar(dtype)
+    old, new = array.element.dtype.size, dtype.size
+    assert isinstance(array.base.type, Pointer)
+    pointer = Pointer(element, array.base.type.space, array.base.type.readonly)
+    base: Expr = Operation("reinterpret", (array.base,), pointer, span=ctx.span)
+    if old == new:
+        return ArrayValue(
+            element=element,
+            base=base,
+            shape=array.shape,
+            strides=array.strides,
+            space=array.space,
+            readonly=array.readonly,
+            layout=array.layout,
+            dynamic=array.dynamic,
+        )
+    if array.layout is not Layout.C or array.ndim == 0:
+        ctx.fail("a view with another item size needs a C-contiguous array", kind=KernelTypeError)
+    kind = ctx.program.index_type
+    last = to_index(ctx, array.shape[-1])
+    nbytes = ring(ctx, BinaryOp.MUL, last, constant(ctx, old, kind))
+    size = constant(ctx, new, kind)
+    if isinstance(nbytes, Constant):
+        extent: Expr = constant(ctx, int(nbytes.value) // new, kind)
+    else:
+        extent = Operation("floordiv", (nbytes, size), kind, span=ctx.span)
+    return _contiguous(ctx, array, (*array.shape[:-1], extent), element, base)
+
+
+@_method("item")
+def _item(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
+    items = site.args
+    if not items:
+        return get_item(ctx, array, (Const(0),) * array.ndim)
+    if len(items) == 1 and array.ndim != 1:
+        array = _flat(ctx, array, "item")
+    return get_item(ctx, array, items)
+
+
+@handles(np.reshape, np.ravel, np.transpose, foldable=False)
+def _numpy_view(ctx: FunctionState, site: Call) -> Value:
+    if not site.args or not isinstance(site.args[0], ArrayValue):
+        ctx.fail(f"np.{site.target.__name__} needs an array in a kernel")
+    inner = Call(node=site.node, function=site.function, args=site.args[1:], keywords=site.keywords)
+    return METHODS[site.target.__name__](ctx, site.args[0], inner)
+
+
+@handles(np.shape, foldable=False)
+def _numpy_shape(ctx: FunctionState, site: Call) -> Value:
+    (array,) = site.bind(ctx, "np.shape", "a")
+    if not isinstance(array, ArrayValue):
+        return Const(())
+    return TupleValue(array.shape)

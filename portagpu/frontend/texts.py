@@ -1,0 +1,79 @@
+"""Where the text of a function is, beyond files: ``python -c``, and code that a program made with `exec`.
+
+Python forgets the text given to `exec`. From the import of this module on, texts that hold a ``def`` are kept as they
+are compiled (the last `_KEPT`), and a function's text is the one that compiles to its very code.
+"""
+
+from __future__ import annotations
+import __future__
+
+import functools
+import inspect
+import linecache
+import operator
+import sys
+import threading
+from collections import deque
+from types import CodeType, FunctionType
+from typing import Any
+
+_KEPT, _LONGEST = 512, 2**20  # texts, characters of one
+_texts: deque[tuple[str, str]] = deque(maxlen=_KEPT)  # (filename, text), the latest last
+_lock = threading.Lock()
+_FUTURE = functools.reduce(operator.or_, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
+
+
+def _remember(event: str, arguments: tuple[Any, ...]) -> None:
+    if event != "compile":
+        return
+    text, filename = arguments
+    if not isinstance(filename, str) or not filename.startswith("<") or not isinstance(text, str | bytes):
+        return
+    if len(text) > _LONGEST or (b"def " if isinstance(text, bytes) else "def ") not in text:  # type: ignore[operator]
+        return
+    try:
+        decoded = text if isinstance(text, str) else text.decode()
+    except UnicodeDecodeError:
+        return
+    with _lock:
+        _texts.append((filename, decoded))
+
+
+sys.addaudithook(_remember)
+
+
+def source_lines(function: FunctionType) -> tuple[list[str], int]:
+    """A function's lines and the number of the first. Raises `OSError` where they cannot be found."""
+    try:
+        return inspect.getsourcelines(function)
+    except (OSError, TypeError) as error:
+        code = function.__code__
+        for text in _candidates(code.co_filename):
+            if _holds(text, code):
+                lines = text.splitlines(keepends=True)
+                return inspect.getblock(lines[code.co_firstlineno - 1 :]), code.co_firstlineno
+        raise OSError(str(error)) from error
+
+
+def _candidates(filename: str) -> list[str]:
+    with _lock:
+        found = [text for name, text in reversed(_texts) if name == filename]
+    if filename == "<string>" and "-c" in sys.orig_argv[:-1]:
+        found.append(sys.orig_argv[sys.orig_argv.index("-c") + 1])
+    cached = linecache.getlines(filename)
+    return [*found, "".join(cached)] if cached else found
+
+
+def _holds(text: str, code: CodeType) -> bool:
+    """Whether a text compiles to some code that equals a function's."""
+    try:
+        module = compile(text, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return False
+    waiting = [module]
+    while waiting:
+        current = waiting.pop()
+        if current == code:
+            return True
+        waiting += [c for c in current.co_consts if isinstance(c, CodeType)]
+    return False
