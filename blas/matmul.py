@@ -12,7 +12,7 @@ from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.creation import as_device_array, is_device_like, to_device
-from portagpu.runtime.hostmem import map_back, wrap_host
+from portagpu.runtime.hostmem import SharedSpans, map_back, wrap_host
 from portagpu.runtime.stream import Stream, as_stream
 
 _DTYPES = ("float32", "float64")
@@ -193,9 +193,10 @@ def _on_host(
         return result
     context = stream.context
     overlaps = np.may_share_memory(result, a) or np.may_share_memory(result, b)
-    shared = None if overlaps else wrap_host(context, result)
+    spans = SharedSpans(() if overlaps else (result,), (a, b))
+    shared = None if overlaps else wrap_host(context, result, spans=spans)
     target = shared if shared is not None else device_array(shape, dtype, context=context)
-    _product(_borrow(a, context), _borrow(b, context), target, batch, stream)
+    _product(_borrow(a, context, spans), _borrow(b, context, spans), target, batch, stream)
     if shared is not None:
         map_back(shared, stream)
         return result
@@ -207,7 +208,7 @@ def _on_host(
     return result
 
 
-def _borrow(array: np.ndarray[Any, Any], context: Context) -> DeviceNDArray:
+def _borrow(array: np.ndarray[Any, Any], context: Context, spans: SharedSpans) -> DeviceNDArray:
     """A host operand on the device: its own memory where the device can use it, else a copy."""
-    shared = wrap_host(context, array, readonly=True)
+    shared = wrap_host(context, array, spans=spans, readonly=True)
     return shared if shared is not None else to_device(array, context=context)

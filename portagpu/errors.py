@@ -14,7 +14,8 @@
     ├── LaunchError                    the call of a kernel is at fault
     │   ├── ArgumentCountError           too many, too few or unknown arguments            (also TypeError)
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
-    │   └── LaunchConfigError            grid, block or shared memory exceed what the device can do (also ValueError)
+    │   ├── LaunchConfigError            grid, block or shared memory exceed what the device can do (also ValueError)
+    │   └── SpecialisationError          a kernel for one signature cannot be specialised again (also RuntimeError)
     ├── DeviceError                    the device or its driver is at fault
     │   ├── NoDeviceError                no OpenCL device works
     │   ├── DeviceSelectionError         the selector names no device, or a broken one     (also ValueError)
@@ -68,6 +69,7 @@ __all__ = [
     "SettingsError",
     "ShapeError",
     "SourceUnavailableError",
+    "SpecialisationError",
     "StoreError",
     "TuningError",
     "UnsupportedSyntaxError",
@@ -165,6 +167,10 @@ class ArgumentTypeError(LaunchError, TypeError):
 
 class LaunchConfigError(LaunchError, ValueError):
     """Grid, block or shared memory are malformed or exceed what the device can do."""
+
+
+class SpecialisationError(LaunchError, RuntimeError):
+    """A kernel that is made for one signature was to be specialised."""
 
 
 class DeviceError(PortaGPUError):

@@ -32,6 +32,8 @@ class KernelBinary:
     block_dim: tuple[int, int, int] | None
     has_line_directives: bool = False  # the driver's messages then name lines of the Python file
     constant_bytes: int = 0  # of captured arrays
+    shared_bytes: int = 0  # of static shared arrays, as declared
+    local_bytes: int = 0  # of the local arrays of a thread, as declared
     prints: bool = False
     faults: tuple[Fault, ...] = ()  # exceptions that the launch may raise, by number
 
@@ -130,6 +132,8 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
         block_dim=program.block_dim,
         has_line_directives=caps.line_directives,
         constant_bytes=sum(len(c.data) * element_size(c.element) for c in program.constants),
+        shared_bytes=sum(map(_bytes, program.shared)),
+        local_bytes=sum(_bytes(a) for f in (*program.functions, program.kernel) for a in f.locals),
         prints=_prints(program),
         faults=program.faults,
     )
@@ -148,6 +152,10 @@ def _with_directives(lines: list[Line]) -> list[Line]:
             result.append(Line(f'#line {line.span.line} "{name}"', line.span))
         result.append(line)
     return result
+
+
+def _bytes(array: MemoryArray) -> int:
+    return array.size * element_size(array.element)
 
 
 def _shared_size(array: MemoryArray) -> int:

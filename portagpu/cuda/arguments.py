@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,10 @@ from portagpu import dtypes
 from portagpu.dtypes import BOOL, UINT64
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.ir.types import PYFLOAT, PYINT, ArgumentType, ArrayType, ConstantType, Layout, Scalar, TupleType
-from portagpu.runtime.args import ArgumentWrapper
+from portagpu.runtime.args import ArgumentWrapper, HostWork
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import as_device_array, is_device_like
-
-Finish = Callable[[], None]
 
 
 def argument_key(value: Any) -> Any:
@@ -64,8 +61,8 @@ def argument_type(value: Any, *, alias: bool) -> ArgumentType:
     return PYFLOAT
 
 
-def prepare(value: Any, name: str, context: Context, stream: Any, finish: list[Finish]) -> Any:
-    """Turn an argument into what kernels take; copies of host arrays come back through ``finish``.
+def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork) -> Any:
+    """Turn an argument into what kernels take; host arrays come back through ``work``.
 
     Raises `ArgumentTypeError` naming the parameter.
     """
@@ -83,14 +80,14 @@ def prepare(value: Any, name: str, context: Context, stream: Any, finish: list[F
     if isinstance(value, bool | int | float | np.generic):
         return _number(value, name)
     if isinstance(value, tuple):
-        return tuple(prepare(v, f"{name}[{n}]", context, stream, finish) for n, v in enumerate(value))
+        return tuple(prepare(v, f"{name}[{n}]", context, stream, work) for n, v in enumerate(value))
     if isinstance(value, ArgumentWrapper):
-        return value.to_device(context, stream, finish)
+        return value.to_device(context, stream, work)
     if isinstance(value, np.ndarray):
         _check_dtype(value.dtype, name)
-        return ArgumentWrapper.for_host_array(value).to_device(context, stream, finish)
+        return ArgumentWrapper.for_host_array(value).to_device(context, stream, work)
     if is_device_like(value):
-        return as_device_array(value, context=context)
+        return prepare(as_device_array(value), name, context, stream, work)
     raise ArgumentTypeError(
         f"argument `{name}` is a {type(value).__name__}, which kernels cannot take",
         hint=_advice(value),
@@ -122,3 +119,46 @@ def _advice(value: Any) -> str:
     if callable(value):
         return "annotate the parameter `cuda.constexpr` to bind a device function when the kernel is specialised"
     return "kernels take NumPy arrays, device arrays, numbers, bools, tuples of these, and None"
+
+
+def constant_key(value: Any) -> Any:
+    """A key that tells compile-time arguments apart which compare equal: 1 and 1.0, 0.0 and -0.0; nan is itself."""
+    if isinstance(value, tuple):
+        return tuple(constant_key(item) for item in value)
+    if isinstance(value, float | np.floating):
+        return (type(value), repr(value))
+    return (type(value), value)
+
+
+def check_hashable(name: str, value: Any) -> None:
+    """Raise `ArgumentTypeError` for a compile-time argument that cannot be a key."""
+    try:
+        hash(value)
+    except TypeError as error:
+        raise ArgumentTypeError(
+            f"`{name}` is a compile-time parameter and must be hashable, not a {type(value).__name__}",
+            hint="pass a number, a tuple of numbers, a dtype or a device function",
+        ) from error
+
+
+def _arrays(args: tuple[Any, ...]) -> list[DeviceNDArray]:
+    found = []
+    for value in args:
+        if isinstance(value, DeviceNDArray):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found += _arrays(value)
+    return found
+
+
+def may_alias(args: tuple[Any, ...]) -> bool:
+    """Whether two arguments lie in one allocation, so that the kernel must not assume that they are apart."""
+    arrays = _arrays(args)
+    if len(arrays) < 2:
+        return False
+    return len({a.allocation_key for a in arrays}) < len(arrays)
+
+
+def any_large(args: tuple[Any, ...]) -> bool:
+    """Whether an array needs 64-bit subscripts."""
+    return any(a.is_large for a in _arrays(args))

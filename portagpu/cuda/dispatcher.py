@@ -6,77 +6,39 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
+from portagpu import types
 from portagpu.codegen.program import KernelBinary, generate
 from portagpu.cuda import arguments
-from portagpu.cuda.arguments import Finish
+from portagpu.cuda.extensions import extend
+from portagpu.cuda.inspection import Inspection, Overload
+from portagpu.cuda.options import JitOptions
+from portagpu.cuda.pickling import portable, rebuilt
 from portagpu.cuda.signature import check_count, convert_arguments
-from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelError, LaunchConfigError, LaunchError
+from portagpu.errors import ArgumentCountError, KernelError, LaunchConfigError, LaunchError, SpecialisationError
 from portagpu.frontend.calls import PythonFunction
 from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.functions import specialise
+from portagpu.ir.program import Program
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.ir.verify import verify
-from portagpu.runtime.array import DeviceNDArray
+from portagpu.runtime.advice import advise
+from portagpu.runtime.args import HostWork
 from portagpu.runtime.checks import count
 from portagpu.runtime.context import Context, current_context
-from portagpu.runtime.creation import as_device_array, is_device_like
 from portagpu.runtime.faults import launch_checked
-from portagpu.runtime.launch import CompiledKernel, Extent, LaunchShape, check_shape, extent
-from portagpu.runtime.stream import Stream, as_stream
-from portagpu.runtime.translate import translate_cl_errors
+from portagpu.runtime.launch import CompiledKernel, LaunchShape, check_grid, check_shape, extent
+from portagpu.runtime.placement import place
+from portagpu.runtime.stream import Stream, enqueuing
 from portagpu.types import Signature
 
 _MAX_CONFIGURATIONS = 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JitOptions:
-    """Options of `cuda.jit` that change the generated code."""
-
-    fastmath: bool = False
-    debug: bool = False
-    boundscheck: bool = False
-    opt: bool = True
-    block_dim: Extent | None = None
-
-    def build_options(self, context: Context) -> tuple[str, ...]:
-        """Options for the driver's compiler."""
-        options = ["-w"]
-        if not self.opt:
-            options.append("-cl-opt-disable")
-        if self.fastmath:
-            options.append("-cl-fast-relaxed-math")
-        elif context.capabilities.correctly_rounded_divide_sqrt:
-            options.append("-cl-fp32-correctly-rounded-divide-sqrt")
-        return tuple(options)
-
-
-class OpenCLSources(dict[str, str]):
-    """OpenCL C of a kernel by signature; printing shows the text."""
-
-    def __str__(self) -> str:
-        return "\n".join(f"// ---- {signature}\n{text}" for signature, text in self.items())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overload:
-    """One specialisation."""
-
-    signature: tuple[ArgumentType, ...]
-    binary: KernelBinary
-    compiled: CompiledKernel
-
-    def __str__(self) -> str:
-        return f"({', '.join(map(str, self.signature))})"
-
-
-class Dispatcher(PythonFunction):
+class Dispatcher(Inspection, PythonFunction):
     """A function decorated with `cuda.jit`.
 
     A kernel is launched with ``kernel[grid, block, stream, shared](*args)``; a device function is called from kernels.
@@ -100,6 +62,8 @@ class Dispatcher(PythonFunction):
         self.is_device_function = device
         self.options = options
         self.declared = signatures
+        self.specialized = False  # for one signature
+        self.specializations: dict[Any, Dispatcher] = {}
         self._source: FunctionSource | None = None
         self._text = text
         self._overloads: dict[Any, Overload] = {}
@@ -122,13 +86,14 @@ class Dispatcher(PythonFunction):
     def __getitem__(self, config: Any) -> Configured:
         try:
             found = self._configured.get(config)
-        except TypeError:
+        except TypeError:  # a list
             found = None
             if isinstance(config, tuple | list):
                 config = tuple(tuple(c) if isinstance(c, list) else c for c in config)
-        if found is None:
-            found = self._configure(config)
-        return found
+        # 1, 1.0 and True are equal, but only 1 is an extent; the same tuple as before needs no second look
+        if found is not None and (found.config is config or _are_ints(config)):
+            return found
+        return self._configure(config)
 
     def _configure(self, config: Any) -> Configured:
         if self.is_device_function:
@@ -144,13 +109,17 @@ class Dispatcher(PythonFunction):
         grid, block = config[:2]
         stream = config[2] if len(config) > 2 else 0
         shared = config[3] if len(config) > 3 else 0
+        if not (isinstance(stream, int) and stream == 0) and stream is not None:
+            # kept by nobody else: a stream in the dictionary would never be freed
+            return self[grid, block, 0, shared].on(stream)
         shape = LaunchShape(
             extent(grid, "the grid"),
             extent(block, "the block"),
             count(shared, "dynamic shared memory is a number of bytes"),
         )
-        configured = Configured(self, shape, stream)
-        with self._lock:
+        check_grid(shape)
+        configured = Configured(self, shape, config)
+        if _are_ints(config):  # without the lock: another thread at most makes an equal one
             if len(self._configured) >= _MAX_CONFIGURATIONS:
                 self._configured.clear()
             with contextlib.suppress(TypeError):  # a stream that cannot be hashed is none: the launch says so
@@ -196,20 +165,33 @@ class Dispatcher(PythonFunction):
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
             raise failure.with_traceback(None)
-        compiled = CompiledKernel(context, binary, self.options.build_options(context))
-        return Overload(signature=types, binary=binary, compiled=compiled)
+        options = self.options.build_options(context)
+        compiled = CompiledKernel(context, binary, options)
+        dynamic = shared if shared > context.capabilities.local_memory_argument else 0
+        return Overload(
+            signature=types,
+            binary=binary,
+            compiled=compiled,
+            build_options=options,
+            wide=wide,
+            shared=dynamic,
+        )
 
-    def _generate(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool, shared: int) -> KernelBinary:
-        caps = context.capabilities
-        program = specialise(
+    def program(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool) -> Program:
+        """The typed IR for argument types."""
+        return specialise(
             self.source,
             types,
-            caps,
+            context.capabilities,
             wide_index=wide,
             debug=self.options.debug,
             bounds=self.options.debug or self.options.boundscheck,
             block_dim=self.options.block_dim,
         )
+
+    def _generate(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool, shared: int) -> KernelBinary:
+        caps = context.capabilities
+        program = self.program(types, context, wide=wide)
         verify(program)
         static = shared if program.dynamic_shared and shared > caps.local_memory_argument else 0
         return generate(program, caps, static_dynamic_shared=static)
@@ -218,11 +200,12 @@ class Dispatcher(PythonFunction):
         """The specialisation for prepared arguments, compiled if it is new."""
         names = self.source.parameters
         constexpr = self.source.constexpr
-        alias = _may_alias(args)
-        wide = shape.is_large or _any_large(args)
+        alias = arguments.may_alias(args)
+        wide = shape.is_large or arguments.any_large(args)
         dynamic = shape.shared if shape.shared > context.capabilities.local_memory_argument else 0
         parts = tuple(
-            _constant_key(a) if n in constexpr else arguments.argument_key(a) for n, a in zip(names, args, strict=True)
+            arguments.constant_key(a) if n in constexpr else arguments.argument_key(a)
+            for n, a in zip(names, args, strict=True)
         )
         key = (context.key, parts, alias, wide, dynamic)
         found = self._overloads.get(key)
@@ -234,8 +217,14 @@ class Dispatcher(PythonFunction):
                         ConstantType(a) if n in constexpr else arguments.argument_type(a, alias=alias)
                         for n, a in zip(names, args, strict=True)
                     )
+                    context.holders.add(self)
                     found = self._overloads[key] = self.compile(types, context, wide=wide, shared=shape.shared)
         return found
+
+    def forget(self, context: Context) -> None:
+        """Drop the specialisations for a context that is closed."""
+        with self._lock:
+            self._overloads = {key: found for key, found in self._overloads.items() if key[0] != context.key}
 
     def bind_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Positional arguments, with defaults. Raises `ArgumentCountError`."""
@@ -262,32 +251,29 @@ class Dispatcher(PythonFunction):
     def _call_hint(self) -> str:
         return f"its parameters are {', '.join(self.source.parameters)}"
 
-    # inspection -----------------------------------------------------------------------------------------------------
-
-    @property
-    def overloads(self) -> dict[str, Overload]:
-        """Specialisations by signature."""
-        return {str(o): o for o in self._overloads.values()}
-
-    @property
-    def signatures(self) -> list[tuple[ArgumentType, ...]]:
-        """Argument types of the specialisations."""
-        return [o.signature for o in self._overloads.values()]
-
-    def inspect_opencl(self) -> OpenCLSources:
-        """OpenCL C of each specialisation, by signature; empty before the first launch. Print it to read it."""
-        return OpenCLSources((str(o), o.binary.source) for o in self._overloads.values())
-
     def specialize(self, *args: Any) -> Dispatcher:
-        """Compile for these arguments now, without a launch. Returns the kernel itself."""
-        context = current_context()
-        finish: list[Finish] = []
-        bound = self.bind_arguments(args, {})
-        prepared = self.prepare(bound, context, context.default_stream, finish)
-        self.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
-        return self
+        """A kernel for the types of these arguments only, compiled now, without a launch; the same for the same types.
 
-    def prepare(self, args: tuple[Any, ...], context: Context, stream: Stream, finish: list[Finish]) -> tuple[Any, ...]:
+        Raises `SpecialisationError` for a kernel that is specialised already.
+        """
+        if self.specialized:
+            raise SpecialisationError("Dispatcher already specialized", hint="call the kernel that was specialised")
+        context = current_context()
+        bound = self.bind_arguments(args, {})
+        prepared = self.prepare(bound, context, context.default_stream, HostWork(bound))
+        overload = self.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
+        with self._lock:
+            found = self.specializations.get(overload.types)
+            if found is None:
+                # a declared signature has no way to say compile-time arguments
+                declared = () if self.source.constexpr else (Signature(types.void, overload.types),)
+                found = type(self)(self.py_func, options=self.options, signatures=declared, text=self._text)
+                found.specialized = True
+                found.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
+                self.specializations[overload.types] = found
+        return found
+
+    def prepare(self, args: tuple[Any, ...], context: Context, stream: Stream, work: HostWork) -> tuple[Any, ...]:
         """Arguments as kernels take them."""
         names, constexpr = self.source.parameters, self.source.constexpr
         if self.declared:
@@ -296,12 +282,12 @@ class Dispatcher(PythonFunction):
         hosts: dict[int, Any] = {}  # a NumPy array that is passed twice is one array on the device, too
         for name, value in zip(names, args, strict=True):
             if name in constexpr:
-                _check_hashable(name, value)
+                arguments.check_hashable(name, value)
                 prepared.append(value)
             elif id(value) in hosts:
                 prepared.append(hosts[id(value)])
             else:
-                prepared.append(arguments.prepare(value, name, context, stream, finish))
+                prepared.append(arguments.prepare(value, name, context, stream, work))
                 if isinstance(value, np.ndarray):
                     hosts[id(value)] = prepared[-1]
         return tuple(prepared)
@@ -311,86 +297,66 @@ class Dispatcher(PythonFunction):
         return f"<portagpu {kind} {self.__name__}>"
 
     def __reduce__(self) -> Any:
-        return self.__qualname__  # pickled by reference, like a function
+        data = portable(self)
+        return self.__qualname__ if data is None else (rebuilt, (type(self), data))
 
 
-def _constant_key(value: Any) -> Any:
-    """A key that tells compile-time arguments apart which compare equal: 1 and 1.0, 0.0 and -0.0; nan is itself."""
-    if isinstance(value, tuple):
-        return tuple(_constant_key(item) for item in value)
-    if isinstance(value, float | np.floating):
-        return (type(value), repr(value))
-    return (type(value), value)
-
-
-def _check_hashable(name: str, value: Any) -> None:
-    try:
-        hash(value)
-    except TypeError as error:
-        raise ArgumentTypeError(
-            f"`{name}` is a compile-time parameter and must be hashable, not a {type(value).__name__}",
-            hint="pass a number, a tuple of numbers, a dtype or a device function",
-        ) from error
-
-
-def _arrays(args: tuple[Any, ...]) -> list[DeviceNDArray]:
-    found = []
-    for value in args:
-        if isinstance(value, DeviceNDArray):
-            found.append(value)
-        elif isinstance(value, tuple):
-            found += _arrays(value)
-    return found
-
-
-def _may_alias(args: tuple[Any, ...]) -> bool:
-    """Whether two arguments lie in one allocation, so that the kernel must not assume that they are apart."""
-    arrays = _arrays(args)
-    if len(arrays) < 2:
-        return False
-    return len({a.allocation_key for a in arrays}) < len(arrays)
-
-
-def _any_large(args: tuple[Any, ...]) -> bool:
-    return any(a.is_large for a in _arrays(args))
+def _are_ints(config: tuple[Any, ...]) -> bool:
+    """Whether a launch configuration is made of plain integers and tuples of them."""
+    return all(type(c) is int or (type(c) is tuple and all(type(n) is int for n in c)) for c in config)
 
 
 class Configured:
     """A kernel with a launch configuration; call it with the arguments."""
 
-    __slots__ = ("_checked", "_dispatcher", "_last", "_stream", "shape")
+    __slots__ = ("_checked", "_dispatcher", "_stream", "config", "shape")
 
-    def __init__(self, dispatcher: Dispatcher, shape: LaunchShape, stream: Any) -> None:
+    def __init__(self, dispatcher: Dispatcher, shape: LaunchShape, config: Any) -> None:
         self._dispatcher = dispatcher
         self.shape = shape
-        self._stream = stream
-        self._checked: set[Any] = set()
+        self.config = config
+        self._stream: Any = None
+        self._checked: set[int] = set()  # keys of kernels that were found to fit
+
+    def on(self, stream: Any) -> Configured:
+        """The same configuration on a stream."""
+        other = Configured(self._dispatcher, self.shape, self.config)
+        other._stream, other._checked = stream, self._checked
+        return other
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Launch the kernel."""
         dispatcher = self._dispatcher
         args = dispatcher.bind_arguments(args, kwargs)
-        context = _context_of(args, self._stream)
-        stream = as_stream(self._stream, context)
-        finish: list[Finish] = []
-        prepared = dispatcher.prepare(args, context, stream, finish)
+        stream, others = place(args, self._stream)
+        context = stream.context
+        after: list[Callable[[], None]] = []
+        if dispatcher.options.extensions:
+            args, after = extend(dispatcher.options.extensions, args, stream)
+        work = HostWork(args)
+        work.after += after
+        prepared = dispatcher.prepare(args, context, stream, work)
         overload = dispatcher.overload(prepared, self.shape, context)
         compiled = overload.compiled
-        if compiled not in self._checked:
+        if compiled.key not in self._checked:
             check_shape(self.shape, context.capabilities, context.device.name)
             self._check_shared(overload, context)
             compiled.check_block(self.shape)
-            self._checked.add(compiled)
+            self._checked.add(compiled.key)
+            if not dispatcher.__module__.startswith("portagpu."):  # whose users have no say in it
+                advise(context, self.shape, args)
+        for other in others:
+            stream.wait_stream(other)
         if overload.binary.prints:
             context.prints = True
-        if overload.binary.faults:
-            with translate_cl_errors(context):
-                launch_checked(compiled, stream.queue, self.shape, prepared)
-        else:
-            values = compiled.extract(prepared, self.shape.shared)
-            with translate_cl_errors(context):
-                compiled.launch(stream.queue, self.shape, values)
-        for action in finish:
+        with enqueuing(stream) as queue:
+            if overload.binary.faults:
+                launch_checked(compiled, queue, self.shape, prepared)
+            else:
+                compiled.launch(queue, self.shape, compiled.extract(prepared, self.shape.shared))
+        for other in others:
+            other.wait_stream(stream)
+        for action in work.after:
             action()
 
     def _check_shared(self, overload: Overload, context: Context) -> None:
@@ -402,17 +368,3 @@ class Configured:
                 f"the launch needs {used} bytes of shared memory; {context.device.name} has {limit}",
                 hint="make the tiles or the dynamic shared memory smaller",
             )
-
-
-def _context_of(args: tuple[Any, ...], stream: Any) -> Context:
-    """Context of the stream or of the first device array, else the current one."""
-    if isinstance(stream, Stream):
-        return stream.context
-    for value in args:
-        if isinstance(value, DeviceNDArray):
-            return value.context
-        if is_device_like(value):
-            return as_device_array(value).context
-    if isinstance(stream, cl.CommandQueue):
-        return Context.wrap(stream)
-    return current_context()

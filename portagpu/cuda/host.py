@@ -8,6 +8,7 @@ from typing import Any
 
 from portagpu.cuda.devices import Device, current_context, get_current_device, gpus, list_devices, select_device
 from portagpu.device import devices, working_devices
+from portagpu.runtime import forking
 from portagpu.runtime.args import In, InOut, Out
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import close
@@ -15,6 +16,8 @@ from portagpu.runtime.creation import as_device_array, device_array_like, is_dev
 from portagpu.runtime.event import Event
 from portagpu.runtime.hostmem import pinned, pinned_array
 from portagpu.runtime.stream import Stream
+
+forking.install()
 
 
 def stream() -> Stream:
@@ -33,7 +36,7 @@ def event(timing: bool = True) -> Event:
 
 
 def synchronize() -> None:
-    """Wait for the current device's default stream."""
+    """Wait for all streams of the current device."""
     current_context().synchronize()
 
 

@@ -3,7 +3,15 @@
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState
 from portagpu.device.drivers import register_drivers
-from portagpu.device.registry import DeviceRecord, default_device, devices, find_device, record_for, working_devices
+from portagpu.device.registry import (
+    DeviceRecord,
+    default_device,
+    devices,
+    drivers_are_loaded,
+    find_device,
+    record_for,
+    working_devices,
+)
 
 __all__ = [
     "Capabilities",
@@ -14,6 +22,7 @@ __all__ = [
     "DriverState",
     "default_device",
     "devices",
+    "drivers_are_loaded",
     "find_device",
     "record_for",
     "register_drivers",

@@ -69,6 +69,11 @@ def devices(settings: Settings | None = None) -> tuple[DeviceRecord, ...]:
         return _devices
 
 
+def drivers_are_loaded() -> bool:
+    """Whether this process has listed its devices."""
+    return _devices is not None
+
+
 def working_devices(settings: Settings | None = None) -> tuple[DeviceRecord, ...]:
     """Devices on which a kernel ran."""
     return tuple(device for device in devices(settings) if device.works)

@@ -41,7 +41,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, VOID, Scalar
-from portagpu.ir.uniform import Marks, Slot, Uniformity, is_pure, slots_in
+from portagpu.ir.uniform import Marks, Slot, Uniformity, is_pure, jumps, mentions, slots_in
 from portagpu.ir.walk import all_statements, blocks, expressions
 
 _ACTIVE = "pg.active"  # hidden parameter of a device function that is called behind a flag
@@ -168,7 +168,7 @@ class _Converger:
         """Variables in the conditions of the breaks of one loop."""
         found: set[Slot] = set()
         for statement in body:
-            if isinstance(statement, If) and _jumps((statement,)):
+            if isinstance(statement, If) and jumps((statement,)):
                 found |= slots_in(statement.condition)
                 for block in blocks(statement):
                     found |= self._exits(block)
@@ -176,7 +176,7 @@ class _Converger:
 
     def _steers(self, statement: Stmt) -> bool:
         """Whether threads that have left must take part in a statement without a barrier."""
-        if _jumps((statement,)):
+        if jumps((statement,)):
             return True
         return any(
             isinstance(s, Assign) and (s.target.name, s.target.type) in self.control
@@ -329,7 +329,7 @@ class _Converger:
 
     def _escapes(self, statement: If) -> bool:
         """Whether threads outside a branch would notice that they keep up its control variables, or its jumps."""
-        if _jumps((statement,)):
+        if jumps((statement,)):
             return True
         inside = {
             (s.target.name, s.target.type)
@@ -339,8 +339,8 @@ class _Converger:
         } & self.control
         if not inside:
             return False
-        within = _mentions(blocks(statement))
-        whole = _mentions((self.function.body,))
+        within = mentions(blocks(statement))
+        whole = mentions((self.function.body,))
         return any(whole[slot] > within.get(slot, 0) for slot in inside)
 
     def _loop(
@@ -397,25 +397,3 @@ class _Converger:
             result += [Assign(r, v, span=span) for r, v in zip(self.results, statement.values, strict=True)]
         result += [Assign(flag, Constant(False, BOOLEAN, span=span), span=span) for flag in flags]
         return [*result, Break(span=span)] if looped else result
-
-
-def _jumps(body: tuple[Stmt, ...]) -> bool:
-    """Whether a break or continue in here belongs to a loop outside."""
-    for statement in body:
-        if isinstance(statement, Break | Continue):
-            return True
-        if isinstance(statement, If) and any(_jumps(part) for part in blocks(statement)):
-            return True
-    return False
-
-
-def _mentions(parts: tuple[tuple[Stmt, ...], ...]) -> dict[Slot, int]:
-    found: dict[Slot, int] = {}
-    for part in parts:
-        for statement in all_statements(part):
-            slots = [s for expr in expressions(statement) for s in slots_in(expr)]
-            if isinstance(statement, Assign):
-                slots.append((statement.target.name, statement.target.type))
-            for slot in slots:
-                found[slot] = found.get(slot, 0) + 1
-    return found

@@ -25,7 +25,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function
 from portagpu.ir.types import Pointer, Space, Type
-from portagpu.ir.walk import all_expressions, blocks, children
+from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
 
 Slot = tuple[str, Type]
 BARRIERS = frozenset({"syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or"})
@@ -162,3 +162,26 @@ def is_pure(expr: Expr) -> bool:
         if not isinstance(base, Pointer) or base.space not in (Space.LOCAL, Space.CONSTANT):
             return False
     return all(is_pure(child) for child in children(expr))
+
+
+def jumps(body: tuple[Stmt, ...]) -> bool:
+    """Whether a break or continue in here belongs to a loop outside."""
+    for statement in body:
+        if isinstance(statement, Break | Continue):
+            return True
+        if isinstance(statement, If) and any(jumps(part) for part in blocks(statement)):
+            return True
+    return False
+
+
+def mentions(parts: tuple[tuple[Stmt, ...], ...]) -> dict[Slot, int]:
+    """How often the statements name each variable."""
+    found: dict[Slot, int] = {}
+    for part in parts:
+        for statement in all_statements(part):
+            slots = [s for expr in expressions(statement) for s in slots_in(expr)]
+            if isinstance(statement, Assign):
+                slots.append((statement.target.name, statement.target.type))
+            for slot in slots:
+                found[slot] = found.get(slot, 0) + 1
+    return found

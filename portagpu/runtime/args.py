@@ -11,8 +11,37 @@ from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
-from portagpu.runtime.hostmem import map_back, wrap_host
+from portagpu.runtime.hostmem import SharedSpans, map_back, wrap_host
 from portagpu.runtime.stream import Stream
+
+
+class HostWork:
+    """Host arrays among the arguments of one launch: what they share with the device, and what follows the launch."""
+
+    __slots__ = ("_args", "_spans", "after")
+
+    def __init__(self, args: tuple[Any, ...]) -> None:
+        self.after: list[Callable[[], None]] = []
+        self._args = args
+        self._spans: SharedSpans | None = None
+
+    @property
+    def spans(self) -> SharedSpans:
+        """The memory of all arrays that the launch writes."""
+        if self._spans is None:
+            self._spans = SharedSpans(_host_arrays(self._args))
+        return self._spans
+
+
+def _host_arrays(args: tuple[Any, ...]) -> list[np.ndarray[Any, Any]]:
+    found = []
+    for value in args:
+        item = value.value if isinstance(value, ArgumentWrapper) and value.copies_out else value
+        if isinstance(item, np.ndarray) and item.flags.writeable:
+            found.append(item)
+        elif isinstance(item, tuple):
+            found += _host_arrays(item)
+    return found
 
 
 class ArgumentWrapper:
@@ -34,8 +63,8 @@ class ArgumentWrapper:
         """The wrapper of a plain NumPy argument: in and back, or only in when it is read-only."""
         return InOut(value) if value.flags.writeable else In(value)
 
-    def to_device(self, context: Context, stream: Stream, finish: list[Callable[[], None]]) -> DeviceNDArray:
-        """The argument on the device; what copies it back is appended to ``finish``."""
+    def to_device(self, context: Context, stream: Stream, work: HostWork) -> DeviceNDArray:
+        """The argument on the device; what copies it back is added to ``work``."""
         host = self.value
         if isinstance(host, DeviceNDArray):
             return host
@@ -44,18 +73,19 @@ class ArgumentWrapper:
                 "the array is read-only and cannot take results", hint="wrap it in cuda.In(...) or pass a copy"
             )
         # without a copy the kernel would write into the caller's array, which `In` promises to leave alone
-        shared = wrap_host(context, host) if self.copies_out else None
+        shared = wrap_host(context, host, spans=work.spans) if self.copies_out else None
         if shared is not None:
-            finish.append(lambda: map_back(shared, stream))
+            work.after.append(lambda: map_back(shared, stream))
             return shared
-        device = to_device(host, stream=0, copy=self.copies_in, context=context)
+        device = to_device(host, stream=stream, copy=False, context=context)
+        if self.copies_in:
+            device.copy_to_device(host)  # in the launch's stream, and done when the caller may change the array again
         if self.copies_out:
-            finish.append(lambda: _copy_back(device, host, stream))
+            work.after.append(lambda: _copy_back(device, host))
         return device
 
 
-def _copy_back(device: DeviceNDArray, host: np.ndarray[Any, Any], stream: Stream) -> None:
-    stream.synchronize()
+def _copy_back(device: DeviceNDArray, host: np.ndarray[Any, Any]) -> None:
     device.copy_to_host(host)
 
 

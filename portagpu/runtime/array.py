@@ -14,8 +14,8 @@ from numpy.lib.stride_tricks import as_strided
 from portagpu.errors import ArgumentTypeError, ClosedError, DTypeError, ShapeError
 from portagpu.runtime import views
 from portagpu.runtime.checks import assignable, check_stream, check_target, host_array
-from portagpu.runtime.context import Context, current_context
-from portagpu.runtime.copies import copy_strided
+from portagpu.runtime.context import Context, context_of
+from portagpu.runtime.copies import copy_strided, download, upload
 from portagpu.runtime.layout import (
     address_of,
     check_order,
@@ -29,7 +29,6 @@ from portagpu.runtime.layout import (
 )
 from portagpu.runtime.operators import ArrayOperators
 from portagpu.runtime.stream import Stream, as_stream
-from portagpu.runtime.translate import translate_cl_errors
 
 _LARGE = 2**30  # elements; larger arrays need 64-bit subscripts
 _allocations = itertools.count()
@@ -117,7 +116,9 @@ class DeviceNDArray(ArrayOperators):
         """PyOpenCL's buffer. Raises `ClosedError` after `close`."""
         owner = self.base if isinstance(self.base, DeviceNDArray) else self
         if owner._buffer is None or self._buffer is None or self.context.closed:
-            raise ClosedError("the array's memory was given back", hint="use the array before close()")
+            raise self.context.unusable() or ClosedError(
+                "the array's memory was given back", hint="use the array before close()"
+            )
         return self._buffer
 
     @property
@@ -263,7 +264,8 @@ class DeviceNDArray(ArrayOperators):
     def copy_to_host(self, ary: np.ndarray[Any, Any] | None = None, stream: Stream | int = 0) -> np.ndarray[Any, Any]:
         """Copy to a host array (a new one unless given) and return it.
 
-        With a stream other than 0 the copy is asynchronous: synchronise the stream before reading.
+        With a stream other than 0 the copy is asynchronous: synchronise the stream before reading. (A copy to an array
+        of another order waits.)
         Raises `ShapeError` or `DTypeError` where ``ary`` does not fit.
         """
         where = self._stream(stream)
@@ -283,15 +285,16 @@ class DeviceNDArray(ArrayOperators):
         )
         target = ary if same else np.empty(source.shape, source.dtype, order="F" if source.layout == "F" else "C")
         flat = target.reshape(-1, order="A" if target.flags.c_contiguous or target.flags.f_contiguous else "C")
-        blocking = not isinstance(stream, Stream) or not same
-        with translate_cl_errors(self.context):
-            cl.enqueue_copy(where.queue, flat, source.buffer, src_offset=source.offset, is_blocking=blocking)
+        download(source, flat, where, blocking=_is_default(stream) or not same)
         if not same:
             ary[...] = target
         return ary
 
     def copy_to_device(self, ary: Any, stream: Stream | int = 0) -> None:
-        """Copy a host or device array of the same shape and dtype into this one."""
+        """Copy a host or device array of the same shape and dtype into this one.
+
+        With a stream other than 0 the copy is asynchronous: synchronise the stream before changing ``ary``.
+        """
         where = self._stream(stream)
         if self.readonly:
             raise ArgumentTypeError("the array is read-only")
@@ -318,15 +321,12 @@ class DeviceNDArray(ArrayOperators):
         else:
             target, order = device_array(self.shape, self.dtype, context=self.context), "C"
         source = np.asarray(host, order=order)
-        blocking = not isinstance(stream, Stream) or source is not host
-        with translate_cl_errors(self.context):
-            flat = source.reshape(-1, order=order)
-            cl.enqueue_copy(where.queue, target.buffer, flat, dst_offset=target.offset, is_blocking=blocking)
+        upload(target, source.reshape(-1, order=order), where, blocking=_is_default(stream))
         if target is not self:
             copy_strided(target, self, where)
 
     def _stream(self, stream: Stream | int) -> Stream:
-        if isinstance(stream, int) and stream == 0 and self.stream is not None:
+        if _is_default(stream) and self.stream is not None:
             return self.stream
         return as_stream(stream, self.context)
 
@@ -338,6 +338,10 @@ class DeviceNDArray(ArrayOperators):
         return pyopencl.array.Array(
             where, self.shape, self.dtype, data=self.buffer, offset=self.offset, strides=self.strides
         )
+
+
+def _is_default(stream: Any) -> bool:
+    return stream is None or (isinstance(stream, int) and stream == 0)
 
 
 # creation -----------------------------------------------------------------------------------------------------------
@@ -356,9 +360,9 @@ def device_array(
     extents = checked_shape(shape)
     kind = checked_dtype(dtype)
     steps = strides_of(extents, kind, order) if strides is None else checked_strides(extents, strides)
-    where = stream.context if isinstance(stream, Stream) else context or current_context()
+    where = context or context_of(stream)
     check_stream(stream, where)
+    own = None if _is_default(stream) else as_stream(stream, where)
     nbytes, offset = extent_of(extents, steps, kind.itemsize)
     buffer = where.allocate(nbytes)
-    own = stream if isinstance(stream, Stream) else None
     return DeviceNDArray(extents, kind, steps, buffer, where, offset=offset, stream=own)

@@ -1,30 +1,67 @@
 """Contexts: a device with its memory, default stream and programs; one is current in each thread.
 
 Locks are taken in the order: module lock, then a context's ``build_lock``; no lock is held while waiting for a device.
+A driver's threads do not survive a fork: `abandon_all` makes the contexts of a child process unusable.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import itertools
 import threading
-from typing import Any
+import weakref
+from collections import OrderedDict, deque
+from typing import Any, NamedTuple, Protocol
 
 import pyopencl as cl
 import pyopencl.tools
 
-from portagpu.device import DeviceRecord, default_device, find_device, record_for
+from portagpu.device import DeviceRecord, default_device, drivers_are_loaded, find_device, record_for
 from portagpu.device.capabilities import Capabilities
-from portagpu.errors import ClosedError, OutOfMemoryError
+from portagpu.errors import ArgumentTypeError, ClosedError, DeviceLostError, OutOfMemoryError, PortaGPUError
 from portagpu.runtime.stream import Stream
 from portagpu.runtime.translate import translate_cl_errors, translated
 from portagpu.settings import Settings
 
 _lock = threading.RLock()
 _by_device: dict[str, Context] = {}
-_by_cl_context: dict[int, Context] = {}
+_by_cl_context: dict[tuple[int, int], Context] = {}  # by PyOpenCL's context and device
 _default: Context | None = None
 _local = threading.local()
 _keys = itertools.count()
+_forked = False  # whether the parent process loaded drivers before it forked
+_MAX_WRAPPED = 16  # users' queues that a context remembers
+
+
+class MemoryInfo(NamedTuple):
+    """Bytes of a device's memory."""
+
+    free: int
+    total: int
+
+
+class Holder(Protocol):
+    """What keeps objects of contexts, and forgets them when one is closed."""
+
+    def forget(self, context: Context) -> None:
+        """Drop everything that belongs to ``context``."""
+
+
+class _Allocation(cl.Buffer):
+    """A buffer that counts as allocated until it is released."""
+
+    def __init__(self, context: cl.Context, nbytes: int, sizes: dict[int, int]) -> None:
+        self._sizes = sizes  # first: __del__ runs even where the driver has no memory
+        super().__init__(context, cl.mem_flags.READ_WRITE, nbytes)
+        sizes[id(self)] = nbytes
+
+    def release(self) -> None:
+        self._sizes.pop(id(self), None)
+        super().release()
+
+    def __del__(self) -> None:
+        self._sizes.pop(id(self), None)
 
 
 class Context:
@@ -41,15 +78,23 @@ class Context:
         self.lost = False
         self.prints = False  # a kernel that prints was launched
         self._cl_context: cl.Context | None = cl_context
+        self._abandoned = False
+        self.order_lock = threading.Lock()
+        self.ordered = False  # whether the default stream must look after other streams
+        self.streams: weakref.WeakSet[Stream] = weakref.WeakSet()
+        self.orphans: deque[cl.Event] = deque()  # ends of streams that died before the default stream waited for them
+        self.holders: weakref.WeakSet[Holder] = weakref.WeakSet()
         self.default_stream = Stream(self)
         self._pool: Any = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(self.default_stream.queue))
         self._pool_lock = threading.Lock()
-        self._queues: dict[int, Stream] = {}
+        self._sizes: dict[int, int] = {}
+        self._wrapped: OrderedDict[int, Stream] = OrderedDict()
         self._several_streams = False
 
     @classmethod
     def for_device(cls, device: DeviceRecord, settings: Settings | None = None) -> Context:
         """The context of a working device, made at first use."""
+        _refuse_after_fork()
         with _lock:
             found = _by_device.get(device.key)
             if found is None or found.closed:
@@ -57,32 +102,48 @@ class Context:
                     cl_context = cl.Context([device.cl_device])
                 found = cls(device, cl_context, settings or Settings.from_environment())
                 _by_device[device.key] = found
-                _by_cl_context[cl_context.int_ptr] = found
+                _by_cl_context[found._address()] = found
             return found
 
     @classmethod
     def wrap(cls, other: cl.Context | cl.CommandQueue) -> Context:
         """A context around a user's PyOpenCL context or queue; arrays are shared without copies."""
+        _refuse_after_fork()
         cl_context = other.context if isinstance(other, cl.CommandQueue) else other
         device = other.device if isinstance(other, cl.CommandQueue) else cl_context.devices[0]
+        address = (cl_context.int_ptr, device.int_ptr)
         with _lock:
-            found = _by_cl_context.get(cl_context.int_ptr)
+            found = _by_cl_context.get(address)
             if found is None or found.closed:
                 found = cls(record_for(device), cl_context, Settings.from_environment())
-                _by_cl_context[cl_context.int_ptr] = found
+                _by_cl_context[address] = found
         return found
+
+    def _address(self) -> tuple[int, int]:
+        return self.cl_context.int_ptr, self.device.cl_device.int_ptr
 
     @property
     def closed(self) -> bool:
-        """Whether `close` was called."""
+        """Whether the context can no longer be used."""
         return self._cl_context is None
 
     @property
     def cl_context(self) -> cl.Context:
         """PyOpenCL's context. Raises `ClosedError` after `close`."""
+        found = self._cl_context
+        if found is None:
+            raise self.unusable() or AssertionError
+        return found
+
+    def unusable(self) -> PortaGPUError | None:
+        """The error for a use of this context, where it cannot be used any more."""
+        if self._abandoned:
+            return _fork_error()
         if self._cl_context is None:
-            raise ClosedError("the context is closed", hint="cuda.select_device(...) opens a new one")
-        return self._cl_context
+            return ClosedError("the context is closed", hint="cuda.select_device(...) opens a new one")
+        return None
+
+    # streams --------------------------------------------------------------------------------------------------------
 
     def stream(self) -> Stream:
         """A new stream.
@@ -90,22 +151,61 @@ class Context:
         From now on freed memory goes back to the driver instead of the pool: the driver keeps it until every queue
         is done with it, which the pool cannot know.
         """
+        return self._register(Stream(self))
+
+    def wrap_queue(self, queue: cl.CommandQueue) -> Stream:
+        """A stream around a user's in-order queue of this context. Raises `ArgumentTypeError` for other queues."""
+        found = self._wrapped.get(queue.int_ptr)
+        if found is None or found.closed:
+            found = self._own_stream(queue) or self._wrap(queue)
+        return found
+
+    def _own_stream(self, queue: cl.CommandQueue) -> Stream | None:
+        with self.order_lock:
+            streams = [self.default_stream, *self.streams]
+        return next((s for s in streams if not s.closed and s.owns(queue)), None)
+
+    def _wrap(self, queue: cl.CommandQueue) -> Stream:
+        if (queue.context.int_ptr, queue.device.int_ptr) != self._address():
+            raise ArgumentTypeError(
+                f"the queue is of another context or device than {self.device.name}'s array or launch",
+                hint="use a queue of the array's context",
+            )
+        if queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE:
+            raise ArgumentTypeError(
+                "the queue is out of order; streams run their work in order",
+                hint="make it without OUT_OF_ORDER_EXEC_MODE_ENABLE",
+            )
+        found = self._register(Stream(self, queue))
+        with self._pool_lock:
+            self._wrapped[queue.int_ptr] = found
+            while len(self._wrapped) > _MAX_WRAPPED:
+                self._wrapped.popitem(last=False)
+        return found
+
+    def _register(self, stream: Stream) -> Stream:
         with self._pool_lock:
             if not self._several_streams:
                 self._several_streams = True
                 self._pool.stop_holding()
-        return Stream(self)
+        with self.order_lock:
+            self.streams.add(stream)
+            self.ordered = True
+        return stream
 
-    def wrap_queue(self, queue: cl.CommandQueue) -> Stream:
-        """A stream around a user's in-order queue of this context."""
-        found = self._queues.get(queue.int_ptr)
-        if found is None:
-            with self._pool_lock:
-                if not self._several_streams:
-                    self._several_streams = True
-                    self._pool.stop_holding()
-                found = self._queues[queue.int_ptr] = Stream(self, queue)
+    def adopt(self, end: cl.Event) -> None:
+        """Take the end of a stream that dies; the default stream waits for it. Called by the garbage collector."""
+        self.orphans.append(end)
+        self.ordered = True
+
+    def take_orphans(self) -> list[cl.Event]:
+        """The ends of streams that died."""
+        found = []
+        while self.orphans:
+            found.append(self.orphans.popleft())
         return found
+
+    # memory ---------------------------------------------------------------------------------------------------------
 
     def allocate(self, nbytes: int) -> Any:
         """A buffer of at least ``nbytes``. Raises `OutOfMemoryError`."""
@@ -119,43 +219,63 @@ class Context:
         try:
             with self._pool_lock:
                 if self._several_streams:
-                    return cl.Buffer(cl_context, cl.mem_flags.READ_WRITE, max(nbytes, 16))
+                    return _Allocation(cl_context, max(nbytes, 16), self._sizes)
                 return self._pool.allocate(max(nbytes, 16))
         except cl.Error as error:
             raise translated(error, self) from error
 
-    def get_memory_info(self) -> tuple[int, int]:
-        """(free, total) bytes of device memory; free is what this process has not allocated."""
+    def get_memory_info(self) -> MemoryInfo:
+        """(free, total) bytes of device memory; free is what no live array of this process takes."""
         total = self.capabilities.global_memory
-        return max(0, total - int(self._pool.managed_bytes)), total
+        used = int(self._pool.active_bytes) + sum(list(self._sizes.values()))
+        return MemoryInfo(max(0, total - used), total)
+
+    # life -----------------------------------------------------------------------------------------------------------
 
     def synchronize(self) -> None:
-        """Wait for the default stream."""
+        """Wait for all streams."""
         self.default_stream.synchronize()
 
     def is_alive(self) -> bool:
         """Whether the device still answers."""
-        if self.lost or self._cl_context is None:
-            return False
-        try:
-            cl.enqueue_marker(self.default_stream.queue)
-            self.default_stream.queue.finish()
-        except (cl.Error, ClosedError):
-            return False
-        return True
+        return not self.lost and not self.closed and self.default_stream.answers()
 
     def close(self) -> None:
         """Give everything back; arrays and streams of this context cannot be used any more."""
-        with _lock:
-            if self._cl_context is None:
-                return
-            try:
-                self.default_stream.close()
-            finally:
-                _by_cl_context.pop(self._cl_context.int_ptr, None)
-                self.programs.clear()
-                self._pool.free_held()
+        if self._cl_context is None:
+            return
+        address = self._address()
+        with self.order_lock:
+            streams = [*self.streams, self.default_stream]
+        try:
+            for stream in streams:
+                stream.close()
+        finally:
+            with _lock:
+                _by_cl_context.pop(address, None)
                 self._cl_context = None
+            self._wrapped.clear()
+            self.orphans.clear()
+            self.programs.clear()
+            self._pool.free_held()
+            for holder in list(self.holders):
+                holder.forget(self)
+
+    def finish_copies(self) -> None:
+        """Wait for the copies that use host memory, in all streams."""
+        with self.order_lock:
+            streams = [self.default_stream, *self.streams]
+        for stream in streams:
+            stream.finish_copies()
+
+    def abandon(self) -> list[Any]:
+        """Make the context unusable without a word to the driver; returns what must never be freed."""
+        self._abandoned = True
+        self.order_lock, self.build_lock, self._pool_lock = threading.Lock(), threading.Lock(), threading.Lock()
+        streams = [self.default_stream, *self.streams]
+        kept = [self._cl_context, self._pool, dict(self.programs), list(self.orphans), dict(self._wrapped)]
+        self._cl_context = None
+        return kept + [stream.abandon() for stream in streams]
 
     def reset(self) -> None:
         """Give back memory that is kept for reuse, and built programs. Arrays and streams stay usable."""
@@ -180,6 +300,7 @@ class Context:
 
 def current_context() -> Context:
     """This thread's context: what `select_device` chose, else the process's default device."""
+    _refuse_after_fork()
     found: Context | None = getattr(_local, "context", None)
     if found is not None and not found.closed:
         return found
@@ -189,6 +310,15 @@ def current_context() -> Context:
             settings = Settings.from_environment()
             _default = Context.for_device(default_device(settings), settings)
         return _default
+
+
+def context_of(stream: Any) -> Context:
+    """The context that a stream or PyOpenCL's queue belongs to; the current one for 0 and None."""
+    if isinstance(stream, Stream):
+        return stream.context
+    if isinstance(stream, cl.CommandQueue):
+        return Context.wrap(stream)
+    return current_context()
 
 
 def select_device(selector: str | int | DeviceRecord) -> Context:
@@ -206,3 +336,34 @@ def close() -> None:
     """Close this thread's current context."""
     current_context().close()
     _local.context = None
+
+
+def _fork_error() -> DeviceLostError:
+    return DeviceLostError(
+        "the parent process used OpenCL before it forked; drivers do not work in the child",
+        hint='start processes with multiprocessing.get_context("spawn"), or use devices first in the child',
+    )
+
+
+def _refuse_after_fork() -> None:
+    if _forked:
+        raise _fork_error()
+
+
+def abandon_all() -> list[Any]:
+    """Make every context unusable in a forked child; returns what must never be freed there."""
+    global _forked, _lock
+    _lock = threading.RLock()  # another thread of the parent may have held it
+    contexts = [*_by_cl_context.values()]
+    # some drivers start their threads when devices are listed, before any context
+    _forked = _forked or bool(contexts) or drivers_are_loaded()
+    return [(context, context.abandon()) for context in contexts]
+
+
+@atexit.register
+def _finish_copies() -> None:
+    """Copies still write into host memory, which the interpreter frees at its end."""
+    for context in list(_by_cl_context.values()):
+        if not context.closed:
+            with contextlib.suppress(cl.Error):
+                context.finish_copies()

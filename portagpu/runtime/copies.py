@@ -1,4 +1,4 @@
-"""Copies between strided views on the device."""
+"""Copies between strided views on the device, and between host and device."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import pyopencl as cl
 from portagpu.codegen.rendering import render
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.program import build
-from portagpu.runtime.translate import translate_cl_errors
+from portagpu.runtime.stream import Stream, enqueuing
 
 if TYPE_CHECKING:
     from portagpu.runtime.array import DeviceNDArray
-    from portagpu.runtime.stream import Stream
 
 _UNITS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 
@@ -39,30 +38,52 @@ def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -
     if source.context is not context or stream.context is not context:  # drivers crash on another context's buffers
         raise ArgumentTypeError("cannot copy between contexts", hint="go through the host: x.copy_to_host()")
     same_order = source.layout == target.layout and source.layout != "A"
-    with translate_cl_errors(context):
-        if same_order:
+    if same_order:
+        with enqueuing(stream) as queue:
             cl.enqueue_copy(
-                stream.queue,
+                queue,
                 target.buffer,
                 source.buffer,
                 src_offset=source.offset,
                 dst_offset=target.offset,
                 byte_count=target.nbytes,
             )
-            return
-        unit = next(u for u in (8, 4, 2, 1) if all(_divides(u, a) for a in (source, target)))
-        view = CopyView(type=_UNITS[unit], units=target.itemsize // unit, axes=tuple(range(target.ndim)))
-        program = build(context, render("runtime/copy.mako", view), ())
+        return
+    unit = next(u for u in (8, 4, 2, 1) if all(_divides(u, a) for a in (source, target)))
+    view = CopyView(type=_UNITS[unit], units=target.itemsize // unit, axes=tuple(range(target.ndim)))
+    program = build(context, render("runtime/copy.mako", view), ())
+    numbers: list[Any] = [np.int64(target.size), np.int64(source.offset // unit), np.int64(target.offset // unit)]
+    for axis in view.axes:
+        numbers += [
+            np.int64(target.shape[axis]),
+            np.int64(source.strides[axis] // unit),
+            np.int64(target.strides[axis] // unit),
+        ]
+    with enqueuing(stream) as queue:
         kernel = cl.Kernel(program, "copy_strided")
-        numbers: list[Any] = [np.int64(target.size), np.int64(source.offset // unit), np.int64(target.offset // unit)]
-        for axis in view.axes:
-            numbers += [
-                np.int64(target.shape[axis]),
-                np.int64(source.strides[axis] // unit),
-                np.int64(target.strides[axis] // unit),
-            ]
         kernel.set_args(source.buffer, target.buffer, *numbers)
-        cl.enqueue_nd_range_kernel(stream.queue, kernel, (target.size,), None)
+        cl.enqueue_nd_range_kernel(queue, kernel, (target.size,), None)
+
+
+def download(source: DeviceNDArray, flat: np.ndarray[Any, Any], stream: Stream, *, blocking: bool) -> None:
+    """Copy a contiguous device array to flat host memory, which the stream keeps until the copy is done."""
+    with enqueuing(stream) as queue:
+        done = cl.enqueue_copy(queue, flat, source.buffer, src_offset=source.offset, is_blocking=blocking)
+        _hand_over(done, flat, stream, blocking)
+
+
+def upload(target: DeviceNDArray, flat: np.ndarray[Any, Any], stream: Stream, *, blocking: bool) -> None:
+    """Copy flat host memory, which the stream keeps until the copy is done, to a contiguous device array."""
+    with enqueuing(stream) as queue:
+        done = cl.enqueue_copy(queue, target.buffer, flat, dst_offset=target.offset, is_blocking=blocking)
+        _hand_over(done, flat, stream, blocking)
+
+
+def _hand_over(done: cl.Event, flat: np.ndarray[Any, Any], stream: Stream, blocking: bool) -> None:
+    if blocking:
+        done.wait()  # drivers return from a blocking write early, and the event's destructor waits with Python's lock
+    else:
+        stream.keep(done, flat)
 
 
 def _divides(unit: int, array: DeviceNDArray) -> bool:

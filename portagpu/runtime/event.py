@@ -6,10 +6,13 @@ import threading
 
 import pyopencl as cl
 
-from portagpu.errors import ClosedError
-from portagpu.runtime.context import Context, current_context
-from portagpu.runtime.stream import Stream, as_stream
+from portagpu.errors import ArgumentTypeError, ClosedError, DriverError
+from portagpu.runtime.context import Context, context_of
+from portagpu.runtime.output import flush_output
+from portagpu.runtime.stream import Stream, as_stream, enqueuing
 from portagpu.runtime.translate import translate_cl_errors
+
+_NO_PROFILING = -7
 
 
 class Event:
@@ -27,16 +30,25 @@ class Event:
         """PyOpenCL's event. Raises `ClosedError` before `record`."""
         if self._event is None:
             raise ClosedError("the event was not recorded", hint="call event.record(stream) first")
+        problem = self.context.unusable()
+        if problem is not None:
+            raise problem
         return self._event
+
+    @property
+    def context(self) -> Context:
+        """The context of the stream in which the event was recorded. Raises `ClosedError` before `record`."""
+        if self._context is None:
+            raise ClosedError("the event was not recorded", hint="call event.record(stream) first")
+        return self._context
 
     def record(self, stream: Stream | int = 0) -> None:
         """Set the event at the stream's present end."""
-
-        stream = as_stream(stream, stream.context if isinstance(stream, Stream) else current_context())
-        with translate_cl_errors(stream.context), self._lock:
-            self._event = cl.enqueue_marker(stream.queue)
+        stream = as_stream(stream, context_of(stream))
+        with enqueuing(stream) as queue, self._lock:
+            self._event = cl.enqueue_marker(queue)
             self._context = stream.context
-            stream.queue.flush()
+            queue.flush()
 
     def query(self) -> bool:
         """Whether the event has happened."""
@@ -47,15 +59,28 @@ class Event:
         """Wait for the event."""
         with translate_cl_errors(self._context):
             self.cl_event.wait()
+        if self.context.prints:
+            flush_output()
 
     def wait(self, stream: Stream | int = 0) -> None:
         """Let a stream wait for the event."""
-
-        as_stream(stream, self._context or current_context()).wait_event(self)
+        as_stream(stream, self.context).wait_event(self)
 
     def elapsed_time(self, end: Event) -> float:
-        """Milliseconds from this event to ``end``."""
+        """Milliseconds from this event to ``end``. Raises `DriverError` where a queue does not measure time."""
+        if end.context is not self.context:
+            raise ArgumentTypeError(
+                "the events are of different contexts, whose clocks differ", hint="record both on one device"
+            )
         self.synchronize()
         end.synchronize()
-        with translate_cl_errors(self._context):
-            return (end.cl_event.profile.end - self.cl_event.profile.end) * 1e-6
+        with translate_cl_errors(self.context):
+            try:
+                return (end.cl_event.profile.end - self.cl_event.profile.end) * 1e-6
+            except cl.Error as error:
+                if getattr(error, "code", None) != _NO_PROFILING:
+                    raise
+                raise DriverError(
+                    "an event was recorded on a queue that does not measure time",
+                    hint="make the queue with properties=pyopencl.command_queue_properties.PROFILING_ENABLE",
+                ) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.lib.array_utils import byte_bounds
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.layout import checked_dtype, checked_shape, checked_strides, extent_of, strides_of
-from portagpu.runtime.stream import Stream
+from portagpu.runtime.stream import Stream, enqueuing
 from portagpu.runtime.translate import translate_cl_errors
 
 _ALIGNMENT = 128  # bytes, the largest CL_DEVICE_MEM_BASE_ADDR_ALIGN of devices that share host memory
@@ -22,33 +22,61 @@ _BYTE = np.dtype(np.uint8)
 _SMALL = 4096  # bytes; below, a copy is as cheap as a wrapper
 
 
-def wrap_host(context: Context, array: np.ndarray[Any, Any], *, readonly: bool = False) -> DeviceNDArray | None:
+class SharedSpans:
+    """Host memory that one launch shares with the device, as ranges that do not overlap.
+
+    Ranges are rounded outwards, since drivers copy host memory that is not aligned; that stays inside the pages that
+    hold the arrays. Arrays whose rounded ranges overlap get one buffer: two over the same memory are undefined.
+    """
+
+    def __init__(self, writable: Iterable[np.ndarray[Any, Any]], readonly: Iterable[np.ndarray[Any, Any]] = ()) -> None:
+        ranges = [(*_rounded(a), True) for a in writable] + [(*_rounded(a), False) for a in readonly]
+        self._ranges: list[tuple[int, int, bool]] = []
+        self._buffers: dict[int, cl.Buffer] = {}
+        for low, high, written in sorted(ranges):
+            if self._ranges and low < self._ranges[-1][1]:
+                before = self._ranges.pop()
+                low, high, written = before[0], max(before[1], high), before[2] or written
+            self._ranges.append((low, high, written))
+
+    def buffer(self, context: Context, array: np.ndarray[Any, Any]) -> tuple[cl.Buffer, int]:
+        """The buffer that holds an array, and the array's byte offset in it."""
+        first, last = _rounded(array)
+        low, high, written = next(r for r in self._ranges if r[0] <= first and last <= r[1])
+        if low not in self._buffers:
+            # PyOpenCL asks for a writable flat buffer, whatever the array's layout; kernels respect ``readonly``
+            memory: Any = (ctypes.c_ubyte * (high - low)).from_address(low)
+            flags = cl.mem_flags.USE_HOST_PTR | (cl.mem_flags.READ_WRITE if written else cl.mem_flags.READ_ONLY)
+            with translate_cl_errors(context):
+                self._buffers[low] = cl.Buffer(context.cl_context, flags, hostbuf=np.frombuffer(memory, np.uint8))
+        return self._buffers[low], int(array.__array_interface__["data"][0]) - low
+
+
+def _rounded(array: np.ndarray[Any, Any]) -> tuple[int, int]:
+    low, high = byte_bounds(array)
+    return low // _ALIGNMENT * _ALIGNMENT, -(-high // _ALIGNMENT) * _ALIGNMENT
+
+
+def wrap_host(
+    context: Context, array: np.ndarray[Any, Any], *, spans: SharedSpans, readonly: bool = False
+) -> DeviceNDArray | None:
     """The array's own memory as a device array, without a copy; None where the device cannot share it.
 
     Any strides. The device must use the host's memory, and the array must be writable unless it is wrapped
-    ``readonly``. Call `map_back` before the host reads what a kernel wrote.
+    ``readonly``. ``spans`` covers all arrays of the launch. Call `map_back` before the host reads what a kernel wrote.
     """
     if not context.capabilities.host_unified_memory or array.nbytes < _SMALL or not array.flags.aligned:
         return None
     if not readonly and not array.flags.writeable:
         return None
-    low, high = byte_bounds(array)
-    # drivers copy host memory that is not aligned; rounding outwards stays inside the pages that hold the array
-    low, high = low // _ALIGNMENT * _ALIGNMENT, -(-high // _ALIGNMENT) * _ALIGNMENT
-    # PyOpenCL asks for a writable flat buffer, whatever the array's layout and flags; the kernel respects ``readonly``
-    memory: Any = (ctypes.c_ubyte * (high - low)).from_address(low)
-    flat = np.frombuffer(memory, np.uint8)
-    flags = cl.mem_flags.USE_HOST_PTR | (cl.mem_flags.READ_ONLY if readonly else cl.mem_flags.READ_WRITE)
-    with translate_cl_errors(context):
-        buffer = cl.Buffer(context.cl_context, flags, hostbuf=flat)
-    start = int(array.__array_interface__["data"][0])
+    buffer, offset = spans.buffer(context, array)
     return DeviceNDArray(
         array.shape,
         array.dtype,
         array.strides,
         buffer,
         context,
-        offset=start - low,
+        offset=offset,
         base=array,
         readonly=readonly,
         allocation_key=_root_key(array),
@@ -58,13 +86,11 @@ def wrap_host(context: Context, array: np.ndarray[Any, Any], *, readonly: bool =
 def map_back(shared: DeviceNDArray, stream: Stream) -> None:
     """Wait, and make the host see what kernels wrote into memory that both share."""
     buffer = shared.buffer
-    with translate_cl_errors(shared.context):
+    with enqueuing(stream) as queue:
         mapped: Any
-        mapped, _ = cl.enqueue_map_buffer(
-            stream.queue, buffer, cl.map_flags.READ, 0, (buffer.size,), _BYTE, is_blocking=True
-        )
-        mapped.base.release(stream.queue)
-        stream.queue.finish()
+        mapped, _ = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.READ, 0, (buffer.size,), _BYTE, is_blocking=True)
+        mapped.base.release(queue)
+        queue.finish()
 
 
 def _root_key(array: np.ndarray[Any, Any]) -> int:
@@ -83,12 +109,10 @@ def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order
     nbytes, offset = extent_of(extents, steps, kind.itemsize)
     flags = cl.mem_flags.ALLOC_HOST_PTR | cl.mem_flags.READ_WRITE
     access: Any = cl.map_flags.READ | cl.map_flags.WRITE
-    with translate_cl_errors(context):
+    with enqueuing(context.default_stream) as queue:
         buffer = cl.Buffer(context.cl_context, flags, max(nbytes, 16))
         mapped: Any
-        mapped, _ = cl.enqueue_map_buffer(
-            context.default_stream.queue, buffer, access, 0, (max(nbytes, 1),), _BYTE, is_blocking=True
-        )
+        mapped, _ = cl.enqueue_map_buffer(queue, buffer, access, 0, (max(nbytes, 1),), _BYTE, is_blocking=True)
     result: np.ndarray[Any, Any] = np.ndarray(extents, kind, buffer=mapped, offset=offset, strides=steps)
     return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 Extent = tuple[int, int, int]
 
+_keys = itertools.count()
+_MAX_AXIS = 2**63 - 1  # thread indices are signed
+_MAX_TOTAL = 2**64 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class LaunchShape:
@@ -45,9 +50,15 @@ class LaunchShape:
         return self.block[0] * self.block[1] * self.block[2]
 
     @property
+    def totals(self) -> Extent:
+        """Threads along each axis."""
+        (gx, gy, gz), (bx, by, bz) = self.grid, self.block
+        return gx * bx, gy * by, gz * bz
+
+    @property
     def is_large(self) -> bool:
         """Whether a global thread index could exceed what 32-bit subscripts hold."""
-        return any(g * b >= 2**30 for g, b in zip(self.grid, self.block, strict=True))
+        return any(total >= 2**30 for total in self.totals)
 
 
 def extent(value: Any, what: str) -> Extent:
@@ -68,6 +79,24 @@ def extent(value: Any, what: str) -> Extent:
         numbers.append(int(item))
     x, y, z = (*numbers, 1, 1)[:3]
     return x, y, z
+
+
+def check_grid(shape: LaunchShape) -> None:
+    """Raise `LaunchConfigError` for more threads than can be counted."""
+    for axis, total in enumerate(shape.totals):
+        if total > _MAX_AXIS:
+            raise LaunchConfigError(
+                f"grid {_show(shape.grid)} with blocks of {_show(shape.block)} has {total} threads along"
+                f" {'xyz'[axis]}; at most {_MAX_AXIS} can be counted",
+                hint="make the grid smaller and let each thread do more (a grid-stride loop)",
+            )
+    x, y, z = shape.totals
+    if x * y * z > _MAX_TOTAL:
+        raise LaunchConfigError(
+            f"grid {_show(shape.grid)} with blocks of {_show(shape.block)} has {x * y * z} threads;"
+            f" at most {_MAX_TOTAL} can be counted",
+            hint="make the grid smaller and let each thread do more (a grid-stride loop)",
+        )
 
 
 def check_shape(shape: LaunchShape, caps: Capabilities, device: str) -> None:
@@ -93,6 +122,7 @@ class CompiledKernel:
     """A kernel built for one context; launches from any thread."""
 
     def __init__(self, context: Context, binary: KernelBinary, options: tuple[str, ...]) -> None:
+        self.key = next(_keys)
         self.binary = binary
         self.context = context
         try:
@@ -113,6 +143,17 @@ class CompiledKernel:
                 found.set_scalar_arg_dtypes(self._types)
             self._local.kernel = found
         return found
+
+    def driver_binary(self) -> bytes:
+        """What the driver compiled."""
+        with translate_cl_errors(self.context):
+            found: Any = self._program.get_info(cl.program_info.BINARIES)
+        return bytes(found[0])
+
+    @property
+    def kernel_of_this_thread(self) -> cl.Kernel | None:
+        """What `kernel` made in this thread before."""
+        return getattr(self._local, "kernel", None)
 
     def check_block(self, shape: LaunchShape) -> None:
         """Raise `LaunchConfigError` where this kernel cannot run with that block."""

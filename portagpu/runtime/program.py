@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import warnings
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
+from pyopencl import _cl
 
 from portagpu.errors import BuildError
 from portagpu.files import write_atomically
@@ -66,11 +67,10 @@ def _load(context: Context, key: str, options: tuple[str, ...]) -> cl.Program | 
         _log.debug("cache file %s is corrupt; building anew", path)
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            program = cl.Program(context.cl_context, [context.device.cl_device], [binary])
-            _build(program, options)
-            return program
+        program = _cl._Program(context.cl_context, [context.device.cl_device], [binary])
+        _build(program, options)
+        _touch(path)
+        return cl.Program(program)
     except Exception as error:  # a driver may answer with anything to a binary it does not like
         _log.debug("cache file %s was refused: %s", path, error)
         return None
@@ -78,25 +78,35 @@ def _load(context: Context, key: str, options: tuple[str, ...]) -> cl.Program | 
 
 def _compile(context: Context, key: str, source: str, options: tuple[str, ...]) -> cl.Program:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # compiler remarks are not the user's business; errors raise
-            program = cl.Program(context.cl_context, source)
-            _build(program, options)
-    except cl.RuntimeError as error:
+        raw = _cl._Program(context.cl_context, source)
+    except cl.Error as error:
+        raise translated(error, context) from error
+    try:
+        _build(raw, options)
+    except cl.Error as error:
         if getattr(error, "code", None) != _BUILD_FAILURE:
             raise translated(error, context) from error
-        raise _build_error(error, source) from error
+        raise _build_error(error, _log_of(raw, context), source) from error
+    program = cl.Program(raw)
     _save(context, key, program)
     return program
 
 
 def _build(program: Any, options: tuple[str, ...]) -> None:
-    program.build(list(options), cache_dir=False)  # PyOpenCL's own cache is off; its type omits False
+    # PyOpenCL's public build() warns of every remark of a compiler, and filters of warnings belong to all threads
+    program._build(options=" ".join(options).encode(), devices=None)
 
 
-def _build_error(error: Any, source: str) -> BuildError:
+def _log_of(program: Any, context: Context) -> str:
+    try:
+        return str(program.get_build_info(context.device.cl_device, cl.program_build_info.LOG))
+    except cl.Error:
+        return ""
+
+
+def _build_error(error: Any, log: str, source: str) -> BuildError:
     result = BuildError("the driver's OpenCL compiler refused the program")
-    result.log = str(error)
+    result.log = f"{error}\n\n{log}"
     result.opencl_source = source
     return result
 
@@ -114,6 +124,14 @@ def _save(context: Context, key: str, program: cl.Program) -> None:
         _log.debug("the binary is not kept: %s", error)
 
 
+def _touch(path: Path) -> None:
+    """Note that a file was used: many file systems do not keep times of access."""
+    try:
+        os.utime(path)
+    except OSError as error:  # somebody else's cache, or already evicted
+        _log.debug("cache file %s is not marked as used: %s", path, error)
+
+
 def _evict(folder: Path) -> None:
     """Remove the files unused longest when the folder has grown too large."""
     entries = []
@@ -122,7 +140,7 @@ def _evict(folder: Path) -> None:
             status = file.stat()
         except OSError:
             continue
-        entries.append((status.st_atime, status.st_size, file))
+        entries.append((status.st_mtime, status.st_size, file))
     total = sum(size for _, size, _ in entries)
     for _, size, file in sorted(entries):
         if total <= _LIMIT_BYTES:

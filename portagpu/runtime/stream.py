@@ -1,29 +1,45 @@
-"""Streams: in-order queues."""
+"""Streams: in-order queues, and how the default stream and the others wait for each other.
+
+The default stream is CUDA's legacy one: its work starts after what other streams of the context got before, and what
+they get afterwards waits for it. `Stream.ready` puts the barriers for that, `enqueuing` is around every driver call
+that enqueues. A use is numbered after it is enqueued, so a number that somebody has seen covers that work.
+"""
 
 from __future__ import annotations
 
+import itertools
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
 
-from portagpu.errors import ArgumentTypeError, ClosedError
+from portagpu.errors import ArgumentTypeError, ClosedError, PortaGPUError
 from portagpu.runtime.output import flush_output
-from portagpu.runtime.translate import translate_cl_errors
+from portagpu.runtime.translate import translate_cl_errors, translated
 
 if TYPE_CHECKING:
     from portagpu.runtime.context import Context
     from portagpu.runtime.event import Event
 
+_MAX_PENDING = 256  # copies whose host memory a stream keeps; the next one waits for the oldest
+_uses = itertools.count(1)
+
 
 class Stream:
     """An in-order queue of copies and kernels on one device."""
 
-    __slots__ = ("__weakref__", "_queue", "context")
+    __slots__ = ("__weakref__", "_joined", "_pending", "_queue", "_seen", "_used", "context")
 
     def __init__(self, context: Context, queue: cl.CommandQueue | None = None) -> None:
+        self._queue: cl.CommandQueue | None = None
         self.context = context
+        self._used = 0  # number of the latest use
+        self._joined = 0  # the use of this stream that the default stream waits for
+        self._seen = 0  # the use of the default stream that this stream waits for
+        self._pending: deque[tuple[cl.Event, Any]] = deque()
         if queue is None:
             with translate_cl_errors(context):
                 queue = cl.CommandQueue(
@@ -31,21 +47,125 @@ class Stream:
                     context.device.cl_device,
                     properties=cl.command_queue_properties.PROFILING_ENABLE,
                 )
-        self._queue: cl.CommandQueue | None = queue
+        self._queue = queue
 
     @property
     def queue(self) -> cl.CommandQueue:
-        """PyOpenCL's queue. Raises `ClosedError` after `close`."""
-        if self._queue is None:
-            raise ClosedError("the stream is closed", hint="make a new one with cuda.stream()")
-        return self._queue
+        """PyOpenCL's queue, for calls of your own; read it anew for each of them. Raises `ClosedError` after `close`.
+
+        What is enqueued on a queue that was read before is not seen by the other streams of the context.
+        """
+        queue = self.ready()
+        self._used = next(_uses)
+        return queue
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._queue is None
+
+    def owns(self, queue: cl.CommandQueue) -> bool:
+        """Whether a queue is this stream's."""
+        return self._queue is not None and self._queue.int_ptr == queue.int_ptr
+
+    def ready(self) -> cl.CommandQueue:
+        """The queue, after barriers for what must run before the next command."""
+        queue = self._queue
+        if queue is None:
+            raise self._unusable()
+        context = self.context
+        default = context.default_stream
+        if self is not default:
+            if self._seen != default._used:
+                self._wait_for_default(queue, default)
+        elif context.ordered:
+            self._wait_for_others(queue)
+        return queue
+
+    def _unusable(self) -> PortaGPUError:
+        return self.context.unusable() or ClosedError("the stream is closed", hint="make a new one with cuda.stream()")
+
+    def _wait_for_default(self, queue: cl.CommandQueue, default: Stream) -> None:
+        # the lock makes a second thread wait until the barrier is in the queue
+        with translate_cl_errors(self.context), self.context.order_lock:
+            seen = default._used
+            if seen != self._seen and default._queue is not None:
+                cl.enqueue_barrier(queue, wait_for=[default._marker(default._queue)])
+                self._seen = seen
+
+    def _wait_for_others(self, queue: cl.CommandQueue) -> None:
+        context = self.context
+        with translate_cl_errors(context), context.order_lock:
+            streams = list(context.streams)
+            if not streams and not context.orphans:
+                context.ordered = False
+                return
+            markers = context.take_orphans()
+            for stream in streams:
+                used = stream._used
+                if used != stream._joined and stream._queue is not None:
+                    markers.append(stream._marker(stream._queue))
+                    stream._joined = used
+            if markers:
+                cl.enqueue_barrier(queue, wait_for=markers)
+
+    @staticmethod
+    def _marker(queue: cl.CommandQueue) -> cl.Event:
+        """An event at the queue's end. Flushed: another queue waits for it, and drivers need not start it before."""
+        marker = cl.enqueue_marker(queue)
+        queue.flush()
+        return marker
+
+    def wait_stream(self, other: Stream) -> None:
+        """Let what is enqueued from now on wait for everything in another stream of the context."""
+        with enqueuing(other) as queue:
+            marker = self._marker(queue)
+        with enqueuing(self) as queue:
+            cl.enqueue_barrier(queue, wait_for=[marker])
+
+    def keep(self, event: cl.Event, memory: Any) -> None:
+        """Keep host memory until a copy is done. PyOpenCL's event keeps it too, but waits when it is dropped."""
+        self._trim()
+        if len(self._pending) >= _MAX_PENDING:
+            self._pending[0][0].wait()
+            self._trim()
+        self._pending.append((event, memory))
+
+    def _trim(self) -> None:
+        pending = self._pending
+        while pending:
+            try:
+                first = pending.popleft()
+            except IndexError:  # another thread was faster
+                return
+            if int(first[0].command_execution_status) > int(cl.command_execution_status.COMPLETE):
+                pending.appendleft(first)
+                return
 
     def synchronize(self) -> None:
-        """Wait for everything in this stream."""
+        """Wait for everything in this stream; for the default stream, everything in the context."""
         with translate_cl_errors(self.context):
-            self.queue.finish()
+            self.ready().finish()
+            self._trim()
         if self.context.prints:
             flush_output()
+
+    def answers(self) -> bool:
+        """Whether the queue still works. Asks the driver only: what orders streams may be what failed."""
+        if self._queue is None:
+            return False
+        try:
+            cl.enqueue_marker(self._queue)
+            self._queue.finish()
+        except cl.Error:
+            return False
+        return True
+
+    def finish_copies(self) -> None:
+        """Wait for the copies that use host memory."""
+        if self._pending and self._queue is not None:
+            self._queue.finish()
+            self._trim()
 
     @contextmanager
     def auto_synchronize(self) -> Iterator[Stream]:
@@ -54,16 +174,21 @@ class Stream:
         self.synchronize()
 
     def wait_event(self, event: Event) -> None:
-        """Let what is enqueued from now on wait for an event of any stream."""
-        with translate_cl_errors(self.context):
-            cl.enqueue_barrier(self.queue, wait_for=[event.cl_event])
+        """Let what is enqueued from now on wait for an event of any stream of the context."""
+        if event.context is not self.context:
+            raise ArgumentTypeError(
+                f"the event is on {event.context.device.name}, in another context than the stream",
+                hint="wait on the host: event.synchronize()",
+            )
+        with enqueuing(self) as queue:
+            cl.enqueue_barrier(queue, wait_for=[event.cl_event])
 
     def add_callback(self, callback: Callable[[Stream, int, Any], None], arg: Any = None) -> None:
         """Call ``callback(stream, status, arg)`` from a driver's thread once everything so far is done."""
-        with translate_cl_errors(self.context):
-            marker = cl.enqueue_marker(self.queue)
+        with enqueuing(self) as queue:
+            marker = cl.enqueue_marker(queue)
             marker.set_callback(cl.command_execution_status.COMPLETE, lambda status: callback(self, status, arg))
-            self.queue.flush()
+            queue.flush()
 
     def close(self) -> None:
         """Wait for the stream and give its queue back."""
@@ -71,13 +196,60 @@ class Stream:
             self.synchronize()
             self._queue = None
 
+    def abandon(self) -> tuple[Any, ...]:
+        """Make the stream unusable without a word to the driver; returns what must never be freed."""
+        kept = (self._queue, self._pending)
+        self._queue, self._pending = None, deque()
+        return kept
+
+    def __del__(self) -> None:
+        queue, context = self._queue, self.context
+        if queue is None or context.closed or self is context.default_stream:
+            return
+        try:
+            self.finish_copies()
+            if self._used != self._joined:  # the default stream must still wait for it
+                context.adopt(self._marker(queue))
+        except cl.Error:
+            pass
+
     def __repr__(self) -> str:
         return f"<portagpu stream on {self.context.device.name}>"
 
 
+class enqueuing:
+    """Context manager around driver calls that enqueue on a stream: orders them and translates errors.
+
+    Gives PyOpenCL's queue.
+    """
+
+    __slots__ = ("_stream",)
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def __enter__(self) -> cl.CommandQueue:
+        return self._stream.ready()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stream._used = next(_uses)
+        if isinstance(error, cl.Error):
+            raise translated(error, self._stream.context) from error
+
+
 def as_stream(value: Any, context: Context) -> Stream:
-    """The stream that a launch or copy names: 0 or None for the default one, a stream, or PyOpenCL's queue."""
+    """The stream that a launch or copy names: 0 or None for the default one, a stream, or PyOpenCL's queue.
+
+    Raises `ArgumentTypeError` for anything else, for another context's stream, and for an out-of-order queue.
+    """
     if isinstance(value, Stream):
+        if value.context is not context:
+            raise ArgumentTypeError(
+                f"the stream is on {value.context.device.name}, in another context than the array or launch",
+                hint="use a stream of the array's context: array.context.stream()",
+            )
         return value
     if value is None or (isinstance(value, int) and value == 0):
         return context.default_stream

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 _OUT_OF_MEMORY = frozenset({-4, -6, -61})  # MEM_OBJECT_ALLOCATION_FAILURE, OUT_OF_HOST_MEMORY, INVALID_BUFFER_SIZE
 _OUT_OF_RESOURCES = -5
-_LOST = frozenset({-9999, -14, -36, -34})  # a fault, a failed wait, a dead queue, a dead context
+_FAULT = -9999
+_PERHAPS_LOST = frozenset({-14, -36, -34})  # a failed wait, a bad queue, a bad context: all have harmless causes, too
 
 
 class translate_cl_errors:
@@ -40,7 +41,9 @@ def translated(error: cl.Error, context: Context | None) -> PortaGPUError:
     code = getattr(error, "code", None)
     routine = getattr(error, "routine", "") or "the driver"
     name = context.device.name if context is not None else "the device"
-    if code in _LOST or (code == _OUT_OF_RESOURCES and context is not None and not context.is_alive()):
+    if code == _FAULT or (
+        code in (*_PERHAPS_LOST, _OUT_OF_RESOURCES) and context is not None and not context.is_alive()
+    ):
         if context is not None:
             context.lost = True
         return DeviceLostError(
@@ -52,5 +55,10 @@ def translated(error: cl.Error, context: Context | None) -> PortaGPUError:
         return OutOfMemoryError(
             f"{name}{free} has no memory left ({error})",
             hint="free arrays (del, or array.close()), or work in smaller pieces; the process can go on",
+        )
+    if code in _PERHAPS_LOST:
+        return DriverError(
+            f"{routine} failed on {name}: {error}",
+            hint="an array, stream or event of another context, or one that failed, was used",
         )
     return DriverError(f"{routine} failed on {name}: {error}")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -40,10 +42,10 @@ def test_binary_is_kept_and_used(context):
     assert run(context, program.build(context, source, ())) == 11
     kept = files(context)
     assert len(kept) == 1
-    before = kept[0].stat().st_mtime_ns
+    before = kept[0].stat().st_ino  # replaced files get another
     context.programs.clear()
     assert run(context, program.build(context, source, ())) == 11
-    assert files(context)[0].stat().st_mtime_ns == before
+    assert files(context)[0].stat().st_ino == before
 
 
 @pytest.mark.parametrize("damage", [b"", b"garbage", None])
@@ -57,9 +59,9 @@ def test_damaged_entry_is_rewritten(context, damage):
     assert run(context, program.build(context, source, ())) == 12
     assert path.read_bytes().startswith(good[:16])  # the magic; a driver's binaries need not be equal bit by bit
     context.programs.clear()
-    before = path.stat().st_mtime_ns
+    before = path.stat().st_ino
     assert run(context, program.build(context, source, ())) == 12
-    assert path.stat().st_mtime_ns == before
+    assert path.stat().st_ino == before
 
 
 def test_options_and_source_are_part_of_the_key(context):
@@ -75,3 +77,29 @@ def test_compiler_error_carries_log_and_source(context):
     assert "undeclared" in caught.value.log
     assert "broken" in caught.value.opencl_source
     assert not files(context)
+
+
+def test_remarks_of_compilers_are_quiet_in_all_threads(context, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise AssertionError("filters of warnings belong to all threads")
+
+    monkeypatch.setattr(warnings, "catch_warnings", refuse)
+    source = "#warning remark\n" + SOURCE.format(value=13)
+    assert run(context, program.build(context, source, ())) == 13
+    context.programs.clear()
+    assert run(context, program.build(context, source, ())) == 13
+
+
+def test_least_recently_used_binaries_go_first(context, monkeypatch):
+    sources = [SOURCE.format(value=value) for value in range(20, 24)]
+    paths = []
+    for age, source in enumerate(sources):
+        program.build(context, source, ())
+        paths += [path for path in files(context) if path not in paths]
+        os.utime(paths[-1], (1000 + age, 1000 + age))
+    context.programs.clear()
+    program.build(context, sources[0], ())  # used: now the youngest
+    size = max(path.stat().st_size for path in paths)
+    monkeypatch.setattr(program, "_LIMIT_BYTES", 2 * size + size // 2)
+    program._evict(paths[0].parent)
+    assert set(files(context)) == {paths[0], paths[3]}

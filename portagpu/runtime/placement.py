@@ -1,0 +1,60 @@
+"""Where a launch runs: the context and stream that its arguments ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyopencl.array
+
+from portagpu.runtime.args import ArgumentWrapper
+from portagpu.runtime.array import DeviceNDArray
+from portagpu.runtime.context import Context, context_of, current_context
+from portagpu.runtime.creation import as_device_array
+from portagpu.runtime.stream import Stream, as_stream
+
+_PyOpenCLArray = pyopencl.array.Array
+_COMPOUND = (DeviceNDArray, _PyOpenCLArray, tuple, ArgumentWrapper)
+
+
+def place(args: tuple[Any, ...], stream: Any) -> tuple[Stream, tuple[Stream, ...]]:
+    """The stream of a launch, and those that must wait for it as it waits for them.
+
+    A launch without a stream runs on the queue of the first PyOpenCL array, since the array's own methods are not
+    ordered with other queues; else on the default stream of the first device array's context, or of the current one.
+    """
+    context: Context | None = None
+    users: tuple[Stream, ...] = ()
+    for value in args:
+        if isinstance(value, DeviceNDArray) and not isinstance(value.base, _PyOpenCLArray):
+            context = context or value.context
+        elif isinstance(value, _COMPOUND):
+            arrays = _arrays(args)
+            context = arrays[0].context if arrays else None
+            users = tuple(dict.fromkeys(a.stream for a in arrays if _is_users(a) and a.stream is not None))
+            break
+    if stream is not None:
+        chosen = as_stream(stream, context_of(stream))
+    elif users:
+        chosen = users[0]
+    else:
+        chosen = (context or current_context()).default_stream
+    problem = chosen.context.unusable()  # before the compiler, whose locks a forked child may never get
+    if problem is not None:
+        raise problem
+    return chosen, tuple(user for user in users if user is not chosen and user.context is chosen.context)
+
+
+def _is_users(array: DeviceNDArray) -> bool:
+    return isinstance(array.base, _PyOpenCLArray)
+
+
+def _arrays(args: tuple[Any, ...]) -> list[DeviceNDArray]:
+    """The device arrays and PyOpenCL arrays among the arguments."""
+    found = []
+    for value in args:
+        item = value.value if isinstance(value, ArgumentWrapper) else value
+        if isinstance(item, tuple):
+            found += _arrays(item)
+        elif isinstance(item, DeviceNDArray | _PyOpenCLArray):
+            found.append(as_device_array(item))
+    return found

@@ -1,0 +1,116 @@
+"""A forked child cannot use its parent's devices; it is told so, and nothing in it hangs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system cannot fork")
+
+_PARENT = """
+import os, signal, sys, threading
+import numpy as np
+from portagpu import cuda, errors
+from portagpu.device import working_devices
+from portagpu.runtime import context as context_module
+
+@cuda.jit
+def increment(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] += 1
+
+def used_in_child():
+    with cuda.gpus[int(sys.argv[1])]:
+        host = np.zeros(4, np.float32)
+        increment[1, 4](host)
+        assert (host == 1).all()
+
+def refused(call):
+    try:
+        call()
+    except errors.DeviceLostError as error:
+        assert "spawn" in error.hint, error
+    else:
+        raise AssertionError("no error")
+
+def fork(child):
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(30)  # ends a child that hangs
+        child()
+        sys.exit(0)
+    status = os.waitpid(pid, 0)[1]
+    assert status == 0, status
+
+"""
+_USED = """
+cuda.select_device(int(sys.argv[1]))
+array = cuda.to_device(np.zeros(4, np.float32))
+stream, event = cuda.stream(), cuda.event()
+increment[1, 4, stream](array)
+host = array.copy_to_host(stream=stream)
+event.record(stream)
+cuda.synchronize()
+
+def child():
+    global array, stream, event
+    for call in (
+        lambda: increment[1, 4](np.zeros(4, np.float32)),
+        lambda: increment[1, 4](array),
+        lambda: increment[1, 4, stream](array),
+        lambda: increment[1, 4, stream](np.zeros(4, np.int8)),
+        array.copy_to_host,
+        lambda: cuda.to_device(np.zeros(4)),
+        lambda: array[1:],
+        stream.synchronize,
+        event.synchronize,
+        cuda.synchronize,
+        cuda.stream,
+        cuda.current_context,
+        lambda: cuda.select_device(int(sys.argv[1])),
+    ):
+        refused(call)
+    array.close()
+    del array, stream, event
+
+held, done = threading.Event(), threading.Event()
+
+def hold_locks():  # as a thread that compiles or enqueues at the moment of the fork
+    context = array.context
+    with context_module._lock, context.order_lock, context.build_lock, increment._lock:
+        held.set()
+        done.wait()
+
+thread = threading.Thread(target=hold_locks)
+thread.start()
+held.wait()
+try:
+    fork(child)
+finally:
+    done.set()
+    thread.join()
+increment[1, 4](array)
+assert (array.copy_to_host() == 2).all()
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [_USED, "working_devices()\nfork(lambda: refused(used_in_child))", "fork(used_in_child)\nused_in_child()"],
+    ids=["used", "listed", "unused"],
+)
+def test_fork(device, text, tmp_path):
+    script = tmp_path / "parent.py"
+    script.write_text(_PARENT + text)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", str(script), str(device.index)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path or "." for path in sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
