@@ -343,7 +343,7 @@ class Configured:
             self._check_shared(overload, context)
             compiled.check_block(self.shape)
             self._checked.add(compiled.key)
-            if not dispatcher.__module__.startswith("portagpu."):  # whose users have no say in it
+            if not str(dispatcher.__module__).startswith("portagpu."):  # whose users have no say in it
                 advise(context, self.shape, args)
         for other in others:
             stream.wait_stream(other)
