@@ -10,7 +10,7 @@ from portagpu.codegen.analysis import Facts, is_index, is_nonnegative
 from portagpu.codegen.helpers import HelperSet
 from portagpu.codegen.lowering import lower_operation
 from portagpu.codegen.names import Names
-from portagpu.dtypes import BOOL, FLOAT32, INT32, INT64
+from portagpu.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64
 from portagpu.ir.nodes import (
     Binary,
     BinaryOp,
@@ -106,6 +106,9 @@ class Printer:
                 return self._binary(expr)
             case Negate() if self._wraps(expr):
                 return f"as_{expr.type.c}(0 - {self._modular(expr.operand, UNARY)})", POSTFIX
+            case Negate() if _is_small_signed(expr.type):
+                helper = self.helpers.use("ineg_small", expr.type.c)
+                return f"{helper}({self.text(expr.operand)})", POSTFIX
             case Negate():
                 inner = self.text(expr.operand, UNARY)
                 return self._narrowed(f"-({inner})" if inner.startswith("-") else f"-{inner}", UNARY, expr.type)
@@ -273,6 +276,10 @@ class Printer:
 
 
 _INDEX_FUNCTIONS = frozenset({"threadIdx", "blockIdx", "gridDim", "grid", "gridsize"})
+
+
+def _is_small_signed(kind: object) -> bool:
+    return isinstance(kind, Scalar) and kind.dtype in (INT8, INT16)
 
 
 _MODULAR = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL})

@@ -148,3 +148,17 @@ static inline ${h.type} ${h.name}(${h.type} a) {
 % endif
 }
 </%def>
+<%def name="ineg_small(h)">
+static inline ${h.type} ${h.name}(${h.type} a) {
+    return a == (${h.type})(1 << ${h.width - 1}) ? a : (${h.type})-a;
+}
+</%def>
+<%def name="iabs_small(h)">
+static inline ${h.type} ${h.name}(${h.type} a) {
+% if h.is_signed:
+    return a >= 0 || a == (${h.type})(1 << ${h.width - 1}) ? a : (${h.type})-a;
+% else:
+    return a;
+% endif
+}
+</%def>

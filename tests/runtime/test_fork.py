@@ -41,8 +41,12 @@ def fork(child):
     pid = os.fork()
     if pid == 0:
         signal.alarm(30)  # ends a child that hangs
-        child()
-        sys.exit(0)
+        try:
+            child()
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            os._exit(1)
+        os._exit(0)  # as multiprocessing ends its children: exit() would clean up what belongs to the parent
     status = os.waitpid(pid, 0)[1]
     assert status == 0, status
 
