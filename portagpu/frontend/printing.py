@@ -1,4 +1,4 @@
-"""``print`` in kernels: one call of printf."""
+"""``print`` in kernels: a call of printf."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from portagpu.frontend.convert import as_number, constant_type, convert, describ
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import Const, TupleValue, Value
 from portagpu.frontend.vocabulary import Namespace
-from portagpu.ir.nodes import Expr, Lane, Print
-from portagpu.ir.types import LONG, Element, Scalar, Vector
+from portagpu.ir.nodes import Expr, If, Lane, Print, Var
+from portagpu.ir.types import BOOLEAN, LONG, Element, Scalar, Vector
 
-_MAX_ITEMS = 32
+_MAX_ITEMS, _MAX_BOOLS = 32, 3
+Piece = str | Expr  # text with `%` doubled, or a number
 
 
 @handles(print, foldable=False)
@@ -33,10 +34,13 @@ def _print(ctx: FunctionState, site: Call) -> Value:
             ctx.fail(f"`{name}` of print must be a constant text, not {describe(ctx, value)}", kind=KernelValueError)
         if value.value is not None:
             options[name] = value.value
-    args: list[Expr] = []
-    items = [_item(ctx, value, args) for value in site.args]
-    text = _escaped(options["sep"]).join(items) + _escaped(options["end"])
-    if "\0" in text:
+    items = [_item(ctx, value) for value in site.args]
+    separator = _escaped(options["sep"])
+    pieces: list[Piece] = []
+    for n, item in enumerate(items):
+        pieces += [separator, *item] if n else item
+    pieces.append(_escaped(options["end"]))
+    if any(isinstance(p, str) and "\0" in p for p in pieces):
         ctx.fail("a text with a zero byte cannot be printed in a kernel", kind=KernelValueError)
     if len(items) > _MAX_ITEMS:
         warnings.warn(
@@ -45,70 +49,97 @@ def _print(ctx: FunctionState, site: Call) -> Value:
             PortaGPUWarning,
             stacklevel=2,
         )
-        text, args = text.replace("%", "%%"), []
+        pieces = [_escaped(p if isinstance(p, str) else _conversion(p)) for p in pieces]
     ctx.effect = True
-    ctx.emit(Print(text, tuple(args), span=ctx.span))
+    _emit(ctx, pieces)
     return Const(None)
+
+
+def _emit(ctx: FunctionState, pieces: list[Piece]) -> None:
+    """One printf for each combination of the bools: drivers fault on a text that is chosen at run time.
+
+    More than three bools make several calls of printf, between which other threads may print.
+    """
+    bools = [n for n, piece in enumerate(pieces) if not isinstance(piece, str) and piece.type == BOOLEAN]
+    if len(bools) > _MAX_BOOLS:
+        cut = bools[_MAX_BOOLS]
+        _emit(ctx, pieces[:cut])
+        _emit(ctx, pieces[cut:])
+        return
+    if not bools:
+        text = "".join(p if isinstance(p, str) else _conversion(p) for p in pieces)
+        args = tuple(p for p in pieces if not isinstance(p, str))
+        ctx.emit(Print(text, args, span=ctx.span))
+        return
+    condition = pieces[bools[0]]
+    branches = []
+    for word in ("True", "False"):
+        with ctx.nested() as block:
+            _emit(ctx, [*pieces[: bools[0]], word, *pieces[bools[0] + 1 :]])
+        branches.append(tuple(block))
+    assert not isinstance(condition, str)
+    ctx.emit(If(condition, branches[0], branches[1], span=ctx.span))
+
+
+def _conversion(value: Expr) -> str:
+    assert isinstance(value.type, Scalar)
+    dtype = value.type.dtype
+    if dtype is BOOL:
+        return "%s"
+    return "%f" if dtype.is_float else "%lu" if dtype.kind is Kind.UINT else "%ld"
 
 
 def _escaped(text: str) -> str:
     return text.replace("%", "%%")
 
 
-def _item(ctx: FunctionState, value: Value, args: list[Expr]) -> str:
-    """The format of one value; what it needs at run time goes to ``args``."""
+def _item(ctx: FunctionState, value: Value) -> list[Piece]:
+    """The pieces of one value."""
     if isinstance(value, Const):
-        return _constant(ctx, value, args)
+        return _constant(ctx, value)
     if isinstance(value, TupleValue):
-        return _sequence(ctx, value.items, args)
+        return _sequence(ctx, value.items)
     kind = number_type(ctx, value)
     if kind is None:
         ctx.fail(f"{describe(ctx, value)} cannot be printed in a kernel", hint="print its elements, e.g. a[i]")
     if isinstance(kind, Vector):
         held = ctx.temp(as_number(ctx, value))
-        lanes = tuple(Lane(held, n, Scalar(kind.dtype), span=ctx.span) for n in range(kind.lanes))
-        return _sequence(ctx, lanes, args)
-    return _number(ctx, value, kind, args)
+        return _sequence(ctx, tuple(Lane(held, n, Scalar(kind.dtype), span=ctx.span) for n in range(kind.lanes)))
+    return [_number(ctx, value, kind)]
 
 
-def _constant(ctx: FunctionState, value: Const, args: list[Expr]) -> str:
+def _constant(ctx: FunctionState, value: Const) -> list[Piece]:
     inner = value.value
     if isinstance(inner, Namespace):
         axes = [value_of(ctx, f"{inner.name}.{axis}") for axis in "xyz"]
         found = tuple(a for a in axes if a is not None)
         if not found:
             ctx.fail(f"{describe(ctx, value)} cannot be printed in a kernel", hint="print numbers and texts")
-        return _sequence(ctx, found, args)
+        return _sequence(ctx, found)
     if isinstance(inner, tuple):
-        return _sequence(ctx, tuple(Const(v) for v in inner), args)
+        return _sequence(ctx, tuple(Const(v) for v in inner))
     kind = constant_type(inner, ctx.program.py_float)
     if kind is not None and kind.dtype is not BOOL:
-        return _number(ctx, value, kind, args)
-    return _escaped(str(inner))
+        return [_number(ctx, value, kind)]
+    return [_escaped(str(inner))]
 
 
-def _sequence(ctx: FunctionState, items: tuple[Value, ...], args: list[Expr]) -> str:
-    shown = [_quoted(v) if _is_text(v) else _item(ctx, v, args) for v in items]
-    return f"({', '.join(shown)}{',' if len(shown) == 1 else ''})"
+def _sequence(ctx: FunctionState, items: tuple[Value, ...]) -> list[Piece]:
+    pieces: list[Piece] = ["("]
+    for n, item in enumerate(items):
+        if n:
+            pieces.append(", ")
+        is_text = isinstance(item, Const) and isinstance(item.value, str)
+        pieces += [_escaped(repr(item.value))] if is_text and isinstance(item, Const) else _item(ctx, item)
+    return [*pieces, ",)" if len(items) == 1 else ")"]
 
 
-def _is_text(value: Value) -> bool:
-    return isinstance(value, Const) and isinstance(value.value, str)
-
-
-def _quoted(value: Value) -> str:
-    assert isinstance(value, Const)
-    return _escaped(repr(value.value))
-
-
-def _number(ctx: FunctionState, value: Value, kind: Element, args: list[Expr]) -> str:
+def _number(ctx: FunctionState, value: Value, kind: Element) -> Expr:
+    """The number as printf takes it: in 64 bits, or a bool."""
     dtype = kind.dtype
     if dtype is BOOL:
-        args.append(as_number(ctx, value))
-        return "%s"
+        found = as_number(ctx, value)
+        return found if isinstance(found, Var) else ctx.temp(found)
     if dtype.is_float:
-        args.append(convert(ctx, value, Scalar(ctx.program.py_float.dtype), explicit=True))
-        return "%f"
-    unsigned = dtype.kind is Kind.UINT
-    args.append(convert(ctx, value, Scalar(UINT64) if unsigned else LONG, explicit=True))
-    return "%lu" if unsigned else "%ld"
+        return convert(ctx, value, Scalar(ctx.program.py_float.dtype), explicit=True)
+    return convert(ctx, value, Scalar(UINT64) if dtype.kind is Kind.UINT else LONG, explicit=True)

@@ -334,7 +334,7 @@ class Return(Node):
 class Print(Node):
     """Print to standard output. ``text`` is a format of C with one conversion for each argument.
 
-    Arguments are 64-bit integers (``%ld``, ``%lu``), floats (``%f``), or bools (``%s``: True or False).
+    Arguments are 64-bit integers (``%ld``, ``%lu``) and floats (``%f``).
     """
 
     text: str

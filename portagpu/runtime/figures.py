@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import re
+import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,6 @@ from portagpu.runtime.translate import translate_cl_errors
 
 if TYPE_CHECKING:
     from portagpu.runtime.launch import CompiledKernel
-
-_REGISTERS = re.compile(r"Used (\d+) registers")
-_builds = itertools.count()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +50,12 @@ def _registers(compiled: CompiledKernel, options: tuple[str, ...]) -> int | None
     context = compiled.context
     if not context.capabilities.max_registers_option:
         return None
-    program: Any = cl.Program(context.cl_context, f"// {next(_builds)}\n{compiled.binary.source}")
-    unique = f"-DPG_BUILD_{id(program)}_{next(_builds)}"
-    program.build([*options, "-cl-nv-verbose", unique], cache_dir=False)
+    # a second kernel of a name of its own makes the driver compile anew, and tell
+    unique = f"__kernel void pg_{uuid.uuid4().hex}(void) {{ }}"
+    program: Any = cl.Program(context.cl_context, f"{compiled.binary.source}\n{unique}\n")
+    program.build([*options, "-cl-nv-verbose"], cache_dir=False)
     log = program.get_build_info(context.device.cl_device, cl.program_build_info.LOG)
-    found = _REGISTERS.search(log)
+    found = re.search(rf"entry function '{compiled.binary.name}'.*?Used (\d+) registers", log, re.DOTALL)
     return int(found.group(1)) if found else None
 
 

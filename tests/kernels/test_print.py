@@ -68,6 +68,15 @@ def test_each_thread_prints_a_line_of_its_own(device, printed):
     assert sorted(lines, key=lambda s: int(s.split()[0])) == [f"{i} 999" for i in range(12)]
 
 
+def test_many_bools(device, printed):
+    @cuda.jit
+    def kernel(i):
+        print(i == 0, i == 1, i == 2, i == 3, i == 4, "last", i)
+
+    assert printed(kernel, 2) == "False False True False False last 2\n"
+    assert printed(kernel, 4) == "False False False False True last 4\n"
+
+
 def test_tuples_and_thread_indices(device, printed):
     @cuda.jit
     def kernel(pair):
