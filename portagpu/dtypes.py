@@ -145,6 +145,7 @@ def promote(a: DType, b: DType) -> DType:
     return from_numpy(np.promote_types(a.numpy, b.numpy))
 
 
+@lru_cache(maxsize=32)
 def integer_range(dtype: DType) -> tuple[int, int]:
     """Smallest and largest value of an integer dtype."""
     info = np.iinfo(dtype.numpy)

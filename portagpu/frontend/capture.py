@@ -28,6 +28,7 @@ class FunctionSource:
     lines: tuple[str, ...]  # as in the file
     constexpr: frozenset[str]  # names of parameters bound at specialisation
     closure: dict[str, Any] = field(default_factory=dict)
+    spans: dict[ast.AST, Span] = field(default_factory=dict)  # known places
 
     @property
     def name(self) -> str:
@@ -41,6 +42,12 @@ class FunctionSource:
 
     def span(self, node: ast.AST) -> Span:
         """The place of a node in the user's file."""
+        found = self.spans.get(node)
+        if found is None:
+            found = self.spans[node] = self._span(node)
+        return found
+
+    def _span(self, node: ast.AST) -> Span:
         line = getattr(node, "lineno", 1)
         text = self.lines[line - 1] if line <= len(self.lines) else ""
         start = self._column(line, getattr(node, "col_offset", 0))

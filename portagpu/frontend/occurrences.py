@@ -3,51 +3,82 @@
 from __future__ import annotations
 
 import ast
+import weakref
 from collections.abc import Iterable
 
 from portagpu.frontend.state import FunctionState
 
 
+class Occurrences:
+    """An index of the names of one syntax tree, made in one walk.
+
+    Nodes are numbered in the order of the text, so what a node contains is an interval of numbers.
+    """
+
+    def __init__(self, tree: ast.AST) -> None:
+        self.all: dict[str, list[int]] = {}
+        self.reads: dict[str, list[int]] = {}
+        self.loops: list[tuple[ast.For, frozenset[str]]] = []
+        self._ends: dict[ast.AST, tuple[int, int]] = {}
+        self._count = 0
+        self._walk(tree)
+
+    def _walk(self, node: ast.AST) -> None:
+        start = self._count
+        self._count += 1
+        if isinstance(node, ast.Name):
+            self.all.setdefault(node.id, []).append(start)
+            if isinstance(node.ctx, ast.Load):
+                self.reads.setdefault(node.id, []).append(start)
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            self.reads.setdefault(node.target.id, []).append(start)
+        elif isinstance(node, ast.For):
+            names = frozenset(n.id for n in ast.walk(node.target) if isinstance(n, ast.Name))
+            self.loops.append((node, names))
+        for child in ast.iter_child_nodes(node):
+            self._walk(child)
+        self._ends[node] = (start, self._count)
+
+    def interval(self, node: ast.AST) -> tuple[int, int]:
+        """First number in a node, and the first after it."""
+        return self._ends[node]
+
+
+_known: weakref.WeakKeyDictionary[ast.AST, Occurrences] = weakref.WeakKeyDictionary()
+
+
+def occurrences(tree: ast.AST) -> Occurrences:
+    """The index of a tree, made once."""
+    found = _known.get(tree)
+    if found is None:
+        found = _known[tree] = Occurrences(tree)
+    return found
+
+
 def is_read_elsewhere(ctx: FunctionState, node: ast.stmt, name: str) -> bool:
     """Whether a name is read outside the loop ``node`` (other loops that set it as their target do not count)."""
-    inside = {id(n) for n in ast.walk(node)}
-    for other in ast.walk(ctx.source.tree):
-        if (
-            isinstance(other, ast.For)
-            and isinstance(other.target, ast.Name)
-            and other.target.id == name
-            and id(other) not in inside
-            and not _contains(other, node)
-            and not mentions(other.orelse, name)
-        ):
-            inside |= {id(n) for n in ast.walk(other)}
-    return any(
-        isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) and id(n) not in inside
-        for n in ast.walk(ctx.source.tree)
-    ) or any(
-        isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name) and n.target.id == name and id(n) not in inside
-        for n in ast.walk(ctx.source.tree)
-    )
+    index = occurrences(ctx.source.tree)
+    here = index.interval(node)
+    skipped = [here]
+    for loop, _ in index.loops:
+        if isinstance(loop.target, ast.Name) and loop.target.id == name and not mentions(loop.orelse, name):
+            other = index.interval(loop)
+            if not (other[0] <= here[0] < other[1]) and not (here[0] <= other[0] < here[1]):
+                skipped.append(other)
+    return any(not any(a <= n < b for a, b in skipped) for n in index.reads.get(name, ()))
 
 
 def is_loop_local(ctx: FunctionState, name: str) -> bool:
     """Whether a name occurs only inside loops that set it as their target, so that no iteration sees an old value."""
     known = ctx.loop_local.get(name)
     if known is None:
-        total = sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(ctx.source.tree))
-        covered: set[int] = set()
-        for loop in ast.walk(ctx.source.tree):
-            if isinstance(loop, ast.For) and any(
-                isinstance(t, ast.Name) and t.id == name for t in ast.walk(loop.target)
-            ):
-                for part in (loop.target, *loop.body):
-                    covered |= {id(n) for n in ast.walk(part) if isinstance(n, ast.Name) and n.id == name}
-        known = ctx.loop_local[name] = len(covered) == total
+        index = occurrences(ctx.source.tree)
+        parts = [
+            index.interval(part) for loop, names in index.loops if name in names for part in (loop.target, *loop.body)
+        ]
+        places = index.all.get(name, [])
+        known = ctx.loop_local[name] = all(any(a <= n < b for a, b in parts) for n in places)
     return known
-
-
-def _contains(outer: ast.AST, inner: ast.AST) -> bool:
-    return any(n is inner for n in ast.walk(outer))
 
 
 def mentions(nodes: list[ast.stmt], name: str) -> bool:

@@ -161,7 +161,7 @@ class DeviceNDArray(ArrayOperators):
         """Give the memory back now; using the array afterwards raises `ClosedError`."""
         buffer, self._buffer = self._buffer, None
         if self.base is None and buffer is not None:
-            buffer.release()
+            self.context.release(buffer)
 
     def __repr__(self) -> str:
         return f"<DeviceNDArray {self.shape} {self.dtype} on {self.context.device.name}>"

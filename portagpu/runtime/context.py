@@ -79,6 +79,7 @@ class Context:
         self.prints = False  # a kernel that prints was launched
         self._cl_context: cl.Context | None = cl_context
         self._abandoned = False
+        self._buried: list[Any] = []  # in a forked child
         self.order_lock = threading.Lock()
         self.ordered = False  # whether the default stream must look after other streams
         self.streams: weakref.WeakSet[Stream] = weakref.WeakSet()
@@ -142,6 +143,13 @@ class Context:
         if self._cl_context is None:
             return ClosedError("the context is closed", hint="cuda.select_device(...) opens a new one")
         return None
+
+    def release(self, buffer: Any) -> None:
+        """Give a buffer back."""
+        if self._abandoned:
+            self._buried.append(buffer)  # a driver would take the memory from the parent process
+        else:
+            buffer.release()
 
     # streams --------------------------------------------------------------------------------------------------------
 

@@ -150,7 +150,7 @@ static inline ${h.type} ${h.name}(${h.type} a) {
 </%def>
 <%def name="ineg_small(h)">
 static inline ${h.type} ${h.name}(${h.type} a) {
-    return a == (${h.type})(1 << ${h.width - 1}) ? a : (${h.type})-a;
+    return (${h.type})((int)(0u - ((uint)(${h.unsigned})a << ${32 - h.width})) >> ${32 - h.width});
 }
 </%def>
 <%def name="iabs_small(h)">
