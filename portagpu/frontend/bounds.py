@@ -62,6 +62,8 @@ def _inside(ctx: FunctionState, index: Expr, kind: Scalar, extent: Expr) -> Expr
     wide = convert(ctx, index, LONG)
     lowest = Negate(extent, LONG, span=ctx.span)
     above = Compare(CompareOp.GE, wide, lowest, span=ctx.span)
+    if isinstance(index, Constant):
+        return _less(ctx, wide, extent) if index.value >= 0 else above
     return Logical(LogicalOp.AND, above, _less(ctx, wide, extent), span=ctx.span)
 
 

@@ -72,20 +72,24 @@ _SYNTAX_HINTS: dict[type[ast.AST], str] = {
 def lower_all(ctx: FunctionState, nodes: list[ast.expr]) -> list[Value]:
     """Lower several expressions in order; those that a later one's effects could change are kept in variables."""
     values: list[Value] = []
-    ends: list[int] = []
+    ends: list[int] = []  # where the statements of each value end
+    kept: set[int] = set()
     for node in nodes:
         start = len(ctx.block)
         value = lower(ctx, node)
         if values and any(_disturbs(s) for s in ctx.block[start:]):
             shift = 0
             for n, earlier in enumerate(values):
-                if is_expr(earlier) and not is_movable(earlier) and not is_stable(ctx, earlier):
+                ends[n] += shift
+                if n not in kept and is_expr(earlier) and not is_movable(earlier) and not is_stable(ctx, earlier):
                     before = len(ctx.block)
                     held = ctx.temp(earlier)
                     if len(ctx.block) > before:
-                        ctx.block.insert(ends[n] + shift, ctx.block.pop())
+                        ctx.block.insert(ends[n], ctx.block.pop())
+                        ends[n] += 1
                         shift += 1
                     values[n] = held
+                    kept.add(n)
         values.append(value)
         ends.append(len(ctx.block))
     return values

@@ -226,6 +226,24 @@ def test_subscripts_outside_an_array(device, index, options):
         kernel[1, 1](table, out, np.uint64(2**63 + 1), 0)
 
 
+@cuda.jit(device=True)
+def count_up(counter):
+    counter[0] += 1
+    return counter[0]
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_values_before_several_effects_are_kept_in_order(device, debug):
+    @cuda.jit(debug=debug)
+    def kernel(x, counter, out):
+        a, b, c, d, e = x[0], counter[0], count_up(counter), counter[0], count_up(counter) + x[1] * count_up(counter)
+        out[0], out[1], out[2], out[3], out[4] = a, b, c, d, e
+
+    out = np.zeros(5)
+    kernel[1, 1](np.array([7.0, 10.0]), np.array([20.0]), out)
+    np.testing.assert_array_equal(out, [7, 20, 21, 21, 22 + 10 * 23])
+
+
 def test_subscripts_of_all_kinds_of_arrays(device):
     constants = np.arange(3)
 
