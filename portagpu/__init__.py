@@ -5,7 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from portagpu import cuda, errors
+from portagpu.cuda.valuetypes import typeof
+from portagpu.cuda.vectorizers import guvectorize, vectorize
 from portagpu.runtime import ufuncs
+from portagpu.types import (
+    Signature,
+    boolean,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    none,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    void,
+)
 from portagpu.version import __version__
 
 
@@ -26,4 +45,27 @@ ufuncs.register("matmul", matmul)
 ufuncs.register("linalg.matmul", matmul)
 ufuncs.register("dot", _dot)
 
-__all__ = ["__version__", "cuda", "errors", "matmul"]
+__all__ = [
+    "Signature",
+    "__version__",
+    "boolean",
+    "cuda",
+    "errors",
+    "float16",
+    "float32",
+    "float64",
+    "guvectorize",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "matmul",
+    "none",
+    "typeof",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "vectorize",
+    "void",
+]

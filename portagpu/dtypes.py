@@ -19,6 +19,7 @@ class Kind(Enum):
     UINT = "unsigned integer"
     INT = "integer"
     FLOAT = "floating point"
+    COMPLEX = "complex"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,31 @@ class DType:
     def is_float(self) -> bool:
         """Whether this is a floating-point type."""
         return self.kind is Kind.FLOAT
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether this is a complex type: a pair of floats, in C a vector of two lanes."""
+        return self.kind is Kind.COMPLEX
+
+    @property
+    def is_inexact(self) -> bool:
+        """Whether this is a floating-point or complex type."""
+        return self.kind is Kind.FLOAT or self.kind is Kind.COMPLEX
+
+    @property
+    def real(self) -> DType:
+        """Type of the real and imaginary parts; a real type itself."""
+        return _PARTS.get(self.name, self)
+
+    @property
+    def complex(self) -> DType:
+        """The complex type of a floating-point one; a complex type itself."""
+        return self if self.is_complex else COMPLEX128 if self is FLOAT64 else COMPLEX64
+
+    @property
+    def needs_fp64(self) -> bool:
+        """Whether it takes double precision."""
+        return self.real is FLOAT64
 
     @property
     def is_integer(self) -> bool:
@@ -76,6 +102,9 @@ UINT64 = _row("uint64", Kind.UINT, 8, "ulong", "UL", "u64")
 FLOAT16 = _row("float16", Kind.FLOAT, 2, "half", "h", "f16")
 FLOAT32 = _row("float32", Kind.FLOAT, 4, "float", "f", "f32")
 FLOAT64 = _row("float64", Kind.FLOAT, 8, "double", "", "f64")
+COMPLEX64 = _row("complex64", Kind.COMPLEX, 8, "float2", "f", "c64")
+COMPLEX128 = _row("complex128", Kind.COMPLEX, 16, "double2", "", "c128")
+_PARTS = {"complex64": FLOAT32, "complex128": FLOAT64}
 
 ALL: tuple[DType, ...] = (
     BOOL,
@@ -90,6 +119,8 @@ ALL: tuple[DType, ...] = (
     FLOAT16,
     FLOAT32,
     FLOAT64,
+    COMPLEX64,
+    COMPLEX128,
 )
 _BY_NAME = {d.name: d for d in ALL}
 
@@ -100,8 +131,6 @@ def from_numpy(dtype: np.dtype[Any]) -> DType:
     found = _BY_NAME.get(dtype.name)
     if found is None:
         known = f"they know {', '.join(d.name for d in ALL)}"
-        if dtype.kind == "c":
-            known = f"pass real and imaginary parts, x.real and x.imag, or a view of both, x.view(...); {known}"
         raise DTypeError(f"kernels do not know the dtype {dtype}", hint=known)
     if dtype.byteorder == ">":
         raise DTypeError(
@@ -129,6 +158,8 @@ def parse(value: object) -> DType | None:
         return INT64
     if value is float:
         return FLOAT64
+    if value is complex:
+        return COMPLEX128
     if isinstance(value, str | np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         try:
             return from_numpy(np.dtype(value))

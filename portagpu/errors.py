@@ -4,19 +4,24 @@
 
     PortaGPUError
     ├── KernelError                    the kernel's Python text is at fault (found while compiling)
-    │   ├── UnsupportedSyntaxError       a construct that the kernel language does not have
-    │   ├── KernelTypeError              operand, argument or return types do not fit      (also TypeError)
-    │   ├── KernelNameError              an unknown name or attribute                      (also NameError)
-    │   ├── KernelValueError             a compile-time constant is missing or out of range (also ValueError)
+    │   ├── TypingError                  what the text means cannot be determined, or is not allowed
+    │   │   ├── UnsupportedSyntaxError     a construct that the kernel language does not have (also UnsupportedError)
+    │   │   ├── KernelTypeError            operand, argument or return types do not fit      (also TypeError)
+    │   │   ├── KernelNameError            an unknown name or attribute                      (also NameError)
+    │   │   │   └── UnsetVariableError       a variable is read before it is set               (also UnboundLocalError)
+    │   │   └── KernelValueError           a compile-time constant is missing or out of range (also ValueError)
     │   ├── SourceUnavailableError       the kernel's Python text cannot be found          (also OSError)
-    │   ├── MissingCapabilityError       this device cannot do what the kernel asks for
-    │   └── BuildError                   the driver's OpenCL compiler refused the program
+    │   ├── UnsupportedError             what the language or the device does not have
+    │   │   └── MissingCapabilityError     this device cannot do what the kernel asks for
+    │   └── LoweringError                the typed kernel could not be translated
+    │       └── BuildError                 the driver's OpenCL compiler refused the program
     ├── LaunchError                    the call of a kernel is at fault
     │   ├── ArgumentCountError           too many, too few or unknown arguments            (also TypeError)
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
-    │   ├── LaunchConfigError            grid, block or shared memory exceed what the device can do (also ValueError)
+    │   ├── LaunchConfigError            grid, block or shared memory do not fit (also ValueError, CudaAPIError)
     │   └── SpecialisationError          a kernel for one signature cannot be specialised again (also RuntimeError)
-    ├── DeviceError                    the device or its driver is at fault
+    ├── CudaDriverError                what CUDA's driver would report: CudaAPIError with DeviceError below it
+    ├── DeviceError                    the device or its driver is at fault               (also CudaAPIError)
     │   ├── NoDeviceError                no OpenCL device works
     │   ├── DeviceSelectionError         the selector names no device, or a broken one     (also ValueError)
     │   │   └── DeviceIndexError           cuda.gpus has no device of this number            (also IndexError)
@@ -24,6 +29,7 @@
     │   ├── DeviceLostError              the device's context died; nothing more can run in it
     │   └── DriverError                  any other error code of the driver
     ├── ClosedError                    a closed array, stream or context was used
+    ├── MemoryNotSharedError           memory that others cannot use in place             (also BufferError)
     ├── ShapeError                     shapes, strides or indices do not fit               (also ValueError)
     │   └── OutOfBoundsError             an index beyond the end of an axis                (also IndexError)
     ├── DTypeError                     a dtype that the operation does not take            (also TypeError)
@@ -34,6 +40,7 @@
 Warnings: `PortaGPUWarning` (also UserWarning), of it `PortaGPUPerformanceWarning`.
 
 Every error owns its message, optionally the place in the user's Python text, and optionally a hint what to do about it.
+Some bases have names of numba.cuda's, for programs that catch those; `portagpu.cuda.errors` has the remaining names.
 """
 
 from __future__ import annotations
@@ -47,6 +54,8 @@ __all__ = [
     "ArgumentTypeError",
     "BuildError",
     "ClosedError",
+    "CudaAPIError",
+    "CudaDriverError",
     "DTypeError",
     "DeviceError",
     "DeviceIndexError",
@@ -59,6 +68,8 @@ __all__ = [
     "KernelValueError",
     "LaunchConfigError",
     "LaunchError",
+    "LoweringError",
+    "MemoryNotSharedError",
     "MissingCapabilityError",
     "NoDeviceError",
     "OutOfBoundsError",
@@ -72,6 +83,9 @@ __all__ = [
     "SpecialisationError",
     "StoreError",
     "TuningError",
+    "TypingError",
+    "UnsetVariableError",
+    "UnsupportedError",
     "UnsupportedSyntaxError",
 ]
 
@@ -122,19 +136,41 @@ class KernelError(PortaGPUError):
     """The kernel's Python text is at fault; found while compiling, before anything ran."""
 
 
-class UnsupportedSyntaxError(KernelError):
+class TypingError(KernelError):
+    """What the kernel's text means cannot be determined, or is not allowed."""
+
+
+class UnsupportedError(KernelError):
+    """Something that the kernel language or the device does not have."""
+
+
+class LoweringError(KernelError):
+    """The typed kernel could not be translated."""
+
+
+class UnsupportedSyntaxError(TypingError, UnsupportedError):
     """A Python construct that the kernel language does not have."""
 
 
-class KernelTypeError(KernelError, TypeError):
+class KernelTypeError(TypingError, TypeError):
     """Operand, argument or return types do not fit."""
 
 
-class KernelNameError(KernelError, NameError):
+class KernelNameError(TypingError, NameError):
     """A name or attribute that is not defined or that kernels cannot use."""
 
 
-class KernelValueError(KernelError, ValueError):
+class UnsetVariableError(KernelNameError, UnboundLocalError):
+    """A variable is read where no path that leads there has set it.
+
+    ``name`` is the variable, ``owner`` what compiles the function that it belongs to.
+    """
+
+    name: str
+    owner: object = None
+
+
+class KernelValueError(TypingError, ValueError):
     """A compile-time constant is missing, of the wrong kind or out of range."""
 
 
@@ -142,15 +178,28 @@ class SourceUnavailableError(KernelError, OSError):
     """The kernel's Python text cannot be found."""
 
 
-class MissingCapabilityError(KernelError):
+class MissingCapabilityError(UnsupportedError):
     """The device cannot do what the kernel asks for."""
 
 
-class BuildError(KernelError):
+class BuildError(LoweringError):
     """The driver's OpenCL compiler refused the program; ``log`` is what it said, ``opencl_source`` what it got."""
 
     log: str = ""
     opencl_source: str = ""
+
+
+class CudaDriverError(PortaGPUError):
+    """What CUDA's driver would report."""
+
+
+class CudaAPIError(CudaDriverError):
+    """A call that CUDA's driver would refuse."""
+
+    @property
+    def code(self) -> int:
+        """OpenCL's error code; 0 where the driver was not asked."""
+        return int(getattr(self.__cause__, "code", None) or 0)
 
 
 class LaunchError(PortaGPUError):
@@ -165,7 +214,7 @@ class ArgumentTypeError(LaunchError, TypeError):
     """An argument of a type that kernels cannot take."""
 
 
-class LaunchConfigError(LaunchError, ValueError):
+class LaunchConfigError(LaunchError, CudaAPIError, ValueError):
     """Grid, block or shared memory are malformed or exceed what the device can do."""
 
 
@@ -173,7 +222,7 @@ class SpecialisationError(LaunchError, RuntimeError):
     """A kernel that is made for one signature was to be specialised."""
 
 
-class DeviceError(PortaGPUError):
+class DeviceError(CudaAPIError):
     """The device or its driver is at fault."""
 
 
@@ -203,6 +252,10 @@ class DriverError(DeviceError):
 
 class ClosedError(PortaGPUError):
     """A closed array, stream, event or context was used."""
+
+
+class MemoryNotSharedError(PortaGPUError, BufferError):
+    """Memory that other libraries, or the device, cannot use in place."""
 
 
 class ShapeError(PortaGPUError, ValueError):

@@ -65,7 +65,7 @@ class Number(Type, dtypes.Named):
     @property
     def signed(self) -> bool:
         """Whether the type has negative values."""
-        return self.row.kind in (dtypes.Kind.INT, dtypes.Kind.FLOAT)
+        return self.row.kind in (dtypes.Kind.INT, dtypes.Kind.FLOAT, dtypes.Kind.COMPLEX)
 
     def __call__(self, *args: Any) -> Any:
         """NumPy's scalar of a number, or a signature of types."""
@@ -152,6 +152,7 @@ boolean = Number(dtypes.BOOL)
 int8, int16, int32, int64 = map(Number, (dtypes.INT8, dtypes.INT16, dtypes.INT32, dtypes.INT64))
 uint8, uint16, uint32, uint64 = map(Number, (dtypes.UINT8, dtypes.UINT16, dtypes.UINT32, dtypes.UINT64))
 float16, float32, float64 = map(Number, (dtypes.FLOAT16, dtypes.FLOAT32, dtypes.FLOAT64))
+complex64, complex128 = map(Number, (dtypes.COMPLEX64, dtypes.COMPLEX128))
 
 NAMES: dict[str, Type] = {
     "void": void,
@@ -187,6 +188,11 @@ NAMES: dict[str, Type] = {
     "float16": float16,
     "float32": float32,
     "float64": float64,
+    "c8": complex64,
+    "c16": complex128,
+    "complex64": complex64,
+    "complex128": complex128,
+    "complex": complex128,
     "intp": int64,
     "uintp": uint64,
     "intc": int32,
@@ -212,7 +218,9 @@ _FACTORIES: dict[str, Any] = {"Array": Array, "Tuple": Tuple, "UniTuple": UniTup
 class _Names:
     """For messages only."""
 
-    known: ClassVar[str] = "boolean, int8 ... uint64, float16, float32, float64, arrays such as float32[:, ::1], Tuple"
+    known: ClassVar[str] = (
+        "boolean, int8 ... uint64, float16 ... float64, complex64, complex128, arrays such as float32[:, ::1], Tuple"
+    )
 
 
 def as_type(value: Any) -> Type:
@@ -350,3 +358,11 @@ def _slice(node: ast.expr, text: str) -> slice:
             return slice(None, None, 1)
         case _:
             raise KernelTypeError(f"the signature {text!r} cannot be read at [{ast.unparse(node)}]", hint=_EXAMPLE)
+
+
+def __getattr__(name: str) -> Type:
+    """The other names of types, such as ``intp``, ``float_`` or ``bool_``."""
+    found = NAMES.get(name)
+    if found is None:
+        raise AttributeError(f"portagpu.types has no {name!r}")
+    return found

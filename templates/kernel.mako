@@ -1,5 +1,7 @@
 <%namespace name="arithmetic" file="helpers/arithmetic.mako"/>\
+<%namespace name="complex_numbers" file="helpers/complex.mako"/>\
 <%namespace name="atomics" file="helpers/atomics.mako"/>\
+<%namespace name="warp" file="helpers/warp.mako"/>\
 % for extension in view.extensions:
 #pragma OPENCL EXTENSION ${extension} : enable
 % endfor
@@ -16,6 +18,10 @@ __constant ${constant.type} ${constant.name}[${constant.size}] = { ${constant.va
 % for h in view.helpers:
 % if h.template.startswith("atomic_"):
 ${getattr(atomics, h.template)(h)}\
+% elif h.template.startswith("warp_"):
+${getattr(warp, h.template)(h)}\
+% elif h.template.startswith("complex_"):
+${getattr(complex_numbers, h.template)(h)}\
 % else:
 ${getattr(arithmetic, h.template)(h)}\
 % endif

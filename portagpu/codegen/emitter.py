@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portagpu.codegen.analysis import Facts
+from portagpu.codegen.complex_numbers import is_complex
 from portagpu.codegen.output import print_call
 from portagpu.codegen.printer import LOWEST, UNARY, Printer
 from portagpu.dtypes import BOOL
@@ -33,7 +34,7 @@ from portagpu.source import Span
 def _zero(kind: Type) -> str:
     if isinstance(kind, Struct):
         return "{ 0 }"
-    return f"({kind.c})(0)" if isinstance(kind, Vector) else "0"
+    return f"({kind.c})(0)" if isinstance(kind, Vector) or is_complex(kind) else "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,8 @@ class Emitter:
     def _type(self, kind: Type) -> str:
         if isinstance(kind, Pointer):
             return Pointer(kind.element, kind.space, kind.readonly).c
+        if self.printer.emulates_warps and isinstance(kind, Scalar) and kind.dtype is BOOL:
+            return "int"  # a CPU driver got a flag wrong: docs/architecture.md
         return kind.c
 
     def _statement(self, statement: Stmt) -> None:

@@ -14,6 +14,7 @@ class HelperView:
     template: str
     name: str
     type: str  # C type it works on
+    part: str  # type of the real and imaginary parts of a complex one
     space: str  # address space qualifier, or empty
     bits: str  # signed integer type of the same size
     unsigned: str  # unsigned integer type of the same size
@@ -64,11 +65,13 @@ class HelperSet:
         """Require a helper and return its C name."""
         name = "_".join(p for p in ("pg", template, c_type, _SPACES[space]) if p)
         if name not in self._views:
-            signed = c_type.removeprefix("u")
+            part = c_type.removesuffix("2")
+            signed = part.removeprefix("u")
             self._views[name] = HelperView(
                 template=template,
                 name=name,
                 type=c_type,
+                part=part,
                 space=space,
                 bits=_BITS[signed],
                 unsigned=_UNSIGNED[signed],

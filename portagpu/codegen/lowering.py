@@ -23,13 +23,15 @@ def lower_operation(printer: Printer, expr: Operation) -> Lowered:
     return LOWERINGS[expr.name](printer, expr)
 
 
-def _register(*names: str) -> Callable[[Lowering], Lowering]:
-    def register(function: Lowering) -> Lowering:
+def register(*names: str) -> Callable[[Lowering], Lowering]:
+    """Register the lowering of operations."""
+
+    def add(function: Lowering) -> Lowering:
         for name in names:
             LOWERINGS[name] = function
         return function
 
-    return register
+    return add
 
 
 def _args(printer: Printer, expr: Operation) -> str:
@@ -45,17 +47,21 @@ _SAME = (
 )
 
 
-@_register(*_SAME)
+@register(*_SAME)
 def _same(printer: Printer, expr: Operation) -> Lowered:
+    if isinstance(expr.type, Scalar) and expr.type.dtype.is_complex:  # only powers: the others are dialect functions
+        for helper in ("complex_mul", "complex_div"):
+            printer.helpers.use(helper, expr.type.c)
+        return f"{printer.helpers.use('complex_pow', expr.type.c)}({_args(printer, expr)})", POSTFIX
     return f"{expr.name}({_args(printer, expr)})", POSTFIX
 
 
-@_register("isnan", "isinf", "isfinite")
+@register("isnan", "isinf", "isfinite", "signbit")
 def _classify(printer: Printer, expr: Operation) -> Lowered:
     return f"{expr.name}({_args(printer, expr)}) != 0", COMPARE
 
 
-@_register("iabs")
+@register("iabs")
 def _iabs(printer: Printer, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar | Vector)
     if isinstance(expr.type, Vector):
@@ -66,7 +72,7 @@ def _iabs(printer: Printer, expr: Operation) -> Lowered:
     return f"{printer.helpers.use('iabs_small', expr.type.c)}({_args(printer, expr)})", POSTFIX
 
 
-@_register("min", "max")
+@register("min", "max")
 def _extreme(printer: Printer, expr: Operation) -> Lowered:
     kind = expr.type
     assert isinstance(kind, Scalar | Vector)
@@ -77,13 +83,15 @@ def _extreme(printer: Printer, expr: Operation) -> Lowered:
     return _helper(printer, expr)
 
 
-@_register("floordiv", "mod", "shl", "shr", "ipow", "slice_bound", "slice_length", "minimum", "maximum")
+@register(
+    "floordiv", "mod", "shl", "shr", "ipow", "slice_bound", "slice_length", "minimum", "maximum", "frexp_mantissa"
+)
 def _helper(printer: Printer, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
     return f"{printer.helpers.use(expr.name, expr.type.c)}({_args(printer, expr)})", POSTFIX
 
 
-@_register(*(f"compare_{c}" for c in ("lt", "le", "gt", "ge", "eq", "ne")))
+@register(*(f"compare_{c}" for c in ("lt", "le", "gt", "ge", "eq", "ne")))
 def _compare_mixed(printer: Printer, expr: Operation) -> Lowered:
     """Exact comparison of int64 with uint64."""
     symbol = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}[expr.name[-2:]]
@@ -107,7 +115,7 @@ _WORK_ITEM = {
 }
 
 
-@_register(*_WORK_ITEM)
+@register(*_WORK_ITEM)
 def _work_item(printer: Printer, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
     if expr.name == "blockDim":
@@ -115,14 +123,14 @@ def _work_item(printer: Printer, expr: Operation) -> Lowered:
     return f"({expr.type.c}){_WORK_ITEM[expr.name]}({_args(printer, expr)})", UNARY
 
 
-@_register("laneid")
+@register("laneid")
 def _laneid(printer: Printer, expr: Operation) -> Lowered:
     size = printer.helpers.caps.warp_size
     linear = "(get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0)"
     return f"(int)(({linear}) % {size})", UNARY
 
 
-@_register("reinterpret")
+@register("reinterpret")
 def _reinterpret(printer: Printer, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Pointer)
     return f"({expr.type.c}){printer.text(expr.args[0], UNARY)}", UNARY
@@ -131,13 +139,13 @@ def _reinterpret(printer: Printer, expr: Operation) -> Lowered:
 # bits -------------------------------------------------------------------------------------------------------------
 
 
-@_register("popc", "clz")
+@register("popc", "clz")
 def _bits(printer: Printer, expr: Operation) -> Lowered:
     name = {"popc": "popcount", "clz": "clz"}[expr.name]
     return f"(int){name}({_args(printer, expr)})", UNARY
 
 
-@_register("ffs", "brev")
+@register("ffs", "brev", "frexp_exponent")
 def _bit_helper(printer: Printer, expr: Operation) -> Lowered:
     operand = expr.args[0].type
     assert isinstance(operand, Scalar)
@@ -147,12 +155,12 @@ def _bit_helper(printer: Printer, expr: Operation) -> Lowered:
 # barriers -----------------------------------------------------------------------------------------------------------
 
 
-@_register("syncthreads")
+@register("syncthreads")
 def _syncthreads(printer: Printer, expr: Operation) -> Lowered:
     return "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)", POSTFIX
 
 
-@_register("syncthreads_count", "syncthreads_and", "syncthreads_or")
+@register("syncthreads_count", "syncthreads_and", "syncthreads_or")
 def _vote(printer: Printer, expr: Operation) -> Lowered:
     helper = printer.helpers.use("syncthreads_count", "int")
     cell, condition = expr.args
@@ -163,7 +171,7 @@ def _vote(printer: Printer, expr: Operation) -> Lowered:
     return (f"(int)({call} != 0)", UNARY) if expr.name == "syncthreads_or" else (call, POSTFIX)
 
 
-@_register("threadfence", "threadfence_block", "threadfence_system")
+@register("threadfence", "threadfence_block", "threadfence_system")
 def _fence(printer: Printer, expr: Operation) -> Lowered:
     if printer.helpers.caps.inline_ptx:
         scope = {"threadfence": "gl", "threadfence_block": "cta", "threadfence_system": "sys"}[expr.name]
@@ -191,7 +199,7 @@ def _atomic_parts(printer: Printer, expr: Operation) -> tuple[str, Scalar, Space
     return pointer, element, space, [printer.text(a) for a in expr.args[1:]]
 
 
-@_register(
+@register(
     "atomic_add", "atomic_sub", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_exch"
 )
 def _atomic(printer: Printer, expr: Operation) -> Lowered:
@@ -210,7 +218,7 @@ def _atomic(printer: Printer, expr: Operation) -> Lowered:
     return f"{printer.helpers.use('atomic_' + name, element.c, space.value)}({pointer}, {operands[0]})", POSTFIX
 
 
-@_register("atomic_inc", "atomic_dec", "atomic_nanmax", "atomic_nanmin")
+@register("atomic_inc", "atomic_dec", "atomic_nanmax", "atomic_nanmin")
 def _atomic_loop(printer: Printer, expr: Operation) -> Lowered:
     pointer, element, space, operands = _atomic_parts(printer, expr)
     name = expr.name
@@ -219,13 +227,13 @@ def _atomic_loop(printer: Printer, expr: Operation) -> Lowered:
     return f"{printer.helpers.use(name, element.c, space.value)}({pointer}, {operands[0]})", POSTFIX
 
 
-@_register("claim_fault")
+@register("claim_fault")
 def _claim_fault(printer: Printer, expr: Operation) -> Lowered:
     """Whether this thread is the first of the launch to record an exception."""
     return f"{printer.helpers.use('atomic_claim_fault', 'long', '__global')}({_args(printer, expr)}) != 0", COMPARE
 
 
-@_register("fault_bits")
+@register("fault_bits")
 def _fault_bits(printer: Printer, expr: Operation) -> Lowered:
     """A float's bits as a 64-bit integer."""
     operand = expr.args[0].type
@@ -234,7 +242,7 @@ def _fault_bits(printer: Printer, expr: Operation) -> Lowered:
     return (f"as_long({text})", POSTFIX) if operand.dtype.size == 8 else (f"(long)as_int({text})", UNARY)
 
 
-@_register("atomic_cas")
+@register("atomic_cas")
 def _atomic_cas(printer: Printer, expr: Operation) -> Lowered:
     pointer, element, space, operands = _atomic_parts(printer, expr)
     if element.dtype.is_integer:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from portagpu.codegen.analysis import Facts, is_index, is_nonnegative
+from portagpu.codegen.complex_numbers import cast_complex, compare_complex, is_complex, multiply_complex
 from portagpu.codegen.helpers import HelperSet
 from portagpu.codegen.lowering import lower_operation
 from portagpu.codegen.names import Names
@@ -69,6 +70,7 @@ class Printer:
         self.helpers = helpers
         self.arrays = arrays
         self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
+        self.emulates_warps = False
         self._in_subscript = False
         self.used: set[str] = set()  # names that were printed
         self.block_sizes: dict[int, str] = {}  # variables that hold the block's extents, by axis
@@ -117,6 +119,8 @@ class Printer:
             case Not():
                 return f"!{self.text(expr.operand, UNARY)}", UNARY
             case Compare():
+                if is_complex(expr.left.type):
+                    return compare_complex(self, expr)
                 own = _COMPARE_LEVEL[expr.op]
                 return f"{self.text(expr.left, own + 1)} {expr.op.value} {self.text(expr.right, own + 1)}", own
             case Logical():
@@ -142,6 +146,8 @@ class Printer:
                 return f"{self.text(expr.base, 12)} + {self.subscript(expr.index, 13)}", 12
             case MakeVector():
                 return f"({expr.type.c})({', '.join(self.text(i) for i in expr.items)})", POSTFIX
+            case Lane() if isinstance(expr.operand.type, Vector) and expr.operand.type.lanes == 1:
+                return self._print(expr.operand)
             case Lane():
                 return f"{self.text(expr.operand, POSTFIX)}.s{_LANES[expr.lane]}", POSTFIX
             case Member():
@@ -189,6 +195,8 @@ class Printer:
     def _binary(self, expr: Binary) -> tuple[str, int]:
         if expr.op in _MODULAR and self._wraps(expr):
             return f"as_{expr.type.c}({self._modular_binary(expr)[0]})", POSTFIX
+        if expr.op in (BinaryOp.MUL, BinaryOp.DIV) and is_complex(expr.type):
+            return multiply_complex(self, expr)
         own = _BINARY_LEVEL[expr.op]
         associative = expr.op in (BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
         left = self.text(expr.left, own if own >= 12 or associative else 12)
@@ -216,6 +224,8 @@ class Printer:
             return f"({target.c})({self.text(expr.operand)})", POSTFIX
         if source.dtype is target.dtype:
             return self._print(expr.operand)
+        if target.dtype.is_complex:
+            return cast_complex(self, expr.operand, target)
         if isinstance(expr.operand, Constant) and target.dtype.is_integer and source.dtype.is_integer:
             return literal(Constant(expr.operand.value, target, span=expr.span))
         if isinstance(expr.operand, Operation) and expr.operand.name in _INDEX_FUNCTIONS and target.dtype is INT64:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portagpu.codegen import builtins as builtins  # registers lowerings
+from portagpu.codegen import halves as halves  # registers lowerings
+from portagpu.codegen import warp as warp  # registers lowerings
 from portagpu.codegen.analysis import Facts, analyse
 from portagpu.codegen.emitter import Emitter, Line
 from portagpu.codegen.helpers import HelperSet, HelperView
@@ -13,9 +16,10 @@ from portagpu.codegen.rendering import render
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
+from portagpu.ir.lockstep import SCRATCH
 from portagpu.ir.nodes import Constant, Print
 from portagpu.ir.program import ConstantArray, Fault, Function, MemoryArray, Parameter, ParameterRole, Program
-from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Space, Struct, Vector, element_size, storage
+from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size, storage
 from portagpu.ir.walk import all_statements
 from portagpu.source import Span
 
@@ -30,6 +34,8 @@ class KernelBinary:
     lines: tuple[Span | None, ...]  # span of each line of ``source``
     static_shared: int  # bytes
     block_dim: tuple[int, int, int] | None
+    cooperative: bool = False
+    max_threads: int | None = None  # of a block, where warps are emulated
     has_line_directives: bool = False  # the driver's messages then name lines of the Python file
     constant_bytes: int = 0  # of captured arrays
     shared_bytes: int = 0  # of static shared arrays, as declared
@@ -130,6 +136,8 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
         lines=tuple(spans),
         static_shared=static_shared,
         block_dim=program.block_dim,
+        cooperative=program.cooperative,
+        max_threads=next((a.size for a in program.shared if a.name == SCRATCH), None),
         has_line_directives=caps.line_directives,
         constant_bytes=sum(len(c.data) * element_size(c.element) for c in program.constants),
         shared_bytes=sum(map(_bytes, program.shared)),
@@ -172,6 +180,7 @@ def _printer(function: Function, program: Program, helpers: HelperSet, taken: fr
         | {p.name for p in function.parameters if isinstance(p.type, Pointer)}
     )
     printer = Printer(facts, names, helpers, arrays)
+    printer.emulates_warps = any(a.name == SCRATCH for a in program.shared)
     printer.fixed = frozenset(fixed)
     return printer, facts
 
@@ -280,11 +289,19 @@ def _struct(struct: Struct) -> StructView:
     return StructView(name=struct.c, members=tuple(f"{k.c} item{n}" for n, k in enumerate(struct.items)))
 
 
+def _complex_literal(value: complex, array: ConstantArray) -> str:
+    lane = Scalar(array.element.dtype.real)
+    parts = (literal(Constant(part, lane, span=array.span))[0] for part in (value.real, value.imag))
+    return f"({array.element.c})({', '.join(parts)})"
+
+
 def _constant(array: ConstantArray) -> ConstantView:
     values = []
     for value in array.data:
         if array.element.dtype is BOOL:
             values.append("1" if value else "0")
+        elif array.element.dtype.is_complex:
+            values.append(_complex_literal(value, array))
         else:
             values.append(literal(Constant(value, array.element, span=array.span))[0])
     return ConstantView(

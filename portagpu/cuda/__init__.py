@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, TypeVar, overload
 
 from portagpu import dtypes
+from portagpu.cuda import fp16 as fp16
+from portagpu.cuda import libdevice as libdevice
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.cuda.host import *  # noqa: F403
 from portagpu.cuda.host import __all__ as _host_names
@@ -19,6 +22,7 @@ from portagpu.frontend.vocabulary import Intrinsic as Intrinsic
 from portagpu.frontend.vocabulary import atomic as atomic
 from portagpu.frontend.vocabulary import blockDim as blockDim
 from portagpu.frontend.vocabulary import blockIdx as blockIdx
+from portagpu.frontend.vocabulary import cg as cg
 from portagpu.frontend.vocabulary import const as const
 from portagpu.frontend.vocabulary import constexpr as constexpr
 from portagpu.frontend.vocabulary import gridDim as gridDim
@@ -33,6 +37,8 @@ from portagpu.types import (  # noqa: F401 - named in __all__ below
     UniTuple,
     as_signature,
     boolean,
+    complex64,
+    complex128,
     float16,
     float32,
     float64,
@@ -71,29 +77,69 @@ selp: Any = INTRINSICS["selp"]
 vload: Any = INTRINSICS["vload"]
 vstore: Any = INTRINSICS["vstore"]
 unroll: Any = INTRINSICS["unroll"]
+nanosleep: Any = INTRINSICS["nanosleep"]
+syncwarp: Any = INTRINSICS["syncwarp"]
+shfl_sync: Any = INTRINSICS["shfl_sync"]
+shfl_up_sync: Any = INTRINSICS["shfl_up_sync"]
+shfl_down_sync: Any = INTRINSICS["shfl_down_sync"]
+shfl_xor_sync: Any = INTRINSICS["shfl_xor_sync"]
+all_sync: Any = INTRINSICS["all_sync"]
+any_sync: Any = INTRINSICS["any_sync"]
+eq_sync: Any = INTRINSICS["eq_sync"]
+ballot_sync: Any = INTRINSICS["ballot_sync"]
+match_any_sync: Any = INTRINSICS["match_any_sync"]
+match_all_sync: Any = INTRINSICS["match_all_sync"]
+activemask: Any = INTRINSICS["activemask"]
+lanemask_lt: Any = INTRINSICS["lanemask_lt"]
 
-_VECTOR_LANES = (2, 3, 4, 8, 16)
+_VECTOR_LANES = (1, 2, 3, 4, 8, 16)
 _ALIASES = {
-    "float32": "float",
-    "float64": "double",
-    "int32": "int",
-    "uint32": "uint",
-    "int64": "long",
-    "uint64": "ulong",
+    "float32": ("float",),
+    "float64": ("double",),
+    "int8": ("char",),
+    "uint8": ("uchar",),
+    "int16": ("short",),
+    "uint16": ("ushort",),
+    "int32": ("int",),
+    "uint32": ("uint",),
+    "int64": ("long", "longlong"),
+    "uint64": ("ulong", "ulonglong"),
 }
 _vectors: dict[str, VectorMaker] = {}
 for _dtype in dtypes.ALL:
-    if _dtype is not dtypes.BOOL:
+    if _dtype is not dtypes.BOOL and not _dtype.is_complex:
         for _lanes in _VECTOR_LANES:
             _maker = VectorMaker(_dtype, _lanes)
             _vectors[f"{_dtype.name}x{_lanes}"] = _maker
-            _alias = f"{_ALIASES.get(_dtype.name)}{_lanes}"
-            if _dtype.name in _ALIASES and dtypes.parse(_alias) is None:  # int16 is a scalar, int4 four lanes
-                _vectors[_alias] = _maker
+            for _alias in _ALIASES.get(_dtype.name, ()):
+                if f"{_alias}{_lanes}" not in globals():  # int16 is a scalar, int4 four lanes
+                    _vectors[f"{_alias}{_lanes}"] = _maker
 globals().update(_vectors)
 
 
+# what programs use now and then, by the module that has it; these modules use the names of this one
+_LATER_BY_MODULE: dict[str, str] = {
+    "kernels.reduction": "Reduce reduce",
+    "vectorizers": "vectorize guvectorize",
+    "valuetypes": "typeof",
+    "shared_memory": "mapped mapped_array mapped_array_like managed_array pinned_array_like",
+    "interchange": "from_dlpack from_cuda_array_interface",
+    "session": (
+        "detect event_elapsed_time external_stream is_bfloat16_supported is_float16_supported legacy_default_stream"
+        " per_thread_default_stream profile_start profile_stop profiling require_context"
+    ),
+}
+_LATER = {name: module for module, names in _LATER_BY_MODULE.items() for name in names.split()}
+_SUBMODULES = frozenset(
+    ("api", "args", "cudadrv", "devicearray", "errors", "kernels", "random", "runtime", "types", "vector_types")
+)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return import_module(f"portagpu.cuda.{name}")
+    if name in _LATER:
+        return getattr(import_module(f"portagpu.cuda.{_LATER[name]}"), name)
     raise AttributeError(f"portagpu.cuda has no {name!r}")
 
 
@@ -149,10 +195,11 @@ def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any
 
 __all__ = [
     *("Dispatcher", "Intrinsic", "jit", "constexpr"),
-    *("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic"),
+    *("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic", "cg", "fp16", "libdevice"),
     *("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "void", "none", "Array", "Tuple", "UniTuple"),
+    *("float16", "float32", "float64", "complex64", "complex128", "void", "none", "Array", "Tuple", "UniTuple"),
     *(n for n in INTRINSICS if n in globals()),
     *_vectors,
     *_host_names,
+    *_LATER,
 ]

@@ -10,7 +10,17 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.dtypes import BOOL, UINT64
 from portagpu.errors import ArgumentTypeError, DTypeError
-from portagpu.ir.types import PYFLOAT, PYINT, ArgumentType, ArrayType, ConstantType, Layout, Scalar, TupleType
+from portagpu.ir.types import (
+    PYCOMPLEX,
+    PYFLOAT,
+    PYINT,
+    ArgumentType,
+    ArrayType,
+    ConstantType,
+    Layout,
+    Scalar,
+    TupleType,
+)
 from portagpu.runtime.args import ArgumentWrapper, HostWork
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context
@@ -58,7 +68,7 @@ def argument_type(value: Any, *, alias: bool) -> ArgumentType:
         return Scalar(dtypes.from_numpy(value.dtype))
     if isinstance(value, int):
         return PYINT if value < 2**63 else Scalar(UINT64)
-    return PYFLOAT
+    return PYCOMPLEX if isinstance(value, complex) else PYFLOAT
 
 
 def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork) -> Any:
@@ -74,16 +84,18 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
                 f"argument `{name}` is on {value.context.device.name}, in another context than the launch's",
                 hint="copy it: cuda.to_device(x.copy_to_host())",
             )
-        return value
+        return value if value.dtype.names is None else _as_words(value)
     if value is None or isinstance(value, enum.Enum):
         return value
-    if isinstance(value, bool | int | float | np.generic):
+    if isinstance(value, bool | int | float | complex | np.generic):
         return _number(value, name)
     if isinstance(value, tuple):
         return tuple(prepare(v, f"{name}[{n}]", context, stream, work) for n, v in enumerate(value))
     if isinstance(value, ArgumentWrapper):
         return value.to_device(context, stream, work)
     if isinstance(value, np.ndarray):
+        if value.dtype.kind in "mM":  # dates and spans of time are 64-bit counts; kernels see those
+            value = value.view(np.int64)
         _check_dtype(value.dtype, name)
         return ArgumentWrapper.for_host_array(value).to_device(context, stream, work)
     if is_device_like(value):
@@ -94,7 +106,19 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
     )
 
 
+_STATE = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
+
+
+def _as_words(states: DeviceNDArray) -> DeviceNDArray:
+    """States of random generators, records of words, as kernels take them: with an axis for the words."""
+    if states.dtype != _STATE or not states.is_c_contiguous():
+        return states
+    return states.view(np.uint64).reshape(*states.shape, -1)
+
+
 def _number(value: Any, name: str) -> Any:
+    if isinstance(value, np.bool_):
+        return bool(value)  # PyOpenCL packs no NumPy bools
     if isinstance(value, np.generic):
         _check_dtype(value.dtype, name)
     elif isinstance(value, int) and not -(2**63) <= value < 2**64:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from portagpu.cuda.typeof import typeof
+from portagpu.cuda.valuetypes import typeof
+from portagpu.errors import PortaGPUError
 from portagpu.runtime.stream import Stream
 
 
@@ -19,8 +20,16 @@ def extend(
     retr: list[Callable[[], None]] = []
     result = []
     for value in args:
-        kind: Any = typeof(value)
+        kind: Any = _type_of(value)
         for extension in reversed(extensions):
             kind, value = extension.prepare_args(kind, value, stream=stream, retr=retr)
         result.append(value)
     return tuple(result), retr
+
+
+def _type_of(value: Any) -> Any:
+    """The argument's type; None for what kernels cannot take by themselves."""
+    try:
+        return typeof(value)
+    except PortaGPUError:
+        return None

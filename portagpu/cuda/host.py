@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from portagpu.cuda.devices import Device, current_context, get_current_device, gpus, list_devices, select_device
-from portagpu.device import devices, working_devices
+from portagpu.device import working_devices
 from portagpu.runtime import forking
 from portagpu.runtime.args import In, InOut, Out
 from portagpu.runtime.array import DeviceNDArray, device_array
@@ -45,11 +45,6 @@ def is_available() -> bool:
     return bool(working_devices())
 
 
-def detect() -> bool:
-    """Whether a device works; `portagpu devices` prints what was found."""
-    return is_available() and bool(devices())
-
-
 def as_cuda_array(obj: Any, dtype: Any = None) -> DeviceNDArray:
     """Wrap a `pyopencl.array.Array`, or a `pyopencl.Buffer` with a ``dtype``, without copying."""
     return as_device_array(obj, dtype=dtype)
@@ -79,7 +74,6 @@ __all__ = [
     "current_context",
     "default_stream",
     "defer_cleanup",
-    "detect",
     "device_array",
     "device_array_like",
     "event",

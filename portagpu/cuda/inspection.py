@@ -9,16 +9,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from portagpu.codegen.program import KernelBinary
-from portagpu.cuda.typeof import argument_type, public_type
+from portagpu.cuda.typenames import argument_type, public_type
 from portagpu.errors import ArgumentTypeError, MissingCapabilityError
 from portagpu.frontend.capture import FunctionSource
 from portagpu.ir.nodes import Assign, For
 from portagpu.ir.program import Program
 from portagpu.ir.types import ArgumentType, ArrayType
 from portagpu.ir.walk import all_statements
+from portagpu.runtime.checks import count
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.figures import Figures, assembly, figures_of
-from portagpu.runtime.launch import CompiledKernel
+from portagpu.runtime.launch import CompiledKernel, extent
 from portagpu.types import Array, Signature, Type, as_signature
 
 if TYPE_CHECKING:
@@ -70,6 +71,18 @@ class Overload:
             "arrays that start inside a buffer": any(a.offset for a in arrays),
         }
         return ", ".join([f"on {self.compiled.context.device.name}", *(text for text, holds in facts.items() if holds)])
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether the kernel's blocks wait for each other (``cuda.cg.this_grid()``)."""
+        return self.binary.cooperative
+
+    def max_cooperative_grid_blocks(self, blockdim: int | tuple[int, ...], dynsmemsize: int = 0) -> int:
+        """Blocks of the given size that a launch may have whose threads all wait for each other."""
+        x, y, z = extent(blockdim, "the block")
+        return self.compiled.cooperative_blocks(
+            x * y * z, count(dynsmemsize, "dynamic shared memory is a number of bytes")
+        )
 
     def __str__(self) -> str:
         return _shown(self.types)

@@ -102,13 +102,15 @@ def _cost(declared: Type, value: Any) -> int:
 def _number_cost(declared: Number, value: Any) -> int:
     if isinstance(value, np.generic):
         dtype = value.dtype
-    elif isinstance(value, bool | int | float):
+    elif isinstance(value, bool | int | float | complex):
         dtype = np.dtype(type(value))
     else:
         return _IMPOSSIBLE
     target = declared.dtype
     if dtype == target:
         return _EXACT
+    if dtype.kind == "c" and target.kind != "c":
+        return _IMPOSSIBLE
     if not np.can_cast(dtype, target, "safe"):
         return _UNSAFE
     kinds = (dtypes.from_numpy(dtype).kind, declared.row.kind)
@@ -132,7 +134,9 @@ def _convert(declared: Type, value: Any, name: str) -> Any:
             return tuple(
                 _convert(t, v, f"{name}[{n}]") for n, (t, v) in enumerate(zip(declared.types, value, strict=True))
             )
-        case Number() if isinstance(value, bool | int | float | np.generic):
+        case Number() if np.iscomplexobj(value) and not declared.row.is_complex:
+            raise ArgumentTypeError(f"argument `{name}` is {value!r}; the signature says {declared}")
+        case Number() if isinstance(value, bool | int | float | complex | np.generic):
             try:
                 return declared.dtype.type(value)
             except (OverflowError, ValueError, TypeError) as error:
@@ -157,7 +161,7 @@ def _checked_array(declared: Array, value: Any, name: str) -> Any:
             f" {declared.subscript}",
             hint=f"convert it with .astype(np.{declared.dtype}), or leave the signature out",
         )
-    if isinstance(inner, bool | int | float | np.generic) or inner is None:
+    if isinstance(inner, bool | int | float | complex | np.generic) or inner is None:
         raise ArgumentTypeError(
             f"argument `{name}` is a {type(inner).__name__}; the signature says {declared.subscript}"
         )

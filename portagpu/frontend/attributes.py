@@ -126,7 +126,7 @@ def tuple_item(ctx: FunctionState, items: tuple[Value, ...], index: Value) -> Va
             ) from error
         return TupleValue(picked) if isinstance(picked, tuple) else picked
     kind = number_type(ctx, index)
-    if not isinstance(kind, Scalar) or kind.dtype.is_float or not items:
+    if not isinstance(kind, Scalar) or kind.dtype.is_inexact or not items:
         ctx.fail(f"cannot index a tuple of {len(items)} items with {describe(ctx, index)}")
     if len({structure(i) for i in items}) > 1 or any(leaves(i) and not _selectable(ctx, i) for i in items):
         ctx.fail(

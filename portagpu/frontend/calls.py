@@ -7,7 +7,8 @@ import builtins
 import difflib
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -70,7 +71,9 @@ Handler = Callable[[FunctionState, Call], Value]
 TABLE: dict[Any, Handler] = {}  # Python callables by identity
 INTRINSICS: dict[str, Handler] = {}  # names of the dialect
 METHODS: dict[str, Callable[[FunctionState, ArrayValue, Call], Value]] = {}  # of arrays, by name
+NUMBER_METHODS: dict[str, Callable[[FunctionState, Value, Call], Value]] = {}  # of numbers, by name
 FOLDABLE: set[Any] = set()  # callables that Python may evaluate when every argument is a constant
+ARRAY_UFUNC: list[Callable[[FunctionState, Call], Value]] = []  # set by `array_ufuncs`
 DEVICE_FUNCTION: list[Callable[[FunctionState, Any, Call], Value]] = []  # set by `functions`
 
 
@@ -125,6 +128,24 @@ class PythonFunction(DeviceCallable):
         return self.py_func(*args, **kwargs)
 
 
+class LibraryFunction(PythonFunction):
+    """A function of our own in the dialect: NumPy's and Python's compound functions are written so."""
+
+    @cached_property
+    def source(self) -> FunctionSource:
+        """Its text, read once."""
+        return capture(self.py_func)
+
+    def captured(self, ctx: FunctionState) -> tuple[FunctionSource, list[Value]]:
+        """The source; there are no closures."""
+        return self.source, []
+
+
+def call_library(ctx: FunctionState, function: LibraryFunction, site: Call, *args: Value) -> Value:
+    """Call a function of the library with these arguments."""
+    return DEVICE_FUNCTION[0](ctx, function, replace(site, args=args, keywords={}))
+
+
 def handles(*keys: Any, foldable: bool = True) -> Callable[[Handler], Handler]:
     """Register a handler for Python callables."""
 
@@ -155,6 +176,8 @@ def call(ctx: FunctionState, site: Call) -> Value:
     if isinstance(function, MethodValue):
         if isinstance(function.owner, ArrayValue) and function.name in METHODS:
             return METHODS[function.name](ctx, function.owner, site)
+        if function.name in NUMBER_METHODS and number_type(ctx, function.owner) is not None:
+            return NUMBER_METHODS[function.name](ctx, function.owner, site)
         ctx.fail(f"the method `{function.name}` cannot be called in a kernel", kind=UnsupportedSyntaxError)
     if not isinstance(function, Const):
         ctx.fail(f"{describe(ctx, function)} cannot be called")
@@ -173,6 +196,10 @@ def call(ctx: FunctionState, site: Call) -> Value:
     except TypeError:
         handler = None
     constant = all(isinstance(a, Const) for a in (*site.args, *site.keywords.values()))
+    if constant and _is_number_method(target):
+        return _fold(ctx, target, site)
+    if isinstance(target, np.ufunc) and any(isinstance(a, ArrayValue) for a in (*site.args, *site.keywords.values())):
+        return ARRAY_UFUNC[0](ctx, site)
     if handler is not None:
         if constant and target in FOLDABLE:
             return _fold(ctx, target, site)
@@ -184,6 +211,12 @@ def call(ctx: FunctionState, site: Call) -> Value:
         (value,) = site.bind(ctx, dtype.name, "x")
         return convert(ctx, value, Scalar(dtype), explicit=True)
     _unknown(ctx, target, constant, site)
+
+
+def _is_number_method(target: Any) -> bool:
+    """Whether this is a method of a constant, such as ``(1 + 2j).conjugate``."""
+    owner = getattr(target, "__self__", None)
+    return isinstance(owner, int | float | complex | np.number) and target.__name__ in NUMBER_METHODS
 
 
 def _fold(ctx: FunctionState, target: Any, site: Call) -> Value:

@@ -11,6 +11,7 @@ from types import FunctionType
 from typing import Any
 
 from portagpu.errors import SourceUnavailableError, UnsupportedSyntaxError
+from portagpu.frontend.lambdas import NAME, lambda_tree
 from portagpu.frontend.texts import source_lines
 from portagpu.frontend.vocabulary import ConstExpr
 from portagpu.source import Span
@@ -85,6 +86,9 @@ def capture(function: Callable[..., Any], source: str | None = None) -> Function
     """
     if not isinstance(function, FunctionType):
         raise UnsupportedSyntaxError(f"{function!r} is no Python function", hint="decorate a function made with `def`")
+    if function.__name__ == NAME and source is None:
+        anonymous, lines = lambda_tree(function)
+        return _captured(function, anonymous, first=1, indent=0, lines=tuple(line.rstrip("\n") for line in lines))
     try:
         lines, first = _given_lines(source) if source is not None else source_lines(function)
     except OSError as error:
@@ -103,8 +107,6 @@ def capture(function: Callable[..., Any], source: str | None = None) -> Function
             hint="define the kernel with `def` on lines of its own",
         ) from error
     found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function.__name__]
-    if function.__name__ == "<lambda>":
-        found = _lambdas(function, tree)
     shown = tuple(line.rstrip("\n") for line in lines)
     if not found:
         raise UnsupportedSyntaxError(
@@ -118,15 +120,21 @@ def capture(function: Callable[..., Any], source: str | None = None) -> Function
             ),
             hint="write a `def` function",
         )
+    return _captured(function, found[0], first=first, indent=indent, lines=shown)
+
+
+def _captured(
+    function: FunctionType, tree: ast.FunctionDef, *, first: int, indent: int, lines: tuple[str, ...]
+) -> FunctionSource:
     cells = function.__closure__ or ()
     captured = FunctionSource(
         function=function,
-        tree=found[0],
+        tree=tree,
         filename=function.__code__.co_filename,
         first_line=first,
         indent=indent,
-        lines=shown,
-        constexpr=_constexpr_parameters(function, found[0]),
+        lines=lines,
+        constexpr=_constexpr_parameters(function, tree),
         closure={n: c.cell_contents for n, c in zip(function.__code__.co_freevars, cells, strict=True) if _filled(c)},
     )
     check_parameters(captured)
@@ -135,22 +143,6 @@ def capture(function: Callable[..., Any], source: str | None = None) -> Function
 
 def _given_lines(text: str) -> tuple[list[str], int]:
     return textwrap.dedent(text).splitlines(keepends=True), 1
-
-
-def _lambdas(function: FunctionType, tree: ast.AST) -> list[ast.FunctionDef]:
-    """The lambda expressions of a text that compile to a function's code, each as a ``def``."""
-    found = []
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Lambda):
-            continue
-        code = next(c for c in compile(ast.Expression(node), "<lambda>", "eval").co_consts if hasattr(c, "co_code"))
-        wanted = function.__code__
-        same = (code.co_varnames, code.co_consts) == (wanted.co_varnames, wanted.co_consts)
-        if same and {*code.co_names, *code.co_freevars} == {*wanted.co_names, *wanted.co_freevars}:
-            body: list[ast.stmt] = [ast.copy_location(ast.Return(value=node.body), node.body)]
-            made = ast.FunctionDef(name="anonymous", args=node.args, body=body, decorator_list=[])
-            found.append(ast.copy_location(made, node))
-    return found[:1]
 
 
 def _filled(cell: Any) -> bool:

@@ -50,6 +50,8 @@ def compare(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Con
         kind = PYINT_NARROW
     if isinstance(kind, Vector):
         ctx.fail(f"`{symbol}` on {kind}", hint="compare lane by lane")
+    if kind.dtype.is_complex and not isinstance(op, ast.Eq | ast.NotEq):
+        ctx.fail(f"`{symbol}` on complex numbers, which have no order", hint="compare abs(x), x.real or x.imag")
     if {_dtype(ctx, left), _dtype(ctx, right)} == {INT64, UINT64}:
         return Operation(
             f"compare_{code.name.lower()}", (as_number(ctx, left), as_number(ctx, right)), BOOLEAN, span=ctx.span

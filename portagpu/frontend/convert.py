@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.dtypes import BOOL, FLOAT64, INT64, UINT64, DType
+from portagpu.dtypes import BOOL, INT64, UINT64, DType
 from portagpu.errors import KernelValueError, MissingCapabilityError
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Condition, Const, MethodValue, TupleValue, Value, is_expr
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
-from portagpu.ir.nodes import Cast, Compare, CompareOp, Constant, Expr
+from portagpu.ir.nodes import Cast, Compare, CompareOp, Constant, Expr, Operation
 from portagpu.ir.types import BOOLEAN, PYINT, Element, Scalar, Type, Vector
 
 
@@ -29,7 +29,14 @@ def constant_type(value: Any, py_float: Scalar) -> Scalar | None:
         return PYINT
     if isinstance(value, float):
         return py_float
+    if isinstance(value, complex):
+        return complex_type(py_float)
     return None
+
+
+def complex_type(kind: Scalar) -> Scalar:
+    """The complex type whose parts have a floating-point type."""
+    return Scalar(kind.dtype.complex, kind.weak)
 
 
 def number_type(ctx: FunctionState, value: Value) -> Element | None:
@@ -68,17 +75,20 @@ def describe(ctx: FunctionState, value: Value) -> str:
 
 def require_fp64(ctx: FunctionState, dtype: DType) -> None:
     """Raise `MissingCapabilityError` for a dtype that the device cannot compute with."""
-    if dtype is FLOAT64 and not ctx.program.caps.fp64:
+    if dtype.needs_fp64 and not ctx.program.caps.fp64:
         ctx.fail(
             "this device has no float64",
             kind=MissingCapabilityError,
             hint="use float32 arrays and np.float32(...) values; plain Python floats adopt the array's dtype",
         )
-    if dtype is dtypes.FLOAT16 and not ctx.program.caps.fp16:
+    if dtype is not dtypes.FLOAT16:
+        return
+    ctx.program.halves = True
+    if not (ctx.program.caps.fp16 or ctx.program.caps.fp16_storage):
         ctx.fail(
-            "this device has no float16 arithmetic",
+            "this device has no float16",
             kind=MissingCapabilityError,
-            hint="pass float32 arrays, or run on a device with fp16 (`portagpu devices` shows which)",
+            hint="pass float32 arrays, or run on another device",
         )
 
 
@@ -115,8 +125,14 @@ def constant(ctx: FunctionState, value: Any, kind: Element, *, wrap: bool = Fals
     require_fp64(ctx, dtype)
     if isinstance(value, np.generic):
         value = value.item()
+    if dtype.is_complex:
+        parts = (value.real, value.imag) if isinstance(value, complex) else (value, 0.0)
+        lane = Scalar(dtype.real, kind.weak)
+        return Operation("complex", tuple(constant(ctx, p, lane) for p in parts), kind, span=ctx.span)
     if dtype is BOOL:
         return Constant(bool(value), kind, span=ctx.span)
+    if isinstance(value, complex):
+        _refuse_complex(ctx, value, dtype)
     if dtype.is_float:
         try:
             number = float(value)
@@ -141,6 +157,14 @@ def constant(ctx: FunctionState, value: Any, kind: Element, *, wrap: bool = Fals
     return Constant(number_int, kind, span=ctx.span)
 
 
+def _refuse_complex(ctx: FunctionState, value: object, to: DType) -> NoReturn:
+    shown = value if isinstance(value, complex) else f"a {value}"
+    ctx.fail(
+        f"{shown} cannot become {to}",
+        hint=f"take x.real, x.imag or abs(x); a {to} has no imaginary part",
+    )
+
+
 def convert(ctx: FunctionState, value: Value, to: Element, *, explicit: bool = False) -> Expr:
     """Convert a number to a type; assignment uses C's (and NumPy's ``same-value astype``) conversions."""
     kind = number_type(ctx, value)
@@ -160,6 +184,8 @@ def convert(ctx: FunctionState, value: Value, to: Element, *, explicit: bool = F
         return Cast(convert(ctx, expr, Scalar(to.dtype), explicit=explicit), to, span=ctx.span)
     if to.dtype is BOOL:
         return Compare(CompareOp.NE, expr, constant(ctx, 0, Scalar(kind.dtype, kind.weak)), span=ctx.span)
+    if kind.dtype.is_complex and not to.dtype.is_complex:
+        _refuse_complex(ctx, kind, to.dtype)
     return Cast(expr, to, span=ctx.span)
 
 
@@ -195,14 +221,16 @@ def common_type(ctx: FunctionState, a: Value, b: Value) -> Element:
     result = promote_scalars(
         ta, tb, a_constant=isinstance(a, Const), b_constant=isinstance(b, Const), py_float=ctx.program.py_float
     )
-    if result.dtype is FLOAT64 and not ctx.program.caps.fp64 and FLOAT64 not in (ta.dtype, tb.dtype):
-        return ctx.program.py_float
+    if result.dtype.needs_fp64 and not ctx.program.caps.fp64 and not (ta.dtype.needs_fp64 or tb.dtype.needs_fp64):
+        return ctx.program.py_complex if result.dtype.is_complex else ctx.program.py_float
     return result
 
 
 def promote_scalars(ta: Scalar, tb: Scalar, *, a_constant: bool, b_constant: bool, py_float: Scalar) -> Scalar:
     """`common_type` of two scalar types."""
     if ta.weak and tb.weak:
+        if ta.dtype.is_complex or tb.dtype.is_complex:
+            return complex_type(py_float)
         if ta.dtype.is_float or tb.dtype.is_float:
             return py_float
         return PYINT
@@ -216,9 +244,11 @@ def promote_scalars(ta: Scalar, tb: Scalar, *, a_constant: bool, b_constant: boo
     weak, strong, is_constant = (ta, tb, a_constant) if ta.weak else (tb, ta, b_constant)
     if strong.dtype is BOOL:
         return PYINT if weak.dtype.is_integer else weak
-    if weak.dtype.is_float:
-        return strong if strong.dtype.is_float else py_float
-    if strong.dtype.is_float or is_constant:
+    if weak.dtype.is_complex and strong.dtype.is_float:
+        return Scalar(strong.dtype.complex)
+    if weak.dtype.is_inexact:
+        return strong if strong.dtype.is_inexact else weak
+    if strong.dtype.is_inexact or is_constant:
         return strong
     return Scalar(UINT64) if strong.dtype is UINT64 else Scalar(INT64)
 
@@ -284,4 +314,6 @@ def float_type(ctx: FunctionState, value: Value) -> Scalar:
     kind = number_type(ctx, value)
     if not isinstance(kind, Scalar):
         ctx.fail(f"a number is needed here, not {describe(ctx, value)}")
+    if kind.dtype.is_complex:
+        ctx.fail(f"a real number is needed here, not {describe(ctx, value)}", hint="take x.real, x.imag or abs(x)")
     return kind if kind.dtype.is_float else ctx.program.py_float

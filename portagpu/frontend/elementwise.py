@@ -12,8 +12,10 @@ import numpy as np
 from portagpu.dtypes import Kind
 from portagpu.errors import KernelValueError
 from portagpu.frontend.attributes import size_of
-from portagpu.frontend.calls import Call, handles
+from portagpu.frontend.calls import Call, call_library, handles
 from portagpu.frontend.comparisons import compare
+from portagpu.frontend.complex_functions import FUNCTIONS, complex_sign
+from portagpu.frontend.complex_library import classify
 from portagpu.frontend.conditions import logical, negate, select
 from portagpu.frontend.convert import (
     as_number,
@@ -26,6 +28,7 @@ from portagpu.frontend.convert import (
     typed_number,
 )
 from portagpu.frontend.library import integer_result, scalar
+from portagpu.frontend.numeric_library import np_extreme
 from portagpu.frontend.operators import binary
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, Value
@@ -62,13 +65,12 @@ _UNARY: dict[str, tuple[Any, ...]] = {
     "degrees": (math.degrees, np.degrees, np.rad2deg),
     "floor": (np.floor,),
     "ceil": (np.ceil,),
-    "trunc": (np.trunc,),
+    "trunc": (np.trunc, np.fix),
     "rint": (np.rint,),
 }
 _BINARY: dict[str, tuple[Any, ...]] = {
     "atan2": (math.atan2, np.arctan2),
     "copysign": (math.copysign, np.copysign),
-    "fmod": (math.fmod,),
     "hypot": (math.hypot, np.hypot),
     "pow": (math.pow,),
     "remainder": (math.remainder,),
@@ -83,6 +85,8 @@ def _float_function(name: str) -> Callable[[FunctionState, Call], Value]:
             return binary(ctx, ast.Div(), top, bottom, checked=False)
         (value,) = site.bind(ctx, name, "x")
         found = number_type(ctx, value)
+        if found is not None and found.dtype.is_complex and name in FUNCTIONS and isinstance(site.target, np.ufunc):
+            return call_library(ctx, FUNCTIONS[name], site, value)
         kind: Element = found if isinstance(found, Vector) and found.dtype.is_float else float_type(ctx, value)
         return Operation(name, (convert(ctx, value, kind),), kind, span=ctx.span)
 
@@ -133,6 +137,9 @@ def _classify(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, name, "x")
     kind = number_type(ctx, scalar(ctx, value))
     assert kind is not None
+    if kind.dtype.is_complex and isinstance(site.target, np.ufunc):
+        return classify(ctx, name, value)
+    float_type(ctx, value)  # the `math` module takes real numbers only
     if not kind.dtype.is_float:
         return Const(name == "isfinite")
     return Operation(name, (as_number(ctx, value),), BOOLEAN, span=ctx.span)
@@ -142,10 +149,7 @@ def _classify(ctx: FunctionState, site: Call) -> Value:
 def _np_extreme(ctx: FunctionState, site: Call) -> Value:
     name: str = site.target.__name__
     left, right = site.bind(ctx, name, "x", "y")
-    kind = common_type(ctx, left, right)
-    plain = {"minimum": "min", "maximum": "max", "fmin": "min", "fmax": "max"}[name]
-    operation = name if kind.dtype.is_float else plain
-    return Operation(operation, (convert(ctx, left, kind), convert(ctx, right, kind)), kind, span=ctx.span)
+    return np_extreme(ctx, name, left, right)
 
 
 @handles(np.sign)
@@ -153,6 +157,8 @@ def _sign(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "sign", "x")
     kind = number_type(ctx, scalar(ctx, value))
     assert isinstance(kind, Scalar)
+    if kind.dtype.is_complex:
+        return call_library(ctx, complex_sign, site, value)
     held: Value = ctx.temp(as_number(ctx, value))
     zero = Const(0)
     is_signed = kind.dtype.kind is not Kind.UINT  # -1 is no literal of an unsigned type
@@ -224,12 +230,14 @@ def _square(ctx: FunctionState, site: Call) -> Value:
     return binary(ctx, ast.Pow(), value, Const(2))
 
 
-@handles(np.logical_and, np.logical_or, np.logical_not)
+@handles(np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
 def _np_logical(ctx: FunctionState, site: Call) -> Value:
     function = site.target
     values = [truth(ctx, v) for v in site.args]
     if function is np.logical_not:
         return negate(ctx, values[0])
+    if function is np.logical_xor:
+        return compare(ctx, ast.NotEq(), values[0], values[1])
     return logical(ctx, LogicalOp.AND if function is np.logical_and else LogicalOp.OR, values[0], values[1])
 
 

@@ -7,10 +7,11 @@ import difflib
 from collections.abc import Callable
 from typing import Any
 
-from portagpu.errors import KernelNameError, UnsupportedSyntaxError
+from portagpu.errors import KernelNameError, UnsetVariableError, UnsupportedSyntaxError
 from portagpu.frontend import calls, operators, subscripts
 from portagpu.frontend.attributes import array_attribute, tuple_item, vector_item, vector_lane
 from portagpu.frontend.comparisons import compare
+from portagpu.frontend.complex_numbers import array_part, number_part
 from portagpu.frontend.conditions import choose, hold, short_circuit
 from portagpu.frontend.convert import as_number, describe, number_type, truth
 from portagpu.frontend.indexing import SliceValue
@@ -109,8 +110,8 @@ def lower_nested(ctx: FunctionState, node: ast.expr) -> tuple[Value, list[Stmt]]
 
 
 def _constant(ctx: FunctionState, node: ast.Constant) -> Value:
-    if isinstance(node.value, complex | bytes):
-        ctx.fail(f"a {type(node.value).__name__} literal cannot be used in a kernel", kind=UnsupportedSyntaxError)
+    if isinstance(node.value, bytes):
+        ctx.fail("a bytes literal cannot be used in a kernel", kind=UnsupportedSyntaxError)
     return Const(node.value)
 
 
@@ -144,11 +145,14 @@ def _name(ctx: FunctionState, node: ast.Name) -> Value:
             ctx.fail(value.message, hint=value.hint)
         return value
     if node.id in ctx.local_names:
-        ctx.fail(
-            f"`{node.id}` is used before it has a value on every path",
-            kind=KernelNameError,
+        error = ctx.error(
+            f"`{node.id}` is used before it has a value",
+            kind=UnsetVariableError,
             hint=f"set `{node.id}` before the branch or loop that assigns it",
         )
+        assert isinstance(error, UnsetVariableError)
+        error.name, error.owner = node.id, ctx
+        raise error
     found, value = ctx.source.lookup(node.id)
     if not found:
         known = [*ctx.env, *ctx.source.closure, *ctx.source.function.__globals__]
@@ -177,6 +181,8 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
             ) from error
         return captured(ctx, value, node.attr)
     if isinstance(owner, ArrayValue):
+        if node.attr in ("real", "imag"):
+            return array_part(ctx, owner, node.attr)
         return array_attribute(ctx, owner, node.attr, node)
     kind = number_type(ctx, owner)
     if isinstance(kind, Vector):
@@ -184,8 +190,10 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
     if isinstance(kind, Scalar):
         if node.attr == "dtype":
             return Const(kind.dtype.numpy)
-        if node.attr == "real":
-            return owner
+        if node.attr in ("real", "imag"):
+            return number_part(ctx, owner, node.attr)
+        if node.attr in calls.NUMBER_METHODS:
+            return MethodValue(owner, node.attr)
     if isinstance(owner, TupleValue) and node.attr in ("count", "index"):
         return MethodValue(owner, node.attr)
     ctx.fail(f"{describe(ctx, owner)} has no attribute `{node.attr}`", kind=KernelNameError)

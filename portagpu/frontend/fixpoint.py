@@ -6,12 +6,13 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from portagpu.errors import UnsetVariableError
 from portagpu.frontend.convert import leaf_type
 from portagpu.frontend.occurrences import assigned_names, has_break, is_loop_local, is_read_elsewhere
 from portagpu.frontend.slots import aggregate, conflict, force_slots, slots_of, to_slots, unify_kinds
 from portagpu.frontend.state import FunctionState, LoopFrame
-from portagpu.frontend.values import Missing, Value, leaves, structure
-from portagpu.ir.nodes import Constant, Stmt
+from portagpu.frontend.values import Const, Missing, Value, is_expr, leaves, structure
+from portagpu.ir.nodes import Constant, Stmt, Var
 from portagpu.ir.types import BOOLEAN
 
 _MAX_PASSES = 16
@@ -25,6 +26,28 @@ def run_loop(
     ``make_body`` lowers one iteration into the open block. Variables carried around the loop are converted to their
     final types before the loop and at each edge.
     """
+    while True:
+        mark = (ctx.block, len(ctx.block), len(ctx.loops), len(ctx.returns), ctx.span, dict(ctx.env))
+        try:
+            return _run(ctx, node, make_body, skip)
+        except UnsetVariableError as error:
+            # an earlier iteration may have set it: give it a (zero) value before the loop and lower the loop anew
+            if error.owner is not ctx or error.name not in assigned_names([node]):
+                raise
+            # set further down only: as a bool it takes the type that it is found to have there
+            value = ctx.last_bound.get(error.name, Var(error.name, BOOLEAN, span=ctx.span))
+            ctx.block, length, loops, returns, ctx.span, ctx.env = mark
+            del ctx.block[length:], ctx.loops[loops:], ctx.returns[returns:]
+            ctx.reachable = True
+            if error.name in ctx.env or not all(is_expr(p) or isinstance(p, Const) for p in leaves(value)):
+                raise
+            kinds = [leaf_type(ctx, part) for part in leaves(value)]
+            ctx.env[error.name] = slots_of(ctx, error.name, aggregate(value), kinds)
+
+
+def _run(
+    ctx: FunctionState, node: ast.For | ast.While, make_body: Callable[[], None], skip: tuple[str, ...]
+) -> list[Stmt]:
     bound = [n for n in assigned_names([node]) if not is_loop_local(ctx, n)]
     carried = [n for n in bound if n in ctx.env and n not in skip]
     born = [n for n in bound if n not in ctx.env and n not in skip and is_read_elsewhere(ctx, node, n)]

@@ -6,23 +6,30 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.device.capabilities import Capabilities
-from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, FLOAT64, UINT8
+from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, UINT8
 from portagpu.errors import MissingCapabilityError, UnsupportedSyntaxError
 from portagpu.frontend import array_methods as array_methods  # registers lowerings
+from portagpu.frontend import array_ufuncs as array_ufuncs  # registers lowerings
+from portagpu.frontend import cooperative as cooperative  # registers lowerings
 from portagpu.frontend import device_functions as device_functions  # registers lowerings
 from portagpu.frontend import elementwise as elementwise  # registers lowerings
+from portagpu.frontend import fp16 as fp16  # registers lowerings
 from portagpu.frontend import intrinsics as intrinsics  # registers lowerings
+from portagpu.frontend import libdevice as libdevice  # registers lowerings
 from portagpu.frontend import library as library  # registers lowerings
 from portagpu.frontend import memory as memory  # registers lowerings
 from portagpu.frontend import printing as printing  # registers lowerings
 from portagpu.frontend import statements
+from portagpu.frontend import warp as warp  # registers lowerings
 from portagpu.frontend.capture import FunctionSource
-from portagpu.frontend.convert import constant, convert
+from portagpu.frontend.convert import constant, convert, require_fp64
 from portagpu.frontend.faults import hidden_parameters, prologue
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState, ProgramState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
 from portagpu.ir.converge import converge
+from portagpu.ir.halves import widen_functions, widen_halves
+from portagpu.ir.lockstep import lockstep
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import (
@@ -55,18 +62,18 @@ def specialise(
     subclasses of `portagpu.errors.KernelError`.
     """
 
-    def lowered(checks_leave: bool) -> Program:
-        program = ProgramState(caps, wide_index=wide_index, debug=debug, bounds=bounds, checks_leave=checks_leave)
-        return _lower(program, source, arguments, block_dim)
+    def attempt(checks_leave: bool) -> Program:
+        state = ProgramState(caps, wide_index=wide_index, debug=debug, bounds=bounds, checks_leave=checks_leave)
+        converged = converge(lockstep(_lower(state, source, arguments, block_dim)))
+        return with_halves(converged, caps) if state.halves else converged
 
-    plain = lowered(True)
+    if not debug and not bounds:
+        return attempt(True)
     try:
-        return converge(plain)
+        return attempt(True)
     except UnsupportedSyntaxError:
-        if not debug and not bounds:
-            raise
         # a failed check ends its thread, and what it would have read decides about a barrier: let the thread go on
-        return converge(lowered(False))
+        return attempt(False)
 
 
 def _lower(
@@ -108,8 +115,16 @@ def _lower(
         wide_index=program.wide_index,
         block_dim=block_dim,
         dynamic_shared=program.dynamic_shared,
+        cooperative=program.cooperative,
         faults=tuple(program.faults.values()),
     )
+
+
+def with_halves(program: Program, caps: Capabilities) -> Program:
+    """A program that uses float16 as the device can say it. Raises `MissingCapabilityError`."""
+    if not caps.fp16:
+        return widen_halves(program)
+    return program if "cl_khr_fp16" in caps.extensions else widen_functions(program)
 
 
 def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[int, ...]) -> Value:
@@ -130,11 +145,12 @@ def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[in
         if kind.dtype is BOOL:
             return convert(ctx, add("", Scalar(UINT8), ParameterRole.SCALAR), kind)
         if kind.dtype is FLOAT16:
+            require_fp64(ctx, kind.dtype)
             return Cast(add("", Scalar(FLOAT32), ParameterRole.SCALAR), kind, span=ctx.span)
-        if kind.dtype is FLOAT64 and not ctx.program.caps.fp64:
+        if kind.dtype.needs_fp64 and not ctx.program.caps.fp64:
             if not kind.weak:
                 _refuse_fp64(ctx, name, kind)
-            kind = ctx.program.py_float
+            kind = ctx.program.py_complex if kind.dtype.is_complex else ctx.program.py_float
         if path and len(path) > 1:
             ctx.stable.add(name)
         return add("", kind, ParameterRole.SCALAR)
@@ -150,14 +166,9 @@ def _refuse_fp64(ctx: FunctionState, name: str, kind: object) -> None:
 
 
 def _array_parameter(ctx: FunctionState, name: str, kind: ArrayType, add: Callable[..., Var]) -> ArrayValue:
-    if kind.element.dtype is FLOAT64 and not ctx.program.caps.fp64:
+    if kind.element.dtype.needs_fp64 and not ctx.program.caps.fp64:
         _refuse_fp64(ctx, name, kind)
-    if kind.element.dtype is FLOAT16 and not ctx.program.caps.fp16:
-        ctx.fail(
-            f"argument `{name}` is {kind} and this device has no float16 arithmetic",
-            kind=MissingCapabilityError,
-            hint="pass float32 data: x.astype(np.float32)",
-        )
+    require_fp64(ctx, kind.element.dtype)
     program = ctx.program
     pointer = Pointer(kind.element, kind.space, kind.readonly, restrict=not kind.alias)
     base: Expr = add("", pointer, ParameterRole.POINTER)

@@ -100,6 +100,8 @@ def _target(ctx: FunctionState, name: str, array: Value, index: Value) -> tuple[
         ctx.fail(f"{name} on a read-only array")
     if array.space is Space.PRIVATE:
         ctx.fail(f"{name} on a local array", hint="a local array belongs to one thread; use plain operations")
+    if array.element.dtype.is_complex:
+        ctx.fail(f"{name} on {array.element}", hint="update real and imaginary parts: pass x.view(np.float32)")
     if array.element.dtype.size < 4:
         ctx.fail(
             f"{name} on {array.element}: OpenCL has atomics of 32 and 64 bits",

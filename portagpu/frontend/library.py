@@ -12,21 +12,14 @@ from typing import Any
 import numpy as np
 
 from portagpu.dtypes import BOOL, UINT64
-from portagpu.frontend.calls import Call, handles
+from portagpu.errors import KernelValueError
+from portagpu.frontend.calls import Call, call_library, handles
 from portagpu.frontend.comparisons import compare
+from portagpu.frontend.complex_numbers import modulus
 from portagpu.frontend.conditions import logical
-from portagpu.frontend.convert import (
-    as_number,
-    common_type,
-    constant,
-    convert,
-    describe,
-    float_type,
-    number_type,
-    truth,
-    typed_number,
-)
+from portagpu.frontend.convert import as_number, common_type, convert, describe, number_type, truth, typed_number
 from portagpu.frontend.names import tuple_items
+from portagpu.frontend.numeric_functions import power_modulo
 from portagpu.frontend.operators import binary, is_narrow, unary
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import get_item
@@ -41,7 +34,7 @@ from portagpu.frontend.values import (
     ZipValue,
     constants,
 )
-from portagpu.ir.nodes import Binary, BinaryOp, LogicalOp, Operation
+from portagpu.ir.nodes import LogicalOp, Operation
 from portagpu.ir.types import PYINT, PYINT_NARROW, Scalar
 
 
@@ -61,7 +54,7 @@ def _range(ctx: FunctionState, site: Call) -> Value:
         ctx.fail("range takes one to three arguments: range(stop), range(start, stop) or range(start, stop, step)")
     for value in site.args:
         kind = number_type(ctx, value)
-        if not isinstance(kind, Scalar) or kind.dtype.is_float:
+        if not isinstance(kind, Scalar) or kind.dtype.is_inexact:
             ctx.fail(
                 f"range needs integers, not {describe(ctx, value)}",
                 hint="convert with int(x), or use `//` for division",
@@ -87,6 +80,14 @@ def _enumerate(ctx: FunctionState, site: Call) -> Value:
 
 @handles(zip, foldable=False)
 def _zip(ctx: FunctionState, site: Call) -> Value:
+    for keyword in site.keywords:
+        if keyword != "strict":
+            ctx.fail(f"zip got an unexpected argument `{keyword}`", hint="call it as zip(a, b, strict=False)")
+    strict = site.keywords.get("strict")
+    lengths = {len(v.items) for v in site.args if isinstance(v, TupleValue)}
+    lengths |= {len(v.value) for v in site.args if isinstance(v, Const) and isinstance(v.value, tuple | range)}
+    if isinstance(strict, Const) and strict.value and len(lengths) > 1:  # lengths of arrays are not known here
+        ctx.fail(f"zip(strict=True) of {' and '.join(map(str, sorted(lengths)))} items", kind=KernelValueError)
     return ZipValue(site.args)
 
 
@@ -103,6 +104,18 @@ _OPERATORS: dict[Any, type[ast.operator]] = {
     operator.xor: ast.BitXor,
     operator.lshift: ast.LShift,
     operator.rshift: ast.RShift,
+    operator.iadd: ast.Add,
+    operator.isub: ast.Sub,
+    operator.imul: ast.Mult,
+    operator.itruediv: ast.Div,
+    operator.ifloordiv: ast.FloorDiv,
+    operator.imod: ast.Mod,
+    operator.ipow: ast.Pow,
+    operator.iand: ast.BitAnd,
+    operator.ior: ast.BitOr,
+    operator.ixor: ast.BitXor,
+    operator.ilshift: ast.LShift,
+    operator.irshift: ast.RShift,
 }
 
 
@@ -195,6 +208,10 @@ def _bool(ctx: FunctionState, site: Call) -> Value:
 def _abs(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "abs", "x")
     number, kind = typed_number(ctx, value)
+    if kind.dtype.is_complex:
+        if site.target in (math.fabs, np.fabs):
+            ctx.fail(f"fabs needs a real number, not {describe(ctx, value)}", hint="use abs(x)")
+        return modulus(ctx, number)
     if site.target in (math.fabs, np.fabs) and not kind.dtype.is_float:
         kind = ctx.program.py_float
         number = convert(ctx, number, kind)
@@ -218,6 +235,8 @@ def _extreme(name: str) -> Callable[[FunctionState, Call], Value]:
                 result = Const(getattr(builtins, name)(result.value, value.value))
                 continue
             kind = common_type(ctx, result, value)
+            if kind.dtype.is_complex:
+                ctx.fail(f"{name} of complex numbers, which have no order", hint="compare abs(x), x.real or x.imag")
             if kind == PYINT and is_narrow(ctx, result) and is_narrow(ctx, value):
                 kind = PYINT_NARROW
             kind = PYINT if kind.dtype is BOOL else kind
@@ -231,29 +250,19 @@ handles(min)(_extreme("min"))
 handles(max)(_extreme("max"))
 
 
-@handles(round)
-def _round(ctx: FunctionState, site: Call) -> Value:
-    value, digits = site.bind(ctx, "round", "x", ndigits=Const(None))
-    kind = float_type(ctx, scalar(ctx, value))
-    if isinstance(digits, Const) and digits.value is None:
-        if number_type(ctx, value) != kind:
-            return convert(ctx, value, integer_result(ctx, value))
-        rounded = Operation("rint", (convert(ctx, value, kind),), kind, span=ctx.span)
-        return convert(ctx, rounded, PYINT, explicit=True)
-    if not isinstance(digits, Const):
-        ctx.fail("round's second argument must be a constant")
-    scale = constant(ctx, 10.0 ** int(digits.value), kind)
-    scaled = Binary(BinaryOp.MUL, convert(ctx, value, kind), scale, kind, span=ctx.span)
-    return Binary(BinaryOp.DIV, Operation("rint", (scaled,), kind, span=ctx.span), scale, kind, span=ctx.span)
-
-
 @handles(pow, np.power, foldable=True)
 def _pow(ctx: FunctionState, site: Call) -> Value:
-    left, right = site.bind(ctx, "pow", "x", "y")
-    return binary(ctx, ast.Pow(), left, right)
+    left, right, modulus = site.bind(ctx, "pow", "x", "y", mod=Const(None))
+    if isinstance(modulus, Const) and modulus.value is None:
+        return binary(ctx, ast.Pow(), left, right)
+    kind = common_type(ctx, left, modulus)
+    if kind.dtype.is_inexact or common_type(ctx, right, modulus).dtype.is_inexact:
+        ctx.fail("pow with a modulus needs integers")
+    numbers = (convert(ctx, left, kind), as_number(ctx, right), convert(ctx, modulus, kind))
+    return call_library(ctx, power_modulo, site, *numbers)
 
 
-@handles(divmod)
+@handles(divmod, np.divmod)
 def _divmod(ctx: FunctionState, site: Call) -> Value:
     left, right = site.bind(ctx, "divmod", "x", "y")
     held = [v if isinstance(v, Const) else ctx.temp(as_number(ctx, v)) for v in (left, right)]

@@ -7,7 +7,7 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.errors import KernelValueError
 from portagpu.frontend.calls import Call, intrinsic
-from portagpu.frontend.convert import constant, convert, describe
+from portagpu.frontend.convert import constant, convert, describe, require_fp64
 from portagpu.frontend.names import tuple_items
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import captured_array, static_array
@@ -40,6 +40,7 @@ def _element(ctx: FunctionState, value: Value, name: str) -> Element:
             return Vector(value.value.dtype, value.value.lanes)
         dtype = dtypes.parse(value.value)
         if dtype is not None:
+            require_fp64(ctx, dtype)
             return Scalar(dtype)
     ctx.fail(
         f"the dtype of {name} must be a NumPy dtype or a vector type, not {describe(ctx, value)}",

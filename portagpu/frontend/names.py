@@ -59,7 +59,7 @@ def bind(ctx: FunctionState, name: str, value: Value) -> Value:
                 ctx.emit(Assign(slot, leaf, span=ctx.span))
             from_parts.append(slot)
     bound = rebuild(value, iter(from_parts))
-    ctx.env[name] = bound
+    ctx.env[name] = ctx.last_bound[name] = bound
     return bound
 
 

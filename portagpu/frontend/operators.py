@@ -26,7 +26,7 @@ from portagpu.frontend.convert import (
 from portagpu.frontend.faults import Raise, check
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
-from portagpu.ir.nodes import Binary, BinaryOp, Cast, Compare, CompareOp, Constant, Expr, Invert, Negate, Operation, Var
+from portagpu.ir.nodes import Binary, BinaryOp, Cast, Constant, Expr, Invert, Negate, Operation, Var
 from portagpu.ir.types import PYINT, PYINT_NARROW, Element, Scalar, Vector
 
 PYTHON: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
@@ -97,7 +97,7 @@ def binary(ctx: FunctionState, op: ast.operator, left: Value, right: Value, *, c
     if isinstance(op, ast.Pow):
         return _power(ctx, left, right, kind)
     if type(op) in _BITS:
-        if kind.dtype.is_float:
+        if kind.dtype.is_inexact:
             ctx.fail(f"`{symbol}` needs integers or bools, not {describe(ctx, left)} and {describe(ctx, right)}")
         return Binary(_BITS[type(op)], convert(ctx, left, kind), convert(ctx, right, kind), kind, span=ctx.span)
     if kind.dtype is BOOL:  # NumPy adds bools as logical or; Python and CUDA-Python add them as integers
@@ -167,13 +167,12 @@ def _nonzero(ctx: FunctionState, divisor: Expr, message: str) -> Expr:
     held = _once(ctx, divisor)
     if kind.dtype.is_integer:
         message = f"integer {message}"
-    is_zero = Compare(CompareOp.EQ, held, constant(ctx, 0, kind), span=ctx.span)
-    check(ctx, is_zero, Raise(kind=ZeroDivisionError, args=(message,)))
+    check(ctx, negate(ctx, truth(ctx, held)), Raise(kind=ZeroDivisionError, args=(message,)))
     return held
 
 
 def _divide(ctx: FunctionState, left: Value, right: Value, kind: Element, checked: bool) -> Expr:
-    if not kind.dtype.is_float:
+    if not kind.dtype.is_inexact:
         if isinstance(kind, Vector):
             ctx.fail(f"`/` on {kind}", hint="use `//`, or convert the vectors to floats")
         kind = ctx.program.py_float
@@ -188,6 +187,8 @@ def _floor(ctx: FunctionState, modulo: bool, a: Expr, b: Expr, kind: Element) ->
     name = "mod" if modulo else "floordiv"
     if isinstance(kind, Vector):
         ctx.fail(f"`{'%' if modulo else '//'}` on {kind}", hint="use lanes, or `/` and floor")
+    if kind.dtype.is_complex:
+        ctx.fail(f"`{'%' if modulo else '//'}` on complex numbers", hint="they have no floor: use `/`")
     if kind.dtype.is_float:
         return Operation(name, (a, b), kind, span=ctx.span)
     if isinstance(b, Constant) and b.value > 0:
@@ -203,7 +204,7 @@ def _floor(ctx: FunctionState, modulo: bool, a: Expr, b: Expr, kind: Element) ->
 
 
 def _shift(ctx: FunctionState, op: ast.operator, left: Value, right: Value, kind: Element) -> Expr:
-    if kind.dtype.is_float:
+    if kind.dtype.is_inexact:
         ctx.fail(f"shifts need integers, not {describe(ctx, left)} and {describe(ctx, right)}")
     if kind.dtype is BOOL:
         kind = PYINT
@@ -234,9 +235,9 @@ def _power(ctx: FunctionState, left: Value, right: Value, kind: Element) -> Expr
                 return square
             other = operand if exponent == 3 else _once(ctx, square)
             return Binary(BinaryOp.MUL, other if exponent == 4 else square, other, kind, span=ctx.span)
-        if exponent < 0 and not base_type.dtype.is_float:
+        if exponent < 0 and not base_type.dtype.is_inexact:
             kind = ctx.program.py_float
-    if kind.dtype.is_float:
+    if kind.dtype.is_inexact:
         return Operation("pow", (convert(ctx, left, kind), convert(ctx, right, kind)), kind, span=ctx.span)
     if kind.dtype is BOOL:
         kind = PYINT
@@ -267,6 +268,6 @@ def unary(ctx: FunctionState, op: ast.unaryop, value: Value) -> Value:
         return operand
     if isinstance(op, ast.USub):
         return Negate(operand, kind, span=ctx.span)
-    if kind.dtype.is_float:
+    if kind.dtype.is_inexact:
         ctx.fail(f"`~` needs an integer, not {describe(ctx, value)}")
     return Invert(operand, kind, span=ctx.span)

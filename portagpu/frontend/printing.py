@@ -102,6 +102,8 @@ def _item(ctx: FunctionState, value: Value) -> list[Piece]:
     kind = number_type(ctx, value)
     if kind is None:
         ctx.fail(f"{describe(ctx, value)} cannot be printed in a kernel", hint="print its elements, e.g. a[i]")
+    if kind.dtype.is_complex:
+        ctx.fail("complex numbers cannot be printed in a kernel", hint="print z.real and z.imag")
     if isinstance(kind, Vector):
         held = ctx.temp(as_number(ctx, value))
         return _sequence(ctx, tuple(Lane(held, n, Scalar(kind.dtype), span=ctx.span) for n in range(kind.lanes)))

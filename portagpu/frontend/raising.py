@@ -68,7 +68,8 @@ def _with_arguments(ctx: FunctionState, kind: type[BaseException], arguments: li
             return value.value
         if isinstance(value, TupleValue):
             return tuple(argument(item) for item in tuple_items(ctx, value))
-        if not isinstance(number_type(ctx, value), Scalar):
+        kind = number_type(ctx, value)
+        if not isinstance(kind, Scalar) or kind.dtype.is_complex:
             ctx.fail(
                 f"an exception cannot carry {describe(ctx, value)}", hint="pass texts, constants and numbers to it"
             )

@@ -14,7 +14,19 @@ from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.values import Value
 from portagpu.ir.nodes import Assign, Expr, Offset, Stmt, Var
 from portagpu.ir.program import ConstantArray, Fault, Function, MemoryArray, Parameter
-from portagpu.ir.types import INT, LONG, PYFLOAT, PYFLOAT_NARROW, PYINT, PYINT_NARROW, Pointer, Scalar, Struct
+from portagpu.ir.types import (
+    INT,
+    LONG,
+    PYCOMPLEX,
+    PYCOMPLEX_NARROW,
+    PYFLOAT,
+    PYFLOAT_NARROW,
+    PYINT,
+    PYINT_NARROW,
+    Pointer,
+    Scalar,
+    Struct,
+)
 from portagpu.source import Span
 
 
@@ -45,6 +57,7 @@ class ProgramState:
         self.index_type: Scalar = LONG if wide_index else INT
         self.shape_type: Scalar = PYINT if wide_index else PYINT_NARROW
         self.py_float: Scalar = PYFLOAT if caps.fp64 else PYFLOAT_NARROW
+        self.py_complex: Scalar = PYCOMPLEX if caps.fp64 else PYCOMPLEX_NARROW
         self.shared: dict[Any, MemoryArray] = {}
         self.constants: dict[int, tuple[Any, ConstantArray]] = {}
         self.functions: dict[Any, DeviceFunction] = {}
@@ -52,6 +65,8 @@ class ProgramState:
         self.structs: dict[Struct, None] = {}
         self.local_functions: dict[Any, Any] = {}  # nested functions by the id of their node
         self.dynamic_shared = False
+        self.cooperative = False  # whether the grid is a group
+        self.halves = False  # whether float16 occurs
         self._names: dict[str, int] = {}
 
     def unique(self, base: str) -> str:
@@ -94,6 +109,7 @@ class FunctionState:
         self.name_hint = "array"  # of a local or shared array: the name it is assigned to
         self.returns: list[tuple[Value, Span]] = []
         self.return_types: Any = None  # leaf types once known
+        self.last_bound: dict[str, Value] = {}  # what each name was last bound to, in the order of the text
         self.effect = False
         self.records = False  # see `DeviceFunction`
         self.raises = False

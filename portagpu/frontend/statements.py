@@ -51,7 +51,6 @@ _KEYWORD: dict[type[ast.AST], str] = {
     ast.AsyncFor: "async for",
 }
 _HINTS: dict[type[ast.AST], str] = {
-    ast.Delete: "names end with the kernel; there is nothing to delete",
     ast.Import: "import at the top of the module",
     ast.ImportFrom: "import at the top of the module",
     ast.Try: "kernels have no exceptions; check the condition with `if`",
@@ -170,6 +169,14 @@ def _function(ctx: FunctionState, node: ast.FunctionDef) -> None:
     ctx.env[node.name] = define(ctx, node, [lower(ctx, d) for d in node.args.defaults])
 
 
+def _delete(ctx: FunctionState, node: ast.Delete) -> None:
+    for target in node.targets:
+        if not isinstance(target, ast.Name):
+            ctx.fail("only names can be deleted in a kernel", kind=UnsupportedSyntaxError, node=target)
+        lower(ctx, target)  # it must have a value
+        del ctx.env[target.id]
+
+
 def _pass(ctx: FunctionState, node: ast.Pass) -> None:
     return None
 
@@ -188,5 +195,6 @@ _HANDLERS: dict[type[ast.AST], Callable[[FunctionState, Any], None]] = {
     ast.Assert: lower_assert,
     ast.Raise: lower_raise,
     ast.Pass: _pass,
+    ast.Delete: _delete,
     ast.FunctionDef: _function,
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from portagpu import dtypes
 from portagpu.errors import KernelValueError
-from portagpu.frontend.convert import constant, convert, describe, number_type
+from portagpu.frontend.convert import constant, convert, describe, number_type, require_fp64
 from portagpu.frontend.indexing import SliceValue, flat_index, normalise, subscript, to_index
 from portagpu.frontend.slices import view
 from portagpu.frontend.state import FunctionState
@@ -23,6 +23,7 @@ def captured_array(ctx: FunctionState, array: np.ndarray[Any, Any]) -> ArrayValu
     known = ctx.program.constants.get(id(array))
     if known is None:
         element = Scalar(dtypes.from_numpy(array.dtype))
+        require_fp64(ctx, element.dtype)
         limit = ctx.program.caps.constant_memory
         if array.nbytes > limit:
             ctx.fail(

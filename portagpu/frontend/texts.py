@@ -1,12 +1,13 @@
 """Where the text of a function is, beyond files: ``python -c``, and code that a program made with `exec`.
 
 Python forgets the text given to `exec`. From the import of this module on, texts that hold a ``def`` are kept as they
-are compiled (the last `_KEPT`), and a function's text is the one that compiles to its very code.
+are compiled (the last `_KEPT`), and small syntax trees. A function's text is the one that compiles to its very code.
 """
 
 from __future__ import annotations
 import __future__
 
+import ast
 import functools
 import inspect
 import linecache
@@ -18,7 +19,9 @@ from types import CodeType, FunctionType
 from typing import Any
 
 _KEPT, _LONGEST = 512, 2**20  # texts, characters of one
+_FEW = 4  # statements of a syntax tree that is kept: programs that write programs make one function at a time
 _texts: deque[tuple[str, str]] = deque(maxlen=_KEPT)  # (filename, text), the latest last
+_trees: deque[ast.Module] = deque(maxlen=_KEPT)
 _lock = threading.Lock()
 _FUTURE = functools.reduce(operator.or_, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
 
@@ -27,6 +30,11 @@ def _remember(event: str, arguments: tuple[Any, ...]) -> None:
     if event != "compile":
         return
     text, filename = arguments
+    if isinstance(text, ast.Module):
+        if len(text.body) <= _FEW and any(isinstance(n, ast.FunctionDef) for n in text.body):
+            with _lock:
+                _trees.append(text)
+        return
     if not isinstance(filename, str) or not filename.startswith("<") or not isinstance(text, str | bytes):
         return
     if len(text) > _LONGEST or (b"def " if isinstance(text, bytes) else "def ") not in text:  # type: ignore[operator]
@@ -48,11 +56,32 @@ def source_lines(function: FunctionType) -> tuple[list[str], int]:
         return inspect.getsourcelines(function)
     except (OSError, TypeError) as error:
         code = function.__code__
-        for text in _candidates(code.co_filename):
-            if _holds(text, code):
-                lines = text.splitlines(keepends=True)
-                return inspect.getblock(lines[code.co_firstlineno - 1 :]), code.co_firstlineno
-        raise OSError(str(error)) from error
+        lines = whole_text(code)
+        if lines:
+            return inspect.getblock(lines[code.co_firstlineno - 1 :]), code.co_firstlineno
+        found = _unparsed(code)
+        if found is None:
+            raise OSError(str(error)) from error
+        return found, 1
+
+
+def whole_text(code: CodeType) -> list[str]:
+    """Lines of the text, given to exec or the interpreter, that compiles to some code; empty where none is known."""
+    for text in _candidates(code.co_filename):
+        if _holds(text, code):
+            return text.splitlines(keepends=True)
+    return []
+
+
+def _unparsed(code: CodeType) -> list[str] | None:
+    """The text of a function that was compiled from a syntax tree."""
+    with _lock:
+        trees = [*reversed(_trees)]
+    for tree in trees:
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef) and node.name == code.co_name and _holds(tree, code):
+                return ast.unparse(node).splitlines(keepends=True)
+    return None
 
 
 def _candidates(filename: str) -> list[str]:
@@ -64,11 +93,11 @@ def _candidates(filename: str) -> list[str]:
     return [*found, "".join(cached)] if cached else found
 
 
-def _holds(text: str, code: CodeType) -> bool:
+def _holds(text: str | ast.Module, code: CodeType) -> bool:
     """Whether a text compiles to some code that equals a function's."""
     try:
         module = compile(text, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, TypeError):
         return False
     waiting = [module]
     while waiting:

@@ -65,10 +65,26 @@ atomic = _group(
     *("nanmax", "nanmin"),
 )
 
+cg = _group("cg", "this_grid")
+
+
+class GridGroup:
+    """What ``cuda.cg.this_grid()`` gives inside a kernel: all threads of the grid."""
+
+    sync = Intrinsic("cg.this_grid().sync")
+
+    def __repr__(self) -> str:
+        return "<the grid's group>"
+
+
+GRID_GROUP = GridGroup()
+
 _SIMPLE = (
     *("grid", "gridsize", "laneid", "warpsize", "syncthreads", "syncthreads_count", "syncthreads_and"),
     *("syncthreads_or", "threadfence", "threadfence_block", "threadfence_system"),
-    *("popc", "clz", "ffs", "brev", "fma", "cbrt", "rsqrt", "selp", "vload", "vstore", "unroll"),
+    *("popc", "clz", "ffs", "brev", "fma", "cbrt", "rsqrt", "selp", "vload", "vstore", "unroll", "nanosleep"),
+    *("syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "all_sync", "any_sync", "eq_sync"),
+    *("ballot_sync", "match_any_sync", "match_all_sync", "activemask", "lanemask_lt"),
 )
 INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for name in _SIMPLE}
 

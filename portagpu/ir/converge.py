@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from portagpu.errors import UnsupportedSyntaxError
+from portagpu.ir.control import control_slots
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -29,6 +30,7 @@ from portagpu.ir.nodes import (
     Expr,
     For,
     If,
+    Load,
     Logical,
     LogicalOp,
     Not,
@@ -37,12 +39,13 @@ from portagpu.ir.nodes import (
     Select,
     Stmt,
     Var,
+    VectorLoad,
     While,
 )
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, VOID, Scalar
-from portagpu.ir.uniform import Marks, Slot, Uniformity, is_pure, jumps, mentions, slots_in
-from portagpu.ir.walk import all_statements, blocks, expressions
+from portagpu.ir.uniform import EXCHANGES, Marks, Uniformity, is_pure, jumps, mentions
+from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
 _ACTIVE = "pg.active"  # hidden parameter of a device function that is called behind a flag
 
@@ -85,7 +88,7 @@ class _Converger:
         self.function, self.wanted, self.behind_flag = function, wanted, behind_flag
         self.marks = Marks(function.body, callees)
         self.uniform = Uniformity(function, arguments=is_kernel)
-        self.control = self._control()
+        self.control = control_slots(function.body, self.marks)
         self.results: tuple[Var, ...] = ()
         self._count = 0
 
@@ -147,32 +150,6 @@ class _Converger:
             return seen, False
 
         return visit(body, False)[1]
-
-    def _control(self) -> set[Slot]:
-        """Variables that decide how often the loops around barriers run, with what they are computed from."""
-        found: set[Slot] = set()
-        for statement in all_statements(self.function.body):
-            if isinstance(statement, For | While) and self.marks.has_barrier(statement):
-                for expr in expressions(statement):
-                    found |= slots_in(expr)
-                found |= self._exits(statement.body)
-        size = -1
-        while size != len(found):
-            size = len(found)
-            for statement in all_statements(self.function.body):
-                if isinstance(statement, Assign) and (statement.target.name, statement.target.type) in found:
-                    found |= slots_in(statement.value)
-        return found
-
-    def _exits(self, body: tuple[Stmt, ...]) -> set[Slot]:
-        """Variables in the conditions of the breaks of one loop."""
-        found: set[Slot] = set()
-        for statement in body:
-            if isinstance(statement, If) and jumps((statement,)):
-                found |= slots_in(statement.condition)
-                for block in blocks(statement):
-                    found |= self._exits(block)
-        return found
 
     def _steers(self, statement: Stmt) -> bool:
         """Whether threads that have left must take part in a statement without a barrier."""
@@ -278,26 +255,34 @@ class _Converger:
         """A barrier that threads with their flag down also reach: they vote neutrally and pass no data."""
         value, span = statement.value, statement.span
         if isinstance(value, Operation):
-            if not value.args:
+            if not value.args or value.name == "grid_sync":
                 return [statement]
+            if value.name in EXCHANGES:
+                made, args = self._evaluated(value.args[:-1], flag)
+                return [*made, replace(statement, value=replace(value, args=(*args, flag)))]
             cell, condition = value.args
             assert isinstance(condition.type, Scalar)
             neutral = Constant(int(value.name == "syncthreads_and"), condition.type, span=span)
             vote = Select(flag, condition, neutral, condition.type, span=span)
             return [replace(statement, value=replace(value, args=(cell, vote)))]
         assert isinstance(value, CallFunction)
-        made: list[Stmt] = []
-        args: list[Expr] = []
-        for arg in value.args:
-            if not is_pure(arg):
-                self._count += 1
-                held = Var(f"pg.arg{self._count}", arg.type, span=span)
-                made.append(If(flag, (Assign(held, arg, span=span),), (), span=span))
-                arg = held
-            args.append(arg)
+        made, args = self._evaluated(value.args, flag)
         self.wanted.add(value.function)
         call = replace(value, function=_variant(value.function), args=(*args, flag))
         return [*made, replace(statement, value=call)]
+
+    def _evaluated(self, values: tuple[Expr, ...], flag: Var) -> tuple[list[Stmt], list[Expr]]:
+        """Arguments that threads with their flag down do not compute where memory is read, and the lines that do."""
+        made: list[Stmt] = []
+        args: list[Expr] = []
+        for arg in values:
+            if not is_pure(arg) or any(isinstance(e, Load | VectorLoad) for e in all_expressions(arg)):
+                self._count += 1
+                held = Var(f"pg.arg{self._count}", arg.type, span=arg.span)
+                made.append(If(flag, (Assign(held, arg, span=arg.span),), (), span=arg.span))
+                arg = held
+            args.append(arg)
+        return made, args
 
     def _branch(self, statement: If, flags: tuple[Var, ...], guarded: bool, after: bool) -> tuple[list[Stmt], bool]:
         condition = statement.condition

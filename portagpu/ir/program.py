@@ -49,6 +49,7 @@ class ParameterRole(Enum):
     SCALAR = "scalar"
     DYNAMIC_SHARED = "dynamic shared memory"
     SHARED = "shared array of the caller"
+    GRID_CELLS = "cells of the grid's barrier"
     FAULT = "record of the first exception"
 
 
@@ -117,4 +118,5 @@ class Program:
     wide_index: bool  # 64-bit subscripts
     block_dim: tuple[int, int, int] | None
     dynamic_shared: bool
+    cooperative: bool = False  # its blocks wait for each other
     faults: tuple[Fault, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from portagpu.dtypes import BOOL, FLOAT32, FLOAT64, INT32, INT64, UINT64, DType
+from portagpu.dtypes import BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT32, INT64, UINT64, DType
 
 
 class Space(Enum):
@@ -43,6 +43,8 @@ class Scalar:
     def __str__(self) -> str:
         if not self.weak:
             return self.dtype.name
+        if self.dtype.is_complex:
+            return "complex"
         return "int" if self.dtype.is_integer else "float"
 
     def __repr__(self) -> str:
@@ -56,7 +58,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """An OpenCL vector of 2, 3, 4, 8 or 16 lanes."""
+    """An OpenCL vector of 2, 3, 4, 8 or 16 lanes; one of a single lane is a number in C."""
 
     dtype: DType
     lanes: int
@@ -67,7 +69,7 @@ class Vector:
     @property
     def c(self) -> str:
         """C name of the vector type."""
-        return f"{self.dtype.c_name}{self.lanes}"
+        return f"{self.dtype.c_name}{self.lanes}" if self.lanes > 1 else self.dtype.c_name
 
     @property
     def size(self) -> int:
@@ -136,6 +138,8 @@ PYINT = Scalar(INT64, weak=True)
 PYINT_NARROW = Scalar(INT32, weak=True)
 PYFLOAT = Scalar(FLOAT64, weak=True)
 PYFLOAT_NARROW = Scalar(FLOAT32, weak=True)
+PYCOMPLEX = Scalar(COMPLEX128, weak=True)
+PYCOMPLEX_NARROW = Scalar(COMPLEX64, weak=True)
 
 
 # Type of dynamic shared memory as a kernel argument: a driver may align it only as its element needs

@@ -28,7 +28,11 @@ from portagpu.ir.types import Pointer, Space, Type
 from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
 
 Slot = tuple[str, Type]
-BARRIERS = frozenset({"syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or"})
+BLOCK_VOTES = frozenset({"syncthreads_count", "syncthreads_and", "syncthreads_or"})
+# warp operations where threads do not run in lockstep: barriers of the whole block, whose last argument says which
+# threads take part in the exchange
+EXCHANGES = frozenset({"warp_shuffle", "warp_ballots", "warp_match"})
+BARRIERS = BLOCK_VOTES | EXCHANGES | {"syncthreads", "warp_barrier", "grid_sync"}
 _PER_THREAD = frozenset({"threadIdx", "grid", "laneid"})
 
 
@@ -53,13 +57,13 @@ class Uniformity:
             return (expr.name, expr.type) not in self._divergent
         if isinstance(expr, CallFunction):
             return False
-        if isinstance(expr, Operation) and (expr.name in _PER_THREAD or (expr.effect and expr.name not in BARRIERS)):
+        if isinstance(expr, Operation) and (expr.name in _PER_THREAD or (expr.effect and expr.name not in BLOCK_VOTES)):
             return False
         if isinstance(expr, Load | VectorLoad):
             base = expr.base.type
             if isinstance(base, Pointer) and base.space is Space.PRIVATE:
                 return False
-        if isinstance(expr, Operation) and expr.name in BARRIERS:
+        if isinstance(expr, Operation) and expr.name in BLOCK_VOTES:
             return True
         return all(self.is_uniform(child) for child in children(expr))
 
@@ -74,18 +78,18 @@ class Uniformity:
                     inner = divergent or not self.is_uniform(statement.condition)
                 case For():
                     bounds = (statement.start, statement.stop, statement.step)
-                    inner = divergent or not all(map(self.is_uniform, bounds)) or self._leaves_divergently(statement)
+                    inner = divergent or not all(map(self.is_uniform, bounds)) or self.leaves_apart(statement)
                     if inner:
                         self._divergent.add((statement.counter.name, statement.counter.type))
                 case While():
                     condition = self.is_uniform(statement.condition)
-                    inner = divergent or not condition or self._leaves_divergently(statement)
+                    inner = divergent or not condition or self.leaves_apart(statement)
                 case _:
                     pass
             for block in blocks(statement):
                 self._visit(block, inner)
 
-    def _leaves_divergently(self, loop: For | While) -> bool:
+    def leaves_apart(self, loop: For | While) -> bool:
         """Whether threads leave the loop, or one of its iterations, apart."""
 
         def visit(body: tuple[Stmt, ...], divergent: bool, depth: int) -> bool:

@@ -67,7 +67,7 @@ INVARIANTS: dict[type[Node], tuple[tuple[str, Callable[[Any], bool]], ...]] = {
     Constant: (("a literal is a scalar", lambda n: isinstance(n.type, Scalar)),),
     Binary: (
         ("operands have the result's type", lambda n: _c(n.left.type) == _c(n.type) and _c(n.right.type) == _c(n.type)),
-        ("bit operations work on integers", lambda n: n.op not in _INTEGER_ONLY or not n.type.dtype.is_float),
+        ("bit operations work on integers", lambda n: n.op not in _INTEGER_ONLY or not n.type.dtype.is_inexact),
     ),
     Compare: (
         (

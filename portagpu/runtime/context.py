@@ -20,6 +20,7 @@ import pyopencl.tools
 from portagpu.device import DeviceRecord, default_device, drivers_are_loaded, find_device, record_for
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import ArgumentTypeError, ClosedError, DeviceLostError, OutOfMemoryError, PortaGPUError
+from portagpu.runtime.deallocations import Deallocations
 from portagpu.runtime.stream import Stream
 from portagpu.runtime.translate import translate_cl_errors, translated
 from portagpu.settings import Settings
@@ -231,6 +232,11 @@ class Context:
                 return self._pool.allocate(max(nbytes, 16))
         except cl.Error as error:
             raise translated(error, self) from error
+
+    @property
+    def deallocations(self) -> Deallocations:
+        """Freed memory that is kept for the next arrays."""
+        return Deallocations(self._pool, self._pool_lock)
 
     def get_memory_info(self) -> MemoryInfo:
         """(free, total) bytes of device memory; free is what no live array of this process takes."""

@@ -65,10 +65,21 @@ def wrap_host(
     Any strides. The device must use the host's memory, and the array must be writable unless it is wrapped
     ``readonly``. ``spans`` covers all arrays of the launch. Call `map_back` before the host reads what a kernel wrote.
     """
-    if not context.capabilities.host_unified_memory or array.nbytes < _SMALL or not array.flags.aligned:
+    if not context.capabilities.host_unified_memory or array.nbytes < _SMALL or not _is_aligned(array):
         return None
     if not readonly and not array.flags.writeable:
         return None
+    return share_host(context, array, spans=spans, readonly=readonly)
+
+
+def share_host(
+    context: Context, array: np.ndarray[Any, Any], *, spans: SharedSpans | None = None, readonly: bool | None = None
+) -> DeviceNDArray:
+    """A device array of a host array's memory, on a device for which `wrap_host` says that this works."""
+    if readonly is None:
+        readonly = not array.flags.writeable
+    if spans is None:
+        spans = SharedSpans((), (array,)) if readonly else SharedSpans((array,))
     buffer, offset = spans.buffer(context, array)
     return DeviceNDArray(
         array.shape,
@@ -81,6 +92,13 @@ def wrap_host(
         readonly=readonly,
         allocation_key=_root_key(array),
     )
+
+
+def _is_aligned(array: np.ndarray[Any, Any]) -> bool:
+    """Whether elements start where OpenCL wants them: complex ones at multiples of their size, unlike NumPy's."""
+    if array.dtype.kind != "c" or not array.flags.aligned:
+        return array.flags.aligned
+    return not any(n % array.itemsize for n in (array.__array_interface__["data"][0], *array.strides))
 
 
 def map_back(shared: DeviceNDArray, stream: Stream) -> None:

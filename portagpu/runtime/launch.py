@@ -61,6 +61,9 @@ class LaunchShape:
         return any(total >= 2**30 for total in self.totals)
 
 
+_BLOCKS_OF_A_UNIT = 16  # every GPU with inline PTX keeps at least as many small blocks on a compute unit
+
+
 def extent(value: Any, what: str) -> Extent:
     """``value`` as three positive integers. Raises `LaunchConfigError`."""
     items: Sequence[Any] = value if isinstance(value, tuple | list) else (value,)
@@ -129,7 +132,7 @@ class CompiledKernel:
             self._program = build(context, binary.source, options)
         except BuildError as error:
             raise locate(error, binary) from error
-        self.extract = _extractor(binary.parameters)
+        self.extract = _extractor(binary.parameters, context)
         self._types = [_scalar_dtype(p) for p in binary.parameters]
         self._local = threading.local()
         self._max_threads: int | None = None
@@ -163,6 +166,24 @@ class CompiledKernel:
                 f"the kernel was made for blocks of {_show(fixed)}, not {_show(shape.block)}",
                 hint=f"launch it with block {fixed}, or change block_dim= in its @cuda.jit",
             )
+        emulated = self.binary.max_threads
+        if emulated is not None and shape.threads > emulated:
+            raise LaunchConfigError(
+                f"a block of {_show(shape.block)} has {shape.threads} threads; with warp operations it has at most"
+                f" {emulated} on {self.context.device.name}, as on CUDA devices",
+                hint="make the block smaller and the grid larger",
+            )
+        self._check_cooperative(shape)
+        if shape.threads > self.max_threads:
+            raise LaunchConfigError(
+                f"a block of {_show(shape.block)} has {shape.threads} threads; this kernel runs with at most"
+                f" {self.max_threads} on {self.context.device.name} (it needs many registers)",
+                hint="make the block smaller, or give @cuda.jit(block_dim=...) so that the compiler limits registers",
+            )
+
+    @property
+    def max_threads(self) -> int:
+        """Threads of a block that the driver allows for this kernel."""
         if self._max_threads is None:
             with translate_cl_errors(self.context):
                 self._max_threads = int(
@@ -170,11 +191,28 @@ class CompiledKernel:
                         cl.kernel_work_group_info.WORK_GROUP_SIZE, self.context.device.cl_device
                     )
                 )
-        if shape.threads > self._max_threads:
+        return self._max_threads
+
+    def cooperative_blocks(self, threads: int, shared: int) -> int:
+        """Blocks of that size that certainly run at the same time, so that they may wait for each other."""
+        caps = self.context.capabilities
+        if not caps.inline_ptx:  # nowhere else is it known that blocks that run are not put off
+            return 1
+        used = max(1, self.binary.static_shared + shared)
+        whole = -(-threads // caps.warp_size) * caps.warp_size  # registers are given out by the warp
+        together = min(self.max_threads // max(1, whole), caps.local_memory_static // used, _BLOCKS_OF_A_UNIT)
+        return caps.compute_units * max(1, together)
+
+    def _check_cooperative(self, shape: LaunchShape) -> None:
+        blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]
+        if not self.binary.cooperative or blocks == 1:
+            return
+        limit = self.cooperative_blocks(shape.threads, shape.shared)
+        if blocks > limit:
             raise LaunchConfigError(
-                f"a block of {_show(shape.block)} has {shape.threads} threads; this kernel runs with at most"
-                f" {self._max_threads} on {self.context.device.name} (it needs many registers)",
-                hint="make the block smaller, or give @cuda.jit(block_dim=...) so that the compiler limits registers",
+                f"the kernel waits for its whole grid; {self.context.device.name} runs {limit}"
+                f" block{'s' if limit > 1 else ''} of {shape.threads} threads at the same time, not {blocks}",
+                hint="launch fewer blocks and let each do more, or split the kernel where it calls sync()",
             )
 
     def launch(self, queue: Any, shape: LaunchShape, values: tuple[Any, ...]) -> Any:
@@ -202,7 +240,7 @@ def _scalar_dtype(parameter: Parameter) -> Any:
     return np.dtype(parameter.type.dtype.name if parameter.type.dtype is not BOOL else "uint8")
 
 
-def _extractor(parameters: tuple[Parameter, ...]) -> Callable[..., tuple[Any, ...]]:
+def _extractor(parameters: tuple[Parameter, ...], context: Context) -> Callable[..., tuple[Any, ...]]:
     """A function from kernel arguments to C arguments, as Python code: it runs at each launch.
 
     The text is made of integers and fixed attribute names only.
@@ -225,11 +263,19 @@ def _extractor(parameters: tuple[Parameter, ...]) -> Callable[..., tuple[Any, ..
                 parts.append("local(shared)" if isinstance(p.type, Pointer) else "shared")
             case ParameterRole.FAULT:
                 parts.append("record")
+            case ParameterRole.GRID_CELLS:
+                parts.append("cells()")
             case ParameterRole.SHARED:
                 raise AssertionError("kernels have no shared parameters")
     body = "".join(f"{part}, " for part in parts)
     code = compile(f"lambda args, shared, record=None: ({body})", "<portagpu launch>", "eval")
-    made: Callable[..., tuple[Any, ...]] = eval(code, {"local": lambda n: cl.LocalMemory(max(n, 16))})
+
+    def cells() -> cl.Buffer:  # new ones for each launch: launches on two streams may overlap
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        return cl.Buffer(context.cl_context, flags, hostbuf=np.zeros(2, np.uint32))
+
+    names = {"local": lambda n: cl.LocalMemory(max(n, 16)), "cells": cells}
+    made: Callable[..., tuple[Any, ...]] = eval(code, names)
     return made
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime import ufuncs
+from portagpu.runtime.dlpack import device_of, host_view
 
 
 def _refused(symbol: str) -> Callable[..., Any]:
@@ -60,6 +61,13 @@ class ArrayOperators:
             raise ArgumentTypeError("a device array becomes a host array only by a copy", hint="leave copy=False away")
         host = self.copy_to_host()
         return host if dtype is None else host.astype(dtype)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """The same memory for other libraries, on CPU devices. Raises `MemoryNotSharedError` on others."""
+        return host_view(self).__dlpack__(**options)  # type: ignore[arg-type]
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return device_of(self)  # type: ignore[arg-type]
 
     def __len__(self) -> int:
         if not self.shape:

@@ -7,6 +7,7 @@ that enqueues. A use is numbered after it is enqueued, so a number that somebody
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
 
-from portagpu.errors import ArgumentTypeError, ClosedError, PortaGPUError
+from portagpu.errors import ArgumentTypeError, ClosedError, DriverError, PortaGPUError
 from portagpu.runtime.output import flush_output
 from portagpu.runtime.translate import translate_cl_errors, translated
 
@@ -189,6 +190,24 @@ class Stream:
             marker = cl.enqueue_marker(queue)
             marker.set_callback(cl.command_execution_status.COMPLETE, lambda status: callback(self, status, arg))
             queue.flush()
+
+    async def async_done(self) -> Stream:
+        """Await everything in this stream so far; gives the stream. Raises `DriverError` where a command failed."""
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+
+        def finish(status: int) -> None:
+            if not done.cancelled():
+                done.set_result(status)
+
+        def from_driver(stream: Stream, status: int, arg: Any) -> None:
+            loop.call_soon_threadsafe(finish, status)
+
+        self.add_callback(from_driver)
+        status = await done
+        if status < 0:
+            raise DriverError(f"a command failed on {self.context.device.name} with code {status}")
+        return self
 
     def close(self) -> None:
         """Wait for the stream and give its queue back."""

@@ -148,6 +148,26 @@ static inline ${h.type} ${h.name}(${h.type} a) {
 % endif
 }
 </%def>
+<%def name="round_half(h)">
+static inline float ${h.name}(float x) {
+    ushort bits;
+    vstore_half_rte(x, 0, (__private half*)&bits);
+    return vload_half(0, (__private const half*)&bits);
+}
+</%def>
+<%def name="frexp_mantissa(h)">
+static inline ${h.type} ${h.name}(${h.type} x) {
+    int exponent;
+    return frexp(x, &exponent);
+}
+</%def>
+<%def name="frexp_exponent(h)">
+static inline int ${h.name}(${h.type} x) {
+    int exponent = 0;
+    if (isfinite(x)) frexp(x, &exponent);
+    return exponent;
+}
+</%def>
 <%def name="ineg_small(h)">
 static inline ${h.type} ${h.name}(${h.type} a) {
     return (${h.type})((int)(0u - ((uint)(${h.unsigned})a << ${32 - h.width})) >> ${32 - h.width});

@@ -14,8 +14,8 @@ static inline ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type
 }
 </%def>
 <%def name="atomic_add(h)">${cas_loop(h, "old + operand")}</%def>
-<%def name="atomic_max(h)">${cas_loop(h, "isnan(old) || isnan(operand) ? old + operand : fmax(old, operand)")}</%def>
-<%def name="atomic_min(h)">${cas_loop(h, "isnan(old) || isnan(operand) ? old + operand : fmin(old, operand)")}</%def>
+<%def name="atomic_max(h)">${cas_loop(h, "isnan(old) || isnan(operand) ? old : fmax(old, operand)")}</%def>
+<%def name="atomic_min(h)">${cas_loop(h, "isnan(old) || isnan(operand) ? old : fmin(old, operand)")}</%def>
 <%def name="atomic_nanmax(h)">${cas_loop(h, "fmax(old, operand)")}</%def>
 <%def name="atomic_nanmin(h)">${cas_loop(h, "fmin(old, operand)")}</%def>
 <%def name="atomic_exch(h)">${cas_loop(h, "operand")}</%def>

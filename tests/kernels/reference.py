@@ -17,7 +17,7 @@ def supported(device: DeviceRecord, names: tuple[str, ...] = ALL) -> list[str]:
     """The dtypes among ``names`` with which the device computes."""
     caps = device.capabilities
     assert caps is not None
-    lacks = {"float16": not caps.fp16, "float64": not caps.fp64}
+    lacks = {"float16": not (caps.fp16 or caps.fp16_storage), "float64": not caps.fp64}
     return [name for name in names if not lacks.get(name, False)]
 
 

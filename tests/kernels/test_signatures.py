@@ -132,3 +132,16 @@ def test_types_as_dtypes_and_conversions(device):
     kernel[1, 1](out)
     assert out[0] == 8.75
     assert cuda.device_array(3, float32).dtype == np.float32
+
+
+def test_bools_in_signatures(device):
+    @cuda.jit("void(b1, i8[:], boolean)")
+    def kernel(flag, out, other):
+        out[0] = 1 if flag else 2
+        out[1] = other
+
+    out = np.zeros(2, np.int64)
+    kernel[1, 1](True, out, np.bool_(True))
+    assert list(out) == [1, 1]
+    kernel[1, 1](np.False_, out, 0)
+    assert list(out) == [2, 0]

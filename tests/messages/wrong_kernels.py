@@ -160,9 +160,8 @@ def global_statement(x):
 
 
 def delete_statement(x):
-    y = 1
-    del y
     x[0] = 1
+    del x[0]
 
 
 def f_string(x):

@@ -1,17 +1,13 @@
-"""Types under which programs know arguments: what a value's type is, and how the compiler's types are named."""
+"""Types under which programs know arguments: names of the compiler's types, and the way back."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from portagpu import types
-from portagpu.errors import DTypeError, KernelTypeError
+from portagpu.errors import KernelTypeError
 from portagpu.ir.types import ArgumentType, ArrayType, ConstantType, Layout, Scalar, TupleType
-from portagpu.runtime.args import ArgumentWrapper
-from portagpu.runtime.array import DeviceNDArray
 from portagpu.types import Array, NoneType, Number, Tuple, Type
 
 
@@ -25,37 +21,6 @@ class Literal(Type):
 
     def __str__(self) -> str:
         return f"constexpr {self.text}"
-
-
-def typeof(value: Any) -> Type | None:
-    """The type of an argument; None for what kernels cannot take by themselves."""
-    if isinstance(value, ArgumentWrapper):
-        value = value.value
-    if isinstance(value, np.ndarray | DeviceNDArray):
-        c, f = value.flags["C_CONTIGUOUS"], value.flags["F_CONTIGUOUS"]
-        readonly = not value.flags.writeable if isinstance(value, np.ndarray) else value.readonly
-        try:
-            return Array(types.typeof_dtype(value.dtype), value.ndim, "C" if c else "F" if f else "A", readonly)
-        except DTypeError:
-            return None
-    if value is None:
-        return types.none
-    if isinstance(value, bool | np.bool_):
-        return types.boolean
-    if isinstance(value, np.generic):
-        try:
-            return types.typeof_dtype(value.dtype)
-        except DTypeError:
-            return None
-    if isinstance(value, int):
-        return types.int64 if value < 2**63 else types.uint64
-    if isinstance(value, float):
-        return types.float64
-    if isinstance(value, tuple):
-        items = [typeof(v) for v in value]
-        known = [t for t in items if t is not None]
-        return Tuple(known) if len(known) == len(items) else None
-    return None
 
 
 def public_type(kind: ArgumentType) -> Type:

@@ -1,0 +1,11 @@
+"""Contexts, streams, events and errors of the driver, under CUDA-Python's module name."""
+
+from __future__ import annotations
+
+from portagpu.cuda.devices import Device
+from portagpu.errors import CudaAPIError, CudaDriverError
+from portagpu.runtime.context import Context
+from portagpu.runtime.event import Event
+from portagpu.runtime.stream import Stream
+
+__all__ = ["Context", "CudaAPIError", "CudaDriverError", "Device", "Event", "Stream"]

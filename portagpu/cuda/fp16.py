@@ -1,0 +1,23 @@
+"""``cuda.fp16``: functions of float16 numbers inside kernels, under the names of CUDA's half intrinsics.
+
+On devices without half arithmetic they compute in float32 and round.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from portagpu.frontend.vocabulary import Intrinsic
+
+__all__ = [
+    *("hadd", "hsub", "hmul", "hdiv", "hfma", "hneg", "habs", "hrcp", "hmax", "hmin"),
+    *("heq", "hne", "hgt", "hge", "hlt", "hle"),
+    *("hsin", "hcos", "hexp", "hexp2", "hexp10", "hlog", "hlog2", "hlog10", "hsqrt", "hrsqrt"),
+    *("hfloor", "hceil", "hrint", "htrunc"),
+]
+
+globals().update({name: Intrinsic(f"fp16.{name}") for name in __all__})
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"cuda.fp16 has no {name!r}; it has {', '.join(__all__)}")

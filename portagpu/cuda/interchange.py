@@ -1,0 +1,46 @@
+"""Arrays of other libraries: DLPack where they are in host memory, typed errors where they are CUDA's."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, PortaGPUError
+from portagpu.runtime.array import DeviceNDArray
+from portagpu.runtime.context import current_context
+from portagpu.runtime.creation import to_device
+from portagpu.runtime.dlpack import CPU, shares_with_host
+from portagpu.runtime.hostmem import share_host
+
+_HOST_KINDS = (CPU[0], 3)  # plain and page-locked host memory
+
+
+def from_dlpack(obj: Any) -> DeviceNDArray:
+    """A device array of an object with ``__dlpack__`` in host memory.
+
+    On a CPU device it is the same memory, elsewhere a copy. Raises `MemoryNotSharedError` for memory of a device.
+    """
+    if isinstance(obj, DeviceNDArray):
+        return obj
+    if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
+        raise ArgumentTypeError(f"{type(obj).__name__} has no __dlpack__", hint="use cuda.to_device(np.asarray(x))")
+    if obj.__dlpack_device__()[0] not in _HOST_KINDS:
+        raise MemoryNotSharedError("the array is in a device's memory", hint="copy it to the host first")
+    try:
+        host = np.from_dlpack(obj)
+    except PortaGPUError:
+        raise
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise MemoryNotSharedError(f"NumPy cannot use this {type(obj).__name__}: {error}") from error
+    context = current_context()
+    if shares_with_host(context.capabilities) and host.size and host.flags.aligned:
+        return share_host(context, host)
+    return to_device(host)
+
+
+def from_cuda_array_interface(desc: Any, owner: Any = None, sync: bool = True) -> NoReturn:
+    """Raise `MemoryNotSharedError`: pointers of CUDA mean nothing to OpenCL."""
+    raise MemoryNotSharedError(
+        "memory of CUDA libraries cannot be used by OpenCL", hint="copy it through the host: cuda.to_device(host_array)"
+    )

@@ -1,0 +1,118 @@
+"""Smaller functions of CUDA-Python's host side: named streams, profiling, checks of devices, what was found."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import pyopencl as cl
+
+from portagpu.device import devices
+from portagpu.errors import ArgumentTypeError
+from portagpu.runtime.context import Context, current_context
+from portagpu.runtime.event import Event
+from portagpu.runtime.stream import Stream
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_local = threading.local()
+
+
+def legacy_default_stream() -> Stream:
+    """The default stream: the other streams wait for it and it waits for them."""
+    return current_context().default_stream
+
+
+def per_thread_default_stream() -> Stream:
+    """This thread's own stream on the current device, made at first use."""
+    context = current_context()
+    streams: dict[int, Stream] = _local.__dict__.setdefault("streams", {})
+    found = streams.get(context.key)
+    if found is None or found.closed:
+        found = streams[context.key] = context.stream()
+    return found
+
+
+def external_stream(ptr: int | cl.CommandQueue) -> Stream:
+    """A stream around a queue of OpenCL that another library made: PyOpenCL's queue, or a ``cl_command_queue`` handle.
+
+    The queue must stay alive as long as the stream is used. Raises `ArgumentTypeError`.
+    """
+    if isinstance(ptr, cl.CommandQueue):
+        return Context.wrap(ptr).wrap_queue(ptr)
+    if type(ptr) is not int or ptr <= 0:
+        raise ArgumentTypeError(
+            f"external_stream takes an OpenCL queue or its handle, not {ptr!r}", hint="pass a pyopencl.CommandQueue"
+        )
+    queue = cl.CommandQueue.from_int_ptr(ptr)
+    return Context.wrap(queue).wrap_queue(queue)
+
+
+def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
+    """Milliseconds between two recorded events."""
+    return evtstart.elapsed_time(evtend)
+
+
+def require_context(fn: _F) -> _F:
+    """Decorator: opens the current device's context before the function runs, where it is not open yet."""
+
+    @functools.wraps(fn)
+    def with_context(*args: Any, **kwargs: Any) -> Any:
+        current_context()
+        return fn(*args, **kwargs)
+
+    return with_context  # type: ignore[return-value]
+
+
+def profile_start() -> None:
+    """Kept for programs of CUDA-Python: OpenCL has no call that starts a profiler; the open work is finished first."""
+    current_context().synchronize()
+
+
+def profile_stop() -> None:
+    """Kept for programs of CUDA-Python, as `profile_start`; the profiled work is finished."""
+    current_context().synchronize()
+
+
+@contextmanager
+def profiling() -> Iterator[None]:
+    """Context manager of `profile_start` and `profile_stop`."""
+    profile_start()
+    try:
+        yield
+    finally:
+        profile_stop()
+
+
+def is_float16_supported() -> bool:
+    """Whether kernels can use float16 on the current device, native or rounded from float32."""
+    caps = current_context().capabilities
+    return caps.fp16 or caps.fp16_storage
+
+
+def is_bfloat16_supported() -> bool:
+    """False: OpenCL C has no bfloat16."""
+    return False
+
+
+def detect() -> bool:
+    """Print the devices that were found, and return whether one works. `portagpu devices` tells more."""
+    found = devices()
+    print(f"Found {len(found)} CUDA devices (through OpenCL)")
+    for record in found:
+        works = record.capabilities is not None
+        print(f"id {record.index:<4} {record.name:<48} [{'SUPPORTED' if works else 'NOT SUPPORTED'}]")
+        facts = {"Platform": record.platform, "UUID": record.uuid}
+        if record.capabilities is not None:
+            facts["Compute units"] = str(record.capabilities.compute_units)
+            facts["Memory"] = f"{record.capabilities.global_memory / 2**30:.1f} GiB"
+            facts["FP64"] = "yes" if record.capabilities.fp64 else "no"
+        else:
+            facts["Problem"] = str(record.problem)
+        for label, value in facts.items():
+            print(f"{label:>26}: {value}")
+    working = sum(record.capabilities is not None for record in found)
+    print(f"Summary:\n\t{working}/{len(found)} devices are supported")
+    return working > 0

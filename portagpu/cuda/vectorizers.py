@@ -1,0 +1,87 @@
+"""`vectorize` and `guvectorize`: functions of elements, and of sub-arrays, that take whole arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from portagpu.cuda.dispatcher import Dispatcher
+from portagpu.cuda.gufunc import GeneralizedFunction
+from portagpu.cuda.ufunc import VectorizedFunction
+from portagpu.errors import ArgumentTypeError
+from portagpu.types import Signature, as_signature, is_type
+
+_TARGETS = ("cuda", "gpu", "cpu", "parallel")
+_IGNORED = frozenset({"cache", "nopython", "forceobj", "inline", "locals", "boundscheck"})
+
+
+def vectorize(signatures: Any = (), target: str = "cuda", identity: Any = None, **options: Any) -> Any:
+    """Make a function of numbers one of arrays; see `VectorizedFunction`.
+
+    Use it bare, or with a list of signatures such as ``["float32(float32, float32)"]``, of which the one that fits the
+    arguments is taken. Without signatures each combination of dtypes is compiled when it comes. Every ``target`` runs
+    on the current device.
+    """
+    jit = _jit_options("vectorize", target, options)
+    if _is_function(signatures):
+        return VectorizedFunction(signatures, (), jit, identity)
+    listed = _listed(signatures)
+
+    def decorate(function: Callable[..., Any]) -> VectorizedFunction:
+        return VectorizedFunction(function, listed, jit, identity)
+
+    return decorate
+
+
+def guvectorize(*args: Any, target: str = "cuda", identity: Any = None, writable_args: Any = (), **options: Any) -> Any:
+    """Make a function of sub-arrays one of whole arrays; see `GeneralizedFunction`.
+
+    ``guvectorize(signatures, layout)`` or ``guvectorize(layout)``, with a layout such as ``"(m,n),(n,p)->(m,p)"``. The
+    function gets a sub-array for each input and output and writes into the outputs; scalars ``()`` are numbers, or
+    arrays of one element where their signature says so and always for outputs.
+    """
+    jit = _jit_options("guvectorize", target, options)
+    if len(args) not in (1, 2) or not isinstance(args[-1], str):
+        raise ArgumentTypeError(
+            "guvectorize takes signatures and a layout",
+            hint='write guvectorize(["(float32[:], float32[:])"], "(n)->()")',
+        )
+    listed = _listed(args[0]) if len(args) == 2 else ()
+
+    def decorate(function: Callable[..., Any]) -> GeneralizedFunction:
+        return GeneralizedFunction(function, listed, args[-1], jit, writable_args)
+
+    return decorate
+
+
+def _is_function(value: Any) -> bool:
+    return isinstance(value, Dispatcher) or (
+        callable(value) and not is_type(value) and not isinstance(value, Signature)
+    )
+
+
+def _listed(signatures: Any) -> tuple[Signature, ...]:
+    items = signatures if isinstance(signatures, list | tuple) and not _is_types(signatures) else [signatures]
+    return tuple(as_signature(s) for s in items)
+
+
+def _is_types(signatures: Any) -> bool:
+    """Whether a tuple is one signature, a tuple of types, not several signatures."""
+    return isinstance(signatures, tuple) and bool(signatures) and all(_is_one_type(s) for s in signatures)
+
+
+def _is_one_type(value: Any) -> bool:
+    return is_type(value) and not isinstance(value, str | tuple | list)
+
+
+def _jit_options(name: str, target: Any, options: dict[str, Any]) -> dict[str, Any]:
+    if target not in _TARGETS:
+        raise ArgumentTypeError(f"{name} has no target {target!r}", hint="use target='cuda'")
+    if options.get("nopython", True) is not True:
+        raise ArgumentTypeError("nopython flag must be True", hint="functions are always compiled")
+    unknown = [o for o in options if o not in _IGNORED and o != "fastmath"]
+    if unknown:
+        raise ArgumentTypeError(
+            f"{name}: the following target options are not supported: {', '.join(unknown)}", hint="leave them away"
+        )
+    return {"fastmath": bool(options.get("fastmath", False))}

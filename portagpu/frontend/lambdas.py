@@ -1,0 +1,69 @@
+"""The text of lambdas: Python tells only the line where one begins, so it is looked up among all of the file's."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+from types import CodeType, FunctionType
+from typing import Any
+
+from portagpu.errors import SourceUnavailableError, UnsupportedSyntaxError
+from portagpu.frontend.texts import whole_text
+
+NAME = "<lambda>"
+
+
+def lambda_tree(function: FunctionType) -> tuple[ast.FunctionDef, list[str]]:
+    """A lambda as the ``def`` that it stands for, with its places in the file, and the file's lines.
+
+    Raises `SourceUnavailableError`, and `UnsupportedSyntaxError` where a line has lambdas that cannot be told apart.
+    """
+    code = function.__code__
+    where = f"{code.co_filename}:{code.co_firstlineno}"
+    try:
+        lines = inspect.findsource(code)[0]
+    except OSError:
+        lines = whole_text(code)
+    found: list[ast.Lambda] = []
+    if lines:
+        tree = ast.parse("".join(lines))
+        found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
+    if len(found) > 1:
+        found = _at_positions(found, code) or [node for node in found if _is_of(node, code)]
+    if not found:
+        raise SourceUnavailableError(f"the text of a lambda cannot be found ({where})", hint="write a `def` function")
+    if len({ast.dump(node) for node in found}) > 1:
+        raise UnsupportedSyntaxError(
+            f"the line has several lambdas that cannot be told apart ({where})", hint="write each on a line of its own"
+        )
+    node = found[0]
+    body: list[ast.stmt] = [ast.copy_location(ast.Return(value=node.body), node.body)]
+    made = ast.FunctionDef(name="anonymous", args=node.args, body=body, decorator_list=[])
+    return ast.copy_location(made, node), lines
+
+
+def _at_positions(nodes: list[ast.Lambda], code: CodeType) -> list[ast.Lambda]:
+    """The lambda whose body is the place of what the code returns, from Python 3.11 on."""
+    if not hasattr(code, "co_positions"):
+        return []
+    returns = {p for i, p in zip(dis.get_instructions(code), code.co_positions(), strict=False) if _returns(i)}
+    return [n for n in nodes if (n.body.lineno, n.body.end_lineno, n.body.col_offset, n.body.end_col_offset) in returns]
+
+
+def _returns(instruction: Any) -> bool:
+    return bool(instruction.opname.startswith("RETURN"))
+
+
+def _is_of(node: ast.Lambda, code: CodeType) -> bool:
+    """Whether a lambda compiles to this code, as far as names, constants and operators tell."""
+    fresh = compile(ast.Expression(body=node), code.co_filename, "eval")
+    inner = next(c for c in fresh.co_consts if isinstance(c, CodeType))
+    return _summary(inner) == _summary(code)
+
+
+def _summary(code: CodeType) -> tuple[Any, ...]:
+    """What does not depend on the text around a lambda: there, names may be globals or of an outer function."""
+    kinds = ("BINARY", "COMPARE", "UNARY", "CALL")
+    operators = [(i.opname, i.argrepr) for i in dis.get_instructions(code) if i.opname.startswith(kinds)]
+    return {*code.co_names, *code.co_freevars}, code.co_varnames, code.co_consts, operators

@@ -1,0 +1,167 @@
+"""Compound functions of real numbers, written in the dialect: kernels call them as device functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from portagpu.frontend.calls import LibraryFunction
+
+
+@LibraryFunction
+def logaddexp(x: Any, y: Any) -> Any:
+    """`numpy.logaddexp`."""
+    if x == y:  # also infinities, whose difference is no number
+        return x + math.log(2.0)
+    difference = x - y
+    if difference > 0:
+        return x + math.log1p(math.exp(-difference))
+    return y + math.log1p(math.exp(difference))
+
+
+@LibraryFunction
+def logaddexp2(x: Any, y: Any) -> Any:
+    """`numpy.logaddexp2`."""
+    if x == y:
+        return x + 1
+    difference = x - y
+    if difference > 0:
+        return x + math.log1p(np.exp2(-difference)) * (1 / math.log(2.0))
+    return y + math.log1p(np.exp2(difference)) * (1 / math.log(2.0))
+
+
+@LibraryFunction
+def heaviside(x: Any, middle: Any) -> Any:
+    """`numpy.heaviside`."""
+    if math.isnan(x):
+        return x
+    if x == 0:
+        return middle
+    return 0.0 if x < 0 else 1.0
+
+
+@LibraryFunction
+def spacing(x: Any) -> Any:
+    """`numpy.spacing`."""
+    if not math.isfinite(x):
+        return x - x
+    return np.nextafter(x, math.copysign(math.inf, x)) - x
+
+
+@LibraryFunction
+def sinc(x: Any) -> Any:
+    """`numpy.sinc`."""
+    if x == 0:
+        return x * 0 + 1
+    scaled = x * math.pi
+    return math.sin(scaled) / scaled
+
+
+@LibraryFunction
+def modf(x: Any) -> Any:
+    """`math.modf`."""
+    whole = np.trunc(x)
+    return (math.copysign(0.0, x) if math.isinf(x) else math.copysign(x - whole, x)), whole
+
+
+@LibraryFunction
+def integer_fmod(x: Any, y: Any) -> Any:
+    """C's remainder, with the sign of ``x``."""
+    rest = x % y
+    if rest != 0 and (x < 0) != (y < 0):
+        rest -= y
+    return rest
+
+
+@LibraryFunction
+def integer_reciprocal(x: Any) -> Any:
+    """C's ``1 / x``; by zero zero, as other divisions of integers."""
+    return x if x == 1 or x == -1 else x * 0
+
+
+@LibraryFunction
+def gcd(x: Any, y: Any) -> Any:
+    """`math.gcd`."""
+    a = abs(x)
+    b = abs(y)
+    while b != 0:
+        a, b = b, a % b
+    return a
+
+
+@LibraryFunction
+def lcm(x: Any, y: Any) -> Any:
+    """`math.lcm`."""
+    divisor = gcd(x, y)
+    return divisor if divisor == 0 else abs(x // divisor * y)
+
+
+@LibraryFunction
+def power_modulo(base: Any, exponent: Any, modulus: Any) -> Any:
+    """``pow(base, exponent, modulus)`` of integers; a negative exponent gives zero."""
+    result = (modulus * 0 + 1) % modulus
+    factor = base % modulus
+    rest = exponent
+    if rest < 0:
+        return modulus * 0
+    while rest > 0:
+        if rest & 1:
+            result = result * factor % modulus
+        factor = factor * factor % modulus
+        rest >>= 1
+    return result
+
+
+@LibraryFunction
+def power_of_ten(count: Any) -> Any:
+    """Exact where a float can be."""
+    result = 1.0
+    for _ in range(count):
+        result *= 10.0
+    return result
+
+
+@LibraryFunction
+def round_to(x: Any, digits: Any) -> Any:
+    """Rounded to decimal digits, half to even; values that cannot be scaled have no such digits."""
+    if digits < 0:
+        step = power_of_ten(min(-digits, 400))
+        if not math.isfinite(x):
+            return x
+        return np.rint(x / step) * step if math.isfinite(step) else x * 0
+    low = power_of_ten(min(digits, 22))
+    high = power_of_ten(min(max(digits - 22, 0), 400))
+    scaled = x * high * low
+    if not math.isfinite(scaled):
+        return x
+    return np.rint(scaled) / low / high
+
+
+@LibraryFunction
+def round_integer(x: Any, step: Any) -> Any:
+    """An integer rounded to a multiple of ``step``, half to even."""
+    below = x - x % step
+    rest = x - below
+    if rest * 2 > step or (rest * 2 == step and below // step % 2 == 1):
+        return below + step
+    return below
+
+
+@LibraryFunction
+def is_close(a: Any, b: Any, relative: Any, absolute: Any) -> Any:
+    """As Python's `math.isclose`."""
+    if a == b:
+        return True
+    if math.isinf(abs(a)) or math.isinf(abs(b)):
+        return False
+    return abs(a - b) <= max(relative * max(abs(a), abs(b)), absolute)
+
+
+@LibraryFunction
+def is_close_to(a: Any, b: Any, relative: Any, absolute: Any, equal_nan: Any) -> Any:
+    """As `numpy.isclose`, where ``b`` is the reference."""
+    if a == b or (equal_nan and a != a and b != b):
+        return True
+    return abs(a - b) <= absolute + relative * abs(b) and math.isfinite(abs(b))

@@ -1,0 +1,87 @@
+"""How warp operations and halves are said on devices that this machine may not have."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from portagpu import cuda
+from portagpu.codegen.program import generate
+from portagpu.dtypes import FLOAT16, FLOAT32, FLOAT64
+from portagpu.errors import MissingCapabilityError
+from portagpu.frontend.functions import specialise
+from portagpu.ir.types import ArrayType, Layout, Scalar
+from portagpu.ir.verify import verify
+
+FULL = 0xFFFFFFFF
+FLOATS = ArrayType(Scalar(FLOAT32), 1, Layout.C)
+DOUBLES = ArrayType(Scalar(FLOAT64), 1, Layout.C)
+HALVES = ArrayType(Scalar(FLOAT16), 1, Layout.C)
+
+
+@cuda.jit
+def exchanges(x, y):
+    i = cuda.grid(1)
+    if i < 7:
+        x[i] = cuda.shfl_xor_sync(FULL, x[i], 1) + cuda.ballot_sync(FULL, x[i] > 0)
+        y[i] = cuda.shfl_down_sync(FULL, y[i], 2)
+        mask, same = cuda.match_all_sync(FULL, y[i])
+        if same or cuda.any_sync(FULL, i > 3) or cuda.all_sync(FULL, i > 3) or cuda.eq_sync(FULL, i > 3):
+            cuda.syncwarp(mask)
+    cuda.nanosleep(20)
+    cuda.cg.this_grid().sync()
+
+
+@cuda.jit
+def half_sines(h):
+    h[0] = cuda.fp16.hsin(h[0]) + h[1]
+
+
+@cuda.jit
+def half_vectors(h):
+    v = cuda.vload(h, 0, 2)
+    h[0] = v.x
+
+
+def source(kernel, arguments, caps):
+    program = specialise(kernel.source, arguments, caps)
+    verify(program)
+    return generate(program, caps)
+
+
+def test_inline_ptx_needs_no_barriers_of_the_block(device):
+    caps = dataclasses.replace(device.capabilities, inline_ptx=True, fp64=True, line_directives=False)
+    binary = source(exchanges, (FLOATS, DOUBLES), caps)
+    for instruction in (
+        *("shfl.sync.bfly.b32", "shfl.sync.down.b32", "vote.sync.ballot.b32", "vote.sync.any.pred"),
+        *("vote.sync.all.pred", "vote.sync.uni.pred", "match.all.sync.b64", "bar.warp.sync", "nanosleep.u32"),
+    ):
+        assert instruction in binary.source, instruction
+    kernel = binary.source[binary.source.index("__kernel") :]
+    assert "barrier(" not in kernel and "if (i < 7)" in kernel  # branches stay branches
+    assert "grid_sync" in kernel and binary.parameters[-1].role.name == "GRID_CELLS"
+    assert binary.cooperative and binary.max_threads is None
+
+
+def test_other_warps_than_of_32_threads(device):
+    caps = dataclasses.replace(device.capabilities, inline_ptx=False, warp_size=64)
+    with pytest.raises(MissingCapabilityError, match="warps of 32"):
+        source(exchanges, (FLOATS, DOUBLES), caps)
+
+
+def test_halves_by_what_a_device_has(device):
+    extensions = device.capabilities.extensions - {"cl_khr_fp16"}
+    common = dataclasses.replace(device.capabilities, extensions=extensions, line_directives=False)
+    stored = dataclasses.replace(common, fp16=False, fp16_storage=True)
+    text = source(half_sines, (HALVES,), stored).source
+    assert "vload_half" in text and "vstore_half_rte" in text and "__global ushort* restrict h" in text
+    arithmetic = dataclasses.replace(common, fp16=True)
+    text = source(half_sines, (HALVES,), arithmetic).source
+    assert "(half)sin((float)h[0])" in text
+    native = dataclasses.replace(arithmetic, extensions=extensions | {"cl_khr_fp16"})
+    assert "sin(h[0])" in source(half_sines, (HALVES,), native).source
+    with pytest.raises(MissingCapabilityError, match="vectors of float16"):
+        source(half_vectors, (HALVES,), stored)
+    with pytest.raises(MissingCapabilityError, match="float16"):
+        source(half_sines, (HALVES,), dataclasses.replace(stored, fp16_storage=False))
