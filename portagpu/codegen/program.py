@@ -20,6 +20,7 @@ from portagpu.ir.lockstep import SCRATCH
 from portagpu.ir.nodes import Constant, Print
 from portagpu.ir.program import ConstantArray, Fault, Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size, storage
+from portagpu.ir.uniform import Marks
 from portagpu.ir.walk import all_statements
 from portagpu.source import Span
 
@@ -180,9 +181,13 @@ def _printer(function: Function, program: Program, helpers: HelperSet, taken: fr
         | {p.name for p in function.parameters if isinstance(p.type, Pointer)}
     )
     printer = Printer(facts, names, helpers, arrays)
-    printer.emulates_warps = any(a.name == SCRATCH for a in program.shared)
+    printer.flags_are_ints = _has_barrier(program)
     printer.fixed = frozenset(fixed)
     return printer, facts
+
+
+def _has_barrier(program: Program) -> bool:
+    return any(Marks(f.body, frozenset()).barrier for f in (*program.functions, program.kernel))
 
 
 def _parameter_text(parameter: Parameter, printer: Printer, facts: Facts) -> str:

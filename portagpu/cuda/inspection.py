@@ -131,14 +131,19 @@ class Inspection:
 
     @property
     def overloads(self) -> dict[Key, Overload]:
-        """Specialisations by the types of their arguments.
+        """Specialisations by the types of their arguments, for the current context (of all, if it has none).
 
         With declared signatures: one for each, compiled now if it was not launched. Otherwise what was launched.
         """
         if not self.declared:
-            return keyed(self._overloads.values())
+            return keyed(self._launched())
         context = current_context()
         return {signature.args: self._declared(signature, context) for signature in self.declared}
+
+    def _launched(self) -> list[Overload]:
+        everything = list(self._overloads.values())
+        context = current_context() if len({o.compiled.context.key for o in everything}) > 1 else None
+        return [o for o in everything if o.compiled.context is context] or everything
 
     def _declared(self, signature: Signature, context: Context) -> Overload:
         launched = [o for k, o in self._overloads.items() if k[0] == context.key and _fits(o.types, signature.args)]
@@ -181,7 +186,7 @@ class Inspection:
         """OpenCL C for a signature, or without one of each specialisation by signature. Print it to read it."""
         if signature is not None:
             return self._selected(signature).binary.source
-        found = keyed(self._overloads.values()) or self.overloads
+        found = keyed(self._launched()) or self.overloads
         return OpenCLSources((key, o.binary.source) for key, o in found.items())
 
     def inspect_asm(self, signature: Any = None) -> Any:

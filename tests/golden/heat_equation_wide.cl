@@ -10,7 +10,7 @@ __kernel void heat_equation(
     long steps,
     double k) {
     // 88: def heat_equation(buf, steps, k):
-    bool live1 = true;
+    int live1 = true;
     // 90: i = cuda.grid(1)
     long i = (long)get_global_id(0);
     // 91: if i == 0 or i >= buf.size - 1:

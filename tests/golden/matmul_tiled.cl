@@ -23,9 +23,9 @@ __kernel void matmul_tiled(
     float total = 0.0f;
     for (int start = 0; start < a_n1; start += 16) {
         // 32: inside_a = row < a.shape[0] and start + tx < a.shape[1]
-        bool inside_a = row < a_n0 && (long)start + (long)tx < (long)a_n1;
+        int inside_a = row < a_n0 && (long)start + (long)tx < (long)a_n1;
         // 33: inside_b = column < b.shape[1] and start + ty < b.shape[0]
-        bool inside_b = column < b_n1 && (long)start + (long)ty < (long)b_n0;
+        int inside_b = column < b_n1 && (long)start + (long)ty < (long)b_n0;
         // 34: tile_a[ty, tx] = a[row, start + tx] if inside_a else 0.0
         tile_a[ty * 16 + tx] = inside_a ? a[row * a_n1 + (start + tx)] : 0.0f;
         // 35: tile_b[ty, tx] = b[start + ty, column] if inside_b else 0.0
