@@ -79,6 +79,9 @@ class DType:
         """Width in bits."""
         return 8 * self.size
 
+    def __reduce__(self) -> Any:
+        return _of_name, (self.name,)  # a row is known by its identity
+
     def __str__(self) -> str:
         return self.name
 
@@ -178,3 +181,7 @@ def integer_range(dtype: DType) -> tuple[int, int]:
     """Smallest and largest value of an integer dtype."""
     info = np.iinfo(dtype.numpy)
     return int(info.min), int(info.max)
+
+
+def _of_name(name: str) -> DType:
+    return next(row for row in ALL if row.name == name)

@@ -18,7 +18,8 @@
     ├── LaunchError                    the call of a kernel is at fault
     │   ├── ArgumentCountError           too many, too few or unknown arguments            (also TypeError)
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
-    │   └── LaunchConfigError            grid, block or shared memory do not fit (also ValueError, CudaAPIError)
+    │   ├── LaunchConfigError            grid, block or shared memory do not fit (also ValueError, CudaAPIError)
+    │   └── SpecialisationError          a kernel for one signature cannot be specialised again (also RuntimeError)
     ├── CudaDriverError                what CUDA's driver would report: CudaAPIError with DeviceError below it
     ├── DeviceError                    the device or its driver is at fault               (also CudaAPIError)
     │   ├── NoDeviceError                no OpenCL device works
@@ -35,6 +36,8 @@
     ├── TuningError                    tuning cannot go on
     ├── StoreError                     a result or cache file is unreadable or of another version
     └── SettingsError                  an environment variable or option has a bad value   (also ValueError)
+
+Warnings: `PortaGPUWarning` (also UserWarning), of it `PortaGPUPerformanceWarning`.
 
 Every error owns its message, optionally the place in the user's Python text, and optionally a hint what to do about it.
 Some bases have names of numba.cuda's, for programs that catch those; `portagpu.cuda.errors` has the remaining names.
@@ -72,9 +75,12 @@ __all__ = [
     "OutOfBoundsError",
     "OutOfMemoryError",
     "PortaGPUError",
+    "PortaGPUPerformanceWarning",
+    "PortaGPUWarning",
     "SettingsError",
     "ShapeError",
     "SourceUnavailableError",
+    "SpecialisationError",
     "StoreError",
     "TuningError",
     "TypingError",
@@ -212,6 +218,10 @@ class LaunchConfigError(LaunchError, CudaAPIError, ValueError):
     """Grid, block or shared memory are malformed or exceed what the device can do."""
 
 
+class SpecialisationError(LaunchError, RuntimeError):
+    """A kernel that is made for one signature was to be specialised."""
+
+
 class DeviceError(CudaAPIError):
     """The device or its driver is at fault."""
 
@@ -270,3 +280,11 @@ class StoreError(PortaGPUError):
 
 class SettingsError(PortaGPUError, ValueError):
     """An environment variable or option has a bad value."""
+
+
+class PortaGPUWarning(UserWarning):
+    """Base of every warning of this package."""
+
+
+class PortaGPUPerformanceWarning(PortaGPUWarning):
+    """A launch works, but in a way that wastes the device's time."""

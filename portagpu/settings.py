@@ -23,6 +23,7 @@ class Settings:
     ``cache_dir``: compiled programs and probe results (``PORTAGPU_CACHE_DIR``); safe to delete.
     ``data_dir``: tuning results (``PORTAGPU_DATA_DIR``); worth keeping.
     ``disk_cache``: whether compiled programs are kept on disk (``PORTAGPU_DISK_CACHE``, default on).
+    ``warnings``: whether launches that waste a GPU's time warn (``PORTAGPU_WARNINGS``, default on).
     ``driver_paths``: extra OpenCL libraries to register (``PORTAGPU_DRIVERS``, separated like ``PATH``).
     """
 
@@ -31,6 +32,7 @@ class Settings:
     data_dir: Path
     disk_cache: bool
     driver_paths: tuple[str, ...]
+    warnings: bool = True
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -44,6 +46,7 @@ class Settings:
             data_dir=Path(data),
             disk_cache=_flag(env, "PORTAGPU_DISK_CACHE", default=True),
             driver_paths=tuple(p for p in env.get("PORTAGPU_DRIVERS", "").split(os.pathsep) if p),
+            warnings=_flag(env, "PORTAGPU_WARNINGS", default=True),
         )
 
 

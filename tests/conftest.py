@@ -9,6 +9,7 @@ from pathlib import Path
 # before portagpu is imported: the user's caches and tuning results stay untouched
 _folder = tempfile.TemporaryDirectory(prefix="portagpu-tests-")
 os.environ.setdefault("PORTAGPU_CACHE_DIR", str(Path(_folder.name, "cache")))
+os.environ["PORTAGPU_WARNINGS"] = "0"  # tests are small, and a warning is an error
 os.environ["PORTAGPU_DATA_DIR"] = str(Path(_folder.name, "data"))
 
 import pytest  # noqa: E402

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from portagpu.codegen.analysis import Facts
 from portagpu.codegen.complex_numbers import is_complex
+from portagpu.codegen.output import print_call
 from portagpu.codegen.printer import LOWEST, UNARY, Printer
 from portagpu.dtypes import BOOL
 from portagpu.ir.nodes import (
@@ -16,6 +17,7 @@ from portagpu.ir.nodes import (
     Evaluate,
     For,
     If,
+    Print,
     Return,
     Stmt,
     Store,
@@ -147,6 +149,8 @@ class Emitter:
                 self._line("continue;", statement.span)
             case Return():
                 self._return(statement)
+            case Print():
+                self._line(print_call(self.printer, statement), statement.span)
             case _:
                 unreachable(statement)
 

@@ -227,6 +227,21 @@ def _atomic_loop(printer: Printer, expr: Operation) -> Lowered:
     return f"{printer.helpers.use(name, element.c, space.value)}({pointer}, {operands[0]})", POSTFIX
 
 
+@register("claim_fault")
+def _claim_fault(printer: Printer, expr: Operation) -> Lowered:
+    """Whether this thread is the first of the launch to record an exception."""
+    return f"{printer.helpers.use('atomic_claim_fault', 'long', '__global')}({_args(printer, expr)}) != 0", COMPARE
+
+
+@register("fault_bits")
+def _fault_bits(printer: Printer, expr: Operation) -> Lowered:
+    """A float's bits as a 64-bit integer."""
+    operand = expr.args[0].type
+    assert isinstance(operand, Scalar)
+    text = _args(printer, expr)
+    return (f"as_long({text})", POSTFIX) if operand.dtype.size == 8 else (f"(long)as_int({text})", UNARY)
+
+
 @register("atomic_cas")
 def _atomic_cas(printer: Printer, expr: Operation) -> Lowered:
     pointer, element, space, operands = _atomic_parts(printer, expr)

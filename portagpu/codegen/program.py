@@ -17,10 +17,11 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
 from portagpu.ir.lockstep import SCRATCH
-from portagpu.ir.nodes import Constant
-from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
+from portagpu.ir.nodes import Constant, Print
+from portagpu.ir.program import ConstantArray, Fault, Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size, storage
 from portagpu.ir.uniform import Marks
+from portagpu.ir.walk import all_statements
 from portagpu.source import Span
 
 
@@ -37,6 +38,11 @@ class KernelBinary:
     cooperative: bool = False
     max_threads: int | None = None  # of a block, where warps are emulated
     has_line_directives: bool = False  # the driver's messages then name lines of the Python file
+    constant_bytes: int = 0  # of captured arrays
+    shared_bytes: int = 0  # of static shared arrays, as declared
+    local_bytes: int = 0  # of the local arrays of a thread, as declared
+    prints: bool = False
+    faults: tuple[Fault, ...] = ()  # exceptions that the launch may raise, by number
 
     def span_of(self, line: int) -> Span | None:
         """The place in Python text of a line that the driver names, or of the nearest C line before it."""
@@ -135,7 +141,16 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
         cooperative=program.cooperative,
         max_threads=next((a.size for a in program.shared if a.name == SCRATCH), None),
         has_line_directives=caps.line_directives,
+        constant_bytes=sum(len(c.data) * element_size(c.element) for c in program.constants),
+        shared_bytes=sum(map(_bytes, program.shared)),
+        local_bytes=sum(_bytes(a) for f in (*program.functions, program.kernel) for a in f.locals),
+        prints=_prints(program),
+        faults=program.faults,
     )
+
+
+def _prints(program: Program) -> bool:
+    return any(isinstance(s, Print) for f in (*program.functions, program.kernel) for s in all_statements(f.body))
 
 
 def _with_directives(lines: list[Line]) -> list[Line]:
@@ -147,6 +162,10 @@ def _with_directives(lines: list[Line]) -> list[Line]:
             result.append(Line(f'#line {line.span.line} "{name}"', line.span))
         result.append(line)
     return result
+
+
+def _bytes(array: MemoryArray) -> int:
+    return array.size * element_size(array.element)
 
 
 def _shared_size(array: MemoryArray) -> int:

@@ -12,10 +12,11 @@ from typing import Any, TypeVar, overload
 from portagpu import dtypes
 from portagpu.cuda import fp16 as fp16
 from portagpu.cuda import libdevice as libdevice
-from portagpu.cuda.dispatcher import Dispatcher, JitOptions
+from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.cuda.host import *  # noqa: F403
 from portagpu.cuda.host import __all__ as _host_names
-from portagpu.errors import KernelTypeError, SettingsError
+from portagpu.cuda.options import JitOptions
+from portagpu.errors import KernelTypeError
 from portagpu.frontend.vocabulary import INTRINSICS, VectorMaker
 from portagpu.frontend.vocabulary import Intrinsic as Intrinsic
 from portagpu.frontend.vocabulary import atomic as atomic
@@ -28,7 +29,6 @@ from portagpu.frontend.vocabulary import gridDim as gridDim
 from portagpu.frontend.vocabulary import local as local
 from portagpu.frontend.vocabulary import shared as shared
 from portagpu.frontend.vocabulary import threadIdx as threadIdx
-from portagpu.runtime.launch import extent
 from portagpu.types import (  # noqa: F401 - named in __all__ below
     Array,
     NestedArray,
@@ -150,9 +150,6 @@ def __getattr__(name: str) -> Any:
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-# options of the original that mean nothing to OpenCL; accepted so that programs run unchanged
-_IGNORED = frozenset({"cache", "inline", "lineinfo", "link", "max_registers", "launch_bounds", "forceinline", "lto"})
-
 
 @overload
 def jit(func_or_sig: Callable[..., Any], **options: Any) -> Dispatcher: ...
@@ -167,28 +164,16 @@ def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any
     tuple of types, or a list of signatures, of which the one that fits a launch best is taken. With signatures, numbers
     are converted to the declared types and arrays must be what is declared.
 
-    Options: ``fastmath`` (relaxed arithmetic), ``debug``, ``opt`` (False turns the driver's optimiser off),
-    ``source`` (the text, where Python cannot find it), ``block_dim=(x, y, z)`` (fixes the block's size, which
-    lets the compiler use more registers). ``cache``, ``inline``, ``lineinfo``, ``link``, ``max_registers``,
-    ``launch_bounds`` are accepted for compatibility.
+    Options: ``fastmath`` (True, or a set of LLVM's flags), ``debug`` (subscripts and divisors are checked, and the
+    exceptions of threads are raised after the launch, which waits), ``boundscheck`` (subscripts only), ``opt`` (False
+    turns the driver's optimiser off), ``source`` (the text, where Python cannot find it), ``block_dim=(x, y, z)``
+    (fixes the block's size, which lets the compiler use more registers), ``max_registers`` (where the driver takes it),
+    ``extensions`` (objects whose ``prepare_args(type, value, stream, retr)`` turns arguments into what kernels take).
+    ``cache``, ``inline``, ``lineinfo``, ``link``, ``lto``, ``launch_bounds`` and the like are accepted and logged.
 
     Raises `KernelError` subclasses when the function is compiled, at its first launch.
     """
-    known = {"fastmath", "debug", "opt", "block_dim", "source"}
-    for name in options:
-        if name not in known and name not in _IGNORED:
-            raise SettingsError(
-                f"cuda.jit has no option {name!r}", hint=f"it has device, {', '.join(sorted(known | _IGNORED))}"
-            )
-    if options.get("link"):
-        raise SettingsError("cuda.jit(link=...): CUDA object files cannot be linked into OpenCL programs")
-    block = options.get("block_dim")
-    jit_options = JitOptions(
-        fastmath=bool(options.get("fastmath", False)),
-        debug=bool(options.get("debug", False)),
-        opt=bool(options.get("opt", True)),
-        block_dim=None if block is None else extent(block, "block_dim"),
-    )
+    jit_options = JitOptions.from_keywords(options)
     text = options.get("source")
     if isinstance(func_or_sig, Dispatcher):
         return func_or_sig
@@ -206,7 +191,9 @@ def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any
         signatures = (as_signature(func_or_sig),)
 
     def decorate(function: Callable[..., Any]) -> Dispatcher:
-        return Dispatcher(function, options=jit_options, device=device, signatures=signatures, text=text)
+        made = Dispatcher(function, options=jit_options, device=device, signatures=signatures, text=text)
+        made.specialized = bool(signatures) and not isinstance(func_or_sig, list)
+        return made
 
     return decorate
 

@@ -6,24 +6,31 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from portagpu import types
 from portagpu.codegen.program import KernelBinary, generate
 from portagpu.cuda import arguments
+from portagpu.cuda.extensions import extend
+from portagpu.cuda.inspection import Inspection, Overload
+from portagpu.cuda.options import JitOptions
+from portagpu.cuda.pickling import portable, rebuilt
 from portagpu.cuda.signature import check_count, convert_arguments
-from portagpu.errors import ArgumentCountError, KernelError, LaunchConfigError, LaunchError
+from portagpu.errors import ArgumentCountError, KernelError, LaunchConfigError, LaunchError, SpecialisationError
 from portagpu.frontend.calls import PythonFunction
 from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.functions import specialise
+from portagpu.ir.program import Program
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.ir.verify import verify
+from portagpu.runtime.advice import advise
 from portagpu.runtime.args import HostWork
 from portagpu.runtime.checks import count
 from portagpu.runtime.context import Context, current_context
-from portagpu.runtime.launch import CompiledKernel, Extent, LaunchShape, check_grid, check_shape, extent
+from portagpu.runtime.faults import launch_checked
+from portagpu.runtime.launch import CompiledKernel, LaunchShape, check_grid, check_shape, extent
 from portagpu.runtime.placement import place
 from portagpu.runtime.stream import Stream, enqueuing
 from portagpu.types import Signature
@@ -31,59 +38,7 @@ from portagpu.types import Signature
 _MAX_CONFIGURATIONS = 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JitOptions:
-    """Options of `cuda.jit` that change the generated code."""
-
-    fastmath: bool = False
-    debug: bool = False
-    opt: bool = True
-    block_dim: Extent | None = None
-
-    def build_options(self, context: Context) -> tuple[str, ...]:
-        """Options for the driver's compiler."""
-        options = ["-w"]
-        if not self.opt:
-            options.append("-cl-opt-disable")
-        if self.fastmath:
-            options.append("-cl-fast-relaxed-math")
-        elif context.capabilities.correctly_rounded_divide_sqrt:
-            options.append("-cl-fp32-correctly-rounded-divide-sqrt")
-        return tuple(options)
-
-
-class OpenCLSources(dict[str, str]):
-    """OpenCL C of a kernel by signature; printing shows the text."""
-
-    def __str__(self) -> str:
-        return "\n".join(f"// ---- {signature}\n{text}" for signature, text in self.items())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overload:
-    """One specialisation."""
-
-    signature: tuple[ArgumentType, ...]
-    binary: KernelBinary
-    compiled: CompiledKernel
-
-    @property
-    def cooperative(self) -> bool:
-        """Whether the kernel's blocks wait for each other (``cuda.cg.this_grid()``)."""
-        return self.binary.cooperative
-
-    def max_cooperative_grid_blocks(self, blockdim: int | tuple[int, ...], dynsmemsize: int = 0) -> int:
-        """Blocks of the given size that a launch may have whose threads all wait for each other."""
-        x, y, z = extent(blockdim, "the block")
-        return self.compiled.cooperative_blocks(
-            x * y * z, count(dynsmemsize, "dynamic shared memory is a number of bytes")
-        )
-
-    def __str__(self) -> str:
-        return f"({', '.join(map(str, self.signature))})"
-
-
-class Dispatcher(PythonFunction):
+class Dispatcher(Inspection, PythonFunction):
     """A function decorated with `cuda.jit`.
 
     A kernel is launched with ``kernel[grid, block, stream, shared](*args)``; a device function is called from kernels.
@@ -107,6 +62,8 @@ class Dispatcher(PythonFunction):
         self.is_device_function = device
         self.options = options
         self.declared = signatures
+        self.specialized = False  # for one signature
+        self.specializations: dict[Any, Dispatcher] = {}
         self._source: FunctionSource | None = None
         self._text = text
         self._overloads: dict[Any, Overload] = {}
@@ -208,14 +165,33 @@ class Dispatcher(PythonFunction):
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
             raise failure.with_traceback(None)
-        compiled = CompiledKernel(context, binary, self.options.build_options(context))
-        return Overload(signature=types, binary=binary, compiled=compiled)
+        options = self.options.build_options(context)
+        compiled = CompiledKernel(context, binary, options)
+        dynamic = shared if shared > context.capabilities.local_memory_argument else 0
+        return Overload(
+            signature=types,
+            binary=binary,
+            compiled=compiled,
+            build_options=options,
+            wide=wide,
+            shared=dynamic,
+        )
+
+    def program(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool) -> Program:
+        """The typed IR for argument types."""
+        return specialise(
+            self.source,
+            types,
+            context.capabilities,
+            wide_index=wide,
+            debug=self.options.debug,
+            bounds=self.options.debug or self.options.boundscheck,
+            block_dim=self.options.block_dim,
+        )
 
     def _generate(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool, shared: int) -> KernelBinary:
         caps = context.capabilities
-        program = specialise(
-            self.source, types, caps, wide_index=wide, debug=self.options.debug, block_dim=self.options.block_dim
-        )
+        program = self.program(types, context, wide=wide)
         verify(program)
         static = shared if program.dynamic_shared and shared > caps.local_memory_argument else 0
         return generate(program, caps, static_dynamic_shared=static)
@@ -275,29 +251,27 @@ class Dispatcher(PythonFunction):
     def _call_hint(self) -> str:
         return f"its parameters are {', '.join(self.source.parameters)}"
 
-    # inspection -----------------------------------------------------------------------------------------------------
-
-    @property
-    def overloads(self) -> dict[str, Overload]:
-        """Specialisations by signature."""
-        return {str(o): o for o in self._overloads.values()}
-
-    @property
-    def signatures(self) -> list[tuple[ArgumentType, ...]]:
-        """Argument types of the specialisations."""
-        return [o.signature for o in self._overloads.values()]
-
-    def inspect_opencl(self) -> OpenCLSources:
-        """OpenCL C of each specialisation, by signature; empty before the first launch. Print it to read it."""
-        return OpenCLSources((str(o), o.binary.source) for o in self._overloads.values())
-
     def specialize(self, *args: Any) -> Dispatcher:
-        """Compile for these arguments now, without a launch. Returns the kernel itself."""
+        """A kernel for the types of these arguments only, compiled now, without a launch; the same for the same types.
+
+        Raises `SpecialisationError` for a kernel that is specialised already.
+        """
+        if self.specialized:
+            raise SpecialisationError("Dispatcher already specialized", hint="call the kernel that was specialised")
         context = current_context()
         bound = self.bind_arguments(args, {})
         prepared = self.prepare(bound, context, context.default_stream, HostWork(bound))
-        self.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
-        return self
+        overload = self.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
+        with self._lock:
+            found = self.specializations.get(overload.types)
+            if found is None:
+                # a declared signature has no way to say compile-time arguments
+                declared = () if self.source.constexpr else (Signature(types.void, overload.types),)
+                found = type(self)(self.py_func, options=self.options, signatures=declared, text=self._text)
+                found.specialized = True
+                found.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
+                self.specializations[overload.types] = found
+        return found
 
     def prepare(self, args: tuple[Any, ...], context: Context, stream: Stream, work: HostWork) -> tuple[Any, ...]:
         """Arguments as kernels take them."""
@@ -323,7 +297,8 @@ class Dispatcher(PythonFunction):
         return f"<portagpu {kind} {self.__name__}>"
 
     def __reduce__(self) -> Any:
-        return self.__qualname__  # pickled by reference, like a function
+        data = portable(self)
+        return self.__qualname__ if data is None else (rebuilt, (type(self), data))
 
 
 def _are_ints(config: tuple[Any, ...]) -> bool:
@@ -355,7 +330,11 @@ class Configured:
         args = dispatcher.bind_arguments(args, kwargs)
         stream, others = place(args, self._stream)
         context = stream.context
+        after: list[Callable[[], None]] = []
+        if dispatcher.options.extensions:
+            args, after = extend(dispatcher.options.extensions, args, stream)
         work = HostWork(args)
+        work.after += after
         prepared = dispatcher.prepare(args, context, stream, work)
         overload = dispatcher.overload(prepared, self.shape, context)
         compiled = overload.compiled
@@ -364,11 +343,17 @@ class Configured:
             self._check_shared(overload, context)
             compiled.check_block(self.shape)
             self._checked.add(compiled.key)
-        values = compiled.extract(prepared, self.shape.shared)
+            if not str(dispatcher.__module__).startswith("portagpu."):  # whose users have no say in it
+                advise(context, self.shape, args)
         for other in others:
             stream.wait_stream(other)
+        if overload.binary.prints:
+            context.prints = True
         with enqueuing(stream) as queue:
-            compiled.launch(queue, self.shape, values)
+            if overload.binary.faults:
+                launch_checked(compiled, queue, self.shape, prepared)
+            else:
+                compiled.launch(queue, self.shape, compiled.extract(prepared, self.shape.shared))
         for other in others:
             other.wait_stream(stream)
         for action in work.after:

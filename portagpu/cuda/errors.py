@@ -16,6 +16,8 @@ from portagpu.errors import (
     NoDeviceError,
     OutOfBoundsError,
     PortaGPUError,
+    PortaGPUPerformanceWarning,
+    PortaGPUWarning,
     UnsupportedSyntaxError,
 )
 from portagpu.errors import __all__ as _own
@@ -34,12 +36,10 @@ LinkerError = NvvmError = BuildError
 KernelRuntimeError = DeviceError
 
 
-class NumbaWarning(Warning):
-    """Base of the warnings below, none of which PortaGPU gives: they are here to be filtered."""
+NumbaWarning = PortaGPUWarning
+NumbaPerformanceWarning = PortaGPUPerformanceWarning
 
-
-class NumbaPerformanceWarning(NumbaWarning):
-    """Code that is slower than it could be."""
+# PortaGPU gives none of the warnings below: they are here to be filtered
 
 
 class NumbaDeprecationWarning(NumbaWarning, DeprecationWarning):

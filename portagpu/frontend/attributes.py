@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from portagpu.errors import KernelNameError, KernelTypeError, KernelValueError
 from portagpu.frontend.calls import METHODS
-from portagpu.frontend.conditions import logical, select
+from portagpu.frontend.conditions import logical, negate, select
 from portagpu.frontend.convert import constant, convert, describe, number_type
+from portagpu.frontend.faults import Raise, check
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Condition, Const, MethodValue, TupleValue, Value, leaves, structure
@@ -144,6 +145,11 @@ def tuple_item(ctx: FunctionState, items: tuple[Value, ...], index: Value) -> Va
         )
     held = convert(ctx, index, INT)
     held = held if isinstance(held, Var) else ctx.temp(held)
+    if ctx.program.debug:
+        low = Compare(CompareOp.GE, held, constant(ctx, -len(items), INT), span=ctx.span)
+        high = Compare(CompareOp.LT, held, constant(ctx, len(items), INT), span=ctx.span)
+        inside = logical(ctx, LogicalOp.AND, low, high)
+        check(ctx, negate(ctx, inside), Raise(kind=IndexError, args=("tuple index out of range",)))
     result = items[-1]
     for n in range(len(items) - 2, -1, -1):
         hit: Condition = Compare(CompareOp.EQ, held, constant(ctx, n, INT), span=ctx.span)

@@ -244,12 +244,6 @@ def _unknown(ctx: FunctionState, target: Any, constant: bool, site: Call) -> NoR
             kind=KernelTypeError,
             hint="decorate it with @cuda.jit(device=True) to call it from kernels",
         )
-    if target is print:
-        ctx.fail(
-            "print cannot be used in a kernel",
-            kind=UnsupportedSyntaxError,
-            hint="store the value in an array and look at it on the host",
-        )
     if isinstance(target, np.ufunc) or module in ("numpy", "math"):
         similar = _similar(getattr(target, "__name__", ""))
         ctx.fail(

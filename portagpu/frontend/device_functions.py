@@ -12,6 +12,7 @@ from portagpu.frontend import statements
 from portagpu.frontend.calls import DEVICE_FUNCTION, Call, DeviceCallable, bind_parameters
 from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.convert import as_element, constant, constant_type, convert, describe, leaf_type, number_type
+from portagpu.frontend.faults import after_call, hidden_arguments, hidden_parameters
 from portagpu.frontend.memory import use_shared
 from portagpu.frontend.state import DeviceFunction, FunctionState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
@@ -122,6 +123,7 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
     parameters += [
         Parameter(name=a.name, type=Pointer(a.element, Space.LOCAL), role=ParameterRole.SHARED) for a in shared
     ]
+    parameters += hidden_parameters(done)
     function = Function(
         name=program.unique(source.name),
         parameters=tuple(parameters),
@@ -133,7 +135,12 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
     )
     callees = frozenset(d.function.name for d in program.functions.values() if d.barrier)
     return DeviceFunction(
-        function=function, result=result, shared=shared, barrier=Marks(function.body, callees).barrier
+        function=function,
+        result=result,
+        shared=shared,
+        barrier=Marks(function.body, callees).barrier,
+        records=done.records,
+        raises=done.raises,
     )
 
 
@@ -182,18 +189,24 @@ def _emit_call(ctx: FunctionState, found: DeviceFunction, source: FunctionSource
     for array in found.shared:
         use_shared(ctx, array)
         values.append(Var(array.name, Pointer(array.element, Space.LOCAL), span=ctx.span))
+    values += hidden_arguments(ctx, found)
     function = found.function
     ctx.effect = ctx.effect or function.effect
     node = CallFunction(function.name, tuple(values), function.result, function.effect, span=ctx.span)
     result = found.result
     if function.result is VOID or result is None:
         statements.evaluate(ctx, node)
+        after_call(ctx, found)
         return Const(None) if result is None else result
     if not isinstance(function.result, Struct):
         # a call that waits at a barrier is a statement of its own: see ir/converge.py
-        several = found.barrier or isinstance(result, ArrayValue)  # an array's base may be used many times
-        return rebuild_single(result, ctx.temp(node) if several else node)
+        if not found.barrier and not found.raises and not isinstance(result, ArrayValue):
+            return rebuild_single(result, node)
+        held = ctx.temp(node)  # an array's base may be used many times
+        after_call(ctx, found)
+        return rebuild_single(result, held)
     held = ctx.temp(node)
+    after_call(ctx, found)
     return rebuild(result, _members(ctx, result, held))
 
 

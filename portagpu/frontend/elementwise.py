@@ -82,7 +82,7 @@ def _float_function(name: str) -> Callable[[FunctionState, Call], Value]:
     def handler(ctx: FunctionState, site: Call) -> Value:
         if name == "log" and len(site.args) == 2:
             top, bottom = (_log(ctx, v) for v in site.args)
-            return binary(ctx, ast.Div(), top, bottom)
+            return binary(ctx, ast.Div(), top, bottom, checked=False)
         (value,) = site.bind(ctx, name, "x")
         found = number_type(ctx, value)
         if found is not None and found.dtype.is_complex and name in FUNCTIONS and isinstance(site.target, np.ufunc):
@@ -207,7 +207,7 @@ _COMPARISONS: dict[Any, type[ast.cmpop]] = {
 def _operator(ctx: FunctionState, site: Call) -> Value:
     function = site.target
     left, right = site.bind(ctx, function.__name__, "x", "y")
-    return binary(ctx, _OPERATORS[function](), left, right)
+    return binary(ctx, _OPERATORS[function](), left, right, checked=False)
 
 
 @handles(*_COMPARISONS)

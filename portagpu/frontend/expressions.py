@@ -59,7 +59,6 @@ _SYNTAX: dict[type[ast.AST], str] = {
     ast.List: "a list",
     ast.Dict: "a dict",
     ast.Set: "a set",
-    ast.JoinedStr: "an f-string",
     ast.Await: "await",
     ast.Yield: "yield",
     ast.YieldFrom: "yield from",
@@ -70,27 +69,30 @@ _SYNTAX_HINTS: dict[type[ast.AST], str] = {
     ast.GeneratorExp: "write a loop",
     ast.List: "use a tuple, or cuda.local.array(shape, dtype)",
     ast.Dict: "use arrays or tuples",
-    ast.JoinedStr: "kernels have no strings at run time",
 }
 
 
 def lower_all(ctx: FunctionState, nodes: list[ast.expr]) -> list[Value]:
     """Lower several expressions in order; those that a later one's effects could change are kept in variables."""
     values: list[Value] = []
-    ends: list[int] = []
+    ends: list[int] = []  # where the statements of each value end
+    kept: set[int] = set()
     for node in nodes:
         start = len(ctx.block)
         value = lower(ctx, node)
         if values and any(_disturbs(s) for s in ctx.block[start:]):
             shift = 0
             for n, earlier in enumerate(values):
-                if is_expr(earlier) and not is_movable(earlier) and not is_stable(ctx, earlier):
+                ends[n] += shift
+                if n not in kept and is_expr(earlier) and not is_movable(earlier) and not is_stable(ctx, earlier):
                     before = len(ctx.block)
                     held = ctx.temp(earlier)
                     if len(ctx.block) > before:
-                        ctx.block.insert(ends[n] + shift, ctx.block.pop())
+                        ctx.block.insert(ends[n], ctx.block.pop())
+                        ends[n] += 1
                         shift += 1
                     values[n] = held
+                    kept.add(n)
         values.append(value)
         ends.append(len(ctx.block))
     return values
@@ -113,6 +115,29 @@ def _constant(ctx: FunctionState, node: ast.Constant) -> Value:
     if isinstance(node.value, bytes):
         ctx.fail("a bytes literal cannot be used in a kernel", kind=UnsupportedSyntaxError)
     return Const(node.value)
+
+
+_CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
+
+
+def _formatted(ctx: FunctionState, node: ast.JoinedStr) -> Value:
+    """An f-string of constants."""
+    parts = []
+    for part in node.values:
+        if not isinstance(part, ast.FormattedValue):
+            parts.append(lower(ctx, part))
+            continue
+        value = lower(ctx, part.value)
+        spec = Const("") if part.format_spec is None else lower(ctx, part.format_spec)
+        if not isinstance(value, Const) or not isinstance(spec, Const):
+            ctx.fail(
+                f"an f-string with {describe(ctx, value)}, which is not known at compile time",
+                kind=UnsupportedSyntaxError,
+                hint="kernels have no strings at run time; print(a, b) prints values with spaces between",
+            )
+        shown = value.value if part.conversion == -1 else _CONVERSIONS[part.conversion](value.value)
+        parts.append(operators.fold(ctx, format, shown, spec.value, what="this f-string"))
+    return Const("".join(str(p.value) for p in parts if isinstance(p, Const)))
 
 
 def _name(ctx: FunctionState, node: ast.Name) -> Value:
@@ -335,6 +360,7 @@ def _walrus(ctx: FunctionState, node: ast.NamedExpr) -> Value:
 
 _HANDLERS: dict[type[ast.AST], Callable[[FunctionState, Any], Value]] = {
     ast.Constant: _constant,
+    ast.JoinedStr: _formatted,
     ast.Name: _name,
     ast.Attribute: _attribute,
     ast.BinOp: _binop,

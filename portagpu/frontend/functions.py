@@ -7,7 +7,7 @@ from typing import Any
 
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, UINT8
-from portagpu.errors import MissingCapabilityError
+from portagpu.errors import MissingCapabilityError, UnsupportedSyntaxError
 from portagpu.frontend import array_methods as array_methods  # registers lowerings
 from portagpu.frontend import array_ufuncs as array_ufuncs  # registers lowerings
 from portagpu.frontend import cooperative as cooperative  # registers lowerings
@@ -18,11 +18,13 @@ from portagpu.frontend import intrinsics as intrinsics  # registers lowerings
 from portagpu.frontend import libdevice as libdevice  # registers lowerings
 from portagpu.frontend import library as library  # registers lowerings
 from portagpu.frontend import memory as memory  # registers lowerings
+from portagpu.frontend import printing as printing  # registers lowerings
 from portagpu.frontend import statements
 from portagpu.frontend import warp as warp  # registers lowerings
 from portagpu.frontend.attributes import item_bytes
 from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.convert import constant, convert, require_fp64
+from portagpu.frontend.faults import hidden_parameters, prologue
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState, ProgramState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
@@ -54,13 +56,35 @@ def specialise(
     *,
     wide_index: bool = False,
     debug: bool = False,
+    bounds: bool = False,
     block_dim: tuple[int, int, int] | None = None,
 ) -> Program:
     """Lower a kernel for the given argument types.
 
-    ``wide_index`` asks for 64-bit subscripts. Raises subclasses of `portagpu.errors.KernelError`.
+    ``wide_index`` asks for 64-bit subscripts, ``debug`` for exceptions, ``bounds`` for checks of subscripts. Raises
+    subclasses of `portagpu.errors.KernelError`.
     """
-    program = ProgramState(caps, wide_index=wide_index, debug=debug)
+
+    def attempt(checks_leave: bool) -> Program:
+        state = ProgramState(caps, wide_index=wide_index, debug=debug, bounds=bounds, checks_leave=checks_leave)
+        converged = converge(lockstep(_lower(state, source, arguments, block_dim)))
+        return with_halves(converged, caps) if state.halves else converged
+
+    if not debug and not bounds:
+        return attempt(True)
+    try:
+        return attempt(True)
+    except UnsupportedSyntaxError:
+        # a failed check ends its thread, and what it would have read decides about a barrier: let the thread go on
+        return attempt(False)
+
+
+def _lower(
+    program: ProgramState,
+    source: FunctionSource,
+    arguments: tuple[ArgumentType, ...],
+    block_dim: tuple[int, int, int] | None,
+) -> Program:
     ctx = FunctionState(program, source, is_kernel=True)
     with ctx.nested() as body:
         for position, (name, kind) in enumerate(zip(source.parameters, arguments, strict=True)):
@@ -75,27 +99,28 @@ def specialise(
             )
         )
         ctx.parameters.append(Parameter(name="pg.dynamic_bytes", type=INT, role=ParameterRole.DYNAMIC_SHARED))
+    ctx.parameters += hidden_parameters(ctx)
     kernel = Function(
         name=source.name,
         parameters=tuple(ctx.parameters),
         result=VOID,
-        body=tuple(body),
+        body=(*prologue(ctx), *body),
         locals=tuple(ctx.local_arrays.values()),
         span=source.span(source.tree),
         effect=True,
     )
-    lowered = Program(
+    return Program(
         kernel=kernel,
         functions=tuple(d.function for d in program.functions.values()),
         shared=tuple(program.shared.values()),
         constants=tuple(row for _, row in program.constants.values()),
         structs=tuple(program.structs),
-        wide_index=wide_index,
+        wide_index=program.wide_index,
         block_dim=block_dim,
         dynamic_shared=program.dynamic_shared,
         cooperative=program.cooperative,
+        faults=tuple(program.faults.values()),
     )
-    return with_halves(converge(lockstep(lowered)), caps) if program.halves else converge(lockstep(lowered))
 
 
 def with_halves(program: Program, caps: Capabilities) -> Program:

@@ -7,6 +7,7 @@ from typing import Any
 
 from portagpu import dtypes
 from portagpu.errors import KernelValueError, UnsupportedSyntaxError
+from portagpu.frontend.bounds import in_bounds
 from portagpu.frontend.convert import as_number, constant, describe, number_type
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState
@@ -51,6 +52,8 @@ def subscript(ctx: FunctionState, value: Value, array: ArrayValue, axis: int) ->
             hint="convert it: a[int(x)]" if kind is not None else "index with an integer or a tuple of integers",
         )
     extent = array.shape[axis]
+    if ctx.program.bounds:
+        value = in_bounds(ctx, value, kind, array, axis)
     if isinstance(value, Const):
         index = int(value.value)
         if isinstance(extent, Constant) and not array.dynamic and not -extent.value <= index < extent.value:

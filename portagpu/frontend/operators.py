@@ -23,6 +23,7 @@ from portagpu.frontend.convert import (
     number_type,
     truth,
 )
+from portagpu.frontend.faults import Raise, check
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
 from portagpu.ir.nodes import Binary, BinaryOp, Cast, Constant, Expr, Invert, Negate, Operation, Var
@@ -63,8 +64,8 @@ def fold(ctx: FunctionState, function: Callable[..., Any], *args: Any, what: str
         ) from error
 
 
-def binary(ctx: FunctionState, op: ast.operator, left: Value, right: Value) -> Value:
-    """``left op right``."""
+def binary(ctx: FunctionState, op: ast.operator, left: Value, right: Value, *, checked: bool = True) -> Value:
+    """``left op right``; where exceptions are reported and it is ``checked``, division by zero is one."""
     symbol, python = PYTHON.get(type(op), ("@", operator.matmul))
     if isinstance(left, Const) and isinstance(right, Const):
         return fold(ctx, python, left.value, right.value, what=f"`{left.value!r} {symbol} {right.value!r}`")
@@ -88,8 +89,9 @@ def binary(ctx: FunctionState, op: ast.operator, left: Value, right: Value) -> V
     kind = common_type(ctx, left, right)
     if kind == PYINT and isinstance(op, ast.BitAnd | ast.FloorDiv | ast.Mod) and _stays_narrow(ctx, op, left, right):
         kind = PYINT_NARROW
+    checked = checked and ctx.program.debug
     if isinstance(op, ast.Div):
-        return _divide(ctx, left, right, kind)
+        return _divide(ctx, left, right, kind, checked)
     if isinstance(op, ast.LShift | ast.RShift):
         return _shift(ctx, op, left, right, kind)
     if isinstance(op, ast.Pow):
@@ -103,6 +105,8 @@ def binary(ctx: FunctionState, op: ast.operator, left: Value, right: Value) -> V
     a, b = convert(ctx, left, kind), convert(ctx, right, kind)
     if type(op) in _RING:
         return ring(ctx, _RING[type(op)], a, b)
+    if checked:
+        b = _nonzero(ctx, b, "modulo by zero" if isinstance(op, ast.Mod) else "division by zero")
     return _floor(ctx, isinstance(op, ast.Mod), a, b, kind)
 
 
@@ -155,12 +159,27 @@ def ring(ctx: FunctionState, op: BinaryOp, a: Expr, b: Expr) -> Expr:
     return Binary(op, a, b, kind, span=ctx.span)
 
 
-def _divide(ctx: FunctionState, left: Value, right: Value, kind: Element) -> Expr:
+def _nonzero(ctx: FunctionState, divisor: Expr, message: str) -> Expr:
+    """The divisor, of which zero raises ZeroDivisionError."""
+    kind = divisor.type
+    if not isinstance(kind, Scalar) or (isinstance(divisor, Constant) and divisor.value != 0):
+        return divisor
+    held = _once(ctx, divisor)
+    if kind.dtype.is_integer:
+        message = f"integer {message}"
+    check(ctx, negate(ctx, truth(ctx, held)), Raise(kind=ZeroDivisionError, args=(message,)))
+    return held
+
+
+def _divide(ctx: FunctionState, left: Value, right: Value, kind: Element, checked: bool) -> Expr:
     if not kind.dtype.is_inexact:
         if isinstance(kind, Vector):
             ctx.fail(f"`/` on {kind}", hint="use `//`, or convert the vectors to floats")
         kind = ctx.program.py_float
-    return Binary(BinaryOp.DIV, convert(ctx, left, kind), convert(ctx, right, kind), kind, span=ctx.span)
+    top, divisor = convert(ctx, left, kind), convert(ctx, right, kind)
+    if checked:
+        divisor = _nonzero(ctx, divisor, "division by zero")
+    return Binary(BinaryOp.DIV, top, divisor, kind, span=ctx.span)
 
 
 def _floor(ctx: FunctionState, modulo: bool, a: Expr, b: Expr, kind: Element) -> Expr:

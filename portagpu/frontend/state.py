@@ -13,7 +13,7 @@ from portagpu.errors import KernelError, KernelTypeError
 from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.values import Value
 from portagpu.ir.nodes import Assign, Expr, Offset, Stmt, Var
-from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter
+from portagpu.ir.program import ConstantArray, Fault, Function, MemoryArray, Parameter
 from portagpu.ir.types import (
     INT,
     LONG,
@@ -38,15 +38,22 @@ class DeviceFunction:
     result: Any  # Value template: Const, TupleValue of types, or a leaf type
     shared: tuple[MemoryArray, ...]  # shared arrays that the caller passes
     barrier: bool  # whether threads wait for each other in it
+    records: bool  # whether it records exceptions, or calls what does: it then takes the record's address
+    raises: bool  # whether a thread may end in it: it then takes the address of the thread's flag
 
 
 class ProgramState:
     """What all functions of one kernel share."""
 
-    def __init__(self, caps: Capabilities, *, wide_index: bool, debug: bool) -> None:
+    def __init__(
+        self, caps: Capabilities, *, wide_index: bool, debug: bool, bounds: bool = False, checks_leave: bool = True
+    ) -> None:
         self.caps = caps
         self.wide_index = wide_index
-        self.debug = debug
+        self.debug = debug  # exceptions are reported
+        self.bounds = bounds  # subscripts are checked
+        self.checks_leave = checks_leave  # a thread whose subscript or divisor is wrong ends there
+        self.faults: dict[Any, Fault] = {}
         self.index_type: Scalar = LONG if wide_index else INT
         self.shape_type: Scalar = PYINT if wide_index else PYINT_NARROW
         self.py_float: Scalar = PYFLOAT if caps.fp64 else PYFLOAT_NARROW
@@ -104,6 +111,8 @@ class FunctionState:
         self.return_types: Any = None  # leaf types once known
         self.last_bound: dict[str, Value] = {}  # what each name was last bound to, in the order of the text
         self.effect = False
+        self.records = False  # see `DeviceFunction`
+        self.raises = False
         self.guesses: dict[Any, dict[str, Any]] = {}
         self.loop_local: dict[str, bool] = {}
         self.body: tuple[Stmt, ...] = ()

@@ -12,6 +12,7 @@ from portagpu.frontend.assignment import lower_annotated, lower_assign, lower_au
 from portagpu.frontend.convert import as_element, convert, describe, leaf_type, truth, unify
 from portagpu.frontend.expressions import lower, lower_call
 from portagpu.frontend.local_functions import define
+from portagpu.frontend.raising import lower_assert, lower_raise
 from portagpu.frontend.slots import aggregate, merge, same_value
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
@@ -165,20 +166,6 @@ def return_template(ctx: FunctionState) -> Value | None:
     return rebuild(first, iter(parts))
 
 
-def _assert(ctx: FunctionState, node: ast.Assert) -> None:
-    value = lower(ctx, node.test)  # names and types are checked; the test itself is not part of a release kernel
-    truth(ctx, value)
-
-
-def _raise(ctx: FunctionState, node: ast.Raise) -> None:
-    ctx.fail(
-        "`raise` cannot be used in a kernel",
-        kind=UnsupportedSyntaxError,
-        node=node,
-        hint="write an error code to an array and check it on the host",
-    )
-
-
 def _function(ctx: FunctionState, node: ast.FunctionDef) -> None:
     ctx.env[node.name] = define(ctx, node, [lower(ctx, d) for d in node.args.defaults])
 
@@ -206,8 +193,8 @@ _HANDLERS: dict[type[ast.AST], Callable[[FunctionState, Any], None]] = {
     ast.Break: lambda ctx, node: loops.lower_break(ctx),
     ast.Continue: lambda ctx, node: loops.lower_continue(ctx),
     ast.Return: _return,
-    ast.Assert: _assert,
-    ast.Raise: _raise,
+    ast.Assert: lower_assert,
+    ast.Raise: lower_raise,
     ast.Pass: _pass,
     ast.Delete: _delete,
     ast.FunctionDef: _function,

@@ -35,6 +35,7 @@ class Namespace:
     def __init__(self, name: str, members: dict[str, Any]) -> None:
         self._name = name
         self._members = members
+        self.name = name
         for key, value in members.items():
             setattr(self, key, value)
 

@@ -335,4 +335,15 @@ class Return(Node):
     values: tuple[Expr, ...]
 
 
-Stmt = Assign | Store | VectorStore | Evaluate | If | For | While | Break | Continue | Return
+@dataclass(frozen=True, slots=True, eq=False)
+class Print(Node):
+    """Print to standard output. ``text`` is a format of C with one conversion for each argument.
+
+    Arguments are 64-bit integers (``%ld``, ``%lu``) and floats (``%f``).
+    """
+
+    text: str
+    args: tuple[Expr, ...]
+
+
+Stmt = Assign | Store | VectorStore | Evaluate | If | For | While | Break | Continue | Return | Print

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from portagpu.ir.nodes import Stmt
-from portagpu.ir.types import Element, Scalar, Space, Struct, Type
+from portagpu.ir.types import LONG, Element, Pointer, Scalar, Space, Struct, Type
 from portagpu.source import Span
 
 
@@ -51,6 +51,7 @@ class ParameterRole(Enum):
     DYNAMIC_SHARED = "dynamic shared memory"
     SHARED = "shared array of the caller"
     GRID_CELLS = "cells of the grid's barrier"
+    FAULT = "record of the first exception"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,35 @@ class Parameter:
     path: tuple[int, ...] = ()
     axis: int = 0
     unit: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An argument of an exception that is known at run time: the n-th value of its record."""
+
+    position: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """An exception that a thread may raise; its number in the record is its position in `Program.faults`, plus 1.
+
+    ``template`` is a text with ``{0}``, ``{1}`` ... for the recorded values; without one, ``args`` are the
+    exception's arguments. ``values`` are the types under which the values were recorded.
+    """
+
+    kind: type[BaseException]
+    template: str | None
+    args: tuple[object, ...]
+    values: tuple[Scalar, ...]
+    function: str
+    span: Span
+
+
+# the record of a launch: the fault's number, the thread's and the block's x, y, z, then the recorded values
+FAULT_RECORD = Pointer(LONG, Space.GLOBAL)
+FAULT_VALUES = 7  # where the values begin
+MAX_FAULT_VALUES = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,3 +124,4 @@ class Program:
     block_dim: tuple[int, int, int] | None
     dynamic_shared: bool
     cooperative: bool = False  # its blocks wait for each other
+    faults: tuple[Fault, ...] = ()

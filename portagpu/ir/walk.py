@@ -29,6 +29,7 @@ from portagpu.ir.nodes import (
     Not,
     Offset,
     Operation,
+    Print,
     Return,
     Select,
     Stmt,
@@ -97,6 +98,8 @@ def expressions(statement: Stmt) -> tuple[Expr, ...]:
             return (statement.start, statement.stop, statement.step)
         case Return():
             return statement.values
+        case Print():
+            return statement.args
         case Break() | Continue():
             return ()
 

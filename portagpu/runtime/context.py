@@ -77,6 +77,7 @@ class Context:
         self.build_lock = threading.Lock()
         self.programs: dict[str, cl.Program] = {}
         self.lost = False
+        self.prints = False  # a kernel that prints was launched
         self._cl_context: cl.Context | None = cl_context
         self._abandoned = False
         self._buried: list[Any] = []  # in a forked child

@@ -8,6 +8,7 @@ import pyopencl as cl
 
 from portagpu.errors import ArgumentTypeError, ClosedError, DriverError
 from portagpu.runtime.context import Context, context_of
+from portagpu.runtime.output import flush_output
 from portagpu.runtime.stream import Stream, as_stream, enqueuing
 from portagpu.runtime.translate import translate_cl_errors
 
@@ -58,6 +59,8 @@ class Event:
         """Wait for the event."""
         with translate_cl_errors(self._context):
             self.cl_event.wait()
+        if self.context.prints:
+            flush_output()
 
     def wait(self, stream: Stream | int = 0) -> None:
         """Let a stream wait for the event."""

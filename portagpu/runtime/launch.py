@@ -147,6 +147,12 @@ class CompiledKernel:
             self._local.kernel = found
         return found
 
+    def driver_binary(self) -> bytes:
+        """What the driver compiled."""
+        with translate_cl_errors(self.context):
+            found: Any = self._program.get_info(cl.program_info.BINARIES)
+        return bytes(found[0])
+
     @property
     def kernel_of_this_thread(self) -> cl.Kernel | None:
         """What `kernel` made in this thread before."""
@@ -234,7 +240,7 @@ def _scalar_dtype(parameter: Parameter) -> Any:
     return np.dtype(parameter.type.dtype.name if parameter.type.dtype is not BOOL else "uint8")
 
 
-def _extractor(parameters: tuple[Parameter, ...], context: Context) -> Callable[[Any, int], tuple[Any, ...]]:
+def _extractor(parameters: tuple[Parameter, ...], context: Context) -> Callable[..., tuple[Any, ...]]:
     """A function from kernel arguments to C arguments, as Python code: it runs at each launch.
 
     The text is made of integers and fixed attribute names only.
@@ -256,19 +262,21 @@ def _extractor(parameters: tuple[Parameter, ...], context: Context) -> Callable[
                 parts.append(f"args{path}")
             case ParameterRole.DYNAMIC_SHARED:
                 parts.append("local(shared)" if isinstance(p.type, Pointer) else "shared")
+            case ParameterRole.FAULT:
+                parts.append("record")
             case ParameterRole.GRID_CELLS:
                 parts.append("cells()")
             case ParameterRole.SHARED:
                 raise AssertionError("kernels have no shared parameters")
     body = "".join(f"{part}, " for part in parts)
-    code = compile(f"lambda args, shared: ({body})", "<portagpu launch>", "eval")
+    code = compile(f"lambda args, shared, record=None: ({body})", "<portagpu launch>", "eval")
 
     def cells() -> cl.Buffer:  # new ones for each launch: launches on two streams may overlap
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         return cl.Buffer(context.cl_context, flags, hostbuf=np.zeros(2, np.uint32))
 
     names = {"local": lambda n: cl.LocalMemory(max(n, 16)), "cells": cells}
-    made: Callable[[Any, int], tuple[Any, ...]] = eval(code, names)
+    made: Callable[..., tuple[Any, ...]] = eval(code, names)
     return made
 
 

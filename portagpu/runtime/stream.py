@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyopencl as cl
 
 from portagpu.errors import ArgumentTypeError, ClosedError, DriverError, PortaGPUError
+from portagpu.runtime.output import flush_output
 from portagpu.runtime.translate import translate_cl_errors, translated
 
 if TYPE_CHECKING:
@@ -147,6 +148,8 @@ class Stream:
         with translate_cl_errors(self.context):
             self.ready().finish()
             self._trim()
+        if self.context.prints:
+            flush_output()
 
     def answers(self) -> bool:
         """Whether the queue still works. Asks the driver only: what orders streams may be what failed."""

@@ -38,3 +38,13 @@ static inline ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type
     return old;
 }
 </%def>
+<%def name="atomic_claim_fault(h)">
+static inline int ${h.name}(__global long* record, int code) {
+    if (atomic_cmpxchg((volatile __global int*)record, 0, code) != 0) return 0;
+% for axis in range(3):
+    record[${1 + axis}] = get_local_id(${axis});
+    record[${4 + axis}] = get_group_id(${axis});
+% endfor
+    return 1;
+}
+</%def>

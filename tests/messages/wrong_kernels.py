@@ -135,8 +135,16 @@ def with_statement(x):
         x[0] = f
 
 
-def raise_statement(x):
-    raise ValueError("no")
+def raise_nothing(x):
+    raise
+
+
+def raise_number(x):
+    raise 1
+
+
+def raise_array(x):
+    raise ValueError("no", x)
 
 
 def import_statement(x):
@@ -161,8 +169,16 @@ def f_string(x):
     x[0] = s
 
 
-def printing(x):
-    print(x[0])
+def print_array(x):
+    print(x)
+
+
+def print_to_file(x):
+    print(x[0], flush=True)
+
+
+def print_formatted(x):
+    print(f"{x[0]}")
 
 
 def returns_value(x):
@@ -380,12 +396,16 @@ CASES = [
     (lambda_expression, (F,)),
     (try_statement, (F,)),
     (with_statement, (F,)),
-    (raise_statement, (F,)),
+    (raise_nothing, (F,)),
+    (raise_number, (F,)),
+    (raise_array, (F,)),
     (import_statement, (F,)),
     (global_statement, (F,)),
     (delete_statement, (F,)),
     (f_string, (F,)),
-    (printing, (F,)),
+    (print_array, (F,)),
+    (print_to_file, (F,)),
+    (print_formatted, (F,)),
     (returns_value, (F,)),
     (calls_plain_function, (F,)),
     (calls_kernel, (F,)),

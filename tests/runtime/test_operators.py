@@ -181,7 +181,8 @@ def test_signatures_read_like_signatures(device):
 
     host = np.zeros((4, 4), np.float32)
     take[1, 1](host[0], cuda.to_device(host), cuda.to_device(host.T), 3, (1, 2.5))
-    assert repr(take.signatures) == "[(float32[::1], float32[:, ::1], float32[::1, :], int, (int, float))]"
+    arrays = "array(float32, 1d, C), array(float32, 2d, C), array(float32, 2d, F)"
+    assert repr(take.signatures) == f"[({arrays}, int64, Tuple(int64, float64))]"
 
 
 def test_facts_cannot_be_assigned(device):

@@ -1,0 +1,107 @@
+"""Options of `cuda.jit`: those that change the generated code, and those of the original that mean nothing here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from portagpu.errors import SettingsError
+from portagpu.runtime.context import Context
+from portagpu.runtime.launch import Extent, extent
+
+_log = logging.getLogger(__name__)
+
+# accepted so that programs run unchanged; the driver decides, or OpenCL has nothing like it
+_IGNORED = frozenset(
+    {
+        *("cache", "inline", "forceinline", "lineinfo", "link", "lto", "launch_bounds", "shared_memory_carveout"),
+        *("cc", "fma", "abi", "abi_info", "output", "nopython", "chip"),
+    }
+)
+_KNOWN = frozenset({"fastmath", "debug", "boundscheck", "opt", "block_dim", "max_registers", "extensions", "source"})
+_FASTMATH = frozenset({"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JitOptions:
+    """Options of `cuda.jit` that change the generated code or the launch."""
+
+    fastmath: frozenset[str] = frozenset()  # what the compiler may take for granted, by LLVM's names; "fast": all
+    debug: bool = False
+    boundscheck: bool = False
+    opt: bool = True
+    block_dim: Extent | None = None
+    max_registers: int | None = None
+    extensions: tuple[Any, ...] = ()
+
+    @classmethod
+    def from_keywords(cls, options: Mapping[str, Any]) -> JitOptions:
+        """Read the keywords of `cuda.jit`. Raises `SettingsError`."""
+        for name, value in options.items():
+            if name not in _KNOWN and name not in _IGNORED:
+                raise SettingsError(
+                    f"cuda.jit has no option {name!r}", hint=f"it has device, {', '.join(sorted(_KNOWN | _IGNORED))}"
+                )
+            if name in _IGNORED and value not in (None, False, [], ()):
+                _log.debug("cuda.jit(%s=%r) changes nothing on OpenCL", name, value)
+        if options.get("link"):
+            raise SettingsError("cuda.jit(link=...): CUDA object files cannot be linked into OpenCL programs")
+        block, registers = options.get("block_dim"), options.get("max_registers")
+        if registers is not None and (isinstance(registers, bool) or not isinstance(registers, int) or registers < 1):
+            raise SettingsError(f"cuda.jit(max_registers={registers!r}) is no number of registers")
+        return cls(
+            fastmath=_fastmath(options.get("fastmath", False)),
+            debug=bool(options.get("debug", False)),
+            boundscheck=bool(options.get("boundscheck", False)),
+            opt=bool(options.get("opt", True)),
+            block_dim=None if block is None else extent(block, "block_dim"),
+            max_registers=registers,
+            extensions=_extensions(options.get("extensions")),
+        )
+
+    def build_options(self, context: Context) -> tuple[str, ...]:
+        """Options for the driver's compiler."""
+        caps = context.capabilities
+        options = ["-w"]
+        if not self.opt:
+            options.append("-cl-opt-disable")
+        if self.max_registers is not None and caps.max_registers_option:
+            options.append(f"-cl-nv-maxrregcount={self.max_registers}")
+        if "fast" in self.fastmath:
+            return (*options, "-cl-fast-relaxed-math")
+        if self.fastmath >= {"reassoc", "arcp", "nsz"}:
+            options.append("-cl-unsafe-math-optimizations")
+        elif "nsz" in self.fastmath:
+            options.append("-cl-no-signed-zeros")
+        if self.fastmath >= {"nnan", "ninf"}:
+            options.append("-cl-finite-math-only")
+        if "arcp" not in self.fastmath and caps.correctly_rounded_divide_sqrt:
+            options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+        return tuple(options)
+
+
+def _fastmath(value: Any) -> frozenset[str]:
+    """``True``, a set of LLVM's flags, or a dict from flags to bools."""
+    if isinstance(value, bool) or value is None:
+        return frozenset({"fast"}) if value else frozenset()
+    if isinstance(value, Mapping):
+        value = {flag for flag, wanted in value.items() if wanted}
+    if not isinstance(value, AbstractSet) or not value <= _FASTMATH:
+        raise SettingsError(
+            f"cuda.jit(fastmath={value!r})", hint=f"write True, or a set of {', '.join(sorted(_FASTMATH))}"
+        )
+    return _FASTMATH if value >= _FASTMATH - {"fast"} else frozenset(value)
+
+
+def _extensions(value: Any) -> tuple[Any, ...]:
+    found = tuple(value or ())
+    for extension in found:
+        if not callable(getattr(extension, "prepare_args", None)):
+            raise SettingsError(
+                f"cuda.jit(extensions=...): {type(extension).__name__} has no method prepare_args",
+                hint="it takes (type, value, stream, retr) and returns (type, value)",
+            )
+    return found

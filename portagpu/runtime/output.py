@@ -1,0 +1,12 @@
+"""What kernels print: drivers write it through C's buffered standard output."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+
+def flush_output() -> None:
+    """Let what kernels printed appear now."""
+    if sys.platform != "win32":
+        ctypes.CDLL(None).fflush(None)
