@@ -8,6 +8,7 @@ from typing import Any
 from portagpu import types
 from portagpu.errors import KernelTypeError
 from portagpu.ir.types import ArgumentType, ArrayType, ConstantType, Layout, Scalar, TupleType
+from portagpu.records import Record
 from portagpu.types import Array, NoneType, Number, Tuple, Type
 
 
@@ -23,8 +24,10 @@ class Literal(Type):
         return f"constexpr {self.text}"
 
 
-def public_type(kind: ArgumentType) -> Type:
+def public_type(kind: ArgumentType | Record) -> Type:
     """The name of a compiler's type."""
+    if isinstance(kind, Record):
+        return types.Record(kind)
     if isinstance(kind, Scalar):
         return Number(kind.dtype)
     if isinstance(kind, ArrayType):
