@@ -311,7 +311,7 @@ def _class(x: Array) -> Array:
 
 
 # parts whose sign C99 leaves open: an infinity beside a nan, the zero beside a nan in a cosine
-_OPEN = frozenset({"sin", "sinh", "cos", "cosh", "arcsin", "arcsinh", "arccos", "arccosh"})
+_OPEN = frozenset({"sin", "sinh", "cos", "cosh", "arcsin", "arcsinh", "arccos", "arccosh", "arctan", "arctanh"})
 
 
 @pytest.mark.parametrize("name", COMPLEX)
