@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,7 @@ from portagpu.codegen.program import KernelBinary, generate
 from portagpu.cuda import arguments
 from portagpu.cuda.extensions import extend
 from portagpu.cuda.inspection import Inspection, Overload
+from portagpu.cuda.launch_facts import LaunchFacts
 from portagpu.cuda.options import JitOptions
 from portagpu.cuda.pickling import portable, rebuilt
 from portagpu.cuda.signature import check_count, convert_arguments
@@ -62,6 +64,7 @@ class Dispatcher(Inspection, PythonFunction):
         self.is_device_function = device
         self.options = options
         self.declared = signatures
+        self.extensions: list[Any] = list(options.extensions)
         self.specialized = False  # for one signature
         self.specializations: dict[Any, Dispatcher] = {}
         self._source: FunctionSource | None = None
@@ -306,7 +309,7 @@ def _are_ints(config: tuple[Any, ...]) -> bool:
     return all(type(c) is int or (type(c) is tuple and all(type(n) is int for n in c)) for c in config)
 
 
-class Configured:
+class Configured(LaunchFacts):
     """A kernel with a launch configuration; call it with the arguments."""
 
     __slots__ = ("_checked", "_dispatcher", "_stream", "config", "shape")
@@ -317,6 +320,15 @@ class Configured:
         self.config = config
         self._stream: Any = None
         self._checked: set[int] = set()  # keys of kernels that were found to fit
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """The kernel."""
+        return self._dispatcher
+
+    def __reduce__(self) -> Any:
+        """Pickled as the kernel and its configuration, without a stream."""
+        return operator.getitem, (self._dispatcher, (self.griddim, self.blockdim, 0, self.sharedmem))
 
     def on(self, stream: Any) -> Configured:
         """The same configuration on a stream."""
@@ -331,8 +343,8 @@ class Configured:
         stream, others = place(args, self._stream)
         context = stream.context
         after: list[Callable[[], None]] = []
-        if dispatcher.options.extensions:
-            args, after = extend(dispatcher.options.extensions, args, stream)
+        if dispatcher.extensions:
+            args, after = extend(tuple(dispatcher.extensions), args, stream)
         work = HostWork(args)
         work.after += after
         prepared = dispatcher.prepare(args, context, stream, work)

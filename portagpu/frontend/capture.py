@@ -86,7 +86,7 @@ def capture(function: Callable[..., Any], source: str | None = None) -> Function
     """
     if not isinstance(function, FunctionType):
         raise UnsupportedSyntaxError(f"{function!r} is no Python function", hint="decorate a function made with `def`")
-    if function.__name__ == NAME and source is None:
+    if function.__code__.co_name == NAME and source is None:
         anonymous, lines = lambda_tree(function)
         return _captured(function, anonymous, first=1, indent=0, lines=tuple(line.rstrip("\n") for line in lines))
     try:
@@ -106,7 +106,7 @@ def capture(function: Callable[..., Any], source: str | None = None) -> Function
             f"the text of {function.__qualname__} cannot be parsed alone: {error.msg}",
             hint="define the kernel with `def` on lines of its own",
         ) from error
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function.__name__]
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function.__code__.co_name]
     shown = tuple(line.rstrip("\n") for line in lines)
     if not found:
         raise UnsupportedSyntaxError(

@@ -63,6 +63,7 @@ class ProgramState:
         self.functions: dict[Any, DeviceFunction] = {}
         self.in_progress: list[Any] = []
         self.structs: dict[Struct, None] = {}
+        self.bound: dict[Any, frozenset[str]] = {}  # parameters of device functions that are needed at compile time
         self.local_functions: dict[Any, Any] = {}  # nested functions by the id of their node
         self.dynamic_shared = False
         self.cooperative = False  # whether the grid is a group
