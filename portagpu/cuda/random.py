@@ -33,6 +33,7 @@ __all__ = [
     "init_xoroshiro128p_state",
     "init_xoroshiro128p_states",
     "xoroshiro128p_dtype",
+    "xoroshiro128p_type",
     "xoroshiro128p_jump",
     "xoroshiro128p_next",
     "xoroshiro128p_normal_float32",
@@ -42,6 +43,7 @@ __all__ = [
 ]
 
 xoroshiro128p_dtype = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
+xoroshiro128p_type = cuda.from_dtype(xoroshiro128p_dtype)
 
 _JUMP_0, _JUMP_1 = np.uint64(0xBEAC0467EBA5FACB), np.uint64(0xD86B048B86AA9922)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
