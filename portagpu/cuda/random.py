@@ -27,23 +27,24 @@ from portagpu.cuda.random_states import first_state, spaced_states
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.runtime.checks import count
 from portagpu.runtime.stream import Stream
+from portagpu.types import from_dtype
 
 __all__ = [
     "create_xoroshiro128p_states",
     "init_xoroshiro128p_state",
     "init_xoroshiro128p_states",
     "xoroshiro128p_dtype",
-    "xoroshiro128p_type",
     "xoroshiro128p_jump",
     "xoroshiro128p_next",
     "xoroshiro128p_normal_float32",
     "xoroshiro128p_normal_float64",
+    "xoroshiro128p_type",
     "xoroshiro128p_uniform_float32",
     "xoroshiro128p_uniform_float64",
 ]
 
 xoroshiro128p_dtype = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
-xoroshiro128p_type = cuda.from_dtype(xoroshiro128p_dtype)
+xoroshiro128p_type = from_dtype(xoroshiro128p_dtype)
 
 _JUMP_0, _JUMP_1 = np.uint64(0xBEAC0467EBA5FACB), np.uint64(0xD86B048B86AA9922)
 _STEP = np.uint64(0x9E3779B97F4A7C15)
