@@ -780,3 +780,32 @@ def test_configure(device):
     k.configure(2, 3)(o)
     k.configure((1,), (1, 1), 0, 16)(o)
     assert o[0] == 7
+
+
+def test_augmented_assignment_reads_the_element_first(device):
+    point = np.dtype([("x", np.float64)])
+
+    @cuda.jit(device=True)
+    def bump(values):
+        values[0] += 1
+        return values[0]
+
+    @cuda.jit(device=True)
+    def grow(p):
+        p.x += 1
+        return p.x
+
+    @cuda.jit
+    def k(out, a, points):
+        local = cuda.local.array(2, np.float64)
+        local[0] = 5
+        local[0] += bump(local)
+        out[0] = local[0]
+        a[0] += bump(a) * bump(a)
+        points[0].x -= grow(points[0])
+        i = 1
+        a[i] += bump(a[i:]) if a[i] > 0 else 0
+
+    o, a, points = np.zeros(1), np.array([3.0, 4.0]), np.array([(7.0,)], point)
+    k[1, 1](o, a, points)
+    assert o[0] == 11 and a.tolist() == [23, 9] and points["x"][0] == -1
