@@ -38,8 +38,15 @@ class FunctionSource:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters in order."""
-        return tuple(a.arg for a in self.tree.args.posonlyargs + self.tree.args.args)
+        """Names of the parameters in order, that of ``*args`` last."""
+        args = self.tree.args
+        rest = [args.vararg] if args.vararg is not None else []
+        return tuple(a.arg for a in args.posonlyargs + args.args + rest)
+
+    @property
+    def takes_rest(self) -> bool:
+        """Whether the last parameter is ``*args``: a tuple of the further positional arguments."""
+        return self.tree.args.vararg is not None
 
     def span(self, node: ast.AST) -> Span:
         """The place of a node in the user's file."""
@@ -169,13 +176,12 @@ def _constexpr_parameters(function: FunctionType, tree: ast.FunctionDef) -> froz
 def check_parameters(source: FunctionSource) -> None:
     """Raise `UnsupportedSyntaxError` for parameters that kernels cannot have."""
     args = source.tree.args
-    for extra, what in ((args.vararg, "*args"), (args.kwarg, "**kwargs")):
-        if extra is not None:
-            raise UnsupportedSyntaxError(
-                f"kernels cannot take {what}",
-                span=source.span(extra),
-                hint="name each parameter; a tuple can carry several values",
-            )
+    if args.kwarg is not None:
+        raise UnsupportedSyntaxError(
+            "kernels cannot take **kwargs",
+            span=source.span(args.kwarg),
+            hint="name each parameter; a tuple, or *args, can carry several values",
+        )
     if args.kwonlyargs:
         raise UnsupportedSyntaxError(
             "kernels cannot have keyword-only parameters",
