@@ -11,6 +11,7 @@ from rich.table import Table
 from portagpu.bench import gemm
 from portagpu.bench.cells import Cell
 from portagpu.bench.results import Results, load, machine_facts, markdown, save
+from portagpu.cli.options import check_writable
 from portagpu.device import DeviceRecord, find_device, working_devices
 from portagpu.settings import Settings
 
@@ -19,11 +20,19 @@ from portagpu.settings import Settings
 @click.option("--device", "selectors", multiple=True, help="index, name part, vendor, gpu or cpu; default: every one")
 @click.option("--size", "sizes", type=click.IntRange(min=1), multiple=True, help="may be repeated")
 @click.option("--dtype", "dtypes", type=click.Choice(["float32", "float64"]), multiple=True, help="may be repeated")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("portagpu-bench.json"))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("portagpu-bench.json"),
+    show_default=True,
+    help="result file (JSON)",
+)
 def bench(selectors: tuple[str, ...], sizes: tuple[int, ...], dtypes: tuple[str, ...], output: Path) -> None:
     """Measure GEMM against the vendor's library, every result verified, and write a JSON file."""
     settings = Settings.from_environment()
     devices = tuple(find_device(s, settings) for s in selectors) or working_devices(settings)
+    check_writable(output)
     console = Console()
     cells = measure(console, devices, sizes, dtypes or ("float32", "float64"), settings)
     save(output, Results(machine=machine_facts(), cells=cells))
@@ -69,11 +78,14 @@ def table(cells: tuple[Cell, ...]) -> Table:
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), default=None)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), default=None, help="file for the table"
+)
 def matrix(files: tuple[Path, ...], output: Path | None) -> None:
     """Merge result files of several machines into one Markdown table."""
     text = markdown(load(f) for f in files)
     if output is None:
         click.echo(text, nl=False)
     else:
+        check_writable(output)
         output.write_text(text, encoding="utf-8")

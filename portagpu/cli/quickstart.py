@@ -19,10 +19,11 @@ from portagpu.blas.problem import Problem
 from portagpu.cli import bench as bench_cli
 from portagpu.cli import tune as tune_cli
 from portagpu.cli.devices import device_table
+from portagpu.cli.options import time_option
 from portagpu.device import default_device, devices, find_device
 from portagpu.settings import Settings
 
-_TUNING_SECONDS = 30.0
+_TUNING_TIME = "30s"
 _SIZE = 2048
 
 
@@ -97,7 +98,7 @@ _KERNELS: tuple[tuple[Any, Callable[[], tuple[Any, Any]]], ...] = (
 
 @click.command()
 @click.option("--device", "selector", default=None, help="index, name part, vendor, gpu or cpu")
-@click.option("--tuning-seconds", type=float, default=_TUNING_SECONDS, show_default=True, help="time for tuning GEMM")
+@time_option("--tuning-seconds", default=_TUNING_TIME, help="time for tuning GEMM")
 def quickstart(selector: str | None, tuning_seconds: float) -> None:
     """Show what PortaGPU does on this machine."""
     console = Console()

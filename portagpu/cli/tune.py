@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import click
@@ -12,25 +11,11 @@ from rich.table import Table
 
 from portagpu.blas.problem import Problem
 from portagpu.blas.tuner import TunedProblem, store_path, tune_gemm
+from portagpu.cli.options import time_option
 from portagpu.device import DeviceRecord, DeviceType, default_device, find_device
 from portagpu.settings import Settings
 from portagpu.tuning import Measured, Store
 from portagpu.tuning import Progress as SearchProgress
-
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-
-
-class Duration(click.ParamType[float]):
-    """A time such as ``60s``, ``2m`` or ``90``."""
-
-    name = "time"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds."""
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|)", str(value).strip())
-        if not found or float(found.group(1)) <= 0:
-            self.fail(f"{value!r} is no time; write 60s, 2m or 1h", param, ctx)
-        return float(found.group(1)) * _UNITS[found.group(2)]
 
 
 def default_sizes(device: DeviceRecord) -> tuple[int, ...]:
@@ -44,11 +29,11 @@ def tune() -> None:
 
 
 @tune.command("gemm")
-@click.option("--budget", type=Duration(), default="60s", show_default=True, help="time for all sizes and dtypes")
+@time_option("--budget", default="60s", help="time for all sizes and dtypes")
 @click.option("--device", "selector", default=None, help="index, name part, vendor, gpu or cpu")
 @click.option("--size", "sizes", type=click.IntRange(min=1), multiple=True, help="square size; may be repeated")
 @click.option("--dtype", "dtypes", type=click.Choice(["float32", "float64"]), multiple=True, help="may be repeated")
-@click.option("--trial-limit", type=Duration(), default="20s", show_default=True, help="time limit of one trial")
+@time_option("--trial-limit", default="20s", help="time limit of one trial")
 def tune_gemm_command(
     budget: float, selector: str | None, sizes: tuple[int, ...], dtypes: tuple[str, ...], trial_limit: float
 ) -> None:
@@ -61,6 +46,8 @@ def tune_gemm_command(
     console.print(f"Tuning GEMM on [bold]{device.name}[/bold] for {budget:g} s")
     results = run(console, device, problems, budget, settings, trial_limit)
     console.print(table(results))
+    if not any(tuned.result.winner for tuned in results):
+        raise click.ClickException("no trial worked within the budget; matmul goes on with what it had")
     console.print(f"Stored in {store_path(settings)}; matmul uses the results from now on.", soft_wrap=True)
 
 

@@ -38,21 +38,34 @@ def lambda_tree(function: FunctionType) -> tuple[ast.FunctionDef, list[str]]:
             f"the line has several lambdas that cannot be told apart ({where})", hint="write each on a line of its own"
         )
     node = found[0]
+    return as_def(node), lines
+
+
+def as_def(node: ast.Lambda) -> ast.FunctionDef:
+    """The ``def`` that a lambda stands for, with its places."""
     body: list[ast.stmt] = [ast.copy_location(ast.Return(value=node.body), node.body)]
     made = ast.FunctionDef(name="anonymous", args=node.args, body=body, decorator_list=[])
-    return ast.copy_location(made, node), lines
+    return ast.copy_location(made, node)
 
 
 def _at_positions(nodes: list[ast.Lambda], code: CodeType) -> list[ast.Lambda]:
-    """The lambda whose body is the place of what the code returns, from Python 3.11 on."""
+    """The lambda whose body has the places that the code's instructions tell, from Python 3.11 on.
+
+    The place of the return is no help: Python 3.12 says column 0, others the body's.
+    """
     if not hasattr(code, "co_positions"):
         return []
-    returns = {p for i, p in zip(dis.get_instructions(code), code.co_positions(), strict=False) if _returns(i)}
-    return [n for n in nodes if (n.body.lineno, n.body.end_lineno, n.body.col_offset, n.body.end_col_offset) in returns]
+    places = {((p[0], p[2]), (p[1], p[3])) for p in code.co_positions() if None not in p}
+    places = {(start, end) for start, end in places if start < end}
+    if not places:
+        return []
+    first, last = min(start for start, _ in places), max(end for _, end in places)
+    around = {_place(n.body): n for n in nodes if _place(n.body)[0] <= first and last <= _place(n.body)[1]}
+    return [around[max(around)]] if around else []  # of nested ones the innermost, which begins last
 
 
-def _returns(instruction: Any) -> bool:
-    return bool(instruction.opname.startswith("RETURN"))
+def _place(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
 
 
 def _is_of(node: ast.Lambda, code: CodeType) -> bool:
@@ -64,6 +77,7 @@ def _is_of(node: ast.Lambda, code: CodeType) -> bool:
 
 def _summary(code: CodeType) -> tuple[Any, ...]:
     """What does not depend on the text around a lambda: there, names may be globals or of an outer function."""
-    kinds = ("BINARY", "COMPARE", "UNARY", "CALL")
-    operators = [(i.opname, i.argrepr) for i in dis.get_instructions(code) if i.opname.startswith(kinds)]
-    return {*code.co_names, *code.co_freevars}, code.co_varnames, code.co_consts, operators
+    kinds = ("BINARY", "COMPARE", "UNARY", "CALL", "LOAD")
+    steps = [i for i in dis.get_instructions(code) if i.opname.startswith(kinds)]
+    order = [("LOAD", i.argval) if i.opname.startswith("LOAD") else (i.opname, i.argrepr) for i in steps]
+    return {*code.co_names, *code.co_freevars}, code.co_varnames, code.co_consts, order

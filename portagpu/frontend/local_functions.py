@@ -14,6 +14,7 @@ from typing import Any
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend.calls import DeviceCallable
 from portagpu.frontend.capture import FunctionSource, check_parameters
+from portagpu.frontend.lambdas import as_def
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import Const, Missing, Value
 
@@ -81,9 +82,7 @@ def define(ctx: FunctionState, node: ast.FunctionDef | ast.Lambda, defaults: lis
     found = known.get(id(node))
     if found is None:
         if isinstance(node, ast.Lambda):
-            body: list[ast.stmt] = [ast.copy_location(ast.Return(value=node.body), node.body)]
-            tree = ast.FunctionDef(name="anonymous", args=node.args, body=body, decorator_list=[])
-            tree = ast.copy_location(tree, node)
+            tree = as_def(node)
         else:
             tree = node
             if node.decorator_list:

@@ -53,7 +53,7 @@ _KEYWORD: dict[type[ast.AST], str] = {
 _HINTS: dict[type[ast.AST], str] = {
     ast.Import: "import at the top of the module",
     ast.ImportFrom: "import at the top of the module",
-    ast.Try: "kernels have no exceptions; check the condition with `if`",
+    ast.Try: "kernels can raise exceptions, not handle them; check the condition with `if`",
     ast.With: "kernels have no context managers",
     ast.Global: "globals are constants in kernels; write results to an array",
     ast.Nonlocal: "closure variables are constants in kernels; write results to an array",

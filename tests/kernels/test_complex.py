@@ -332,6 +332,8 @@ def test_special_values(device: DeviceRecord, name: str) -> None:
         fair = ~((np.abs(z.real) > 1e30) & np.isfinite(z.real) | (np.abs(z.imag) > 1e30) & np.isfinite(z.imag))
         if ufunc.__name__ in ("sqrt", "log", "log10") or ufunc.__name__.startswith("arc"):
             fair[:] = True
+        if ufunc is np.arccosh:  # C11 corrects C99: the imaginary part is pi / 2; NumPy 2.2 has C99's nan
+            fair &= ~((z.real == 0) & np.isnan(z.imag))
         np.testing.assert_array_equal(one[0][fair], other[0][fair], f"{ufunc.__name__}, real part")
         np.testing.assert_array_equal(one[1][fair], other[1][fair], f"{ufunc.__name__}, imaginary part")
 

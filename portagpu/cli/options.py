@@ -1,0 +1,35 @@
+"""Kinds of options that several commands share: times, and files to be written."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import click
+
+from portagpu.errors import StoreError
+
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def _seconds(ctx: click.Context, param: click.Parameter, value: str) -> float:
+    """A time such as ``60s``, ``2m`` or ``90``, in seconds."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|)", value.strip())
+    if not found or float(found.group(1)) <= 0:
+        raise click.BadParameter(f"{value!r} is no time; write 60s, 2m or 1h", ctx, param)
+    return float(found.group(1)) * _UNITS[found.group(2)]
+
+
+time_option = partial(click.option, callback=_seconds, metavar="TIME", show_default=True)
+
+
+def check_writable(path: Path) -> None:
+    """Create the folder of a file to be written, before the work for it starts. Raises `StoreError`."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error}", hint="name another file with -o") from error

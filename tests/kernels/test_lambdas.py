@@ -1,0 +1,62 @@
+"""Lambdas that share a line are told apart, by their places or by what they do."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+import pytest
+
+from portagpu import cuda
+from portagpu.errors import UnsupportedSyntaxError
+from portagpu.frontend.lambdas import lambda_tree
+
+# fmt: off
+ORDERS = (lambda f, x: f(x) + f(x * 2), lambda f, x: f(x * 2) + f(x))
+BRANCHES = (lambda x: x if x > 1 else -x, lambda x: -x if x > 1 else x)
+INNER = (lambda a: lambda b: b * 3 + 1)(0)
+LINES = (lambda x: x * 2 +
+         1, lambda x: 2 * x)
+PAIR = [cuda.jit(device=True)(f) for f in (lambda x: x * 2 - 1, lambda x: 1 - x * 2)]
+# fmt: on
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (ORDERS[0], "f(x) + f(x * 2)"),
+        (ORDERS[1], "f(x * 2) + f(x)"),
+        (BRANCHES[0], "x if x > 1 else -x"),
+        (BRANCHES[1], "-x if x > 1 else x"),
+        (INNER, "b * 3 + 1"),
+        (LINES[0], "x * 2 + 1"),
+        (LINES[1], "2 * x"),
+    ],
+)
+def test_the_right_one_is_found(function, text):
+    assert ast.unparse(lambda_tree(function)[0].body[0]) == f"return {text}"
+
+
+def test_same_ones_need_not_be_told_apart():
+    _, second = (lambda: 1), (lambda: 1)
+    assert ast.unparse(lambda_tree(second)[0].body[0]) == "return 1"
+
+
+def test_kernels_call_both(device):
+    first, second = PAIR
+
+    @cuda.jit
+    def kernel(out):
+        i = cuda.grid(1)
+        out[i, 0], out[i, 1] = first(i), second(i)
+
+    out = np.zeros((4, 2), np.int64)
+    kernel[1, 4](out)
+    assert out.tolist() == [[-1, 1], [1, -1], [3, -3], [5, -5]]
+
+
+def test_an_error_where_they_cannot_be():
+    first, _ = (lambda a=1: 7), (lambda a=2: 7)
+    first.__code__ = first.__code__.replace(co_linetable=b"")  # as in Python 3.10, which keeps no columns
+    with pytest.raises(UnsupportedSyntaxError, match="several lambdas"):
+        lambda_tree(first)
