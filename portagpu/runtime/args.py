@@ -64,7 +64,7 @@ class ArgumentWrapper:
     @staticmethod
     def for_host_array(value: np.ndarray[Any, Any]) -> ArgumentWrapper:
         """The wrapper of a plain NumPy argument: in and back, or only in when it is read-only."""
-        return InOut(value) if value.flags.writeable else In(value)
+        return InOut(value) if value.flags.writeable else _ReadOnly(value)
 
     def to_device(self, context: Context, stream: Stream, work: HostWork) -> DeviceNDArray:
         """The argument on the device; what copies it back is added to ``work``."""
@@ -96,6 +96,14 @@ class In(ArgumentWrapper):
     """A host array that the kernel only reads: copied to the device, not back."""
 
     copies_out = False
+
+
+class _ReadOnly(In):
+    """A plain NumPy argument that is read-only: kernels that write it do not compile, where `In` lets them scribble."""
+
+    def to_device(self, context: Context, stream: Stream, work: HostWork) -> DeviceNDArray:
+        """The argument on the device, read-only."""
+        return super().to_device(context, stream, work).as_readonly()
 
 
 class Out(ArgumentWrapper):

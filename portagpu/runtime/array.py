@@ -160,6 +160,10 @@ class DeviceNDArray(ArrayOperators):
         """The same array whose copies use ``stream`` by default."""
         return self._derive(self._shadow(), stream=as_stream(stream, self.context))
 
+    def as_readonly(self) -> DeviceNDArray:
+        """The same array, which neither kernels nor copies can write."""
+        return self._derive(self._shadow(), readonly=True)
+
     def close(self) -> None:
         """Give the memory back now; using the array afterwards raises `ClosedError`."""
         buffer, self._buffer = self._buffer, None
@@ -176,7 +180,12 @@ class DeviceNDArray(ArrayOperators):
         return as_strided(np.empty(1, self.dtype), self.shape, self.strides, writeable=False)
 
     def _derive(
-        self, shadow: np.ndarray[Any, Any], origin: np.ndarray[Any, Any] | None = None, stream: Stream | None = None
+        self,
+        shadow: np.ndarray[Any, Any],
+        origin: np.ndarray[Any, Any] | None = None,
+        stream: Stream | None = None,
+        *,
+        readonly: bool = False,
     ) -> DeviceNDArray:
         shift = 0 if origin is None else address_of(shadow) - address_of(origin)
         kind = DeviceRecord if not shadow.shape and shadow.dtype.names else DeviceNDArray
@@ -189,7 +198,7 @@ class DeviceNDArray(ArrayOperators):
             offset=self.offset + shift,
             base=self if self.base is None else self.base,
             stream=stream or self.stream,
-            readonly=self.readonly,
+            readonly=self.readonly or readonly,
             allocation_key=self.allocation_key,
         )
 
