@@ -152,12 +152,14 @@ class Array(Type):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Tuple(Type):
-    """A tuple of the given types."""
+    """A tuple of the given types; of a namedtuple also the names of its fields."""
 
     types: tuple[Type, ...]
+    fields: tuple[str, ...]
 
-    def __init__(self, types: Sequence[Any]) -> None:
+    def __init__(self, types: Sequence[Any], fields: Sequence[str] = ()) -> None:
         object.__setattr__(self, "types", tuple(as_type(t) for t in types))
+        object.__setattr__(self, "fields", tuple(fields))
 
     def __len__(self) -> int:
         return len(self.types)
@@ -166,6 +168,9 @@ class Tuple(Type):
         return self.types[index]
 
     def __str__(self) -> str:
+        if self.fields:
+            named = zip(self.fields, self.types, strict=True)
+            return f"NamedTuple({', '.join(f'{field}: {kind}' for field, kind in named)})"
         if self.types and all(t == self.types[0] for t in self.types):
             return f"UniTuple({self.types[0]} x {len(self.types)})"
         return f"Tuple({', '.join(map(str, self.types))})"
@@ -174,6 +179,16 @@ class Tuple(Type):
 def UniTuple(dtype: Any, count: int) -> Tuple:
     """A tuple of ``count`` items of one type."""
     return Tuple((dtype,) * count)
+
+
+def NamedTuple(types: Sequence[Any], cls: Any) -> Tuple:
+    """A namedtuple of class ``cls`` with items of the given types."""
+    return Tuple(types, cls._fields)
+
+
+def NamedUniTuple(dtype: Any, count: int, cls: Any) -> Tuple:
+    """A namedtuple of class ``cls`` with ``count`` items of one type."""
+    return Tuple((dtype,) * count, cls._fields)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

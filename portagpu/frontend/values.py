@@ -59,9 +59,10 @@ class ArrayValue:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TupleValue:
-    """A tuple: a compile-time aggregate."""
+    """A tuple: a compile-time aggregate; a namedtuple has the names of its fields."""
 
     items: tuple[Value, ...]
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,7 +161,7 @@ def rebuild(value: Value, parts: Iterator[Value]) -> Value:
     if isinstance(value, Missing):
         return value
     if isinstance(value, TupleValue):
-        return TupleValue(tuple(rebuild(item, parts) for item in value.items))
+        return TupleValue(tuple(rebuild(item, parts) for item in value.items), value.fields)
     return next(parts)
 
 
@@ -171,5 +172,5 @@ def structure(value: Value) -> object:
     if isinstance(value, Missing):
         return "missing"
     if isinstance(value, TupleValue):
-        return ("tuple", tuple(structure(item) for item in value.items))
+        return ("tuple", value.fields, tuple(structure(item) for item in value.items))
     return "leaf"

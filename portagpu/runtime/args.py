@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,13 @@ from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
 from portagpu.runtime.hostmem import SharedSpans, map_back, wrap_host
 from portagpu.runtime.stream import Stream
+
+
+def like_tuple(original: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
+    """A tuple of other items; a namedtuple of the same class where the original is one."""
+    make = getattr(original, "_make", tuple)
+    made: tuple[Any, ...] = make(items)
+    return made
 
 
 class HostWork:
