@@ -65,9 +65,18 @@ def strides_of(shape: tuple[int, ...], dtype: np.dtype[Any], order: str) -> tupl
     return tuple(reversed(strides)) if order == "C" else tuple(strides)
 
 
+def strides_like(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides without gaps whose axes are in the order of other strides, as `numpy.empty_like` chooses them."""
+    result, step = [0] * len(shape), itemsize
+    for axis in sorted(range(len(shape)), key=lambda a: (-abs(strides[a]), a), reverse=True):
+        result[axis] = step
+        step *= max(shape[axis], 1)
+    return tuple(result)
+
+
 def checked_strides(shape: tuple[int, ...], strides: Any) -> tuple[int, ...]:
     """Strides (bytes, may be negative) as a tuple with one integer for each axis. Raises `ShapeError`."""
-    items = _items(strides)
+    items = (strides,) if isinstance(strides, int | np.integer) else _items(strides)
     if (
         items is None
         or len(items) != len(shape)
