@@ -11,7 +11,7 @@ from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context
-from portagpu.runtime.layout import checked_dtype, checked_shape, is_contiguous, strides_like, strides_of
+from portagpu.runtime.layout import checked_dtype, checked_shape, strides_like, strides_of
 from portagpu.runtime.stream import Stream
 
 
@@ -21,8 +21,6 @@ def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
         raise ArgumentTypeError(
             f"device_array_like takes an array, not {type(ary).__name__}", hint="use np.asarray(...), or device_array"
         )
-    if is_contiguous(ary.shape, ary.strides, ary.dtype.itemsize):  # whatever the strides of axes of length one
-        return device_array(ary.shape, ary.dtype, stream=stream)
     strides = strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
     return device_array(ary.shape, ary.dtype, strides=strides, stream=stream)
 
