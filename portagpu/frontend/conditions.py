@@ -84,7 +84,7 @@ def _select_array(ctx: FunctionState, condition: Expr, yes: ArrayValue, no: Arra
         same = a is b or (isinstance(a, Constant) and isinstance(b, Constant) and a.value == b.value)
         kind = a.type
         if isinstance(kind, Pointer):
-            kind = Pointer(kind.element, kind.space, kind.readonly)
+            kind = Pointer(kind.element, kind.space, yes.readonly or no.readonly)
         elif not same and a.type != b.type:
             a, b = (convert(ctx, x, ctx.program.index_type) for x in (a, b))
             kind = a.type

@@ -157,7 +157,8 @@ def rebuild(value: Value, parts: Iterator[Value]) -> Value:
         base: Any = next(parts)
         shape: Any = tuple(next(parts) for _ in value.shape)
         strides: Any = tuple(next(parts) for _ in value.strides)
-        return replace(value, base=base, shape=shape, strides=strides)
+        readonly = value.readonly or base.type.readonly  # one of the arrays that met here may be
+        return replace(value, base=base, shape=shape, strides=strides, readonly=readonly)
     if isinstance(value, Missing):
         return value
     if isinstance(value, TupleValue):
@@ -168,7 +169,7 @@ def rebuild(value: Value, parts: Iterator[Value]) -> Value:
 def structure(value: Value) -> object:
     """What two values must share to be merged leaf by leaf."""
     if isinstance(value, ArrayValue):
-        return ("array", value.element, value.ndim, value.space, value.readonly, value.align)
+        return ("array", value.element, value.ndim, value.space, value.align)
     if isinstance(value, Missing):
         return "missing"
     if isinstance(value, TupleValue):

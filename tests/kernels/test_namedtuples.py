@@ -78,3 +78,32 @@ def test_specialised_and_declared(device):
     declared = cuda.jit((types.float64[:], types.NamedTuple((types.float64, types.int32), Point)))(fields.py_func)
     declared[1, 1](out, Point(1, 2.75))
     np.testing.assert_array_equal(out[:2], [1, 2])
+
+
+Shifted = namedtuple("Shifted", "x y by", defaults=(10,))
+
+
+def test_namedtuples_are_made_in_kernels(device):
+    @cuda.jit(device=True)
+    def swapped(point):
+        return Point(y=point.x, x=point.y)
+
+    @cuda.jit
+    def make(out, point):
+        turned = swapped(point)
+        out[0], out[1] = turned.x, turned.y
+        shifted = Shifted(out[0], 1)
+        out[2] = shifted.x + shifted.by
+        constant = Point(7, 8)
+        out[3] = constant.x + constant[1]
+
+    out = np.zeros(4)
+    make[1, 1](out, Point(1, 2.5))
+    np.testing.assert_array_equal(out, [2.5, 1, 12.5, 15])
+    with pytest.raises(errors.KernelError):
+
+        @cuda.jit
+        def wrong(out):
+            out[0] = Point(1).x
+
+        wrong[1, 1](out)

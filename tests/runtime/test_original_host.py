@@ -193,3 +193,37 @@ def test_what_opencl_has_not(device):
 def test_reduction_checks_its_initial_value(device):
     with pytest.raises(errors.ArgumentTypeError, match="does not fit"):
         total(np.arange(3), init="x")
+
+
+def test_read_only_and_writable_arrays_meet(device):
+    @cuda.jit(device=True)
+    def either(x, y, flag):
+        return x if flag else y
+
+    @cuda.jit
+    def pick(x, y, out, flag):
+        z = x
+        if flag:
+            z = y
+        out[0] = z[0]
+        out[1] = either(x, y, flag)[0]
+        for _ in range(2):
+            z = x
+        out[2] = z[0]
+
+    @cuda.jit
+    def scribble(x, y, flag):
+        z = x if flag else y
+        z[0] = 1
+
+    one, two, out = np.ones(3), np.full(3, 2.0), np.zeros(3)
+    one.flags.writeable = False
+    for flag in (False, True):
+        pick[1, 1](one, two, out, flag)
+        np.testing.assert_array_equal(out, [1 + flag, 2 - flag, 1])
+        pick[1, 1](two, one, out, flag)
+        np.testing.assert_array_equal(out, [2 - flag, 1 + flag, 2])
+    with pytest.raises(errors.KernelError, match="read-only"):
+        scribble[1, 1](one, two, True)
+    with pytest.raises(errors.KernelError, match="read-only"):
+        scribble[1, 1](two, one, True)
