@@ -20,6 +20,7 @@
     │   ├── ArgumentCountError           too many, too few or unknown arguments            (also TypeError)
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
     │   ├── LaunchConfigError            grid, block or shared memory do not fit (also ValueError, CudaAPIError)
+    │   │   └── LaunchConfigTypeError      they are no integers                             (also TypeError)
     │   └── SpecialisationError          a kernel for one signature cannot be specialised again (also RuntimeError)
     ├── CudaDriverError                what CUDA's driver would report: CudaAPIError with DeviceError below it
     ├── DeviceError                    the device or its driver is at fault               (also CudaAPIError)
@@ -32,6 +33,7 @@
     ├── ClosedError                    a closed array, stream or context was used
     ├── MemoryNotSharedError           memory that others cannot use in place             (also BufferError)
     ├── ShapeError                     shapes, strides or indices do not fit               (also ValueError)
+    │   ├── NotContiguousError           a view would need a copy                  (also NotImplementedError)
     │   └── OutOfBoundsError             an index beyond the end of an axis                (also IndexError)
     ├── DTypeError                     a dtype that the operation does not take            (also TypeError)
     ├── TuningError                    tuning cannot go on
@@ -68,12 +70,14 @@ __all__ = [
     "KernelTypeError",
     "KernelValueError",
     "LaunchConfigError",
+    "LaunchConfigTypeError",
     "LaunchError",
     "LoweringError",
     "MemoryNotSharedError",
     "MissingCapabilityError",
     "NeedsConstantError",
     "NoDeviceError",
+    "NotContiguousError",
     "OutOfBoundsError",
     "OutOfMemoryError",
     "PortaGPUError",
@@ -230,6 +234,10 @@ class LaunchConfigError(LaunchError, CudaAPIError, ValueError):
     """Grid, block or shared memory are malformed or exceed what the device can do."""
 
 
+class LaunchConfigTypeError(LaunchConfigError, TypeError):
+    """A launch configuration that is not made of integers."""
+
+
 class SpecialisationError(LaunchError, RuntimeError):
     """A kernel that is made for one signature was to be specialised."""
 
@@ -272,6 +280,10 @@ class MemoryNotSharedError(PortaGPUError, BufferError):
 
 class ShapeError(PortaGPUError, ValueError):
     """Shapes, strides or indices do not fit."""
+
+
+class NotContiguousError(ShapeError, NotImplementedError):
+    """A flat view, or one of another shape, of elements that do not lie side by side."""
 
 
 class OutOfBoundsError(ShapeError, IndexError):

@@ -66,3 +66,19 @@ def _slice(node: ast.expr, text: str) -> slice:
             return slice(None, None, 1)
         case _:
             raise KernelTypeError(f"the signature {text!r} cannot be read at [{ast.unparse(node)}]", hint=EXAMPLE)
+
+
+def is_foreign(value: Any) -> bool:
+    """Whether an object is a type or signature of an installed numba."""
+    module = type(value).__module__
+    return module.startswith(("numba.core.types", "numba.core.typing", "numba.cuda.types"))
+
+
+def foreign_text(value: Any) -> str:
+    """The name of numba's type, as signatures are written."""
+    if hasattr(value, "ndim") and hasattr(value, "layout"):
+        readonly = "" if getattr(value, "mutable", True) else ", True"
+        return f"Array({foreign_text(value.dtype)}, {value.ndim}, {value.layout!r}{readonly})"
+    if hasattr(value, "types"):
+        return f"Tuple(({''.join(foreign_text(t) + ',' for t in value.types)}))"
+    return str(value)

@@ -152,12 +152,14 @@ class Array(Type):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Tuple(Type):
-    """A tuple of the given types."""
+    """A tuple of the given types; of a namedtuple also the names of its fields."""
 
     types: tuple[Type, ...]
+    fields: tuple[str, ...]
 
-    def __init__(self, types: Sequence[Any]) -> None:
+    def __init__(self, types: Sequence[Any], fields: Sequence[str] = ()) -> None:
         object.__setattr__(self, "types", tuple(as_type(t) for t in types))
+        object.__setattr__(self, "fields", tuple(fields))
 
     def __len__(self) -> int:
         return len(self.types)
@@ -166,6 +168,8 @@ class Tuple(Type):
         return self.types[index]
 
     def __str__(self) -> str:
+        if self.fields:
+            return f"NamedTuple({', '.join(f'{f}: {t}' for f, t in zip(self.fields, self.types, strict=True))})"
         if self.types and all(t == self.types[0] for t in self.types):
             return f"UniTuple({self.types[0]} x {len(self.types)})"
         return f"Tuple({', '.join(map(str, self.types))})"
@@ -174,6 +178,16 @@ class Tuple(Type):
 def UniTuple(dtype: Any, count: int) -> Tuple:
     """A tuple of ``count`` items of one type."""
     return Tuple((dtype,) * count)
+
+
+def NamedTuple(types: Sequence[Any], cls: Any) -> Tuple:
+    """A namedtuple of class ``cls`` with items of the given types."""
+    return Tuple(types, cls._fields)
+
+
+def NamedUniTuple(dtype: Any, count: int, cls: Any) -> Tuple:
+    """A namedtuple of class ``cls`` with ``count`` items of one type."""
+    return Tuple((dtype,) * count, cls._fields)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -263,10 +277,10 @@ def as_type(value: Any) -> Type:
     record = records.parse_record(value)
     if record is not None and not hasattr(value, "layout"):
         return Record(record)
-    if _is_foreign(value) and records.parse_record(getattr(value, "dtype", None)) is not None:
+    if type_text.is_foreign(value) and records.parse_record(getattr(value, "dtype", None)) is not None:
         return Array(as_type(value.dtype), value.ndim, value.layout, not getattr(value, "mutable", True))
-    if _is_foreign(value):
-        return parse(_foreign_text(value))
+    if type_text.is_foreign(value):
+        return parse(type_text.foreign_text(value))
     if isinstance(value, str) and value not in NAMES:
         return parse(value)
     if isinstance(value, str):
@@ -288,7 +302,7 @@ def as_signature(value: Any) -> Signature:
         return found if isinstance(found, Signature) else Signature(None, _listed(found))
     if isinstance(value, tuple | list):
         return Signature(None, tuple(as_type(v) for v in value))
-    if _is_foreign(value) and hasattr(value, "args"):  # a signature of numba
+    if type_text.is_foreign(value) and hasattr(value, "args"):  # a signature of numba
         result = getattr(value, "return_type", None)
         return Signature(None if result is None else as_type(result), tuple(as_type(a) for a in value.args))
     return Signature(None, (as_type(value),))
@@ -332,25 +346,9 @@ def _listed(found: Any) -> tuple[Type, ...]:
 
 def is_type(value: Any) -> bool:
     """Whether an object names a type: ours, NumPy's, Python's, or an installed numba's."""
-    if isinstance(value, Type) or _is_foreign(value) or (isinstance(value, str) and value in NAMES):
+    if isinstance(value, Type) or type_text.is_foreign(value) or (isinstance(value, str) and value in NAMES):
         return True
     return isinstance(value, np.dtype) or (isinstance(value, type) and dtypes.parse(value) is not None)
-
-
-def _is_foreign(value: Any) -> bool:
-    """Whether an object is a type or signature of an installed numba."""
-    module = type(value).__module__
-    return module.startswith(("numba.core.types", "numba.core.typing", "numba.cuda.types"))
-
-
-def _foreign_text(value: Any) -> str:
-    """The name of numba's type, as the strings of this module write it."""
-    if hasattr(value, "ndim") and hasattr(value, "layout"):
-        readonly = "" if getattr(value, "mutable", True) else ", True"
-        return f"Array({_foreign_text(value.dtype)}, {value.ndim}, {value.layout!r}{readonly})"
-    if hasattr(value, "types"):
-        return f"Tuple(({''.join(_foreign_text(t) + ',' for t in value.types)}))"
-    return str(value)
 
 
 def _subscripted(element: Any, key: Any) -> Array:

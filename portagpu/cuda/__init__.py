@@ -128,6 +128,10 @@ _LATER_BY_MODULE: dict[str, str] = {
     "vectorizers": "vectorize guvectorize",
     "valuetypes": "typeof",
     "shared_memory": "mapped mapped_array mapped_array_like managed_array pinned_array_like",
+    "cuda_only": (
+        "CudaSupportError compile compile_for_current_device compile_ptx compile_ptx_for_current_device declare_device"
+        " is_supported_version open_ipc_array set_memory_manager"
+    ),
     "interchange": "from_dlpack from_cuda_array_interface",
     "session": (
         "detect event_elapsed_time external_stream is_bfloat16_supported is_float16_supported legacy_default_stream"

@@ -20,9 +20,10 @@ from portagpu.ir.types import (
     Layout,
     Scalar,
     TupleType,
+    fields_of,
 )
 from portagpu.records import record_of
-from portagpu.runtime.args import ArgumentWrapper, HostWork
+from portagpu.runtime.args import ArgumentWrapper, HostWork, like_tuple
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import writable_view
 from portagpu.runtime.context import Context
@@ -38,8 +39,8 @@ def argument_key(value: Any) -> Any:
         return (kind, value.name)
     if kind is int:
         return int if -(2**63) <= value < 2**63 else "uint64"
-    if kind is tuple:
-        return tuple(argument_key(v) for v in value)
+    if isinstance(value, tuple):
+        return (fields_of(value), *(argument_key(v) for v in value))
     return kind
 
 
@@ -56,7 +57,7 @@ def argument_type(value: Any, *, alias: bool) -> ArgumentType:
             align=value.align,
         )
     if isinstance(value, tuple):
-        return TupleType(tuple(argument_type(v, alias=alias) for v in value))
+        return TupleType(tuple(argument_type(v, alias=alias) for v in value), fields_of(value))
     if value is None or isinstance(value, enum.Enum):
         return ConstantType(value)  # compared by identity in kernels, so each member has a kernel of its own
     if isinstance(value, bool | np.bool_):
@@ -88,7 +89,7 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
     if isinstance(value, bool | int | float | complex | np.generic):
         return _number(value, name)
     if isinstance(value, tuple):
-        return tuple(prepare(v, f"{name}[{n}]", context, stream, work) for n, v in enumerate(value))
+        return like_tuple(value, (prepare(v, f"{name}[{n}]", context, stream, work) for n, v in enumerate(value)))
     if isinstance(value, ArgumentWrapper):
         return value.to_device(context, stream, work)
     if isinstance(value, np.ndarray):

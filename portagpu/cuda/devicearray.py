@@ -8,7 +8,7 @@ import numpy as np
 
 from portagpu.cuda.shared_memory import ManagedNDArray, MappedNDArray, SharedNDArray
 from portagpu.errors import ArgumentTypeError
-from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.array import DeviceNDArray, DeviceRecord, device_array
 from portagpu.runtime.creation import as_device_array, device_array_like, is_device_like, to_device
 from portagpu.runtime.stream import Stream
 
@@ -17,12 +17,14 @@ DeviceNDArrayBase = DeviceNDArray
 __all__ = [
     "DeviceNDArray",
     "DeviceNDArrayBase",
+    "DeviceRecord",
     "ManagedNDArray",
     "MappedNDArray",
     "auto_device",
     "device_array",
     "device_array_like",
     "from_array_like",
+    "from_record_like",
     "is_cuda_ndarray",
     "require_cuda_ndarray",
     "to_device",
@@ -45,6 +47,11 @@ def from_array_like(ary: Any, stream: Stream | int = 0, gpu_data: Any = None) ->
     if gpu_data is None:
         return device_array_like(ary, stream)
     return as_device_array(gpu_data, dtype=ary.dtype, shape=ary.shape)
+
+
+def from_record_like(rec: Any, stream: Stream | int = 0, gpu_data: Any = None) -> DeviceNDArray:
+    """A device record like ``rec``, a NumPy record; see `from_array_like`."""
+    return from_array_like(np.asarray(rec), stream, gpu_data)
 
 
 def auto_device(obj: Any, stream: Stream | int = 0, copy: bool = True, user_explicit: bool = False) -> tuple[Any, bool]:

@@ -133,6 +133,15 @@ class Dispatcher(Inspection, PythonFunction):
                 self._configured[config] = configured
         return configured
 
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Configured:
+        """The same as ``kernel[griddim, blockdim, stream, sharedmem]``."""
+        return self[griddim, blockdim, stream, sharedmem]
+
+    @property
+    def extensions(self) -> tuple[Any, ...]:
+        """What turns arguments into what kernels take, as given to `cuda.jit`."""
+        return self.options.extensions
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raise an error that says how the function is used."""
         if self.is_device_function:

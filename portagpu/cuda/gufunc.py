@@ -15,6 +15,7 @@ from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.cuda.generated import kernel_from, launch, position
 from portagpu.cuda.gulayout import Layout
 from portagpu.cuda.operands import Result, is_array, shape_of
+from portagpu.cuda.pickling import Pickled
 from portagpu.cuda.signature import check_count
 from portagpu.cuda.ufunc import convert_into
 from portagpu.cuda.valuetypes import typeof
@@ -24,7 +25,7 @@ from portagpu.runtime.context import Context
 from portagpu.types import Array, NoneType, Number, Signature, as_signature
 
 
-class GeneralizedFunction:
+class GeneralizedFunction(Pickled):
     """A function of sub-arrays that takes arrays with further axes in front, and broadcasts those.
 
     ``f(*inputs, *outputs, out=None, stream=0)``; outputs that are not passed are made. With a device array among the
@@ -61,6 +62,9 @@ class GeneralizedFunction:
         self._writable = frozenset(_position(w, names, self.nin) for w in writable)
         for signature in signatures:
             self.add(signature)
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.core, self.signatures, self.signature, self._options, sorted(self._writable)
 
     def add(self, signature: Any) -> None:
         """Add a signature, such as ``void(float32[:], float32[:])``. Raises `KernelTypeError`."""

@@ -107,11 +107,24 @@ def rebuilt(kind: type[Dispatcher], data: Portable) -> Dispatcher:
     return made
 
 
-def _importable(kernel: Dispatcher) -> bool:
-    found: Any = sys.modules.get(kernel.__module__)
-    for name in kernel.__qualname__.split("."):
+class Pickled:
+    """What a decorator makes of a function: pickled by its name where others can import it, else made anew."""
+
+    __qualname__: str
+
+    def _parts(self) -> tuple[Any, ...]:
+        """Arguments that make an equal object."""
+        raise NotImplementedError
+
+    def __reduce__(self) -> Any:
+        return self.__qualname__ if _importable(self) else (type(self), self._parts())
+
+
+def _importable(made: Any) -> bool:
+    found: Any = sys.modules.get(made.__module__)
+    for name in made.__qualname__.split("."):
         found = getattr(found, name, None)
-    return found is kernel
+    return found is made
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -19,7 +19,7 @@ from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import check_stream, check_target, host_array
 from portagpu.runtime.context import context_of, current_context
 from portagpu.runtime.hostmem import pinned_array
-from portagpu.runtime.layout import extent_of
+from portagpu.runtime.layout import extent_of, strides_like
 from portagpu.runtime.stream import Stream
 
 
@@ -105,8 +105,8 @@ def mapped_array(
 
 def mapped_array_like(ary: Any, stream: Stream | int = 0, portable: bool = False, wc: bool = False) -> MappedNDArray:
     """A `mapped_array` of the shape, dtype and order of another array."""
-    order = order_of(ary)
-    return mapped_array(ary.shape, ary.dtype, order=order, stream=stream)
+    strides = _strides_of(ary)
+    return mapped_array(ary.shape, ary.dtype, strides=strides, stream=stream)
 
 
 def managed_array(
@@ -124,16 +124,15 @@ def managed_array(
 
 def pinned_array_like(ary: Any) -> np.ndarray[Any, Any]:
     """A `pinned_array` of the shape, dtype and order of another array."""
-    order = order_of(ary)
-    return pinned_array(ary.shape, ary.dtype, order=order)
+    strides = _strides_of(ary)
+    return pinned_array(ary.shape, ary.dtype, strides)
 
 
-def order_of(ary: Any) -> str:
-    """The order for an array like another. Raises `ArgumentTypeError` for what is no array."""
-    if isinstance(ary, type) or not all(hasattr(ary, name) for name in ("shape", "dtype", "flags")):
+def _strides_of(ary: Any) -> tuple[int, ...]:
+    """Strides for an array like another. Raises `ArgumentTypeError` for what is no array."""
+    if isinstance(ary, type) or not all(hasattr(ary, name) for name in ("shape", "strides", "dtype")):
         raise ArgumentTypeError(f"an array is needed, not {type(ary).__name__}", hint="use np.asarray(...)")
-    flags = ary.flags
-    return "F" if flags["F_CONTIGUOUS"] and not flags["C_CONTIGUOUS"] else "C"
+    return strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
 
 
 @contextmanager

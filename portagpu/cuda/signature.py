@@ -10,7 +10,7 @@ from portagpu import dtypes
 from portagpu.dtypes import Kind
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError
 from portagpu.frontend.capture import FunctionSource
-from portagpu.runtime.args import ArgumentWrapper
+from portagpu.runtime.args import ArgumentWrapper, like_tuple
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.types import Array, NoneType, Number, Record, Signature, Tuple, Type
 
@@ -140,9 +140,8 @@ def _convert(declared: Type, value: Any, name: str) -> Any:
         case Array():
             return _checked_array(declared, value, name)
         case Tuple() if isinstance(value, tuple) and len(value) == len(declared.types):
-            return tuple(
-                _convert(t, v, f"{name}[{n}]") for n, (t, v) in enumerate(zip(declared.types, value, strict=True))
-            )
+            pairs = zip(declared.types, value, strict=True)
+            return like_tuple(value, (_convert(t, v, f"{name}[{n}]") for n, (t, v) in enumerate(pairs)))
         case Number() if np.iscomplexobj(value) and not declared.row.is_complex:
             raise ArgumentTypeError(f"argument `{name}` is {value!r}; the signature says {declared}")
         case Number() if isinstance(value, bool | int | float | complex | np.generic):

@@ -33,7 +33,7 @@ def public_type(kind: ArgumentType | Record) -> Type:
     if isinstance(kind, ArrayType):
         return Array(public_type(kind.element), kind.ndim, kind.layout.value, kind.readonly)
     if isinstance(kind, TupleType):
-        return Tuple([public_type(k) for k in kind.items])
+        return Tuple([public_type(k) for k in kind.items], kind.fields)
     if kind.value is None:
         return types.none
     return Literal(repr(kind.value), type(kind.value), kind.value)
@@ -47,7 +47,7 @@ def argument_type(kind: Type) -> ArgumentType:
         case Array(dtype=Number(row=row)):
             return ArrayType(Scalar(row), kind.ndim, Layout(kind.layout), readonly=kind.readonly)
         case Tuple():
-            return TupleType(tuple(argument_type(t) for t in kind.types))
+            return TupleType(tuple(argument_type(t) for t in kind.types), kind.fields)
         case NoneType():
             return ConstantType(None)
         case Literal():

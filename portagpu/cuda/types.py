@@ -6,9 +6,9 @@ import builtins
 
 from portagpu import types
 from portagpu.types import *  # noqa: F403
-from portagpu.types import Array, Signature, Tuple, UniTuple, as_signature
+from portagpu.types import Array, NamedTuple, NamedUniTuple, Signature, Tuple, UniTuple, as_signature
 
 _named = {name: kind for name, kind in types.NAMES.items() if not hasattr(builtins, name)}
 globals().update(_named)
 
-__all__ = ["Array", "Signature", "Tuple", "UniTuple", "as_signature", *_named]
+__all__ = ["Array", "NamedTuple", "NamedUniTuple", "Signature", "Tuple", "UniTuple", "as_signature", *_named]

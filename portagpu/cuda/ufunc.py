@@ -15,6 +15,7 @@ from portagpu.cuda.arguments import argument_type
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.cuda.generated import kernel_from, launch, position
 from portagpu.cuda.operands import Result, is_array, shape_of
+from portagpu.cuda.pickling import Pickled
 from portagpu.cuda.signature import check_count
 from portagpu.dtypes import from_numpy
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, SettingsError, ShapeError
@@ -25,7 +26,7 @@ from portagpu.runtime.context import Context
 from portagpu.types import Number, Signature, as_signature
 
 
-class VectorizedFunction:
+class VectorizedFunction(Pickled):
     """A function of numbers that takes arrays, broadcasts them as NumPy does and runs on the device.
 
     ``f(*inputs, out=None, stream=0)``; with a device array among inputs or as ``out`` the result is a device array and
@@ -51,6 +52,9 @@ class VectorizedFunction:
         self._lock = threading.Lock()
         for signature in signatures:
             self.add(signature)
+
+    def _parts(self) -> tuple[Any, ...]:
+        return self.core, self.signatures, self._options, self.identity
 
     def add(self, signature: Any) -> None:
         """Add a signature, such as ``float32(float32, float32)``."""

@@ -31,7 +31,7 @@ def typeof(val: Any) -> Type:
     if isinstance(val, enum.Enum):
         return typeof(val.value)
     if isinstance(val, tuple):
-        return Tuple(tuple(typeof(v) for v in val))
+        return Tuple(tuple(typeof(v) for v in val), getattr(val, "_fields", ()))
     if val is None:
         return none
     if isinstance(val, int) and not isinstance(val, bool) and not -(2**63) <= val < 2**64:

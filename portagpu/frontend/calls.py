@@ -204,6 +204,8 @@ def call(ctx: FunctionState, site: Call) -> Value:
         if constant and target in FOLDABLE:
             return _fold(ctx, target, site)
         return handler(ctx, site)
+    if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
+        return _namedtuple(ctx, target, site)
     dtype = None if isinstance(target, str) else dtypes.parse(target)
     if dtype is not None:
         if constant and not isinstance(target, np.dtype):
@@ -231,6 +233,12 @@ def _intrinsic(ctx: FunctionState, target: Intrinsic, site: Call) -> Value:
     if handler is None:
         ctx.fail(f"cuda.{target.name} is a value, not a function", hint=f"write cuda.{target.name} without parentheses")
     return handler(ctx, site)
+
+
+def _namedtuple(ctx: FunctionState, target: Any, site: Call) -> Value:
+    defaults = {name: Const(value) for name, value in target._field_defaults.items()}
+    required = [name for name in target._fields if name not in defaults]
+    return TupleValue(tuple(site.bind(ctx, target.__name__, *required, **defaults)), target._fields)
 
 
 def _unknown(ctx: FunctionState, target: Any, constant: bool, site: Call) -> NoReturn:

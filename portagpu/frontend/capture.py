@@ -93,8 +93,8 @@ def capture(function: Callable[..., Any], source: str | None = None) -> Function
     """
     if not isinstance(function, FunctionType):
         raise UnsupportedSyntaxError(f"{function!r} is no Python function", hint="decorate a function made with `def`")
-    if function.__code__.co_name == NAME and source is None:
-        anonymous, lines = lambda_tree(function)
+    if function.__code__.co_name == NAME:
+        anonymous, lines = lambda_tree(function, source)
         return _captured(function, anonymous, first=1, indent=0, lines=tuple(line.rstrip("\n") for line in lines))
     try:
         lines, first = _given_lines(source) if source is not None else source_lines(function)

@@ -59,7 +59,8 @@ def select(ctx: FunctionState, condition: Condition, yes: Value, no: Value, what
         return yes
     if isinstance(yes, TupleValue) and isinstance(no, TupleValue) and len(yes.items) == len(no.items):
         held = ctx.temp(condition)
-        return TupleValue(tuple(select(ctx, held, a, b) for a, b in zip(yes.items, no.items, strict=True)))
+        items = tuple(select(ctx, held, a, b) for a, b in zip(yes.items, no.items, strict=True))
+        return TupleValue(items, yes.fields if yes.fields == no.fields else ())
     if isinstance(yes, ArrayValue) and isinstance(no, ArrayValue) and structure(yes) == structure(no):
         return _select_array(ctx, ctx.temp(condition), yes, no)
     a_type, b_type = number_type(ctx, yes), number_type(ctx, no)
@@ -83,7 +84,7 @@ def _select_array(ctx: FunctionState, condition: Expr, yes: ArrayValue, no: Arra
         same = a is b or (isinstance(a, Constant) and isinstance(b, Constant) and a.value == b.value)
         kind = a.type
         if isinstance(kind, Pointer):
-            kind = Pointer(kind.element, kind.space, kind.readonly)
+            kind = Pointer(kind.element, kind.space, yes.readonly or no.readonly)
         elif not same and a.type != b.type:
             a, b = (convert(ctx, x, ctx.program.index_type) for x in (a, b))
             kind = a.type

@@ -199,8 +199,11 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
             return number_part(ctx, owner, node.attr)
         if node.attr in calls.NUMBER_METHODS:
             return MethodValue(owner, node.attr)
-    if isinstance(owner, TupleValue) and node.attr in ("count", "index"):
-        return MethodValue(owner, node.attr)
+    if isinstance(owner, TupleValue):
+        if node.attr in owner.fields:
+            return owner.items[owner.fields.index(node.attr)]
+        if node.attr in ("count", "index"):
+            return MethodValue(owner, node.attr)
     ctx.fail(f"{describe(ctx, owner)} has no attribute `{node.attr}`", kind=KernelNameError)
 
 

@@ -143,7 +143,8 @@ def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[in
     if isinstance(kind, ConstantType):
         return Const(kind.value)
     if isinstance(kind, TupleType):
-        return TupleValue(tuple(_parameter(ctx, f"{name}.{n}", k, (*path, n)) for n, k in enumerate(kind.items)))
+        items = tuple(_parameter(ctx, f"{name}.{n}", k, (*path, n)) for n, k in enumerate(kind.items))
+        return TupleValue(items, kind.fields)
     if isinstance(kind, Scalar):
         if kind.dtype is BOOL:
             return convert(ctx, add("", Scalar(UINT8), ParameterRole.SCALAR), kind)

@@ -14,15 +14,16 @@ from portagpu.frontend.texts import whole_text
 NAME = "<lambda>"
 
 
-def lambda_tree(function: FunctionType) -> tuple[ast.FunctionDef, list[str]]:
+def lambda_tree(function: FunctionType, text: str | None = None) -> tuple[ast.FunctionDef, list[str]]:
     """A lambda as the ``def`` that it stands for, with its places in the file, and the file's lines.
 
+    ``text`` is the file's, where Python need not look for it.
     Raises `SourceUnavailableError`, and `UnsupportedSyntaxError` where a line has lambdas that cannot be told apart.
     """
     code = function.__code__
     where = f"{code.co_filename}:{code.co_firstlineno}"
     try:
-        lines = inspect.findsource(code)[0]
+        lines = inspect.findsource(code)[0] if text is None else text.splitlines(keepends=True)
     except OSError:
         lines = whole_text(code)
     found: list[ast.Lambda] = []

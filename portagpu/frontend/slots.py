@@ -9,7 +9,7 @@ from portagpu.frontend.occurrences import is_loop_local
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, Missing, TupleValue, Value, is_expr, leaves, rebuild, structure
 from portagpu.ir.nodes import Assign, Constant, Stmt, Var
-from portagpu.ir.types import Pointer, Scalar, Vector
+from portagpu.ir.types import Pointer, Scalar, Vector, fields_of
 
 
 def unified_types(ctx: FunctionState, name: str, values: list[Value]) -> list[Any] | None:
@@ -115,7 +115,7 @@ def _store_leaf(ctx: FunctionState, block: list[Stmt], slot: Var, leaf: Value) -
 def aggregate(value: Value) -> Value:
     """A value whose constant tuples are tuples of constants."""
     if isinstance(value, Const) and isinstance(value.value, tuple):
-        return TupleValue(tuple(aggregate(Const(v)) for v in value.value))
+        return TupleValue(tuple(aggregate(Const(v)) for v in value.value), fields_of(value.value))
     return value
 
 

@@ -59,9 +59,10 @@ class ArrayValue:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TupleValue:
-    """A tuple: a compile-time aggregate."""
+    """A tuple: a compile-time aggregate; a namedtuple has the names of its fields."""
 
     items: tuple[Value, ...]
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,20 +157,21 @@ def rebuild(value: Value, parts: Iterator[Value]) -> Value:
         base: Any = next(parts)
         shape: Any = tuple(next(parts) for _ in value.shape)
         strides: Any = tuple(next(parts) for _ in value.strides)
-        return replace(value, base=base, shape=shape, strides=strides)
+        readonly = value.readonly or base.type.readonly  # one of the arrays that met here may be
+        return replace(value, base=base, shape=shape, strides=strides, readonly=readonly)
     if isinstance(value, Missing):
         return value
     if isinstance(value, TupleValue):
-        return TupleValue(tuple(rebuild(item, parts) for item in value.items))
+        return TupleValue(tuple(rebuild(item, parts) for item in value.items), value.fields)
     return next(parts)
 
 
 def structure(value: Value) -> object:
     """What two values must share to be merged leaf by leaf."""
     if isinstance(value, ArrayValue):
-        return ("array", value.element, value.ndim, value.space, value.readonly, value.align)
+        return ("array", value.element, value.ndim, value.space, value.align)
     if isinstance(value, Missing):
         return "missing"
     if isinstance(value, TupleValue):
-        return ("tuple", tuple(structure(item) for item in value.items))
+        return ("tuple", value.fields, tuple(structure(item) for item in value.items))
     return "leaf"

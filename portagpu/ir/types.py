@@ -197,15 +197,21 @@ class ArrayType:
 
 @dataclass(frozen=True, slots=True)
 class TupleType:
-    """A tuple argument."""
+    """A tuple argument; a namedtuple's has the names of its fields."""
 
     items: tuple[ArgumentType, ...]
+    fields: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"({', '.join(map(str, self.items))})"
 
     def __repr__(self) -> str:
-        return str(self.items)
+        return f"{self.fields or ''}{self.items}"
+
+
+def fields_of(value: tuple[object, ...]) -> tuple[str, ...]:
+    """The names of a namedtuple's fields; none for a plain tuple."""
+    return getattr(value, "_fields", ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,13 @@ from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
 from portagpu.runtime.hostmem import SharedSpans, map_back, wrap_host
 from portagpu.runtime.stream import Stream
+
+
+def like_tuple(original: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
+    """A tuple of other items; a namedtuple of the same class where the original is one."""
+    make = getattr(original, "_make", tuple)
+    made: tuple[Any, ...] = make(items)
+    return made
 
 
 class HostWork:
@@ -64,7 +71,7 @@ class ArgumentWrapper:
     @staticmethod
     def for_host_array(value: np.ndarray[Any, Any]) -> ArgumentWrapper:
         """The wrapper of a plain NumPy argument: in and back, or only in when it is read-only."""
-        return InOut(value) if value.flags.writeable else In(value)
+        return InOut(value) if value.flags.writeable else _ReadOnly(value)
 
     def to_device(self, context: Context, stream: Stream, work: HostWork) -> DeviceNDArray:
         """The argument on the device; what copies it back is added to ``work``."""
@@ -96,6 +103,14 @@ class In(ArgumentWrapper):
     """A host array that the kernel only reads: copied to the device, not back."""
 
     copies_out = False
+
+
+class _ReadOnly(In):
+    """A plain NumPy argument that is read-only: kernels that write it do not compile, where `In` lets them scribble."""
+
+    def to_device(self, context: Context, stream: Stream, work: HostWork) -> DeviceNDArray:
+        """The argument on the device, read-only."""
+        return super().to_device(context, stream, work).as_readonly()
 
 
 class Out(ArgumentWrapper):

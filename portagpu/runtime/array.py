@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
 from numpy.lib.stride_tricks import as_strided
 
-from portagpu.errors import ArgumentTypeError, ClosedError, DTypeError, ShapeError
+from portagpu.errors import (
+    ArgumentTypeError,
+    ClosedError,
+    DTypeError,
+    MemoryNotSharedError,
+    NotContiguousError,
+    ShapeError,
+)
 from portagpu.runtime import views
-from portagpu.runtime.checks import assignable, check_stream, check_target, host_array, writable_view
+from portagpu.runtime.checks import check_stream, check_target, host_array, writable_view
 from portagpu.runtime.context import Context, context_of
 from portagpu.runtime.copies import copy_strided, download, upload
+from portagpu.runtime.items import ArrayItems
 from portagpu.runtime.layout import (
     address_of,
     alignment_of,
@@ -35,7 +43,7 @@ _LARGE = 2**30  # elements; larger arrays need 64-bit subscripts
 _allocations = itertools.count()
 
 
-class DeviceNDArray(ArrayOperators):
+class DeviceNDArray(ArrayItems, ArrayOperators):
     """An n-dimensional array in the memory of one device.
 
     ``shape``, ``strides`` (bytes), ``dtype``, ``ndim``, ``size``, ``nbytes``, ``itemsize``, ``T`` are those of NumPy.
@@ -160,6 +168,10 @@ class DeviceNDArray(ArrayOperators):
         """The same array whose copies use ``stream`` by default."""
         return self._derive(self._shadow(), stream=as_stream(stream, self.context))
 
+    def as_readonly(self) -> DeviceNDArray:
+        """The same array, which neither kernels nor copies can write."""
+        return self._derive(self._shadow(), readonly=True)
+
     def close(self) -> None:
         """Give the memory back now; using the array afterwards raises `ClosedError`."""
         buffer, self._buffer = self._buffer, None
@@ -176,7 +188,12 @@ class DeviceNDArray(ArrayOperators):
         return as_strided(np.empty(1, self.dtype), self.shape, self.strides, writeable=False)
 
     def _derive(
-        self, shadow: np.ndarray[Any, Any], origin: np.ndarray[Any, Any] | None = None, stream: Stream | None = None
+        self,
+        shadow: np.ndarray[Any, Any],
+        origin: np.ndarray[Any, Any] | None = None,
+        stream: Stream | None = None,
+        *,
+        readonly: bool = False,
     ) -> DeviceNDArray:
         shift = 0 if origin is None else address_of(shadow) - address_of(origin)
         kind = DeviceRecord if not shadow.shape and shadow.dtype.names else DeviceNDArray
@@ -189,47 +206,13 @@ class DeviceNDArray(ArrayOperators):
             offset=self.offset + shift,
             base=self if self.base is None else self.base,
             stream=stream or self.stream,
-            readonly=self.readonly,
+            readonly=self.readonly or readonly,
             allocation_key=self.allocation_key,
         )
 
     def _view(self, key: Any) -> DeviceNDArray:
         shadow = self._shadow()
         return self._derive(views.indexed(shadow, key), shadow)
-
-    def __getitem__(self, key: Any) -> Any:
-        found = self._view(key)
-        if isinstance(found, DeviceRecord):
-            return found
-        if found.ndim == 0 and (self.ndim > 0 or isinstance(self, DeviceRecord)):
-            return found.copy_to_host()[()]
-        return found
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        self.setitem(key, value)
-
-    def setitem(self, key: Any, value: Any, stream: Stream | int = 0) -> None:
-        """``self[key] = value`` on a stream."""
-        target = self._view(key)
-        if self.readonly:
-            raise ArgumentTypeError("the array is read-only")
-        where = self._stream(stream)
-        if isinstance(value, DeviceNDArray):
-            source = value
-            if source.dtype != target.dtype:
-                raise DTypeError(f"cannot copy {source.dtype} into {target.dtype}", hint="convert with a kernel first")
-            source = source._broadcast(target.shape)
-            if source.allocation_key == target.allocation_key:
-                source = source.copy()
-            copy_strided(source, target, where)
-            return
-        target.copy_to_device(assignable(value, target.dtype, target.shape), where)
-        where.synchronize()
-
-    def getitem(self, key: Any, stream: Stream | int = 0) -> Any:
-        """``self[key]``; an element is read on a stream."""
-        found = self._view(key)
-        return found.copy_to_host(stream=self._stream(stream))[()] if found.ndim == 0 and self.ndim > 0 else found
 
     def broadcast_to(self, shape: Any) -> DeviceNDArray:
         """Read-only view of a broadcast shape. Raises `ShapeError`."""
@@ -239,24 +222,31 @@ class DeviceNDArray(ArrayOperators):
         return self._derive(views.broadcast(self._shadow(), shape))
 
     def reshape(self, *newshape: Any, order: str = "C") -> DeviceNDArray:
-        """View with another shape. Raises `ShapeError` where that needs a copy or the sizes differ."""
+        """View with another shape. Raises `NotContiguousError` where that needs a copy, else `ShapeError`."""
         return self._derive(views.reshaped(self._shadow(), newshape, order))
 
-    def ravel(self, order: str = "C") -> DeviceNDArray:
-        """One-dimensional view (a copy where the elements are not contiguous)."""
+    def ravel(self, order: str = "C", stream: Stream | int = 0) -> DeviceNDArray:
+        """One-dimensional view. Raises `NotContiguousError` where that needs a copy."""
         if order == "A":
-            order = "F" if self.is_f_contiguous() and not self.is_c_contiguous() else "C"
+            order = "C" if self.is_c_contiguous() else "F"
         check_order(order)
-        contiguous = self if (self.is_f_contiguous() if order == "F" else self.is_c_contiguous()) else self.copy(order)
-        return contiguous.reshape(self.size, order=order)
+        if not (self.is_f_contiguous() if order == "F" else self.is_c_contiguous()):
+            raise NotContiguousError(
+                f"an array with strides {self.strides} has no flat view in order {order!r}",
+                hint=f"call .copy({order!r}) first for a contiguous array",
+            )
+        return self._on(stream)._derive(views.reshaped(self._shadow(), (self.size,), order))
 
     def transpose(self, *axes: Any) -> DeviceNDArray:
         """View with permuted axes."""
         return self._derive(views.transposed(self._shadow(), axes))
 
-    def squeeze(self, axis: Any = None) -> DeviceNDArray:
+    def squeeze(self, axis: Any = None, stream: Stream | int = 0) -> DeviceNDArray:
         """View without axes of length one, or without those named. Raises `ShapeError` for a longer one."""
-        return self._derive(views.squeezed(self._shadow(), axis))
+        return self._on(stream)._derive(views.squeezed(self._shadow(), axis))
+
+    def _on(self, stream: Stream | int) -> DeviceNDArray:
+        return self if _is_default(stream) else self.bind(stream)
 
     def view(self, dtype: Any) -> DeviceNDArray:
         """View of the same bytes as another dtype. Raises `DTypeError`."""
@@ -264,7 +254,7 @@ class DeviceNDArray(ArrayOperators):
 
     def split(self, section: int, stream: Stream | int = 0) -> Iterator[DeviceNDArray]:
         """Views of ``section`` elements each of a 1-D array, the last perhaps shorter. Raises `ShapeError`."""
-        source = self if isinstance(stream, int) and stream == 0 else self.bind(stream)
+        source = self._on(stream)
         return (source._view(piece) for piece in views.pieces(self._shadow(), section))
 
     # copies ---------------------------------------------------------------------------------------------------------
@@ -347,6 +337,13 @@ class DeviceNDArray(ArrayOperators):
         if _is_default(stream) and self.stream is not None:
             return self.stream
         return as_stream(stream, self.context)
+
+    def get_ipc_handle(self) -> NoReturn:
+        """Raise `MemoryNotSharedError`: processes do not share device memory."""
+        raise MemoryNotSharedError(
+            "OpenCL has no handles of device memory for other processes",
+            hint="share host memory: multiprocessing.shared_memory",
+        )
 
     # exchange -------------------------------------------------------------------------------------------------------
 

@@ -300,16 +300,26 @@ class Context:
     def __repr__(self) -> str:
         return f"<portagpu context of {self.device.name}>"
 
-    def __enter__(self) -> Context:
+    def push(self) -> None:
+        """Make the context current in this thread until `pop`."""
         stack = getattr(_local, "stack", None)
         if stack is None:
             stack = _local.stack = []
         stack.append(getattr(_local, "context", None))
         _local.context = self
+
+    def pop(self) -> None:
+        """Make the context before `push` current. Raises `ArgumentTypeError` unless this one was pushed last."""
+        if not getattr(_local, "stack", None) or getattr(_local, "context", None) is not self:
+            raise ArgumentTypeError("the context was not the last to be pushed in this thread")
+        _local.context = _local.stack.pop()
+
+    def __enter__(self) -> Context:
+        self.push()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        _local.context = _local.stack.pop()
+        _local.context = _local.stack.pop()  # another may have been selected meanwhile
 
 
 def current_context() -> Context:

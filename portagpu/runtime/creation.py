@@ -11,7 +11,7 @@ from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context
-from portagpu.runtime.layout import checked_dtype, checked_shape, is_contiguous, strides_of
+from portagpu.runtime.layout import checked_dtype, checked_shape, strides_like, strides_of
 from portagpu.runtime.stream import Stream
 
 
@@ -21,14 +21,8 @@ def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
         raise ArgumentTypeError(
             f"device_array_like takes an array, not {type(ary).__name__}", hint="use np.asarray(...), or device_array"
         )
-    order = (
-        "F"
-        if len(ary.shape) > 1
-        and not is_contiguous(ary.shape, ary.strides, ary.dtype.itemsize)
-        and is_contiguous(ary.shape[::-1], ary.strides[::-1], ary.dtype.itemsize)
-        else "C"
-    )
-    return device_array(ary.shape, ary.dtype, order=order, stream=stream)
+    strides = strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
+    return device_array(ary.shape, ary.dtype, strides=strides, stream=stream)
 
 
 def to_device(

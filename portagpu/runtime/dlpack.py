@@ -39,6 +39,8 @@ def host_view(array: DeviceNDArray) -> np.ndarray[Any, Any]:
     Raises `MemoryNotSharedError`.
     """
     device_of(array)
+    if array.dtype.names is not None:
+        raise MemoryNotSharedError("DLPack has no records", hint="share one field: x['name']")
     buffer = array.buffer
     access: Any = cl.map_flags.READ | cl.map_flags.WRITE
     with enqueuing(array.context.default_stream) as queue:

@@ -51,23 +51,32 @@ class Event:
             queue.flush()
 
     def query(self) -> bool:
-        """Whether the event has happened."""
+        """Whether the event has happened; as in CUDA, one that was never recorded has."""
+        if self._event is None:
+            return True
         with translate_cl_errors(self._context):
             return int(self.cl_event.command_execution_status) == int(cl.command_execution_status.COMPLETE)
 
     def synchronize(self) -> None:
-        """Wait for the event."""
+        """Wait for the event; as in CUDA, not at all for one that was never recorded."""
+        if self._event is None:
+            return
         with translate_cl_errors(self._context):
             self.cl_event.wait()
         if self.context.prints:
             flush_output()
 
     def wait(self, stream: Stream | int = 0) -> None:
-        """Let a stream wait for the event."""
+        """Let a stream wait for the event; as in CUDA, not at all for one that was never recorded."""
+        if self._event is None:
+            as_stream(stream, context_of(stream))
+            return
         as_stream(stream, self.context).wait_event(self)
 
     def elapsed_time(self, end: Event) -> float:
         """Milliseconds from this event to ``end``. Raises `DriverError` where a queue does not measure time."""
+        if not isinstance(end, Event):
+            raise ArgumentTypeError(f"elapsed_time takes an event, not {type(end).__name__}", hint="use cuda.event()")
         if end.context is not self.context:
             raise ArgumentTypeError(
                 "the events are of different contexts, whose clocks differ", hint="record both on one device"

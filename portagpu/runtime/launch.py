@@ -15,7 +15,7 @@ import pyopencl as cl
 from portagpu.codegen.program import KernelBinary
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
-from portagpu.errors import BuildError, LaunchConfigError
+from portagpu.errors import BuildError, LaunchConfigError, LaunchConfigTypeError
 from portagpu.ir.program import Parameter, ParameterRole
 from portagpu.ir.types import Pointer, Scalar
 from portagpu.runtime.program import build
@@ -73,7 +73,7 @@ def extent(value: Any, what: str) -> Extent:
     for item in items:
         if isinstance(item, bool) or not isinstance(item, int | np.integer):
             hint = "use integer division: (n + block - 1) // block" if isinstance(item, float | np.floating) else None
-            raise LaunchConfigError(f"{what} must be integers, not {value!r}", hint=hint)
+            raise LaunchConfigTypeError(f"{what} must be integers, not {value!r}", hint=hint)
         if item <= 0:
             raise LaunchConfigError(
                 f"{what} is {value!r}: every extent must be at least 1",

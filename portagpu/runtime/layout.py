@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -65,9 +66,21 @@ def strides_of(shape: tuple[int, ...], dtype: np.dtype[Any], order: str) -> tupl
     return tuple(reversed(strides)) if order == "C" else tuple(strides)
 
 
+def strides_like(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides without gaps whose axes are in the order of other strides, as `numpy.empty_like` chooses them."""
+    axes: Sequence[int] = range(len(shape))
+    if not is_contiguous(shape, strides, itemsize):  # then axes of length one may have any strides
+        axes = sorted(axes, key=lambda a: (-abs(strides[a]), a))
+    result, step = [0] * len(shape), itemsize
+    for axis in reversed(axes):
+        result[axis] = step
+        step *= max(shape[axis], 1)
+    return tuple(result)
+
+
 def checked_strides(shape: tuple[int, ...], strides: Any) -> tuple[int, ...]:
     """Strides (bytes, may be negative) as a tuple with one integer for each axis. Raises `ShapeError`."""
-    items = _items(strides)
+    items = (strides,) if isinstance(strides, int | np.integer) else _items(strides)
     if (
         items is None
         or len(items) != len(shape)

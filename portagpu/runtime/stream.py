@@ -8,6 +8,7 @@ that enqueues. A use is numbered after it is enqueued, so a number that somebody
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -176,6 +177,8 @@ class Stream:
 
     def wait_event(self, event: Event) -> None:
         """Let what is enqueued from now on wait for an event of any stream of the context."""
+        if not hasattr(event, "cl_event"):
+            raise ArgumentTypeError(f"wait_event takes an event, not {type(event).__name__}", hint="use cuda.event()")
         if event.context is not self.context:
             raise ArgumentTypeError(
                 f"the event is on {event.context.device.name}, in another context than the stream",
@@ -192,24 +195,24 @@ class Stream:
             queue.flush()
 
     def async_done(self) -> asyncio.Future[Stream]:
-        """A future of the running event loop: done, with the stream, when everything in it so far is.
+        """A future of the running loop for the end of everything in this stream so far; its result is the stream.
 
-        It has a `DriverError` where a command failed.
+        Awaiting it raises `DriverError` where a command failed.
         """
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Stream] = loop.create_future()
 
         def finish(status: int) -> None:
-            if done.done():
+            if done.cancelled():
                 return
             if status < 0:
-                name = self.context.device.name
-                done.set_exception(DriverError(f"a command failed on {name} with code {status}"))
+                done.set_exception(DriverError(f"a command failed on {self.context.device.name} with code {status}"))
             else:
                 done.set_result(self)
 
         def from_driver(stream: Stream, status: int, arg: Any) -> None:
-            loop.call_soon_threadsafe(finish, status)
+            with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+                loop.call_soon_threadsafe(finish, status)
 
         self.add_callback(from_driver)
         return done

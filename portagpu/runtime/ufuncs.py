@@ -61,3 +61,10 @@ def dispatch_function(function: Any, args: Any, kwargs: Any) -> Any:
     if name in _METHODS and args and name not in _functions:
         return getattr(args[0], name)(*args[1:], **kwargs)
     return call(name, *args, **kwargs)
+
+
+# functions that only make views, under the names of their methods
+register("transpose", lambda a, axes=None: a.transpose(axes), frozenset({"axes"}))
+register("reshape", lambda a, shape, order="C": a.reshape(shape, order=order), frozenset({"shape", "order"}))
+register("ravel", lambda a, order="C": a.ravel(order), frozenset({"order"}))
+register("squeeze", lambda a, axis=None: a.squeeze(axis), frozenset({"axis"}))

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, OutOfBoundsError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, NotContiguousError, OutOfBoundsError, ShapeError
 from portagpu.runtime.layout import checked_dtype
 
 Shadow = np.ndarray[Any, Any]
@@ -66,7 +66,9 @@ def reshaped(shadow: Shadow, newshape: tuple[Any, ...], order: str) -> Shadow:
     except TypeError as error:
         raise ShapeError(f"a shape is made of integers, not {newshape!r}, and order is 'C', 'F' or 'A'") from error
     except ValueError as error:
-        raise ShapeError(
+        size = np.prod([n for n in shape if n != -1], dtype=object)
+        fits = shadow.size % size == 0 if -1 in shape and size else shadow.size == size
+        raise (NotContiguousError if fits else ShapeError)(
             f"cannot reshape {shadow.shape} with strides {shadow.strides} to {tuple(shape)} as a view: {error}",
             hint="call .copy() first for a contiguous array",
         ) from error

@@ -83,7 +83,7 @@ def test_reshape_ravel_transpose_view(device):
     np.testing.assert_array_equal(array.reshape(2, 12).copy_to_host(), host.reshape(2, 12))
     np.testing.assert_array_equal(array.reshape((-1, 3)).copy_to_host(), host.reshape(-1, 3))
     np.testing.assert_array_equal(array.T.copy_to_host(), host.T)
-    np.testing.assert_array_equal(array.T.ravel().copy_to_host(), host.T.ravel())
+    np.testing.assert_array_equal(array.T.ravel("F").copy_to_host(), host.ravel())
     np.testing.assert_array_equal(array.view(np.int32).copy_to_host(), host.view(np.int32))
     np.testing.assert_array_equal(array[None, :, 2].squeeze().copy_to_host(), host[:, 2])
     array.reshape(24)[5] = -1

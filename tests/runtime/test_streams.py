@@ -52,8 +52,12 @@ def test_closed_stream_and_unrecorded_event(device):
     stream.close()
     with pytest.raises(errors.ClosedError):
         stream.synchronize()
+    unrecorded = cuda.event()  # has happened, as in CUDA, but at no time
+    unrecorded.synchronize()
+    unrecorded.wait()
+    assert unrecorded.query()
     with pytest.raises(errors.ClosedError):
-        cuda.event().synchronize()
+        unrecorded.elapsed_time(unrecorded)
 
 
 def test_users_queue_as_stream(device):

@@ -148,7 +148,14 @@ def test_callbacks_and_elapsed_time(device):
     begin.record(stream)
     stream.add_callback(callback, "tag")
     end.record(stream)
-    asyncio.run(stream.async_done())
+
+    async def done():
+        cancelled = stream.async_done()
+        cancelled.cancel()
+        assert await stream.async_done() is stream
+        assert cancelled.cancelled()
+
+    asyncio.run(done())
     assert cuda.event_elapsed_time(begin, end) >= 0
     assert called.wait(60)
     assert seen[0] is stream

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +12,8 @@ import numpy as np
 from portagpu import cuda
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.cuda.host import DeviceNDArray, as_cuda_array, is_cuda_array, to_device
+from portagpu.cuda.operands import number
+from portagpu.cuda.pickling import Pickled
 from portagpu.errors import ArgumentTypeError, KernelTypeError, ShapeError
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import as_device_array
@@ -21,7 +24,7 @@ _BLOCKS_PER_UNIT = 8
 _ITEMS_PER_THREAD = 4
 
 
-class Reduce:
+class Reduce(Pickled):
     """Reduces an array to one value; also the decorator `cuda.reduce`.
 
     ::
@@ -44,6 +47,10 @@ class Reduce:
         self._functor = cuda.jit(functor, device=True) if function is None else function
         self._kernels: dict[tuple[str, int], Dispatcher] = {}
         self._lock = threading.Lock()
+        functools.update_wrapper(self, self._functor.py_func)
+
+    def _parts(self) -> tuple[Any, ...]:
+        return (self._functor,)
 
     def __call__(
         self, arr: Any, size: int | None = None, res: Any = None, init: Any = 0, stream: Stream | int = 0
@@ -59,7 +66,7 @@ class Reduce:
         target = None if res is None else _checked_result(res)
         if size is not None:
             array = array[: _checked_size(size, array.shape[0])]
-        start = array.dtype.type(init)
+        start = number(init, array.dtype)
         if array.size == 0:
             if target is None:
                 return start

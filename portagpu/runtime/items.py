@@ -1,0 +1,82 @@
+"""Subscripts of device arrays on the host: views, elements and assignments, in the order of a stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portagpu.errors import ArgumentTypeError, DTypeError
+from portagpu.runtime.checks import assignable
+from portagpu.runtime.context import Context
+from portagpu.runtime.copies import copy_strided
+from portagpu.runtime.stream import Stream
+
+
+class ArrayItems:
+    """Subscripts of `DeviceNDArray`."""
+
+    __slots__ = ()
+
+    # what the arrays bring
+    ndim: int
+    readonly: bool
+    context: Context
+    stream: Stream | None
+    allocation_key: int
+    copy_to_host: Any
+    copy_to_device: Any
+    _broadcast: Any
+    _contiguous: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        raise NotImplementedError
+
+    def _view(self, key: Any) -> Any:
+        raise NotImplementedError
+
+    def _stream(self, stream: Stream | int) -> Stream:
+        raise NotImplementedError
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.getitem(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        stream = self.stream or self.context.default_stream
+        self.setitem(key, value, stream)
+        if not isinstance(value, ArrayItems):
+            stream.synchronize()
+
+    def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
+        """``self[item]``: a view, or one element, copied to the host in a stream and waited for."""
+        found = self._view(item)
+        is_record = found.dtype.names is not None
+        if found.ndim == 0 and not is_record and (self.ndim > 0 or self.dtype.names is not None):
+            where = self._stream(stream)
+            host = found.copy_to_host(stream=where)
+            where.synchronize()
+            return host[()]
+        return found
+
+    def setitem(self, key: Any, value: Any, stream: Stream | int = 0) -> None:
+        """``self[key] = value``; with a stream other than 0, synchronise it before changing a host array ``value``."""
+        target = self._view(key)
+        if self.readonly:
+            raise ArgumentTypeError("the array is read-only")
+        if not isinstance(value, ArrayItems):
+            target.copy_to_device(assignable(value, target.dtype, target.shape), stream)
+            return
+        if value.dtype != target.dtype:
+            raise DTypeError(f"cannot copy {value.dtype} into {target.dtype}", hint="convert with a kernel first")
+        where = self._stream(stream)
+        source = value._broadcast(target.shape)
+        if source.allocation_key == target.allocation_key:
+            source = source._contiguous(where)
+        copy_strided(source, target, where)
