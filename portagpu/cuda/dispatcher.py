@@ -17,6 +17,7 @@ from portagpu.cuda.extensions import extend
 from portagpu.cuda.inspection import Inspection, Overload
 from portagpu.cuda.options import JitOptions
 from portagpu.cuda.pickling import portable, rebuilt
+from portagpu.cuda.repeated import tokens_of
 from portagpu.cuda.signature import check_count, convert_arguments
 from portagpu.errors import ArgumentCountError, KernelError, LaunchConfigError, LaunchError, SpecialisationError
 from portagpu.frontend.calls import PythonFunction
@@ -27,6 +28,7 @@ from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.ir.verify import verify
 from portagpu.runtime.advice import advise
 from portagpu.runtime.args import HostWork
+from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import count
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.faults import launch_checked
@@ -200,12 +202,14 @@ class Dispatcher(Inspection, PythonFunction):
         """The specialisation for prepared arguments, compiled if it is new."""
         names = self.source.parameters
         constexpr = self.source.constexpr
-        alias = arguments.may_alias(args)
-        wide = shape.is_large or arguments.any_large(args)
+        alias, large = arguments.facts_of(args)
+        wide = shape.is_large or large
         dynamic = shape.shared if shape.shared > context.capabilities.local_memory_argument else 0
         parts = tuple(
-            arguments.constant_key(a) if n in constexpr else arguments.argument_key(a)
-            for n, a in zip(names, args, strict=True)
+            [
+                arguments.constant_key(a) if n in constexpr else arguments.argument_key(a)
+                for n, a in zip(names, args, strict=True)
+            ]
         )
         key = (context.key, parts, alias, wide, dynamic)
         found = self._overloads.get(key)
@@ -281,7 +285,9 @@ class Dispatcher(Inspection, PythonFunction):
         prepared = []
         hosts: dict[int, Any] = {}  # a NumPy array that is passed twice is one array on the device, too
         for name, value in zip(names, args, strict=True):
-            if name in constexpr:
+            if type(value) is DeviceNDArray and value.context is context and name not in constexpr:
+                prepared.append(value)
+            elif name in constexpr:
                 arguments.check_hashable(name, value)
                 prepared.append(value)
             elif id(value) in hosts:
@@ -306,16 +312,22 @@ def _are_ints(config: tuple[Any, ...]) -> bool:
     return all(type(c) is int or (type(c) is tuple and all(type(n) is int for n in c)) for c in config)
 
 
+def _nothing() -> None:
+    return None
+
+
 class Configured:
     """A kernel with a launch configuration; call it with the arguments."""
 
-    __slots__ = ("_checked", "_dispatcher", "_stream", "config", "shape")
+    __slots__ = ("_checked", "_dispatcher", "_last", "_stream", "config", "shape")
 
     def __init__(self, dispatcher: Dispatcher, shape: LaunchShape, config: Any) -> None:
         self._dispatcher = dispatcher
         self.shape = shape
         self.config = config
         self._stream: Any = None
+        # may be launched again with what it is bound to; the dispatcher forgets it with its context
+        self._last: Callable[[], CompiledKernel | None] = _nothing
         self._checked: set[int] = set()  # keys of kernels that were found to fit
 
     def on(self, stream: Any) -> Configured:
@@ -326,6 +338,26 @@ class Configured:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Launch the kernel."""
+        tokens = None if kwargs else tokens_of(args, self.shape.shared)
+        if tokens is None or not self._repeat(tokens):
+            self._launch(args, kwargs, tokens)
+
+    def _repeat(self, tokens: tuple[Any, ...]) -> bool:
+        """Launch with the arguments of this thread's last launch, if they are the ones that the tokens stand for."""
+        compiled = self._last()
+        if compiled is None or not compiled.is_bound(tokens):
+            return False
+        context = compiled.context
+        stream = self._stream
+        if stream is None:
+            stream = context.default_stream
+        elif type(stream) is not Stream or stream.context is not context:
+            return False
+        with enqueuing(stream) as queue:
+            compiled.launch_again(queue, self.shape)
+        return True
+
+    def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any], tokens: tuple[Any, ...] | None) -> None:
         dispatcher = self._dispatcher
         args = dispatcher.bind_arguments(args, kwargs)
         stream, others = place(args, self._stream)
@@ -353,7 +385,9 @@ class Configured:
             if overload.binary.faults:
                 launch_checked(compiled, queue, self.shape, prepared)
             else:
-                compiled.launch(queue, self.shape, compiled.extract(prepared, self.shape.shared))
+                compiled.launch(queue, self.shape, compiled.extract(prepared, self.shape.shared), tokens)
+                if not (overload.binary.cooperative or dispatcher.options.extensions):
+                    self._last = compiled.reference
         for other in others:
             other.wait_stream(stream)
         for action in work.after:

@@ -30,16 +30,17 @@ class FunctionSource:
     constexpr: frozenset[str]  # names of parameters bound at specialisation
     closure: dict[str, Any] = field(default_factory=dict)
     spans: dict[ast.AST, Span] = field(default_factory=dict)  # known places
+    parameters: tuple[str, ...] = field(init=False)  # names in order
+
+    def __post_init__(self) -> None:
+        """Launches ask for the names each time."""
+        names = tuple(a.arg for a in self.tree.args.posonlyargs + self.tree.args.args)
+        object.__setattr__(self, "parameters", names)
 
     @property
     def name(self) -> str:
         """The function's name."""
         return self.tree.name
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters in order."""
-        return tuple(a.arg for a in self.tree.args.posonlyargs + self.tree.args.args)
 
     def span(self, node: ast.AST) -> Span:
         """The place of a node in the user's file."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 import threading
+import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,12 @@ class LaunchShape:
     grid: Extent
     block: Extent
     shared: int
+    sizes: tuple[tuple[int, ...], tuple[int, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """What OpenCL calls the global and the local size: computed once, used by each launch."""
+        ndim = self.ndim
+        object.__setattr__(self, "sizes", (self.totals[:ndim], self.block[:ndim]))
 
     @property
     def ndim(self) -> int:
@@ -121,11 +128,20 @@ def _show(values: Extent) -> str:
     return "x".join(map(str, values))
 
 
+class _OfThread(threading.local):
+    """A thread's kernel object, and tokens of the arguments that are set in it."""
+
+    kernel: cl.Kernel | None = None
+    bound: tuple[Any, ...] | None = None
+    epoch: object = None
+
+
 class CompiledKernel:
     """A kernel built for one context; launches from any thread."""
 
     def __init__(self, context: Context, binary: KernelBinary, options: tuple[str, ...]) -> None:
         self.key = next(_keys)
+        self.reference = weakref.ref(self)
         self.binary = binary
         self.context = context
         try:
@@ -134,12 +150,12 @@ class CompiledKernel:
             raise locate(error, binary) from error
         self.extract = _extractor(binary.parameters, context)
         self._types = [_scalar_dtype(p) for p in binary.parameters]
-        self._local = threading.local()
+        self._local = _OfThread()
         self._max_threads: int | None = None
 
     def kernel(self) -> cl.Kernel:
         """This thread's kernel object (OpenCL's arguments belong to the object)."""
-        found = getattr(self._local, "kernel", None)
+        found = self._local.kernel
         if found is None:
             found = cl.Kernel(self._program, self.binary.name)
             if self._types:
@@ -156,7 +172,7 @@ class CompiledKernel:
     @property
     def kernel_of_this_thread(self) -> cl.Kernel | None:
         """What `kernel` made in this thread before."""
-        return getattr(self._local, "kernel", None)
+        return self._local.kernel
 
     def check_block(self, shape: LaunchShape) -> None:
         """Raise `LaunchConfigError` where this kernel cannot run with that block."""
@@ -215,22 +231,30 @@ class CompiledKernel:
                 hint="launch fewer blocks and let each do more, or split the kernel where it calls sync()",
             )
 
-    def launch(self, queue: Any, shape: LaunchShape, values: tuple[Any, ...]) -> Any:
-        """Enqueue; ``values`` are the C arguments in order. Returns the PyOpenCL event."""
+    def launch(
+        self, queue: Any, shape: LaunchShape, values: tuple[Any, ...], tokens: tuple[Any, ...] | None = None
+    ) -> Any:
+        """Enqueue; ``values`` are the C arguments in order. Returns the PyOpenCL event.
+
+        ``tokens`` stand for the values: as long as `is_bound` knows them, `launch_again` does without the values.
+        """
         kernel = self.kernel()
         local = self._local
-        if getattr(local, "values", None) is None or not _same(local.values, values):
-            kernel.set_args(*values)
-            local.values = values
-        ndim = shape.ndim
-        total = tuple(g * b for g, b in zip(shape.grid[:ndim], shape.block[:ndim], strict=True))
-        return cl.enqueue_nd_range_kernel(queue, kernel, total, shape.block[:ndim])
+        local.bound = None
+        local.epoch = self.context.epoch
+        kernel.set_args(*values)
+        local.bound = tokens
+        return cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
 
+    def is_bound(self, tokens: tuple[Any, ...]) -> bool:
+        """Whether the values that the tokens stand for are the ones that this thread launched last."""
+        local = self._local
+        return local.bound == tokens and local.epoch is self.context.epoch
 
-def _same(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
-    return len(old) == len(new) and all(
-        a is b or (type(a) is int and type(b) is int and a == b) for a, b in zip(old, new, strict=True)
-    )
+    def launch_again(self, queue: Any, shape: LaunchShape) -> Any:
+        """Enqueue with the values of this thread's last launch."""
+        kernel: Any = self._local.kernel
+        return cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
 
 
 def _scalar_dtype(parameter: Parameter) -> Any:
