@@ -7,7 +7,6 @@ that enqueues. A use is numbered after it is enqueued, so a number that somebody
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -193,6 +192,8 @@ class Stream:
 
     async def async_done(self) -> Stream:
         """Await everything in this stream so far; gives the stream. Raises `DriverError` where a command failed."""
+        import asyncio  # slow to import, and few programs await streams
+
         loop = asyncio.get_running_loop()
         done = loop.create_future()
 
