@@ -122,6 +122,10 @@ def constant(ctx: FunctionState, value: Any, kind: Element, *, wrap: bool = Fals
     if isinstance(kind, Vector):
         return Cast(constant(ctx, value, Scalar(kind.dtype), wrap=wrap), kind, span=ctx.span)
     dtype = kind.dtype
+    if type(value) is int and dtype.is_integer:  # nearly all literals: indices, extents and strides
+        low, high = dtypes.integer_range(dtype)
+        if low <= value <= high:
+            return Constant(value, kind, span=ctx.span)
     require_fp64(ctx, dtype)
     if isinstance(value, np.generic):
         value = value.item()
