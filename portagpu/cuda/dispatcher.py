@@ -343,9 +343,10 @@ class Configured:
             self._launch(args, kwargs, tokens)
 
     def _repeat(self, tokens: tuple[Any, ...]) -> bool:
-        """Launch with the arguments of this thread's last launch, if they are the ones that the tokens stand for."""
+        """Launch where one of the driver's kernels still has the arguments that the tokens stand for."""
         compiled = self._last()
-        if compiled is None or not compiled.is_bound(tokens):
+        kernel = None if compiled is None else compiled.bound(tokens)
+        if compiled is None or kernel is None:
             return False
         context = compiled.context
         stream = self._stream
@@ -354,7 +355,7 @@ class Configured:
         elif type(stream) is not Stream or stream.context is not context:
             return False
         with enqueuing(stream) as queue:
-            compiled.launch_again(queue, self.shape)
+            compiled.launch_again(queue, self.shape, kernel)
         return True
 
     def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any], tokens: tuple[Any, ...] | None) -> None:

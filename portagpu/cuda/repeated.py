@@ -1,4 +1,4 @@
-"""Launches with the very arguments of the launch before: these are set in the driver's kernel already.
+"""Launches with the very arguments of an earlier launch: these are set in one of the driver's kernels already.
 
 What was set is remembered as tokens that keep no array alive: an object for each device array, and plain values for
 numbers. Equal tokens mean equal C arguments.

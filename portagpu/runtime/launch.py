@@ -128,12 +128,16 @@ def _show(values: Extent) -> str:
     return "x".join(map(str, values))
 
 
-class _OfThread(threading.local):
-    """A thread's kernel object, and tokens of the arguments that are set in it."""
+_BOUND = 4  # kernel objects of a thread that keep their arguments: programs launch in turns, with buffers in turns
 
-    kernel: cl.Kernel | None = None
-    bound: tuple[Any, ...] | None = None
-    epoch: object = None
+
+class _OfThread(threading.local):
+    """A thread's kernel objects: those whose arguments are known by tokens, and others."""
+
+    def __init__(self) -> None:
+        self.bound: dict[tuple[Any, ...], cl.Kernel] = {}
+        self.free: list[cl.Kernel] = []
+        self.epoch: object = None
 
 
 class CompiledKernel:
@@ -153,15 +157,29 @@ class CompiledKernel:
         self._local = _OfThread()
         self._max_threads: int | None = None
 
-    def kernel(self) -> cl.Kernel:
-        """This thread's kernel object (OpenCL's arguments belong to the object)."""
-        found = self._local.kernel
-        if found is None:
-            found = cl.Kernel(self._program, self.binary.name)
-            if self._types:
-                found.set_scalar_arg_dtypes(self._types)
-            self._local.kernel = found
-        return found
+    def _kernel(self, tokens: tuple[Any, ...] | None = None) -> cl.Kernel:
+        """A kernel object for new arguments, taken from this thread's (arguments belong to the object)."""
+        local = self._local
+        if local.epoch is not self.context.epoch:
+            local.free += local.bound.values()
+            local.bound.clear()
+            local.epoch = self.context.epoch
+        if tokens in local.bound:
+            return local.bound.pop(tokens)
+        if local.free:
+            return local.free.pop()
+        if len(local.bound) >= _BOUND:
+            return local.bound.pop(next(iter(local.bound)))
+        made = cl.Kernel(self._program, self.binary.name)
+        if self._types:
+            made.set_scalar_arg_dtypes(self._types)
+        return made
+
+    def figure(self, which: Any) -> Any:
+        """What the driver tells about the kernel on this device."""
+        kernel = self._kernel()
+        self._local.free.append(kernel)
+        return kernel.get_work_group_info(which, self.context.device.cl_device)
 
     def driver_binary(self) -> bytes:
         """What the driver compiled."""
@@ -170,9 +188,9 @@ class CompiledKernel:
         return bytes(found[0])
 
     @property
-    def kernel_of_this_thread(self) -> cl.Kernel | None:
-        """What `kernel` made in this thread before."""
-        return self._local.kernel
+    def kernels_of_this_thread(self) -> list[cl.Kernel]:
+        """The kernel objects that this thread made."""
+        return [*self._local.free, *self._local.bound.values()]
 
     def check_block(self, shape: LaunchShape) -> None:
         """Raise `LaunchConfigError` where this kernel cannot run with that block."""
@@ -202,11 +220,7 @@ class CompiledKernel:
         """Threads of a block that the driver allows for this kernel."""
         if self._max_threads is None:
             with translate_cl_errors(self.context):
-                self._max_threads = int(
-                    self.kernel().get_work_group_info(
-                        cl.kernel_work_group_info.WORK_GROUP_SIZE, self.context.device.cl_device
-                    )
-                )
+                self._max_threads = int(self.figure(cl.kernel_work_group_info.WORK_GROUP_SIZE))
         return self._max_threads
 
     def cooperative_blocks(self, threads: int, shared: int) -> int:
@@ -236,24 +250,24 @@ class CompiledKernel:
     ) -> Any:
         """Enqueue; ``values`` are the C arguments in order. Returns the PyOpenCL event.
 
-        ``tokens`` stand for the values: as long as `is_bound` knows them, `launch_again` does without the values.
+        ``tokens`` stand for the values: `launch_again` takes them instead as long as it remembers.
         """
-        kernel = self.kernel()
         local = self._local
-        local.bound = None
-        local.epoch = self.context.epoch
+        kernel = self._kernel(tokens)
         kernel.set_args(*values)
-        local.bound = tokens
+        if tokens is None:
+            local.free.append(kernel)
+        else:
+            local.bound[tokens] = kernel
         return cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
 
-    def is_bound(self, tokens: tuple[Any, ...]) -> bool:
-        """Whether the values that the tokens stand for are the ones that this thread launched last."""
+    def bound(self, tokens: tuple[Any, ...]) -> cl.Kernel | None:
+        """This thread's kernel object with the arguments that the tokens stand for."""
         local = self._local
-        return local.bound == tokens and local.epoch is self.context.epoch
+        return local.bound.get(tokens) if local.epoch is self.context.epoch else None
 
-    def launch_again(self, queue: Any, shape: LaunchShape) -> Any:
-        """Enqueue with the values of this thread's last launch."""
-        kernel: Any = self._local.kernel
+    def launch_again(self, queue: Any, shape: LaunchShape, kernel: cl.Kernel) -> Any:
+        """Enqueue a kernel object with the arguments that it has."""
         return cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
 
 

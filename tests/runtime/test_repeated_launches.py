@@ -1,4 +1,4 @@
-"""Launches with the arguments of the launch before take a shorter way, and must not differ in anything else."""
+"""Launches with the arguments of an earlier launch take a shorter way, and must not differ in anything else."""
 
 import gc
 import weakref
@@ -45,6 +45,18 @@ def test_each_launch_counts(device):
         add[2, 4](b, 1)
     np.testing.assert_array_equal(a.copy_to_host(), 8)
     np.testing.assert_array_equal(b.copy_to_host(), 6)
+
+
+def test_arguments_in_turns(device):
+    arrays = [zeros() for _ in range(6)]
+    for size in (2, 3, 6):
+        for n in range(4 * size):
+            add[1, 8](arrays[n % size], n % 2)
+    expected = np.zeros(6)
+    for size in (2, 3, 6):
+        for n in range(4 * size):
+            expected[n % size] += n % 2
+    np.testing.assert_array_equal([a.copy_to_host()[0] for a in arrays], expected)
 
 
 def test_numbers_that_compare_equal_are_told_apart(device):
