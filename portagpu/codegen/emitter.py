@@ -8,7 +8,9 @@ from portagpu.codegen.analysis import Facts
 from portagpu.codegen.complex_numbers import is_complex
 from portagpu.codegen.output import print_call
 from portagpu.codegen.printer import LOWEST, UNARY, Printer
+from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import BOOL
+from portagpu.ir.converge import FLAG_PREFIXES
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -95,7 +97,7 @@ class Emitter:
                     continue
                 self._declared.add(slot)
                 # set on some paths only: CUDA-Python's programs read it on others, and C compilers draw conclusions
-                self._line(f"{self._type(slot[1])} {self.printer.names(*slot)} = {_zero(slot[1])};")
+                self._line(f"{self._declared_type(*slot)} {self.printer.names(*slot)} = {_zero(slot[1])};")
 
     def _reads_itself(self, statement: Assign) -> bool:
         return any(
@@ -123,6 +125,15 @@ class Emitter:
         if self.printer.flags_are_ints and isinstance(kind, Scalar) and kind.dtype is BOOL:
             return "int"  # a CPU driver got a flag wrong: docs/architecture.md
         return kind.c
+
+    def _declared_type(self, name: str, kind: Type) -> str:
+        """A variable's type; flags that guard the way to barriers are out of the optimiser's reach on CPUs.
+
+        Compilers that turn threads into loops end there otherwise ("region_entry_barrier" in one of them): the
+        optimiser follows a flag from one guard to the next and leaves barriers that can be reached in several ways.
+        """
+        is_flag = name.startswith(FLAG_PREFIXES) and self.printer.helpers.caps.device_type is DeviceType.CPU
+        return f"{'volatile ' if is_flag else ''}{self._type(kind)}"
 
     def _statement(self, statement: Stmt) -> None:
         text = self.printer.text
@@ -161,7 +172,7 @@ class Emitter:
         value = self.printer.text(statement.value, LOWEST)
         if slot not in self._declared:
             self._declared.add(slot)
-            self._line(f"{self._type(target.type)} {name} = {value};", statement.span)
+            self._line(f"{self._declared_type(*slot)} {name} = {value};", statement.span)
         else:
             self._line(f"{name} = {value};", statement.span)
 

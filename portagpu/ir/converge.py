@@ -47,6 +47,7 @@ from portagpu.ir.types import BOOLEAN, VOID, Scalar
 from portagpu.ir.uniform import EXCHANGES, Marks, Uniformity, is_pure, jumps, mentions
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
+FLAG_PREFIXES = ("pg.live", "pg.in")
 _ACTIVE = "pg.active"  # hidden parameter of a device function that is called behind a flag
 
 

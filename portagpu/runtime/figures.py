@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
+from pyopencl import _cl
 
 from portagpu.device.capabilities import DeviceType
+from portagpu.runtime.program import build_quietly
 from portagpu.runtime.translate import translate_cl_errors
 
 if TYPE_CHECKING:
@@ -51,8 +53,8 @@ def _registers(compiled: CompiledKernel, options: tuple[str, ...]) -> int | None
         return None
     # a second kernel of a name of its own makes the driver compile anew, and tell
     unique = f"__kernel void pg_{uuid.uuid4().hex}(void) {{ }}"
-    program: Any = cl.Program(context.cl_context, f"{compiled.binary.source}\n{unique}\n")
-    program.build([*options, "-cl-nv-verbose"], cache_dir=False)
+    program: Any = _cl._Program(context.cl_context, f"{compiled.binary.source}\n{unique}\n")
+    build_quietly(program, (*options, "-cl-nv-verbose"))
     log = program.get_build_info(context.device.cl_device, cl.program_build_info.LOG)
     found = re.search(rf"entry function '{compiled.binary.name}'.*?Used (\d+) registers", log, re.DOTALL)
     return int(found.group(1)) if found else None

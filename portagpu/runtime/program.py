@@ -68,7 +68,7 @@ def _load(context: Context, key: str, options: tuple[str, ...]) -> cl.Program | 
         return None
     try:
         program = _cl._Program(context.cl_context, [context.device.cl_device], [binary])
-        _build(program, options)
+        build_quietly(program, options)
         _touch(path)
         return cl.Program(program)
     except Exception as error:  # a driver may answer with anything to a binary it does not like
@@ -82,7 +82,7 @@ def _compile(context: Context, key: str, source: str, options: tuple[str, ...]) 
     except cl.Error as error:
         raise translated(error, context) from error
     try:
-        _build(raw, options)
+        build_quietly(raw, options)
     except cl.Error as error:
         if getattr(error, "code", None) != _BUILD_FAILURE:
             raise translated(error, context) from error
@@ -92,7 +92,8 @@ def _compile(context: Context, key: str, source: str, options: tuple[str, ...]) 
     return program
 
 
-def _build(program: Any, options: tuple[str, ...]) -> None:
+def build_quietly(program: Any, options: tuple[str, ...]) -> None:
+    """Build one of PyOpenCL's inner programs; remarks of the compiler stay in its log."""
     # PyOpenCL's public build() warns of every remark of a compiler, and filters of warnings belong to all threads
     program._build(options=" ".join(options).encode(), devices=None)
 

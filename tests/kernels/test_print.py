@@ -162,6 +162,7 @@ def test_output_comes_before_the_end_of_a_program(device, tmp_path):
         "cuda.synchronize()\n"
         "print('end', flush=True)\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(portagpu.__file__).parents[1])}
+    found = [str(Path(portagpu.__file__).parents[1]), *filter(None, sys.path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(found)}
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout == "hello 0\nend\n"

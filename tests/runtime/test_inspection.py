@@ -293,7 +293,8 @@ def test_pickled_by_value(device, tmp_path):
         f"pickle.loads(pathlib.Path({str(tmp_path / 'kernel.pickle')!r}).read_bytes())[1, 1](x, 2.0)\n"
         "print(x[0])\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(Path(portagpu.__file__).parents[1])}
+    found = [str(Path(portagpu.__file__).parents[1]), *filter(None, sys.path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(found)}
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout == "13.0\n"
 
