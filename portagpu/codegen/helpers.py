@@ -46,8 +46,8 @@ _BITS = {
     "half": "short",
 }
 _WIDTH = {"char": 8, "short": 16, "half": 16, "int": 32, "float": 32, "long": 64, "double": 64}
-# LLVM puts an array that a function gets at all its calls in place of the parameter, and PoCL (also 3.1) gives each
-# block its own array only where the kernel itself names it: blocks in different threads of the host would share it
+# LLVM puts an array that a function gets at all its calls in place of the parameter, and some CPU drivers give each
+# block its own array only where the kernel itself names it: blocks that run at the same time would share one
 INLINE = "static inline"
 INLINE_SHARED = "__attribute__((always_inline)) static inline"
 

@@ -13,11 +13,10 @@ import numpy as np
 from portagpu import types
 from portagpu.codegen.program import KernelBinary, generate
 from portagpu.cuda import arguments
-from portagpu.cuda.extensions import extend
+from portagpu.cuda.configured import Configured
 from portagpu.cuda.inspection import Inspection, Overload
 from portagpu.cuda.options import JitOptions
 from portagpu.cuda.pickling import portable, rebuilt
-from portagpu.cuda.repeated import tokens_of
 from portagpu.cuda.signature import check_count, convert_arguments
 from portagpu.errors import ArgumentCountError, KernelError, LaunchConfigError, LaunchError, SpecialisationError
 from portagpu.frontend.calls import PythonFunction
@@ -26,15 +25,12 @@ from portagpu.frontend.functions import specialise
 from portagpu.ir.program import Program
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.ir.verify import verify
-from portagpu.runtime.advice import advise
 from portagpu.runtime.args import HostWork
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import count
 from portagpu.runtime.context import Context, current_context
-from portagpu.runtime.faults import launch_checked
-from portagpu.runtime.launch import CompiledKernel, LaunchShape, check_grid, check_shape, extent
-from portagpu.runtime.placement import place
-from portagpu.runtime.stream import Stream, enqueuing
+from portagpu.runtime.launch import CompiledKernel, LaunchShape, check_grid, extent
+from portagpu.runtime.stream import Stream
 from portagpu.types import Signature
 
 _MAX_CONFIGURATIONS = 1024
@@ -310,96 +306,3 @@ class Dispatcher(Inspection, PythonFunction):
 def _are_ints(config: tuple[Any, ...]) -> bool:
     """Whether a launch configuration is made of plain integers and tuples of them."""
     return all(type(c) is int or (type(c) is tuple and all(type(n) is int for n in c)) for c in config)
-
-
-def _nothing() -> None:
-    return None
-
-
-class Configured:
-    """A kernel with a launch configuration; call it with the arguments."""
-
-    __slots__ = ("_checked", "_dispatcher", "_last", "_stream", "config", "shape")
-
-    def __init__(self, dispatcher: Dispatcher, shape: LaunchShape, config: Any) -> None:
-        self._dispatcher = dispatcher
-        self.shape = shape
-        self.config = config
-        self._stream: Any = None
-        # may be launched again with what it is bound to; the dispatcher forgets it with its context
-        self._last: Callable[[], CompiledKernel | None] = _nothing
-        self._checked: set[int] = set()  # keys of kernels that were found to fit
-
-    def on(self, stream: Any) -> Configured:
-        """The same configuration on a stream."""
-        other = Configured(self._dispatcher, self.shape, self.config)
-        other._stream, other._checked = stream, self._checked
-        return other
-
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Launch the kernel."""
-        tokens = None if kwargs else tokens_of(args, self.shape.shared)
-        if tokens is None or not self._repeat(tokens):
-            self._launch(args, kwargs, tokens)
-
-    def _repeat(self, tokens: tuple[Any, ...]) -> bool:
-        """Launch where one of the driver's kernels still has the arguments that the tokens stand for."""
-        compiled = self._last()
-        kernel = None if compiled is None else compiled.bound(tokens)
-        if compiled is None or kernel is None:
-            return False
-        context = compiled.context
-        stream = self._stream
-        if stream is None:
-            stream = context.default_stream
-        elif type(stream) is not Stream or stream.context is not context:
-            return False
-        with enqueuing(stream) as queue:
-            compiled.launch_again(queue, self.shape, kernel)
-        return True
-
-    def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any], tokens: tuple[Any, ...] | None) -> None:
-        dispatcher = self._dispatcher
-        args = dispatcher.bind_arguments(args, kwargs)
-        stream, others = place(args, self._stream)
-        context = stream.context
-        after: list[Callable[[], None]] = []
-        if dispatcher.options.extensions:
-            args, after = extend(dispatcher.options.extensions, args, stream)
-        work = HostWork(args)
-        work.after += after
-        prepared = dispatcher.prepare(args, context, stream, work)
-        overload = dispatcher.overload(prepared, self.shape, context)
-        compiled = overload.compiled
-        if compiled.key not in self._checked:
-            check_shape(self.shape, context.capabilities, context.device.name)
-            self._check_shared(overload, context)
-            compiled.check_block(self.shape)
-            self._checked.add(compiled.key)
-            if not str(dispatcher.__module__).startswith("portagpu."):  # whose users have no say in it
-                advise(context, self.shape, args)
-        for other in others:
-            stream.wait_stream(other)
-        if overload.binary.prints:
-            context.prints = True
-        with enqueuing(stream) as queue:
-            if overload.binary.faults:
-                launch_checked(compiled, queue, self.shape, prepared)
-            else:
-                compiled.launch(queue, self.shape, compiled.extract(prepared, self.shape.shared), tokens)
-                if not (overload.binary.cooperative or dispatcher.options.extensions):
-                    self._last = compiled.reference
-        for other in others:
-            other.wait_stream(stream)
-        for action in work.after:
-            action()
-
-    def _check_shared(self, overload: Overload, context: Context) -> None:
-        used = overload.binary.static_shared + self.shape.shared
-        caps = context.capabilities
-        limit = max(caps.local_memory_static, caps.local_memory_argument)
-        if used > limit:
-            raise LaunchConfigError(
-                f"the launch needs {used} bytes of shared memory; {context.device.name} has {limit}",
-                hint="make the tiles or the dynamic shared memory smaller",
-            )
