@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from portagpu import cuda, errors
+from portagpu import cuda, errors, types
 from portagpu.cuda.valuetypes import typeof
 from portagpu.cuda.vectorizers import guvectorize, vectorize
 from portagpu.runtime import ufuncs
 from portagpu.types import (
     Signature,
     boolean,
+    complex64,
+    complex128,
     float16,
     float32,
     float64,
+    from_dtype,
     int8,
     int16,
     int32,
@@ -35,6 +38,15 @@ def matmul(a: Any, b: Any, out: Any = None, *, stream: Any = None) -> Any:
     return implementation(a, b, out, stream=stream)
 
 
+def __getattr__(name: str) -> Any:
+    """Types under their other names, such as ``intp`` or ``f4``, and what kernels, too, may call."""
+    if name == "literal_unroll":
+        return cuda.literal_unroll
+    if name in types.NAMES:
+        return types.NAMES[name]
+    raise AttributeError(f"module 'portagpu' has no attribute {name!r}")
+
+
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
     from portagpu.blas.matmul import dot  # as above
 
@@ -49,11 +61,14 @@ __all__ = [
     "Signature",
     "__version__",
     "boolean",
+    "complex64",
+    "complex128",
     "cuda",
     "errors",
     "float16",
     "float32",
     "float64",
+    "from_dtype",
     "guvectorize",
     "int8",
     "int16",
@@ -62,6 +77,7 @@ __all__ = [
     "matmul",
     "none",
     "typeof",
+    "types",
     "uint8",
     "uint16",
     "uint32",

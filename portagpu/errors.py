@@ -10,6 +10,7 @@
     │   │   ├── KernelNameError            an unknown name or attribute                      (also NameError)
     │   │   │   └── UnsetVariableError       a variable is read before it is set               (also UnboundLocalError)
     │   │   └── KernelValueError           a compile-time constant is missing or out of range (also ValueError)
+    │   │       └── NeedsConstantError       a parameter of a device function is needed at compile time
     │   ├── SourceUnavailableError       the kernel's Python text cannot be found          (also OSError)
     │   ├── UnsupportedError             what the language or the device does not have
     │   │   └── MissingCapabilityError     this device cannot do what the kernel asks for
@@ -71,6 +72,7 @@ __all__ = [
     "LoweringError",
     "MemoryNotSharedError",
     "MissingCapabilityError",
+    "NeedsConstantError",
     "NoDeviceError",
     "OutOfBoundsError",
     "OutOfMemoryError",
@@ -172,6 +174,16 @@ class UnsetVariableError(KernelNameError, UnboundLocalError):
 
 class KernelValueError(TypingError, ValueError):
     """A compile-time constant is missing, of the wrong kind or out of range."""
+
+
+class NeedsConstantError(KernelValueError):
+    """A parameter of a device function is needed at compile time; the compiler binds it where the caller passes one.
+
+    ``name`` is the parameter, ``owner`` what compiles the function that it belongs to.
+    """
+
+    name: str
+    owner: object = None
 
 
 class SourceUnavailableError(KernelError, OSError):

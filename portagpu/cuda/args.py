@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from portagpu.runtime.args import ArgumentWrapper as ArgHint
 from portagpu.runtime.args import In, InOut, Out
 
-__all__ = ["ArgHint", "In", "InOut", "Out"]
+__all__ = ["ArgHint", "In", "InOut", "Out", "wrap_arg"]
+
+
+def wrap_arg(value: Any, default: type[ArgHint] = InOut) -> ArgHint:
+    """An argument with the way it is copied: as it was wrapped, else ``default``."""
+    return value if isinstance(value, ArgHint) else default(value)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from portagpu.cuda.extensions import extend
 from portagpu.cuda.inspection import Overload
+from portagpu.cuda.launch_facts import LaunchFacts
 from portagpu.cuda.repeated import tokens_of
 from portagpu.errors import LaunchConfigError
 from portagpu.runtime.advice import advise
@@ -25,7 +27,7 @@ def _nothing() -> None:
     return None
 
 
-class Configured:
+class Configured(LaunchFacts):
     """A kernel with a launch configuration; call it with the arguments."""
 
     __slots__ = ("_checked", "_dispatcher", "_last", "_stream", "config", "shape")
@@ -38,6 +40,15 @@ class Configured:
         # may be launched again with what it is bound to; the dispatcher forgets it with its context
         self._last: Callable[[], CompiledKernel | None] = _nothing
         self._checked: set[int] = set()  # keys of kernels that were found to fit
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """The kernel."""
+        return self._dispatcher
+
+    def __reduce__(self) -> Any:
+        """Pickled as the kernel and its configuration, without a stream."""
+        return operator.getitem, (self._dispatcher, (self.griddim, self.blockdim, 0, self.sharedmem))
 
     def on(self, stream: Any) -> Configured:
         """The same configuration on a stream."""
@@ -55,7 +66,7 @@ class Configured:
         """Launch where one of the driver's kernels still has the arguments that the tokens stand for."""
         compiled = self._last()
         kernel = None if compiled is None else compiled.bound(tokens)
-        if compiled is None or kernel is None:
+        if compiled is None or kernel is None or self._dispatcher.extensions:
             return False
         context = compiled.context
         stream = self._stream
@@ -73,8 +84,8 @@ class Configured:
         stream, others = place(args, self._stream)
         context = stream.context
         after: list[Callable[[], None]] = []
-        if dispatcher.options.extensions:
-            args, after = extend(dispatcher.options.extensions, args, stream)
+        if dispatcher.extensions:
+            args, after = extend(tuple(dispatcher.extensions), args, stream)
         work = HostWork(args)
         work.after += after
         prepared = dispatcher.prepare(args, context, stream, work)
@@ -95,8 +106,13 @@ class Configured:
             if overload.binary.faults:
                 launch_checked(compiled, queue, self.shape, prepared)
             else:
-                compiled.launch(queue, self.shape, compiled.extract(prepared, self.shape.shared), tokens)
-                if not (overload.binary.cooperative or dispatcher.options.extensions):
+                compiled.launch(
+                    queue,
+                    self.shape,
+                    compiled.extract(prepared, self.shape.shared),
+                    None if dispatcher.extensions else tokens,
+                )
+                if not overload.binary.cooperative:
                     self._last = compiled.reference
         for other in others:
             other.wait_stream(stream)

@@ -60,6 +60,7 @@ class Dispatcher(Inspection, PythonFunction):
         self.is_device_function = device
         self.options = options
         self.declared = signatures
+        self.extensions: list[Any] = list(options.extensions)
         self.specialized = False  # for one signature
         self.specializations: dict[Any, Dispatcher] = {}
         self._source: FunctionSource | None = None
@@ -80,6 +81,10 @@ class Dispatcher(Inspection, PythonFunction):
     def captured(self, ctx: Any) -> tuple[FunctionSource, list[Any]]:
         """The source; closures are constants."""
         return self.source, []
+
+    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: Any = 0) -> Configured:
+        """The same as ``kernel[griddim, blockdim, stream, sharedmem]``."""
+        return self[griddim, blockdim, stream, sharedmem]
 
     def __getitem__(self, config: Any) -> Configured:
         try:
@@ -229,8 +234,15 @@ class Dispatcher(Inspection, PythonFunction):
     def bind_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Positional arguments, with defaults. Raises `ArgumentCountError`."""
         names = self.source.parameters
+        if self.source.takes_rest:
+            names = names[:-1]
+            rest = (args[len(names) :],)
+            return (*self._bind_named(names, args[: len(names)], kwargs), *rest)
         if len(args) == len(names) and not kwargs:
             return args
+        return self._bind_named(names, args, kwargs)
+
+    def _bind_named(self, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         values = dict(zip(names, args, strict=False))
         for name, value in kwargs.items():
             if name not in names or name in values:

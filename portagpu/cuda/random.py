@@ -27,6 +27,7 @@ from portagpu.cuda.random_states import first_state, spaced_states
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.runtime.checks import count
 from portagpu.runtime.stream import Stream
+from portagpu.types import from_dtype
 
 __all__ = [
     "create_xoroshiro128p_states",
@@ -37,11 +38,13 @@ __all__ = [
     "xoroshiro128p_next",
     "xoroshiro128p_normal_float32",
     "xoroshiro128p_normal_float64",
+    "xoroshiro128p_type",
     "xoroshiro128p_uniform_float32",
     "xoroshiro128p_uniform_float64",
 ]
 
 xoroshiro128p_dtype = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
+xoroshiro128p_type = from_dtype(xoroshiro128p_dtype)
 
 _JUMP_0, _JUMP_1 = np.uint64(0xBEAC0467EBA5FACB), np.uint64(0xD86B048B86AA9922)
 _STEP = np.uint64(0x9E3779B97F4A7C15)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from portagpu import cuda
 from portagpu.frontend.vocabulary import VectorMaker
 
-vector_types: dict[str, VectorMaker] = {n: v for n, v in vars(cuda).items() if isinstance(v, VectorMaker)}
-globals().update(vector_types)
+_all: dict[str, VectorMaker] = {n: v for n, v in vars(cuda).items() if isinstance(v, VectorMaker)}
+globals().update(_all)
+# the original's types: up to four lanes
+vector_types: dict[str, VectorMaker] = {v.name: v for v in _all.values() if v.lanes <= 4}
 
-__all__ = ["vector_types", *vector_types]
+__all__ = ["vector_types", *_all]

@@ -12,6 +12,7 @@ from portagpu.device.quirks import hints_for
 from portagpu.errors import DeviceSelectionError
 
 MAX_GRID_DIM = 2**31 - 1  # blocks; OpenCL has no limit of its own below that of 64-bit sizes, CUDA has this one
+_FEATURE_LEVEL = (7, 0)
 _NAMESPACE = uuid.UUID("5f2b1c1e-6f0e-5d0b-9f55-9f3a7c0c7a10")
 
 
@@ -60,15 +61,19 @@ class CudaNames:
         return f"GPU-{uuid.uuid5(_NAMESPACE, f'{self.key}|{self.index}')}"
 
     @property
-    def compute_capability(self: _Record) -> tuple[int, int] | None:
-        """(major, minor) where the driver tells CUDA's compute capability, else None."""
+    def compute_capability(self: _Record) -> tuple[int, int]:
+        """(major, minor): CUDA's compute capability where the driver tells it.
+
+        Elsewhere `_FEATURE_LEVEL`, the first one with all features that kernels can use on every device: programs ask
+        for it to choose between features.
+        """
         query = hints_for(self.platform, self.vendor).compute_capability_query
         if query is None:
-            return None
+            return _FEATURE_LEVEL
         try:
             major, minor = (int(getattr(self.cl_device, query.format(part))) for part in ("major", "minor"))
         except (cl.Error, AttributeError):
-            return None  # an old driver
+            return _FEATURE_LEVEL  # an old driver
         return major, minor
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend.convert import describe, number_type
-from portagpu.frontend.expressions import index_items, lower, lower_all
+from portagpu.frontend.expressions import disturbs, index_items, lower, lower_all
 from portagpu.frontend.names import bind, tuple_items
 from portagpu.frontend.operators import binary
 from portagpu.frontend.places import held, load, store
@@ -154,8 +154,12 @@ def lower_augmented(ctx: FunctionState, node: ast.AugAssign) -> None:
     index = address(ctx, owner, items)
     if not isinstance(index, Constant | Var):
         index = ctx.temp(index)
+    start = len(ctx.block)
     value = lower(ctx, node.value)
     current = load(ctx, owner, index)
+    if is_expr(current) and any(disturbs(s) for s in ctx.block[start:]):  # Python reads the element first
+        current = ctx.temp(current)
+        ctx.block.insert(start, ctx.block.pop())
     result = binary(ctx, node.op, current, value)
     if number_type(ctx, result) is None or (
         isinstance(number_type(ctx, result), Vector) and not isinstance(owner.element, Vector)

@@ -6,7 +6,7 @@ import ast
 import builtins
 import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
@@ -325,12 +325,16 @@ def bind_parameters(ctx: FunctionState, callee: DeviceCallable, site: Call) -> l
             f"{name}({', '.join(names)}) takes {len(names)} arguments, {given} given: {error}",
             hint=f"call it as {name}({', '.join(names)})",
         )
-    found = [
-        bound.arguments[n] if n in bound.arguments else _default(p.default) for n, p in signature.parameters.items()
-    ]
+    found = [_bound(bound.arguments, n, p) for n, p in signature.parameters.items()]
     if len(callee.declared) != 1:
         return found
     return [_declared(ctx, v, t) for v, t in zip(found, callee.declared[0].args, strict=True)]
+
+
+def _bound(given: Mapping[str, Any], name: str, parameter: inspect.Parameter) -> Value:
+    if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+        return TupleValue(tuple(given.get(name, ())))
+    return given[name] if name in given else _default(parameter.default)
 
 
 def _default(value: Any) -> Value:

@@ -30,17 +30,23 @@ class FunctionSource:
     constexpr: frozenset[str]  # names of parameters bound at specialisation
     closure: dict[str, Any] = field(default_factory=dict)
     spans: dict[ast.AST, Span] = field(default_factory=dict)  # known places
-    parameters: tuple[str, ...] = field(init=False)  # names in order
+    parameters: tuple[str, ...] = field(init=False)  # names in order, that of ``*args`` last
 
     def __post_init__(self) -> None:
         """Launches ask for the names each time."""
-        names = tuple(a.arg for a in self.tree.args.posonlyargs + self.tree.args.args)
-        object.__setattr__(self, "parameters", names)
+        args = self.tree.args
+        rest = [args.vararg] if args.vararg is not None else []
+        object.__setattr__(self, "parameters", tuple(a.arg for a in args.posonlyargs + args.args + rest))
 
     @property
     def name(self) -> str:
         """The function's name."""
         return self.tree.name
+
+    @property
+    def takes_rest(self) -> bool:
+        """Whether the last parameter is ``*args``: a tuple of the further positional arguments."""
+        return self.tree.args.vararg is not None
 
     def span(self, node: ast.AST) -> Span:
         """The place of a node in the user's file."""
@@ -87,7 +93,7 @@ def capture(function: Callable[..., Any], source: str | None = None) -> Function
     """
     if not isinstance(function, FunctionType):
         raise UnsupportedSyntaxError(f"{function!r} is no Python function", hint="decorate a function made with `def`")
-    if function.__name__ == NAME and source is None:
+    if function.__code__.co_name == NAME and source is None:
         anonymous, lines = lambda_tree(function)
         return _captured(function, anonymous, first=1, indent=0, lines=tuple(line.rstrip("\n") for line in lines))
     try:
@@ -107,7 +113,7 @@ def capture(function: Callable[..., Any], source: str | None = None) -> Function
             f"the text of {function.__qualname__} cannot be parsed alone: {error.msg}",
             hint="define the kernel with `def` on lines of its own",
         ) from error
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function.__name__]
+    found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function.__code__.co_name]
     shown = tuple(line.rstrip("\n") for line in lines)
     if not found:
         raise UnsupportedSyntaxError(
@@ -170,13 +176,12 @@ def _constexpr_parameters(function: FunctionType, tree: ast.FunctionDef) -> froz
 def check_parameters(source: FunctionSource) -> None:
     """Raise `UnsupportedSyntaxError` for parameters that kernels cannot have."""
     args = source.tree.args
-    for extra, what in ((args.vararg, "*args"), (args.kwarg, "**kwargs")):
-        if extra is not None:
-            raise UnsupportedSyntaxError(
-                f"kernels cannot take {what}",
-                span=source.span(extra),
-                hint="name each parameter; a tuple can carry several values",
-            )
+    if args.kwarg is not None:
+        raise UnsupportedSyntaxError(
+            "kernels cannot take **kwargs",
+            span=source.span(args.kwarg),
+            hint="name each parameter; a tuple, or *args, can carry several values",
+        )
     if args.kwonlyargs:
         raise UnsupportedSyntaxError(
             "kernels cannot have keyword-only parameters",

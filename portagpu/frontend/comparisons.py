@@ -95,7 +95,8 @@ def _is_none(value: Value) -> bool:
 
 def _identical(ctx: FunctionState, left: Value, right: Value) -> bool:
     if isinstance(left, Const) and isinstance(right, Const):
-        return left.value is right.value or (isinstance(left.value, int | float | str) and left.value == right.value)
+        plain = type(left.value) is type(right.value) and isinstance(left.value, int | float | str)
+        return left.value is right.value or (plain and left.value == right.value)
     if _is_none(left) or _is_none(right):
         return False
     ctx.fail("`is` compares with None or between compile-time objects", hint="use `==` for numbers")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any, NoReturn
 
 import numpy as np
@@ -18,6 +19,8 @@ from portagpu.ir.types import BOOLEAN, PYINT, Element, Scalar, Type, Vector
 
 def constant_type(value: Any, py_float: Scalar) -> Scalar | None:
     """Type of a compile-time number, or None for any other object."""
+    if isinstance(value, enum.Enum):  # what a run-time member is: its number
+        value = value.value
     if isinstance(value, bool | np.bool_):
         return BOOLEAN
     if isinstance(value, np.generic):
@@ -121,6 +124,8 @@ def constant(ctx: FunctionState, value: Any, kind: Element, *, wrap: bool = Fals
     """
     if isinstance(kind, Vector):
         return Cast(constant(ctx, value, Scalar(kind.dtype), wrap=wrap), kind, span=ctx.span)
+    if isinstance(value, enum.Enum):
+        value = value.value
     dtype = kind.dtype
     if type(value) is int and dtype.is_integer:  # nearly all literals: indices, extents and strides
         low, high = dtypes.integer_range(dtype)

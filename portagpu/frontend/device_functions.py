@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from portagpu.dtypes import FLOAT64
-from portagpu.errors import KernelError, UnsupportedSyntaxError
+from portagpu.errors import KernelError, NeedsConstantError, UnsupportedSyntaxError
 from portagpu.frontend import library as library  # registers the lowerings of builtins, math and NumPy
 from portagpu.frontend import statements
 from portagpu.frontend.calls import DEVICE_FUNCTION, Call, DeviceCallable, bind_parameters
@@ -34,6 +35,34 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
     arguments = bind_parameters(ctx, callee, site)
     source, extra = callee.captured(ctx)
     arguments += extra
+    while True:
+        bound = ctx.program.bound.get(callee.identity, frozenset())
+        try:
+            return _call(ctx, callee, replace(source, constexpr=source.constexpr | bound), arguments)
+        except NeedsConstantError as error:
+            owner = error.owner
+            if not isinstance(owner, FunctionState) or owner.source.tree is not source.tree:
+                raise
+            _bind_constant(ctx, error, source, arguments, bound)
+            ctx.program.bound[callee.identity] = bound | {error.name}
+
+
+def _bind_constant(
+    ctx: FunctionState, error: NeedsConstantError, source: FunctionSource, arguments: list[Value], bound: frozenset[str]
+) -> None:
+    """Check that a parameter that is needed at compile time can be bound here, or ask for the caller's own."""
+    if error.name not in source.parameters or error.name in bound:
+        raise error
+    value = arguments[source.parameters.index(error.name)]
+    if isinstance(value, Var) and value.name in ctx.source.parameters and not ctx.is_kernel:
+        error.name, error.owner = value.name, ctx
+        raise error
+    if not isinstance(value, Const):
+        raise error
+
+
+def _call(ctx: FunctionState, callee: DeviceCallable, source: FunctionSource, arguments: list[Value]) -> Value:
+    name = callee.__name__
     for parameter, value in zip(source.parameters, arguments, strict=True):
         if parameter in source.constexpr and not isinstance(value, Const):
             ctx.fail(

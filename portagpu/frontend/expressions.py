@@ -80,7 +80,7 @@ def lower_all(ctx: FunctionState, nodes: list[ast.expr]) -> list[Value]:
     for node in nodes:
         start = len(ctx.block)
         value = lower(ctx, node)
-        if values and any(_disturbs(s) for s in ctx.block[start:]):
+        if values and any(disturbs(s) for s in ctx.block[start:]):
             shift = 0
             for n, earlier in enumerate(values):
                 ends[n] += shift
@@ -98,7 +98,8 @@ def lower_all(ctx: FunctionState, nodes: list[ast.expr]) -> list[Value]:
     return values
 
 
-def _disturbs(statement: Stmt) -> bool:
+def disturbs(statement: Stmt) -> bool:
+    """Whether an expression that was lowered earlier may have another value after the statement."""
     if isinstance(statement, Assign):
         return has_effect(statement.value) or not statement.target.name.startswith("pg.")
     return isinstance(statement, Store | VectorStore | Evaluate) or not isinstance(statement, Assign)

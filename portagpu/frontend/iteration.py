@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from portagpu.frontend.attributes import tuple_item
 from portagpu.frontend.calls import TABLE, Call
 from portagpu.frontend.convert import describe
 from portagpu.frontend.names import tuple_items
@@ -79,6 +80,8 @@ def length_of(ctx: FunctionState, iterable: Value) -> Value:
 
 def item_at(ctx: FunctionState, iterable: Value, index: Value) -> Value:
     """Item of a run-time iterable."""
+    if isinstance(iterable, TupleValue):
+        return tuple_item(ctx, iterable.items, index)
     if isinstance(iterable, ArrayValue):
         return get_item(ctx, iterable, (index,))
     if isinstance(iterable, Const) and isinstance(iterable.value, range):

@@ -42,7 +42,10 @@ class LocalFunction(DeviceCallable):
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         empty = inspect.Parameter.empty
         names = self._source.parameters
-        return inspect.Signature([inspect.Parameter(n, kind, default=self.defaults.get(n, empty)) for n in names])
+        found = [inspect.Parameter(n, kind, default=self.defaults.get(n, empty)) for n in names]
+        if self._source.takes_rest:
+            found[-1] = inspect.Parameter(names[-1], inspect.Parameter.VAR_POSITIONAL)
+        return inspect.Signature(found)
 
     def captured(self, ctx: FunctionState) -> tuple[FunctionSource, list[Value]]:
         """The source with the names it captures as further parameters, and their values at this call."""
@@ -61,7 +64,7 @@ class LocalFunction(DeviceCallable):
         extra = [ast.copy_location(ast.arg(arg=name), source.tree) for name in found]
         made = ast.arguments(
             posonlyargs=arguments.posonlyargs,
-            args=[*arguments.args, *extra],
+            args=[*arguments.args, *([arguments.vararg] if arguments.vararg is not None else ()), *extra],
             kwonlyargs=[],
             kw_defaults=[],
             defaults=[],
@@ -92,7 +95,8 @@ def define(ctx: FunctionState, node: ast.FunctionDef | ast.Lambda, defaults: lis
                 )
         source = replace(ctx.source, tree=tree, constexpr=frozenset())
         check_parameters(source)
-        names = source.parameters[len(source.parameters) - len(defaults) :]
+        plain = source.parameters[: len(source.parameters) - source.takes_rest]
+        names = plain[len(plain) - len(defaults) :]
         found = LocalFunction(source, ctx.source.tree, dict(zip(names, defaults, strict=True)))
         known[id(node)] = found
     return Const(found)

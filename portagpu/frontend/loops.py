@@ -13,11 +13,21 @@ from portagpu.frontend.convert import common_type, constant, convert, truth
 from portagpu.frontend.expressions import lower
 from portagpu.frontend.fixpoint import edge, run_loop
 from portagpu.frontend.iteration import item_at, length_of, unrolled_items
-from portagpu.frontend.occurrences import assigned_names, is_read_elsewhere, mentions
+from portagpu.frontend.occurrences import assigned_names, has_break, is_read_elsewhere, mentions
 from portagpu.frontend.operators import is_narrow
-from portagpu.frontend.slots import merge
+from portagpu.frontend.slots import aggregate, merge
 from portagpu.frontend.state import FunctionState, LoopFrame
-from portagpu.frontend.values import Const, RangeValue, Value
+from portagpu.frontend.values import (
+    Const,
+    RangeValue,
+    TupleValue,
+    UnrollValue,
+    Value,
+    is_expr,
+    leaves,
+    rebuild,
+    structure,
+)
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -103,8 +113,12 @@ def lower_for(ctx: FunctionState, node: ast.For, lower_body: Lower) -> None:
     iterable = lower(ctx, node.iter)
     with ctx.at(node.iter):
         unrolled = unrolled_items(ctx, iterable)
-        if unrolled is not None:
+        if unrolled is not None and (isinstance(iterable, UnrollValue) or _unrolls(ctx, node, unrolled, lower_body)):
             _unroll(ctx, node, unrolled, lower_body)
+            return
+        if unrolled is not None:
+            items = TupleValue(tuple(_kept(ctx, item) for item in unrolled))
+            _sequence_loop(ctx, node, items, Const(len(unrolled)), lower_body)
             return
         if isinstance(iterable, Const) and isinstance(iterable.value, range):
             iterable = RangeValue(*(Const(v) for v in (iterable.value.start, iterable.value.stop, iterable.value.step)))
@@ -113,6 +127,26 @@ def lower_for(ctx: FunctionState, node: ast.For, lower_body: Lower) -> None:
             return
         count = length_of(ctx, iterable)
         _sequence_loop(ctx, node, iterable, count, lower_body)
+
+
+def _unrolls(ctx: FunctionState, node: ast.For, items: tuple[Value, ...], lower_body: Lower) -> bool:
+    """Whether a loop over a tuple is written out; where a run-time condition leaves it, items are picked by number."""
+    if len(items) < 2 or not has_break(node.body, ast.Break | ast.Continue):
+        return True
+    loops, span = len(ctx.loops), ctx.span
+    try:
+        ctx.trial(lambda: _unroll(ctx, node, items, lower_body))
+    except UnsupportedSyntaxError:
+        del ctx.loops[loops:]
+        ctx.span = span
+        return len({structure(aggregate(item)) for item in items}) > 1  # what is written out tells what is wrong
+    return True
+
+
+def _kept(ctx: FunctionState, item: Value) -> Value:
+    """The item in variables that the loop does not set."""
+    whole = aggregate(item)
+    return rebuild(whole, iter([_fixed(ctx, part) if is_expr(part) else part for part in leaves(whole)]))
 
 
 def _unroll(ctx: FunctionState, node: ast.For, items: tuple[Value, ...], lower_body: Lower) -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.errors import KernelValueError
+from portagpu.errors import KernelValueError, NeedsConstantError
 from portagpu.frontend.calls import Call, intrinsic
 from portagpu.frontend.convert import constant, convert, describe, require_fp64
 from portagpu.frontend.names import tuple_items
@@ -30,11 +30,15 @@ def _shape(ctx: FunctionState, value: Value, name: str) -> tuple[int, ...]:
         items = tuple_items(ctx, value)
     extents = constants(items)
     if not extents or not all(isinstance(n, int | np.integer) and n >= 0 for n in extents):
-        ctx.fail(
+        error = ctx.error(
             f"the shape of {name} must be known at compile time; it is {describe(ctx, value)}",
-            kind=KernelValueError,
+            kind=NeedsConstantError,
             hint="use a constant, a global, a closure variable or a parameter annotated `cuda.constexpr`",
         )
+        assert isinstance(error, NeedsConstantError)
+        unknown = [v.name for v in (items or (value,)) if isinstance(v, Var)]
+        error.name, error.owner = (unknown[0].partition(".")[0] if unknown else ""), ctx
+        raise error
     return tuple(int(n) for n in extents)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import weakref
 from collections.abc import Iterable
+from types import UnionType
 
 from portagpu.frontend.state import FunctionState
 
@@ -86,14 +87,14 @@ def mentions(nodes: list[ast.stmt], name: str) -> bool:
     return any(isinstance(n, ast.Name) and n.id == name for s in nodes for n in ast.walk(s))
 
 
-def has_break(body: list[ast.stmt]) -> bool:
-    """Whether a loop with this body has a `break` of its own."""
+def has_break(body: list[ast.stmt], kinds: type[ast.stmt] | UnionType = ast.Break) -> bool:
+    """Whether a loop with this body has a `break` (or another of ``kinds``) of its own."""
     for statement in body:
-        if isinstance(statement, ast.Break):
+        if isinstance(statement, kinds):
             return True
-        if isinstance(statement, ast.If) and (has_break(statement.body) or has_break(statement.orelse)):
+        if isinstance(statement, ast.If) and (has_break(statement.body, kinds) or has_break(statement.orelse, kinds)):
             return True
-        if isinstance(statement, ast.For | ast.While) and has_break(statement.orelse):
+        if isinstance(statement, ast.For | ast.While) and has_break(statement.orelse, kinds):
             return True
     return False
 

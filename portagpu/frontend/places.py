@@ -8,8 +8,20 @@ from portagpu.frontend.convert import constant, convert
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Value
-from portagpu.ir.nodes import Binary, BinaryOp, CallFunction, Constant, Expr, Load, Offset, Operation, Store, VectorLoad
-from portagpu.ir.types import BYTE, Pointer, Scalar, Space
+from portagpu.ir.nodes import (
+    Binary,
+    BinaryOp,
+    CallFunction,
+    Constant,
+    Expr,
+    Load,
+    Offset,
+    Operation,
+    Store,
+    Var,
+    VectorLoad,
+)
+from portagpu.ir.types import BYTE, Pointer, Scalar
 from portagpu.ir.walk import all_expressions
 from portagpu.records import Record
 
@@ -75,9 +87,17 @@ def load(ctx: FunctionState, array: ArrayValue, index: Expr) -> Value:
     return Load(array.base, index, element, bool(array.align), span=ctx.span)
 
 
+def mark_written(ctx: FunctionState, array: ArrayValue) -> None:
+    """Note that the function has an effect, unless the array is a local one of its own, which callers cannot see."""
+    if not ctx.effect:
+        own = {a.name for a in ctx.local_arrays.values()}
+        pointers = (e for e in all_expressions(array.base) if isinstance(e.type, Pointer) and not isinstance(e, Offset))
+        ctx.effect = not all(isinstance(e, Var) and e.name in own for e in pointers)
+
+
 def store(ctx: FunctionState, array: ArrayValue, index: Expr, value: Value) -> None:
     """Set the number at a flat index."""
     assert not isinstance(array.element, Record)
-    ctx.effect = ctx.effect or array.space is not Space.PRIVATE
+    mark_written(ctx, array)
     number = convert(ctx, value, array.element)
     ctx.emit(Store(array.base, index, number, bool(array.align), span=ctx.span))

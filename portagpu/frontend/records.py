@@ -18,7 +18,7 @@ from portagpu import dtypes
 from portagpu.errors import DTypeError, KernelNameError
 from portagpu.frontend.convert import constant, convert, describe, number_type, require_fp64
 from portagpu.frontend.fill import fill
-from portagpu.frontend.places import held, load, moved, store, typed
+from portagpu.frontend.places import held, load, mark_written, moved, store, typed
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, Value
 from portagpu.ir.nodes import Expr, For, Load, Store, Var, VectorLoad, VectorStore
@@ -133,7 +133,7 @@ def copy_record(ctx: FunctionState, target: Value, source: Value) -> None:
     wanted, given = target.record, source.record
     target, source = held(ctx, target), held(ctx, source)
     if wanted == given:
-        ctx.effect = ctx.effect or target.space is not Space.PRIVATE
+        mark_written(ctx, target)
         _copy_bytes(ctx, target, source, wanted.itemsize)
         return
     if len(wanted.fields) != len(given.fields):

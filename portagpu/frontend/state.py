@@ -63,6 +63,7 @@ class ProgramState:
         self.functions: dict[Any, DeviceFunction] = {}
         self.in_progress: list[Any] = []
         self.structs: dict[Struct, None] = {}
+        self.bound: dict[Any, frozenset[str]] = {}  # parameters of device functions that are needed at compile time
         self.local_functions: dict[Any, Any] = {}  # nested functions by the id of their node
         self.dynamic_shared = False
         self.cooperative = False  # whether the grid is a group
@@ -160,8 +161,10 @@ class FunctionState:
         """Open a nested block."""
         saved = self.block
         self.block = []
-        yield self.block
-        self.block = saved
+        try:
+            yield self.block
+        finally:
+            self.block = saved
 
     def fresh(self, prefix: str) -> str:
         """A new variable's name."""
@@ -197,10 +200,12 @@ class FunctionState:
     def trial(self, action: Callable[[], None]) -> None:
         """Run ``action`` for its types only: its statements are dropped."""
         saved = (len(self.returns), self._counter, self.reachable, dict(self.env))
-        with self.nested():
-            action()
-        count, self._counter, self.reachable, self.env = saved
-        del self.returns[count:]
+        try:
+            with self.nested():
+                action()
+        finally:
+            count, self._counter, self.reachable, self.env = saved
+            del self.returns[count:]
 
 
 def _assigned_names(tree: ast.AST) -> set[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from portagpu.dtypes import DType
 from portagpu.errors import LaunchError
+from portagpu.types import Number
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,26 @@ class VectorMaker:
         raise LaunchError(
             f"cuda.{self} works only inside a kernel", hint="on the host, use a NumPy array with a last axis of lanes"
         )
+
+    @property
+    def name(self) -> str:
+        """The type's name, such as ``float32x4``."""
+        return str(self)
+
+    @property
+    def user_facing_object(self) -> VectorMaker:
+        """The type as programs name it: itself."""
+        return self
+
+    @property
+    def num_elements(self) -> int:
+        """Number of lanes."""
+        return self.lanes
+
+    @property
+    def base_type(self) -> Number:
+        """Type of a lane."""
+        return Number(self.dtype)
 
     def __str__(self) -> str:
         return f"{self.dtype.name}x{self.lanes}"

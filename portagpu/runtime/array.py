@@ -210,10 +210,14 @@ class DeviceNDArray(ArrayOperators):
         return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        self.setitem(key, value)
+
+    def setitem(self, key: Any, value: Any, stream: Stream | int = 0) -> None:
+        """``self[key] = value`` on a stream."""
         target = self._view(key)
         if self.readonly:
             raise ArgumentTypeError("the array is read-only")
-        stream = self.stream or self.context.default_stream
+        where = self._stream(stream)
         if isinstance(value, DeviceNDArray):
             source = value
             if source.dtype != target.dtype:
@@ -221,10 +225,15 @@ class DeviceNDArray(ArrayOperators):
             source = source._broadcast(target.shape)
             if source.allocation_key == target.allocation_key:
                 source = source.copy()
-            copy_strided(source, target, stream)
+            copy_strided(source, target, where)
             return
-        target.copy_to_device(assignable(value, target.dtype, target.shape), stream)
-        stream.synchronize()
+        target.copy_to_device(assignable(value, target.dtype, target.shape), where)
+        where.synchronize()
+
+    def getitem(self, key: Any, stream: Stream | int = 0) -> Any:
+        """``self[key]``; an element is read on a stream."""
+        found = self._view(key)
+        return found.copy_to_host(stream=self._stream(stream))[()] if found.ndim == 0 and self.ndim > 0 else found
 
     def broadcast_to(self, shape: Any) -> DeviceNDArray:
         """Read-only view of a broadcast shape. Raises `ShapeError`."""
@@ -239,6 +248,8 @@ class DeviceNDArray(ArrayOperators):
 
     def ravel(self, order: str = "C") -> DeviceNDArray:
         """One-dimensional view (a copy where the elements are not contiguous)."""
+        if order == "A":
+            order = "F" if self.is_f_contiguous() and not self.is_c_contiguous() else "C"
         check_order(order)
         contiguous = self if (self.is_f_contiguous() if order == "F" else self.is_c_contiguous()) else self.copy(order)
         return contiguous.reshape(self.size, order=order)

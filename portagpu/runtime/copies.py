@@ -65,8 +65,22 @@ def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -
         cl.enqueue_nd_range_kernel(queue, kernel, (target.size,), None)
 
 
+def is_pinned(array: np.ndarray[Any, Any]) -> bool:
+    """Whether an array lies in page-locked memory of a driver (`cuda.pinned_array`).
+
+    Copies of any other memory are complete when they return, whatever their stream, as CUDA's are: programs rely on it.
+    """
+    base: Any = array
+    while base is not None:
+        if isinstance(base, cl.MemoryMap):
+            return True
+        base = getattr(base, "base", None)
+    return False
+
+
 def download(source: DeviceNDArray, flat: np.ndarray[Any, Any], stream: Stream, *, blocking: bool) -> None:
     """Copy a contiguous device array to flat host memory, which the stream keeps until the copy is done."""
+    blocking = blocking or not is_pinned(flat)
     with enqueuing(stream) as queue:
         done = cl.enqueue_copy(queue, as_bytes(flat), source.buffer, src_offset=source.offset, is_blocking=blocking)
         _hand_over(done, flat, stream, blocking)
@@ -74,6 +88,7 @@ def download(source: DeviceNDArray, flat: np.ndarray[Any, Any], stream: Stream, 
 
 def upload(target: DeviceNDArray, flat: np.ndarray[Any, Any], stream: Stream, *, blocking: bool) -> None:
     """Copy flat host memory, which the stream keeps until the copy is done, to a contiguous device array."""
+    blocking = blocking or not is_pinned(flat)
     with enqueuing(stream) as queue:
         done = cl.enqueue_copy(queue, target.buffer, as_bytes(flat), dst_offset=target.offset, is_blocking=blocking)
         _hand_over(done, flat, stream, blocking)

@@ -21,6 +21,8 @@ from portagpu.runtime.output import flush_output
 from portagpu.runtime.translate import translate_cl_errors, translated
 
 if TYPE_CHECKING:
+    import asyncio
+
     from portagpu.runtime.context import Context
     from portagpu.runtime.event import Event
 
@@ -190,25 +192,30 @@ class Stream:
             marker.set_callback(cl.command_execution_status.COMPLETE, lambda status: callback(self, status, arg))
             queue.flush()
 
-    async def async_done(self) -> Stream:
-        """Await everything in this stream so far; gives the stream. Raises `DriverError` where a command failed."""
+    def async_done(self) -> asyncio.Future[Stream]:
+        """A future of the running event loop: done, with the stream, when everything in it so far is.
+
+        It has a `DriverError` where a command failed.
+        """
         import asyncio  # slow to import, and few programs await streams
 
         loop = asyncio.get_running_loop()
-        done = loop.create_future()
+        done: asyncio.Future[Stream] = loop.create_future()
 
         def finish(status: int) -> None:
-            if not done.cancelled():
-                done.set_result(status)
+            if done.done():
+                return
+            if status < 0:
+                name = self.context.device.name
+                done.set_exception(DriverError(f"a command failed on {name} with code {status}"))
+            else:
+                done.set_result(self)
 
         def from_driver(stream: Stream, status: int, arg: Any) -> None:
             loop.call_soon_threadsafe(finish, status)
 
         self.add_callback(from_driver)
-        status = await done
-        if status < 0:
-            raise DriverError(f"a command failed on {self.context.device.name} with code {status}")
-        return self
+        return done
 
     def close(self) -> None:
         """Wait for the stream and give its queue back."""

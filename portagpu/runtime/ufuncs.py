@@ -13,6 +13,8 @@ _functions: dict[str, Callable[..., Any]] = {}
 _keywords: dict[str, frozenset[str]] = {}
 _ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: they only look at attributes
 
+_METHODS = frozenset({"transpose", "ravel", "reshape", "squeeze", "copy"})  # of device arrays, with NumPy's arguments
+
 
 def register(name: str, function: Callable[..., Any], keywords: frozenset[str] = frozenset({"out"})) -> None:
     """Let ``numpy.<name>`` on device arrays call ``function``, which takes these keywords."""
@@ -56,4 +58,6 @@ def dispatch_function(function: Any, args: Any, kwargs: Any) -> Any:
     name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
     if name in _ON_SHAPES:
         return getattr(np, name).__wrapped__(*args, **kwargs)
+    if name in _METHODS and args and name not in _functions:
+        return getattr(args[0], name)(*args[1:], **kwargs)
     return call(name, *args, **kwargs)

@@ -280,3 +280,56 @@ def test_bits_of_signed_and_unsigned_integers(device, dtype):
         first = text[::-1].find("1") + 1
         assert row == [text.count("1"), bits - len(text.lstrip("0")), first]
         assert back % 2**bits == int(text[::-1], 2)
+
+
+def test_functions_write_local_arrays_of_their_caller(device):
+    point = np.dtype([("x", np.float64), ("n", np.int32)])
+
+    @cuda.jit(device=True)
+    def fill(part, start):
+        for i in range(len(part)):
+            part[i] = start + i
+
+    @cuda.jit(device=True)
+    def through(part, start):
+        fill(part[1:], start)
+
+    @cuda.jit(device=True)
+    def push(stack, top, value):
+        stack[top] = value
+        return top + 1
+
+    @cuda.jit(device=True)
+    def move(p):
+        p.x += 2
+        p.n -= 1
+
+    @cuda.jit(device=True)
+    def own(x):
+        scratch = cuda.local.array(2, np.float64)
+        scratch[0] = x
+        scratch[1] = scratch[0] + 1
+        return scratch[1]
+
+    @cuda.jit
+    def kernel(out):
+        i = cuda.grid(1)
+        local = cuda.local.array(4, np.float64)
+        fill(local, i)
+        through(local[1:], 100)
+        top = push(local, 0, 7)
+        top = push(local, top, 8) + push(local, top + 1, 9)
+        points = cuda.local.array(2, point)
+        points[1].x = 1
+        points[1].n = 5
+        move(points[1])
+        for k in range(4):
+            out[i, k] = local[k]
+        out[i, 4] = top
+        out[i, 5] = points[1].x * 10 + points[1].n
+        out[i, 6] = own(i)
+
+    out = np.zeros((3, 7))
+    kernel[1, 3](out)
+    for i in range(3):
+        assert out[i].tolist() == [7, 8, 9, 101, 5, 34, i + 1]

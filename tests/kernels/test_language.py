@@ -684,3 +684,128 @@ def test_variable_read_before_it_is_set(device):
 
     with pytest.raises(UnboundLocalError):
         k[1, 1](np.zeros(1))
+
+
+def test_loops_over_tuples_that_are_left(device):
+    @cuda.jit
+    def k(out, n, pairs):
+        c = 0
+        for x in (5, 7, 9):
+            if x > n:
+                break
+            c += x
+        out[0] = c
+        for x in (5, 7, 9):
+            if x == n:
+                continue
+            c += x
+        out[1] = c
+        for i, x in enumerate((1.5, 2.5)):
+            if i == n:
+                break
+            c += x
+        else:
+            c += 100
+        out[2] = c
+        for dx, dy in ((0, 1), (1, 0), (0, -1)):
+            if dx * n == 7:
+                out[3] = dy + 5
+                break
+        a, b = n, n + 1
+        for x in (a, b):
+            b = 100  # the tuple holds the old one
+            if x > 50:
+                break
+            out[4] += x
+        for row in pairs:
+            if row[0] > n:
+                break
+            out[5] += row[0]
+
+    o = np.zeros(6)
+    k[1, 1](o, 7, (np.array([1.0]), np.array([2.0]), np.array([8.0])))
+    assert o.tolist() == [12, 26, 130, 5, 15, 3], o
+
+
+def test_rest_parameters(device):
+    @cuda.jit(device=True)
+    def total(first, *rest):
+        s = first
+        for x in rest:
+            s += x
+        return s + len(rest) * 100
+
+    @cuda.jit(device=True)
+    def passed_on(*args):
+        return total(*args)
+
+    @cuda.jit
+    def k(n, out, *arrays):
+        def count(*values):
+            return len(values) + n
+
+        i = cuda.grid(1)
+        if len(arrays) > 1 and i < n:
+            arrays[1][i] = arrays[0][i] * 2
+        if i == 0:
+            out[0] = total(1)
+            out[1] = total(1, 2, 3.5)
+            out[2] = passed_on(1, 2)
+            out[3] = len(arrays)
+            out[4] = count(1, 2)
+
+    o, x, y = np.zeros(5), np.arange(4.0), np.zeros(4)
+    k[1, 8](4, o, x, y)
+    assert o.tolist() == [1, 206.5, 103, 2, 6] and y.tolist() == [0, 2, 4, 6]
+    k[1, 8](4, o)
+    assert o[3] == 0
+    k[1, 8](out=o, n=9)
+    assert o[4] == 11
+
+
+def test_names_of_types_at_the_top():
+    from portagpu import complex128, f4, from_dtype, i8, intp, types, uint
+    from portagpu.cuda.random import xoroshiro128p_dtype, xoroshiro128p_type
+
+    assert (f4, i8, intp, uint) == (float32, types.int64, types.int64, types.uint64)
+    assert complex128 is types.complex128 and from_dtype(xoroshiro128p_dtype) == xoroshiro128p_type
+
+
+def test_configure(device):
+    @cuda.jit
+    def k(out):
+        cuda.atomic.add(out, 0, 1)
+
+    o = np.zeros(1, np.int32)
+    k.configure(2, 3)(o)
+    k.configure((1,), (1, 1), 0, 16)(o)
+    assert o[0] == 7
+
+
+def test_augmented_assignment_reads_the_element_first(device):
+    point = np.dtype([("x", np.float64)])
+
+    @cuda.jit(device=True)
+    def bump(values):
+        values[0] += 1
+        return values[0]
+
+    @cuda.jit(device=True)
+    def grow(p):
+        p.x += 1
+        return p.x
+
+    @cuda.jit
+    def k(out, a, points):
+        local = cuda.local.array(2, np.float64)
+        local[0] = 5
+        local[0] += bump(local)
+        out[0] = local[0]
+        a[0] += bump(a) * bump(a)
+        points[0].x -= grow(points[0])
+        i = 1
+        a[i] += bump(a[i:]) if a[i] > 0 else 0
+
+    o, a, points = np.zeros(1), np.array([3.0, 4.0]), np.array([(7.0,)], point)
+    k[1, 1](o, a, points)
+    assert o[0] == 11 and a.tolist() == [23, 9] and points["x"][0] == -1

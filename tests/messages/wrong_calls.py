@@ -83,7 +83,7 @@ CASES = {
     "signature of other length": lambda: cuda.jit("void(float32[:])")(fill.py_func),
     "jit of a number": lambda: cuda.jit(3),
     "jit of a builtin": lambda: cuda.jit(len)[1, 1](zeros(4)),
-    "kernel with *args": lambda: cuda.jit(_variadic)[1, 1](zeros(4)),
+    "kernel with **kwargs": lambda: cuda.jit(_variadic)[1, 1](zeros(4)),
     "unknown device": lambda: cuda.select_device("no such device"),
     "negative shape": lambda: cuda.device_array(-1),
     "array too large": lambda: cuda.device_array(2**50, np.float32),
@@ -163,7 +163,7 @@ CASES = {
 }
 
 
-def _variadic(*args):
+def _variadic(**kwargs):
     pass
 
 

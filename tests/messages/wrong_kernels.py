@@ -119,7 +119,7 @@ def nested_function(x):
 
 
 def lambda_expression(x):
-    f = lambda *y: y  # noqa: E731
+    f = lambda **y: y  # noqa: E731
     x[0] = f(1)
 
 

@@ -41,7 +41,8 @@ def test_facts(device):
     assert current.CLOCK_RATE >= 0
     assert current.INTEGRATED in (0, 1)
     capability = current.compute_capability
-    assert capability is None or all(isinstance(part, int) for part in capability)
+    assert len(capability) == 2
+    assert capability >= (5, 0)
     assert current.uuid == cuda.get_current_device().uuid
     assert len({d.uuid for d in cuda.gpus}) == len(cuda.gpus)
     assert not hasattr(current, "NO_SUCH_FACT")
