@@ -5,6 +5,7 @@ Run as ``python -m portagpu.bench.launch [DEVICE]``.
 
 from __future__ import annotations
 
+import itertools
 import statistics
 import subprocess
 import sys
@@ -48,6 +49,22 @@ def scale(x):
         x[i] *= 2
 
 
+@cuda.jit
+def gather(a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q):
+    """Sum vectors: sixteen array arguments."""
+    t = cuda.grid(1)
+    if t < a.size:
+        a[t] = b[t] + c[t] + d[t] + e[t] + f[t] + g[t] + h[t] + i[t] + j[t] + k[t] + m[t] + n[t] + o[t] + p[t] + q[t]
+
+
+_ROWS = (
+    ("launch, 1 array", scale, 1),
+    ("launch, 16 arrays", gather, 1),
+    ("launch, 16 arrays, two sets in turns", gather, 2),
+    ("launch, 16 arrays, other ones each time", gather, 30),  # more sets than a thread's kernels remember
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchCost:
     """Microseconds for each call, medians over rounds in which both take turns."""
@@ -62,21 +79,27 @@ class LaunchCost:
         return self.portagpu / self.pyopencl
 
 
-def launch_cost(context: Context) -> LaunchCost:
-    """Time `scale` through PortaGPU and the same OpenCL C through PyOpenCL's ``kernel(queue, ...)`` in one run."""
+def launch_cost(context: Context, launched: Any = scale, turns: int = 1) -> LaunchCost:
+    """Time a kernel of vectors through PortaGPU and the same OpenCL C through PyOpenCL's ``kernel(queue, ...)``.
+
+    Both take turns in one run. ``turns`` is the number of sets of arguments that follow each other.
+    """
+    count = len(launched.source.parameters)
     with context:
-        x = cuda.to_device(np.zeros(64, np.float32))
+        sets = [[cuda.to_device(np.zeros(64, np.float32)) for _ in range(count)] for _ in range(turns)]
         queue = context.default_stream.queue
-        scale[1, 64](x)
-        source = next(iter(scale.inspect_opencl().values()))
-        kernel: Any = cl.Kernel(cl.Program(context.cl_context, source).build(), "scale")
-        size = np.int32(x.size)
+        launched[1, 64](*sets[0])
+        source = next(iter(launched.inspect_opencl().values()))
+        kernel: Any = cl.Kernel(cl.Program(context.cl_context, source).build(), launched.__name__)
+        # the kernels ask for the size of their first vector only
+        buffers = [[vectors[0].buffer, np.int32(64), *(v.buffer for v in vectors[1:])] for vectors in sets]
+        ours_next, theirs_next = itertools.cycle(sets), itertools.cycle(buffers)
 
         def ours() -> None:
-            scale[1, 64](x)
+            launched[1, 64](*next(ours_next))
 
         def theirs() -> None:
-            kernel(queue, (64,), (64,), x.buffer, size)
+            kernel(queue, (64,), (64,), *next(theirs_next))
 
         times: tuple[list[float], list[float]] = ([], [])
         for _ in range(_ROUNDS):
@@ -118,9 +141,11 @@ def first_launch(index: int) -> tuple[float, float, float]:
 def main() -> None:
     """Print the figures of one device."""
     device = find_device(sys.argv[1]) if len(sys.argv) > 1 else default_device()
-    cost = launch_cost(Context.for_device(device))
+    context = Context.for_device(device)
     print(f"{device.name} ({device.platform} {device.driver_version})")
-    print(f"launch: PortaGPU {cost.portagpu:.1f} us, PyOpenCL {cost.pyopencl:.1f} us, ratio {cost.ratio:.2f}")
+    for label, kernel, turns in _ROWS:
+        cost = launch_cost(context, kernel, turns)
+        print(f"{label}: PortaGPU {cost.portagpu:.1f} us, PyOpenCL {cost.pyopencl:.1f} us, ratio {cost.ratio:.2f}")
     imported, started, launched = first_launch(device.index)
     print(f"import portagpu {imported * 1e3:.0f} ms, driver's start {started * 1e3:.0f} ms")
     print(f"first launch of a cached kernel in a new process {launched * 1e3:.0f} ms")

@@ -34,6 +34,10 @@ class DType:
     suffix: str  # of a C literal
     short: str  # in generated names
 
+    def __hash__(self) -> int:
+        """The name says it all; compiling looks types up very often."""
+        return hash(self.name)
+
     @property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy dtype."""

@@ -13,6 +13,7 @@ class HelperView:
 
     template: str
     name: str
+    inline: str  # how it is declared, where it may take a pointer to shared memory
     type: str  # C type it works on
     part: str  # type of the real and imaginary parts of a complex one
     space: str  # address space qualifier, or empty
@@ -45,6 +46,11 @@ _BITS = {
     "half": "short",
 }
 _WIDTH = {"char": 8, "short": 16, "half": 16, "int": 32, "float": 32, "long": 64, "double": 64}
+# LLVM puts an array that a function gets at all its calls in place of the parameter, and some CPU drivers give each
+# block its own array only where the kernel itself names it: blocks that run at the same time would share one
+INLINE = "static inline"
+INLINE_SHARED = "__attribute__((always_inline)) static inline"
+
 _SPACES = {"": "", "__global": "global", "__local": "local", "__private": "private"}
 
 
@@ -70,6 +76,7 @@ class HelperSet:
             self._views[name] = HelperView(
                 template=template,
                 name=name,
+                inline=INLINE if space and space != "__local" else INLINE_SHARED,
                 type=c_type,
                 part=part,
                 space=space,

@@ -9,7 +9,7 @@ from portagpu.codegen import halves as halves  # registers lowerings
 from portagpu.codegen import warp as warp  # registers lowerings
 from portagpu.codegen.analysis import Facts, analyse
 from portagpu.codegen.emitter import Emitter, Line
-from portagpu.codegen.helpers import HelperSet, HelperView
+from portagpu.codegen.helpers import INLINE, INLINE_SHARED, HelperSet, HelperView
 from portagpu.codegen.names import Names, identifier
 from portagpu.codegen.printer import Printer, literal
 from portagpu.codegen.rendering import render
@@ -208,9 +208,11 @@ def _function(
     parameters = ", ".join(_parameter_text(p, printer, facts) for p in function.parameters) or "void"
     name = helpers.function_name(function.name)
     span = function.span
+    shared = any(isinstance(p.type, Pointer) and p.type.space is Space.LOCAL for p in function.parameters)
+    inline = INLINE_SHARED if shared else INLINE
     lines = [
         Line(f"// {span.line}: {span.text.strip()}", span),
-        Line(f"static inline {function.result.c} {name}({parameters}) {{", span),
+        Line(f"{inline} {function.result.c} {name}({parameters}) {{", span),
     ]
     body = Emitter(function, facts, printer).run()
     lines += _local_declarations(function, printer, facts) + _block_sizes(printer, span) + body

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-from mako.lookup import TemplateLookup
+if TYPE_CHECKING:
+    from mako.lookup import TemplateLookup
 
 
 @lru_cache(maxsize=1)
 def _lookup() -> TemplateLookup:
+    from mako.lookup import TemplateLookup  # slow to import, and not needed before the first kernel
+
     return TemplateLookup(directories=[str(files("portagpu.templates"))], strict_undefined=True)
 
 

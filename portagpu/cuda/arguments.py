@@ -166,14 +166,11 @@ def _arrays(args: tuple[Any, ...]) -> list[DeviceNDArray]:
     return found
 
 
-def may_alias(args: tuple[Any, ...]) -> bool:
-    """Whether two arguments lie in one allocation, so that the kernel must not assume that they are apart."""
+def facts_of(args: tuple[Any, ...]) -> tuple[bool, bool]:
+    """What a specialisation knows of all arrays together: whether two may overlap, and whether one is large.
+
+    Two arguments in one allocation must not be taken to be apart; a large array needs 64-bit subscripts.
+    """
     arrays = _arrays(args)
-    if len(arrays) < 2:
-        return False
-    return len({a.allocation_key for a in arrays}) < len(arrays)
-
-
-def any_large(args: tuple[Any, ...]) -> bool:
-    """Whether an array needs 64-bit subscripts."""
-    return any(a.is_large for a in _arrays(args))
+    alias = len(arrays) > 1 and len({a.allocation_key for a in arrays}) < len(arrays)
+    return alias, any(a.is_large for a in arrays)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import operator
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -14,9 +13,8 @@ import numpy as np
 from portagpu import types
 from portagpu.codegen.program import KernelBinary, generate
 from portagpu.cuda import arguments
-from portagpu.cuda.extensions import extend
+from portagpu.cuda.configured import Configured
 from portagpu.cuda.inspection import Inspection, Overload
-from portagpu.cuda.launch_facts import LaunchFacts
 from portagpu.cuda.options import JitOptions
 from portagpu.cuda.pickling import portable, rebuilt
 from portagpu.cuda.signature import check_count, convert_arguments
@@ -27,14 +25,12 @@ from portagpu.frontend.functions import specialise
 from portagpu.ir.program import Program
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.ir.verify import verify
-from portagpu.runtime.advice import advise
 from portagpu.runtime.args import HostWork
+from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import count
 from portagpu.runtime.context import Context, current_context
-from portagpu.runtime.faults import launch_checked
-from portagpu.runtime.launch import CompiledKernel, LaunchShape, check_grid, check_shape, extent
-from portagpu.runtime.placement import place
-from portagpu.runtime.stream import Stream, enqueuing
+from portagpu.runtime.launch import CompiledKernel, LaunchShape, check_grid, extent
+from portagpu.runtime.stream import Stream
 from portagpu.types import Signature
 
 _MAX_CONFIGURATIONS = 1024
@@ -133,15 +129,6 @@ class Dispatcher(Inspection, PythonFunction):
                 self._configured[config] = configured
         return configured
 
-    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> Configured:
-        """The same as ``kernel[griddim, blockdim, stream, sharedmem]``."""
-        return self[griddim, blockdim, stream, sharedmem]
-
-    @property
-    def extensions(self) -> tuple[Any, ...]:
-        """What turns arguments into what kernels take, as given to `cuda.jit`."""
-        return self.options.extensions
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raise an error that says how the function is used."""
         if self.is_device_function:
@@ -216,12 +203,14 @@ class Dispatcher(Inspection, PythonFunction):
         """The specialisation for prepared arguments, compiled if it is new."""
         names = self.source.parameters
         constexpr = self.source.constexpr
-        alias = arguments.may_alias(args)
-        wide = shape.is_large or arguments.any_large(args)
+        alias, large = arguments.facts_of(args)
+        wide = shape.is_large or large
         dynamic = shape.shared if shape.shared > context.capabilities.local_memory_argument else 0
         parts = tuple(
-            arguments.constant_key(a) if n in constexpr else arguments.argument_key(a)
-            for n, a in zip(names, args, strict=True)
+            [
+                arguments.constant_key(a) if n in constexpr else arguments.argument_key(a)
+                for n, a in zip(names, args, strict=True)
+            ]
         )
         key = (context.key, parts, alias, wide, dynamic)
         found = self._overloads.get(key)
@@ -304,7 +293,9 @@ class Dispatcher(Inspection, PythonFunction):
         prepared = []
         hosts: dict[int, Any] = {}  # a NumPy array that is passed twice is one array on the device, too
         for name, value in zip(names, args, strict=True):
-            if name in constexpr:
+            if type(value) is DeviceNDArray and value.context is context and name not in constexpr:
+                prepared.append(value)
+            elif name in constexpr:
                 arguments.check_hashable(name, value)
                 prepared.append(value)
             elif id(value) in hosts:
@@ -327,76 +318,3 @@ class Dispatcher(Inspection, PythonFunction):
 def _are_ints(config: tuple[Any, ...]) -> bool:
     """Whether a launch configuration is made of plain integers and tuples of them."""
     return all(type(c) is int or (type(c) is tuple and all(type(n) is int for n in c)) for c in config)
-
-
-class Configured(LaunchFacts):
-    """A kernel with a launch configuration; call it with the arguments."""
-
-    __slots__ = ("_checked", "_dispatcher", "_stream", "config", "shape")
-
-    def __init__(self, dispatcher: Dispatcher, shape: LaunchShape, config: Any) -> None:
-        self._dispatcher = dispatcher
-        self.shape = shape
-        self.config = config
-        self._stream: Any = None
-        self._checked: set[int] = set()  # keys of kernels that were found to fit
-
-    @property
-    def dispatcher(self) -> Dispatcher:
-        """The kernel."""
-        return self._dispatcher
-
-    def __reduce__(self) -> Any:
-        """Pickled as the kernel and its configuration, without a stream."""
-        return operator.getitem, (self._dispatcher, (self.griddim, self.blockdim, 0, self.sharedmem))
-
-    def on(self, stream: Any) -> Configured:
-        """The same configuration on a stream."""
-        other = Configured(self._dispatcher, self.shape, self.config)
-        other._stream, other._checked = stream, self._checked
-        return other
-
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Launch the kernel."""
-        dispatcher = self._dispatcher
-        args = dispatcher.bind_arguments(args, kwargs)
-        stream, others = place(args, self._stream)
-        context = stream.context
-        after: list[Callable[[], None]] = []
-        if dispatcher.extensions:
-            args, after = extend(tuple(dispatcher.extensions), args, stream)
-        work = HostWork(args)
-        work.after += after
-        prepared = dispatcher.prepare(args, context, stream, work)
-        overload = dispatcher.overload(prepared, self.shape, context)
-        compiled = overload.compiled
-        if compiled.key not in self._checked:
-            check_shape(self.shape, context.capabilities, context.device.name)
-            self._check_shared(overload, context)
-            compiled.check_block(self.shape)
-            self._checked.add(compiled.key)
-            if not str(dispatcher.__module__).startswith("portagpu."):  # whose users have no say in it
-                advise(context, self.shape, args)
-        for other in others:
-            stream.wait_stream(other)
-        if overload.binary.prints:
-            context.prints = True
-        with enqueuing(stream) as queue:
-            if overload.binary.faults:
-                launch_checked(compiled, queue, self.shape, prepared)
-            else:
-                compiled.launch(queue, self.shape, compiled.extract(prepared, self.shape.shared))
-        for other in others:
-            other.wait_stream(stream)
-        for action in work.after:
-            action()
-
-    def _check_shared(self, overload: Overload, context: Context) -> None:
-        used = overload.binary.static_shared + self.shape.shared
-        caps = context.capabilities
-        limit = max(caps.local_memory_static, caps.local_memory_argument)
-        if used > limit:
-            raise LaunchConfigError(
-                f"the launch needs {used} bytes of shared memory; {context.device.name} has {limit}",
-                hint="make the tiles or the dynamic shared memory smaller",
-            )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any
 
 from portagpu.cuda.devices import Device, current_context, get_current_device, gpus, list_devices, select_device
 from portagpu.device import working_devices
-from portagpu.errors import UnsupportedError
 from portagpu.runtime import forking
 from portagpu.runtime.args import In, InOut, Out
 from portagpu.runtime.array import DeviceNDArray, DeviceRecord, device_array
@@ -62,24 +61,6 @@ def defer_cleanup() -> Iterator[None]:
     yield
 
 
-def _no_ptx(name: str) -> Callable[..., NoReturn]:
-    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
-        raise UnsupportedError(
-            f"cuda.{name}: kernels are compiled to OpenCL C for the device at hand, not to PTX",
-            hint="kernel.inspect_opencl() shows the text; kernel.inspect_asm() what a driver made of it",
-        )
-
-    refuse.__name__ = name
-    refuse.__doc__ = "Raise `UnsupportedError`: PTX is not portable."
-    return refuse
-
-
-compile, compile_ptx = _no_ptx("compile"), _no_ptx("compile_ptx")
-compile_for_current_device = _no_ptx("compile_for_current_device")
-compile_ptx_for_current_device = _no_ptx("compile_ptx_for_current_device")
-declare_device = _no_ptx("declare_device")
-
-
 __all__ = [
     "Device",
     "DeviceNDArray",
@@ -91,12 +72,7 @@ __all__ = [
     "Stream",
     "as_cuda_array",
     "close",
-    "compile",
-    "compile_for_current_device",
-    "compile_ptx",
-    "compile_ptx_for_current_device",
     "current_context",
-    "declare_device",
     "default_stream",
     "defer_cleanup",
     "device_array",

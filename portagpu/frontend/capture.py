@@ -30,18 +30,18 @@ class FunctionSource:
     constexpr: frozenset[str]  # names of parameters bound at specialisation
     closure: dict[str, Any] = field(default_factory=dict)
     spans: dict[ast.AST, Span] = field(default_factory=dict)  # known places
+    parameters: tuple[str, ...] = field(init=False)  # names in order, that of ``*args`` last
+
+    def __post_init__(self) -> None:
+        """Launches ask for the names each time."""
+        args = self.tree.args
+        rest = [args.vararg] if args.vararg is not None else []
+        object.__setattr__(self, "parameters", tuple(a.arg for a in args.posonlyargs + args.args + rest))
 
     @property
     def name(self) -> str:
         """The function's name."""
         return self.tree.name
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """Names of the parameters in order, that of ``*args`` last."""
-        args = self.tree.args
-        rest = [args.vararg] if args.vararg is not None else []
-        return tuple(a.arg for a in args.posonlyargs + args.args + rest)
 
     @property
     def takes_rest(self) -> bool:

@@ -127,6 +127,10 @@ def constant(ctx: FunctionState, value: Any, kind: Element, *, wrap: bool = Fals
     if isinstance(value, enum.Enum):
         value = value.value
     dtype = kind.dtype
+    if type(value) is int and dtype.is_integer:  # nearly all literals: indices, extents and strides
+        low, high = dtypes.integer_range(dtype)
+        if low <= value <= high:
+            return Constant(value, kind, span=ctx.span)
     require_fp64(ctx, dtype)
     if isinstance(value, np.generic):
         value = value.item()

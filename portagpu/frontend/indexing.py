@@ -29,7 +29,7 @@ def to_index(ctx: FunctionState, expr: Expr) -> Expr:
     """Truncate to the width of subscripts."""
     kind = ctx.program.index_type
     if isinstance(expr, Constant):
-        return constant(ctx, expr.value, kind, wrap=True)
+        return expr if expr.type is kind else constant(ctx, expr.value, kind, wrap=True)
     if expr.type == kind:
         return expr
     source = expr.type

@@ -144,7 +144,7 @@ def ring(ctx: FunctionState, op: BinaryOp, a: Expr, b: Expr) -> Expr:
         ca = a.value if isinstance(a, Constant) else None
         cb = b.value if isinstance(b, Constant) else None
         if ca is not None and cb is not None:
-            value = {BinaryOp.ADD: ca + cb, BinaryOp.SUB: ca - cb, BinaryOp.MUL: ca * cb}[op]
+            value = ca + cb if op is BinaryOp.ADD else ca - cb if op is BinaryOp.SUB else ca * cb
             return constant(ctx, value, kind, wrap=True)
         if cb == 0 and op is not BinaryOp.MUL:
             return a

@@ -68,6 +68,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
         "readonly",
         "size",
         "stream",
+        "token",
         "type_key",
     )
     __array_priority__ = 1000.0
@@ -102,6 +103,8 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
             self.is_large = span + offset + self.itemsize >= _LARGE
         kind = dtype if dtype.char == "V" else dtype.char
         self.type_key = (kind, self.ndim, self.layout, offset != 0, readonly, self.align)
+        # stands for this array where it must not be kept alive; memory of others may change hands unseen
+        self.token = object() if base is None or type(base) is DeviceNDArray else None
 
     # properties without setters: assigning to them, as NumPy allows, would leave the other facts behind
 
@@ -175,6 +178,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
     def close(self) -> None:
         """Give the memory back now; using the array afterwards raises `ClosedError`."""
         buffer, self._buffer = self._buffer, None
+        self.context.epoch = object()
         if self.base is None and buffer is not None:
             self.context.release(buffer)
 

@@ -78,6 +78,7 @@ class Context:
         self.programs: dict[str, cl.Program] = {}
         self.lost = False
         self.prints = False  # a kernel that prints was launched
+        self.epoch = object()  # another one from when memory was given back: kernels may not use what they remember
         self._cl_context: cl.Context | None = cl_context
         self._abandoned = False
         self._buried: list[Any] = []  # in a forked child
@@ -259,6 +260,7 @@ class Context:
         if self._cl_context is None:
             return
         address = self._address()
+        self.epoch = object()
         with self.order_lock:
             streams = [*self.streams, self.default_stream]
         try:
@@ -285,6 +287,7 @@ class Context:
     def abandon(self) -> list[Any]:
         """Make the context unusable without a word to the driver; returns what must never be freed."""
         self._abandoned = True
+        self.epoch = object()
         self.order_lock, self.build_lock, self._pool_lock = threading.Lock(), threading.Lock(), threading.Lock()
         streams = [self.default_stream, *self.streams]
         kept = [self._cl_context, self._pool, dict(self.programs), list(self.orphans), dict(self._wrapped)]

@@ -32,10 +32,9 @@ class Figures:
 def figures_of(compiled: CompiledKernel, options: tuple[str, ...]) -> Figures:
     """Ask the driver about a kernel."""
     binary, context = compiled.binary, compiled.context
-    device = context.device.cl_device
     with translate_cl_errors(context):
-        private: Any = compiled.kernel().get_work_group_info(cl.kernel_work_group_info.PRIVATE_MEM_SIZE, device)
-        threads: Any = compiled.kernel().get_work_group_info(cl.kernel_work_group_info.WORK_GROUP_SIZE, device)
+        private: Any = compiled.figure(cl.kernel_work_group_info.PRIVATE_MEM_SIZE)
+        threads: Any = compiled.figure(cl.kernel_work_group_info.WORK_GROUP_SIZE)
         # CPU drivers give the size of their own stack frames, or nothing
         is_gpu = context.capabilities.device_type is DeviceType.GPU
         return Figures(

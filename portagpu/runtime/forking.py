@@ -35,7 +35,7 @@ def _in_child() -> None:
         if type(value) in _OWNERS:
             _leak(value)
         if type(value) is CompiledKernel:
-            _leak(value.kernel_of_this_thread)
+            _leak(value.kernels_of_this_thread)
 
 
 def install() -> None:

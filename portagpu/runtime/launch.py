@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import re
 import threading
+import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,12 @@ class LaunchShape:
     grid: Extent
     block: Extent
     shared: int
+    sizes: tuple[tuple[int, ...], tuple[int, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """What OpenCL calls the global and the local size: computed once, used by each launch."""
+        ndim = self.ndim
+        object.__setattr__(self, "sizes", (self.totals[:ndim], self.block[:ndim]))
 
     @property
     def ndim(self) -> int:
@@ -121,11 +128,24 @@ def _show(values: Extent) -> str:
     return "x".join(map(str, values))
 
 
+_BOUND = 4  # kernel objects of a thread that keep their arguments: programs launch in turns, with buffers in turns
+
+
+class _OfThread(threading.local):
+    """A thread's kernel objects: those whose arguments are known by tokens, and others."""
+
+    def __init__(self) -> None:
+        self.bound: dict[tuple[Any, ...], cl.Kernel] = {}
+        self.free: list[cl.Kernel] = []
+        self.epoch: object = None
+
+
 class CompiledKernel:
     """A kernel built for one context; launches from any thread."""
 
     def __init__(self, context: Context, binary: KernelBinary, options: tuple[str, ...]) -> None:
         self.key = next(_keys)
+        self.reference = weakref.ref(self)
         self.binary = binary
         self.context = context
         try:
@@ -134,18 +154,32 @@ class CompiledKernel:
             raise locate(error, binary) from error
         self.extract = _extractor(binary.parameters, context)
         self._types = [_scalar_dtype(p) for p in binary.parameters]
-        self._local = threading.local()
+        self._local = _OfThread()
         self._max_threads: int | None = None
 
-    def kernel(self) -> cl.Kernel:
-        """This thread's kernel object (OpenCL's arguments belong to the object)."""
-        found = getattr(self._local, "kernel", None)
-        if found is None:
-            found = cl.Kernel(self._program, self.binary.name)
-            if self._types:
-                found.set_scalar_arg_dtypes(self._types)
-            self._local.kernel = found
-        return found
+    def _kernel(self, tokens: tuple[Any, ...] | None = None) -> cl.Kernel:
+        """A kernel object for new arguments, taken from this thread's (arguments belong to the object)."""
+        local = self._local
+        if local.epoch is not self.context.epoch:
+            local.free += local.bound.values()
+            local.bound.clear()
+            local.epoch = self.context.epoch
+        if tokens in local.bound:
+            return local.bound.pop(tokens)
+        if local.free:
+            return local.free.pop()
+        if len(local.bound) >= _BOUND:
+            return local.bound.pop(next(iter(local.bound)))
+        made = cl.Kernel(self._program, self.binary.name)
+        if self._types:
+            made.set_scalar_arg_dtypes(self._types)
+        return made
+
+    def figure(self, which: Any) -> Any:
+        """What the driver tells about the kernel on this device."""
+        kernel = self._kernel()
+        self._local.free.append(kernel)
+        return kernel.get_work_group_info(which, self.context.device.cl_device)
 
     def driver_binary(self) -> bytes:
         """What the driver compiled."""
@@ -154,9 +188,9 @@ class CompiledKernel:
         return bytes(found[0])
 
     @property
-    def kernel_of_this_thread(self) -> cl.Kernel | None:
-        """What `kernel` made in this thread before."""
-        return getattr(self._local, "kernel", None)
+    def kernels_of_this_thread(self) -> list[cl.Kernel]:
+        """The kernel objects that this thread made."""
+        return [*self._local.free, *self._local.bound.values()]
 
     def check_block(self, shape: LaunchShape) -> None:
         """Raise `LaunchConfigError` where this kernel cannot run with that block."""
@@ -186,11 +220,7 @@ class CompiledKernel:
         """Threads of a block that the driver allows for this kernel."""
         if self._max_threads is None:
             with translate_cl_errors(self.context):
-                self._max_threads = int(
-                    self.kernel().get_work_group_info(
-                        cl.kernel_work_group_info.WORK_GROUP_SIZE, self.context.device.cl_device
-                    )
-                )
+                self._max_threads = int(self.figure(cl.kernel_work_group_info.WORK_GROUP_SIZE))
         return self._max_threads
 
     def cooperative_blocks(self, threads: int, shared: int) -> int:
@@ -215,22 +245,30 @@ class CompiledKernel:
                 hint="launch fewer blocks and let each do more, or split the kernel where it calls sync()",
             )
 
-    def launch(self, queue: Any, shape: LaunchShape, values: tuple[Any, ...]) -> Any:
-        """Enqueue; ``values`` are the C arguments in order. Returns the PyOpenCL event."""
-        kernel = self.kernel()
+    def launch(
+        self, queue: Any, shape: LaunchShape, values: tuple[Any, ...], tokens: tuple[Any, ...] | None = None
+    ) -> Any:
+        """Enqueue; ``values`` are the C arguments in order. Returns the PyOpenCL event.
+
+        ``tokens`` stand for the values: `launch_again` takes them instead as long as it remembers.
+        """
         local = self._local
-        if getattr(local, "values", None) is None or not _same(local.values, values):
-            kernel.set_args(*values)
-            local.values = values
-        ndim = shape.ndim
-        total = tuple(g * b for g, b in zip(shape.grid[:ndim], shape.block[:ndim], strict=True))
-        return cl.enqueue_nd_range_kernel(queue, kernel, total, shape.block[:ndim])
+        kernel = self._kernel(tokens)
+        kernel.set_args(*values)
+        if tokens is None:
+            local.free.append(kernel)
+        else:
+            local.bound[tokens] = kernel
+        return cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
 
+    def bound(self, tokens: tuple[Any, ...]) -> cl.Kernel | None:
+        """This thread's kernel object with the arguments that the tokens stand for."""
+        local = self._local
+        return local.bound.get(tokens) if local.epoch is self.context.epoch else None
 
-def _same(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
-    return len(old) == len(new) and all(
-        a is b or (type(a) is int and type(b) is int and a == b) for a, b in zip(old, new, strict=True)
-    )
+    def launch_again(self, queue: Any, shape: LaunchShape, kernel: cl.Kernel) -> Any:
+        """Enqueue a kernel object with the arguments that it has."""
+        return cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
 
 
 def _scalar_dtype(parameter: Parameter) -> Any:

@@ -7,7 +7,6 @@ that enqueues. A use is numbered after it is enqueued, so a number that somebody
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import itertools
 from collections import deque
@@ -23,6 +22,8 @@ from portagpu.runtime.output import flush_output
 from portagpu.runtime.translate import translate_cl_errors, translated
 
 if TYPE_CHECKING:
+    import asyncio
+
     from portagpu.runtime.context import Context
     from portagpu.runtime.event import Event
 
@@ -199,6 +200,8 @@ class Stream:
 
         Awaiting it raises `DriverError` where a command failed.
         """
+        import asyncio  # slow to import, and few programs await streams
+
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Stream] = loop.create_future()
 

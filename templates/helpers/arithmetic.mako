@@ -128,7 +128,7 @@ static inline ${h.type} ${h.name}(${h.type} x) {
 }
 </%def>
 <%def name="syncthreads_count(h)">
-static inline int ${h.name}(__local int* cell, int condition) {
+${h.inline} int ${h.name}(__local int* cell, int condition) {
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     if (get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0) *cell = 0;
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,5 +1,5 @@
 <%def name="cas_loop(h, next)">
-static inline ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} operand) {
+${h.inline} ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} operand) {
     volatile ${h.space} ${h.bits}* cell = (volatile ${h.space} ${h.bits}*)place;
     ${h.bits} seen = ${h.cas}(cell, 0, 0);
     ${h.bits} expected;
@@ -22,13 +22,13 @@ static inline ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type
 <%def name="atomic_inc(h)">${cas_loop(h, "old >= operand ? 0 : old + 1")}</%def>
 <%def name="atomic_dec(h)">${cas_loop(h, "old == 0 || old > operand ? operand : old - 1")}</%def>
 <%def name="atomic_cas(h)">
-static inline ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} expected, ${h.type} updated) {
+${h.inline} ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} expected, ${h.type} updated) {
     volatile ${h.space} ${h.bits}* cell = (volatile ${h.space} ${h.bits}*)place;
     return as_${h.type}(${h.cas}(cell, as_${h.bits}(expected), as_${h.bits}(updated)));
 }
 </%def>
 <%def name="atomic_add_ptx(h)">
-static inline ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} operand) {
+${h.inline} ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} operand) {
     ${h.type} old;
 % if h.space == "__local":
     asm volatile("atom.shared.add.${h.ptx} %0, [%1], %2;" : "=${h.register}"(old) : "l"(place), "${h.register}"(operand) : "memory");

@@ -7,7 +7,7 @@
 </%def>
 <%def name="own(h)">${"value" if h.unsigned == h.type else f"as_{h.unsigned}(value)"}</%def>
 <%def name="warp_shuffle(h)">
-static inline ${h.type} ${h.name}(__local ulong2* cells, ${h.type} value, uint lane_or_delta, int mode, bool here) {
+${h.inline} ${h.type} ${h.name}(__local ulong2* cells, ${h.type} value, uint lane_or_delta, int mode, bool here) {
 ${place()}
     cells[id] = (ulong2)((ulong)${own(h)}, (ulong)here);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -23,7 +23,7 @@ ${place()}
 }
 </%def>
 <%def name="warp_ballots(h)">
-static inline ulong ${h.name}(__local ulong2* cells, uint mask, bool condition, bool here) {
+${h.inline} ulong ${h.name}(__local ulong2* cells, uint mask, bool condition, bool here) {
 ${place()}
     cells[id] = (ulong2)((ulong)(here && condition), (ulong)here);
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -38,7 +38,7 @@ ${place()}
 }
 </%def>
 <%def name="warp_match(h)">
-static inline ulong ${h.name}(__local ulong2* cells, uint mask, ${h.type} value, bool here) {
+${h.inline} ulong ${h.name}(__local ulong2* cells, uint mask, ${h.type} value, bool here) {
 ${place()}
     const ulong own = (ulong)${own(h)};
     cells[id] = (ulong2)(own, (ulong)here);

@@ -40,13 +40,16 @@ def own(device):
 def launched(monkeypatch):
     """The queues of the launches."""
     queues = []
-    launch = CompiledKernel.launch
 
-    def record(self, queue, shape, values):
-        queues.append(queue.int_ptr)
-        return launch(self, queue, shape, values)
+    def recording(launch):
+        def record(self, queue, *rest):
+            queues.append(queue.int_ptr)
+            return launch(self, queue, *rest)
 
-    monkeypatch.setattr(CompiledKernel, "launch", record)
+        return record
+
+    for name in ("launch", "launch_again"):
+        monkeypatch.setattr(CompiledKernel, name, recording(getattr(CompiledKernel, name)))
     return queues
 
 

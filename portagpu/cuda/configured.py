@@ -1,0 +1,130 @@
+"""A kernel with its launch configuration: what happens at a launch."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from portagpu.cuda.extensions import extend
+from portagpu.cuda.inspection import Overload
+from portagpu.cuda.launch_facts import LaunchFacts
+from portagpu.cuda.repeated import tokens_of
+from portagpu.errors import LaunchConfigError
+from portagpu.runtime.advice import advise
+from portagpu.runtime.args import HostWork
+from portagpu.runtime.context import Context
+from portagpu.runtime.faults import launch_checked
+from portagpu.runtime.launch import CompiledKernel, LaunchShape, check_shape
+from portagpu.runtime.placement import place
+from portagpu.runtime.stream import Stream, enqueuing
+
+if TYPE_CHECKING:
+    from portagpu.cuda.dispatcher import Dispatcher
+
+
+def _nothing() -> None:
+    return None
+
+
+class Configured(LaunchFacts):
+    """A kernel with a launch configuration; call it with the arguments."""
+
+    __slots__ = ("_checked", "_dispatcher", "_last", "_stream", "config", "shape")
+
+    def __init__(self, dispatcher: Dispatcher, shape: LaunchShape, config: Any) -> None:
+        self._dispatcher = dispatcher
+        self.shape = shape
+        self.config = config
+        self._stream: Any = None
+        # may be launched again with what it is bound to; the dispatcher forgets it with its context
+        self._last: Callable[[], CompiledKernel | None] = _nothing
+        self._checked: set[int] = set()  # keys of kernels that were found to fit
+
+    @property
+    def dispatcher(self) -> Dispatcher:
+        """The kernel."""
+        return self._dispatcher
+
+    def __reduce__(self) -> Any:
+        """Pickled as the kernel and its configuration, without a stream."""
+        return operator.getitem, (self._dispatcher, (self.griddim, self.blockdim, 0, self.sharedmem))
+
+    def on(self, stream: Any) -> Configured:
+        """The same configuration on a stream."""
+        other = Configured(self._dispatcher, self.shape, self.config)
+        other._stream, other._checked = stream, self._checked
+        return other
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Launch the kernel."""
+        tokens = None if kwargs else tokens_of(args, self.shape.shared)
+        if tokens is None or not self._repeat(tokens):
+            self._launch(args, kwargs, tokens)
+
+    def _repeat(self, tokens: tuple[Any, ...]) -> bool:
+        """Launch where one of the driver's kernels still has the arguments that the tokens stand for."""
+        compiled = self._last()
+        kernel = None if compiled is None else compiled.bound(tokens)
+        if compiled is None or kernel is None or self._dispatcher.extensions:
+            return False
+        context = compiled.context
+        stream = self._stream
+        if stream is None:
+            stream = context.default_stream
+        elif type(stream) is not Stream or stream.context is not context:
+            return False
+        with enqueuing(stream) as queue:
+            compiled.launch_again(queue, self.shape, kernel)
+        return True
+
+    def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any], tokens: tuple[Any, ...] | None) -> None:
+        dispatcher = self._dispatcher
+        args = dispatcher.bind_arguments(args, kwargs)
+        stream, others = place(args, self._stream)
+        context = stream.context
+        after: list[Callable[[], None]] = []
+        if dispatcher.extensions:
+            args, after = extend(tuple(dispatcher.extensions), args, stream)
+        work = HostWork(args)
+        work.after += after
+        prepared = dispatcher.prepare(args, context, stream, work)
+        overload = dispatcher.overload(prepared, self.shape, context)
+        compiled = overload.compiled
+        if compiled.key not in self._checked:
+            check_shape(self.shape, context.capabilities, context.device.name)
+            self._check_shared(overload, context)
+            compiled.check_block(self.shape)
+            self._checked.add(compiled.key)
+            if not str(dispatcher.__module__).startswith("portagpu."):  # whose users have no say in it
+                advise(context, self.shape, args)
+        for other in others:
+            stream.wait_stream(other)
+        if overload.binary.prints:
+            context.prints = True
+        with enqueuing(stream) as queue:
+            if overload.binary.faults:
+                launch_checked(compiled, queue, self.shape, prepared)
+            else:
+                compiled.launch(
+                    queue,
+                    self.shape,
+                    compiled.extract(prepared, self.shape.shared),
+                    None if dispatcher.extensions else tokens,
+                )
+                if not overload.binary.cooperative:
+                    self._last = compiled.reference
+        for other in others:
+            other.wait_stream(stream)
+        for action in work.after:
+            action()
+
+    def _check_shared(self, overload: Overload, context: Context) -> None:
+        used = overload.binary.static_shared + self.shape.shared
+        caps = context.capabilities
+        limit = max(caps.local_memory_static, caps.local_memory_argument)
+        if used > limit:
+            raise LaunchConfigError(
+                f"the launch needs {used} bytes of shared memory; {context.device.name} has {limit}",
+                hint="make the tiles or the dynamic shared memory smaller",
+            )

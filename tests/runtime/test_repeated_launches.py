@@ -1,0 +1,145 @@
+"""Launches with the arguments of an earlier launch take a shorter way, and must not differ in anything else."""
+
+import gc
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from portagpu import cuda
+from portagpu.errors import ArgumentCountError, ArgumentTypeError, ClosedError
+from portagpu.runtime.context import current_context
+
+
+@cuda.jit
+def add(x, k):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] += k
+
+
+@cuda.jit
+def tell_sign(x, value):
+    x[0] = 1.0 / value
+
+
+@cuda.jit
+def fill_shared(out):
+    tile = cuda.shared.array(0, np.int32)
+    tile[tile.size - 1] = tile.size
+    out[0] = tile[tile.size - 1]
+
+
+def zeros(n=8, dtype=np.float64):
+    return cuda.to_device(np.zeros(n, dtype))
+
+
+def test_each_launch_counts(device):
+    a, b = zeros(), zeros()
+    for _ in range(5):
+        add[1, 8](a, 1)
+    for _ in range(3):
+        add[1, 8](a, 1)
+        add[1, 8](b, 1)
+        add[2, 4](b, 1)
+    np.testing.assert_array_equal(a.copy_to_host(), 8)
+    np.testing.assert_array_equal(b.copy_to_host(), 6)
+
+
+def test_arguments_in_turns(device):
+    arrays = [zeros() for _ in range(6)]
+    for size in (2, 3, 6):
+        for n in range(4 * size):
+            add[1, 8](arrays[n % size], n % 2)
+    expected = np.zeros(6)
+    for size in (2, 3, 6):
+        for n in range(4 * size):
+            expected[n % size] += n % 2
+    np.testing.assert_array_equal([a.copy_to_host()[0] for a in arrays], expected)
+
+
+def test_numbers_that_compare_equal_are_told_apart(device):
+    out = zeros(1)
+    found = []
+    for value in (0.0, -0.0, 0.0, -0.0, np.float64(0.0), np.float64(-0.0)):
+        tell_sign[1, 1](out, value)
+        found.append(out.copy_to_host()[0])
+    assert found == [np.inf, -np.inf] * 3
+    x = zeros(8, np.int64)
+    for value in (1, True, 1.0, np.int8(1), np.uint64(1), 1, 2):
+        add[1, 8](x, value)
+    np.testing.assert_array_equal(x.copy_to_host(), 8)
+
+
+def test_shared_memory_of_each_configuration(device):
+    out = zeros(1, np.int32)
+    found = []
+    for nbytes in (64, 128, 64, 64, 256):
+        fill_shared[1, 1, 0, nbytes](out)
+        found.append(int(out.copy_to_host()[0]))
+    assert found == [16, 32, 16, 16, 64]
+
+
+def test_streams_of_repeated_launches(device):
+    x = zeros()
+    streams = [cuda.stream(), 0, cuda.stream()]
+    for n in range(12):
+        add[1, 8, streams[n % 3]](x, 1)
+    np.testing.assert_array_equal(x.copy_to_host(), 12)
+    closed = cuda.stream()
+    add[1, 8, closed](x, 1)
+    closed.close()
+    with pytest.raises(ClosedError):
+        add[1, 8, closed](x, 1)
+
+
+@pytest.mark.parametrize("view", [False, True])
+def test_closed_memory_is_noticed(device, view):
+    owner = zeros()
+    x = owner[2:6] if view else owner
+    for _ in range(3):
+        add[1, 8](x, 1)
+    owner.close()
+    with pytest.raises(ClosedError):
+        add[1, 8](x, 1)
+
+
+def test_wrong_calls_after_right_ones(device):
+    x = zeros()
+    add[1, 8](x, 1)
+    with pytest.raises(ArgumentCountError):
+        add[1, 8](x)
+    with pytest.raises(ArgumentTypeError):
+        add[1, 8](x, "1")
+    add[1, 8](x, k=1)
+    add[1, 8](x, 1)
+    np.testing.assert_array_equal(x.copy_to_host(), 3)
+
+
+def test_arrays_are_freed_after_their_launch(device):
+    x = zeros(1 << 16)
+    free = current_context().get_memory_info().free
+    add[1, 8](x, 1)
+    add[1, 8](x, 1)
+    seen = weakref.ref(x)
+    cuda.synchronize()
+    del x
+    gc.collect()
+    assert seen() is None
+    assert current_context().get_memory_info().free > free
+
+
+def test_threads_bind_arguments_of_their_own(device):
+    context = current_context()
+    arrays = [cuda.to_device(np.zeros(8)) for _ in range(8)]
+
+    def work(x):
+        with context:
+            for _ in range(50):
+                add[1, 8](x, 1)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, arrays))
+    for x in arrays:
+        np.testing.assert_array_equal(x.copy_to_host(), 50)
