@@ -136,10 +136,12 @@ def test_assignment_comes_after_other_streams(arrays, other):
 
 
 def test_product_waits_for_other_streams(device):
+    twice = cuda.pinned_array((8, 8), np.float32)
+    twice[...] = 2 * np.eye(8)
     a = cuda.to_device(np.eye(8, dtype=np.float32))
     other = cuda.stream()
     with closed_gate(other.queue) as gate:
-        a.bind(other).copy_to_device(2 * np.eye(8, dtype=np.float32), other)
+        a.bind(other).copy_to_device(twice, other)
         product = a @ a
         gate.open()
         np.testing.assert_array_equal(product.copy_to_host(), 4 * np.eye(8))
