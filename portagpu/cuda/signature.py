@@ -146,7 +146,7 @@ def _convert(declared: Type, value: Any, name: str) -> Any:
             raise ArgumentTypeError(f"argument `{name}` is {value!r}; the signature says {declared}")
         case Number() if isinstance(value, bool | int | float | complex | np.generic):
             try:
-                return declared.dtype.type(value)
+                return declared.dtype.type(_signed(value, declared))
             except (OverflowError, ValueError, TypeError) as error:
                 raise ArgumentTypeError(f"argument `{name}` is {value!r}, which does not fit {declared}") from error
         case NoneType() if value is None:
@@ -155,6 +155,14 @@ def _convert(declared: Type, value: Any, name: str) -> Any:
             return value
         case _:
             raise ArgumentTypeError(f"argument `{name}` is a {type(value).__name__}; the signature says {declared}")
+
+
+def _signed(value: Any, declared: Number) -> Any:
+    """A bit pattern such as 0xFFFFFFFF for int32 as the signed number that has it."""
+    bits = declared.bitwidth
+    if type(value) is int and declared.row.kind is Kind.INT and 2 ** (bits - 1) <= value < 2**bits:
+        return value - 2**bits
+    return value
 
 
 def _checked_array(declared: Array, value: Any, name: str) -> Any:

@@ -145,3 +145,15 @@ def test_bools_in_signatures(device):
     assert list(out) == [1, 1]
     kernel[1, 1](np.False_, out, 0)
     assert list(out) == [2, 0]
+
+
+def test_bit_patterns_of_signed_parameters(device):
+    @cuda.jit("void(int64[:], int32)")
+    def kernel(out, mask):
+        out[0] = mask
+
+    out = np.zeros(1, np.int64)
+    kernel[1, 1](out, 0xFFFFFFFE)
+    assert out[0] == -2
+    with pytest.raises(ArgumentTypeError, match="does not fit"):
+        kernel[1, 1](out, 2**32)
