@@ -6,11 +6,12 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from portagpu import types
+from portagpu.codegen.program import KernelBinary, generate
 from portagpu.cuda import arguments
 from portagpu.cuda.configured import Configured
 from portagpu.cuda.inspection import Inspection, Overload
@@ -20,6 +21,7 @@ from portagpu.cuda.signature import check_count, convert_arguments
 from portagpu.errors import ArgumentCountError, KernelError, LaunchConfigError, LaunchError, SpecialisationError
 from portagpu.frontend.calls import PythonFunction
 from portagpu.frontend.capture import FunctionSource, capture
+from portagpu.frontend.functions import specialise
 from portagpu.ir.program import Program
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.ir.verify import verify
@@ -30,9 +32,6 @@ from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.launch import CompiledKernel, LaunchShape, check_grid, extent
 from portagpu.runtime.stream import Stream
 from portagpu.types import Signature
-
-if TYPE_CHECKING:
-    from portagpu.codegen.program import KernelBinary
 
 _MAX_CONFIGURATIONS = 1024
 
@@ -183,8 +182,6 @@ class Dispatcher(Inspection, PythonFunction):
 
     def program(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool) -> Program:
         """The typed IR for argument types."""
-        from portagpu.frontend.functions import specialise  # the compiler is loaded with the first kernel
-
         return specialise(
             self.source,
             types,
@@ -196,8 +193,6 @@ class Dispatcher(Inspection, PythonFunction):
         )
 
     def _generate(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool, shared: int) -> KernelBinary:
-        from portagpu.codegen.program import generate  # as the frontend
-
         caps = context.capabilities
         program = self.program(types, context, wide=wide)
         verify(program)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
+from portagpu.codegen.program import KernelBinary
 from portagpu.cuda.typenames import argument_type, public_type
 from portagpu.errors import ArgumentTypeError, MissingCapabilityError
 from portagpu.frontend.capture import FunctionSource
@@ -22,7 +23,6 @@ from portagpu.runtime.launch import CompiledKernel, extent
 from portagpu.types import Array, Signature, Type, as_signature
 
 if TYPE_CHECKING:
-    from portagpu.codegen.program import KernelBinary
     from portagpu.cuda.options import JitOptions
 
 Key = tuple[Any, ...]

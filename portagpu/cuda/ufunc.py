@@ -19,6 +19,7 @@ from portagpu.cuda.pickling import Pickled
 from portagpu.cuda.signature import check_count
 from portagpu.dtypes import from_numpy
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, SettingsError, ShapeError
+from portagpu.frontend.results import result_dtype
 from portagpu.ir.types import Scalar
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context
@@ -145,8 +146,6 @@ class VectorizedFunction(Pickled):
 
     def _types(self, inputs: Sequence[Any], context: Context) -> tuple[list[np.dtype[Any] | None], np.dtype[Any]]:
         """Dtypes to which the inputs are converted (None: as they are), and the result's."""
-        from portagpu.frontend.results import result_dtype  # the compiler is loaded when it is needed
-
         if self.signatures:
             found = operands.choose(self.signatures, self.__name__, inputs)
             return [_dtype(t) for t in found.args], _dtype(found.return_type)

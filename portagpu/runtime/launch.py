@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyopencl as cl
 
+from portagpu.codegen.program import KernelBinary
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
 from portagpu.errors import BuildError, LaunchConfigError, LaunchConfigTypeError
@@ -22,7 +23,6 @@ from portagpu.runtime.program import build
 from portagpu.runtime.translate import translate_cl_errors
 
 if TYPE_CHECKING:
-    from portagpu.codegen.program import KernelBinary
     from portagpu.runtime.context import Context
 
 Extent = tuple[int, int, int]
