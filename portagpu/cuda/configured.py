@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from portagpu.cuda.extensions import extend
 from portagpu.cuda.inspection import Overload
-from portagpu.cuda.launch_facts import LaunchFacts
 from portagpu.cuda.repeated import tokens_of
 from portagpu.errors import LaunchConfigError
 from portagpu.runtime.advice import advise
 from portagpu.runtime.args import HostWork
 from portagpu.runtime.context import Context
 from portagpu.runtime.faults import launch_checked
-from portagpu.runtime.launch import CompiledKernel, LaunchShape, check_shape
+from portagpu.runtime.launch import CompiledKernel, Extent, LaunchShape, check_shape
 from portagpu.runtime.placement import place
 from portagpu.runtime.stream import Stream, enqueuing
 
@@ -27,7 +26,7 @@ def _nothing() -> None:
     return None
 
 
-class Configured(LaunchFacts):
+class Configured:
     """A kernel with a launch configuration; call it with the arguments."""
 
     __slots__ = ("_checked", "_dispatcher", "_last", "_stream", "config", "shape")
@@ -40,6 +39,26 @@ class Configured(LaunchFacts):
         # may be launched again with what it is bound to; the dispatcher forgets it with its context
         self._last: Callable[[], CompiledKernel | None] = _nothing
         self._checked: set[int] = set()  # keys of kernels that were found to fit
+
+    @property
+    def griddim(self) -> Extent:
+        """Blocks of the grid along x, y and z."""
+        return self.shape.grid
+
+    @property
+    def blockdim(self) -> Extent:
+        """Threads of a block along x, y and z."""
+        return self.shape.block
+
+    @property
+    def sharedmem(self) -> int:
+        """Bytes of dynamic shared memory."""
+        return self.shape.shared
+
+    @property
+    def stream(self) -> Any:
+        """The stream that was named, or 0."""
+        return 0 if self._stream is None else self._stream
 
     @property
     def dispatcher(self) -> Dispatcher:
