@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dtypes import Kind
+from portagpu.dtypes import FLOAT16, Kind
 from portagpu.errors import KernelValueError
 from portagpu.frontend.attributes import size_of
 from portagpu.frontend.calls import Call, call_library, handles
@@ -28,6 +28,7 @@ from portagpu.frontend.convert import (
     typed_number,
 )
 from portagpu.frontend.library import integer_result, scalar
+from portagpu.frontend.numeric_functions import half_nextafter
 from portagpu.frontend.numeric_library import np_extreme
 from portagpu.frontend.operators import binary
 from portagpu.frontend.state import FunctionState
@@ -63,9 +64,6 @@ _UNARY: dict[str, tuple[Any, ...]] = {
     "cbrt": (getattr(math, "cbrt", None), np.cbrt),
     "radians": (math.radians, np.radians, np.deg2rad),
     "degrees": (math.degrees, np.degrees, np.rad2deg),
-    "floor": (np.floor,),
-    "ceil": (np.ceil,),
-    "trunc": (np.trunc, np.fix),
     "rint": (np.rint,),
 }
 _BINARY: dict[str, tuple[Any, ...]] = {
@@ -74,7 +72,6 @@ _BINARY: dict[str, tuple[Any, ...]] = {
     "hypot": (math.hypot, np.hypot),
     "pow": (math.pow,),
     "remainder": (math.remainder,),
-    "nextafter": (getattr(math, "nextafter", None), np.nextafter),
 }
 
 
@@ -116,6 +113,34 @@ for _table, _make in ((_UNARY, _float_function), (_BINARY, _float_function_2)):
         handles(*(f for f in _functions if f is not None))(_make(_name))
 
 
+@handles(*(f for f in (getattr(math, "nextafter", None), np.nextafter) if f is not None))
+def _nextafter(ctx: FunctionState, site: Call) -> Value:
+    left, right = site.bind(ctx, "nextafter", "x", "y")
+    kind = common_type(ctx, left, right)
+    if not kind.dtype.is_float:
+        kind = ctx.program.py_float
+    numbers = (convert(ctx, left, kind), convert(ctx, right, kind))
+    if kind.dtype is FLOAT16:  # devices without functions of halves would give float32's neighbour
+        return call_library(ctx, half_nextafter, site, *numbers)
+    return Operation("nextafter", numbers, kind, span=ctx.span)
+
+
+def _rounding(name: str) -> Callable[[FunctionState, Call], Value]:
+    """To a whole number of the same dtype: an integer is one already."""
+    compute = _float_function(name)
+
+    def handler(ctx: FunctionState, site: Call) -> Value:
+        kind = number_type(ctx, site.args[0]) if len(site.args) == 1 and not site.keywords else None
+        whole = isinstance(kind, Scalar) and not kind.dtype.is_inexact
+        return as_number(ctx, site.args[0]) if whole else compute(ctx, site)
+
+    return handler
+
+
+for _name, _functions in (("floor", (np.floor,)), ("ceil", (np.ceil,)), ("trunc", (np.trunc, np.fix))):
+    handles(*_functions)(_rounding(_name))
+
+
 def _to_integer(name: str) -> Callable[[FunctionState, Call], Value]:
     def handler(ctx: FunctionState, site: Call) -> Value:
         (value,) = site.bind(ctx, name, "x")
@@ -141,7 +166,8 @@ def _classify(ctx: FunctionState, site: Call) -> Value:
         return classify(ctx, name, value)
     float_type(ctx, value)  # the `math` module takes real numbers only
     if not kind.dtype.is_float:
-        return Const(name == "isfinite")
+        known = name == "isfinite"
+        return Const(np.bool_(known) if isinstance(site.target, np.ufunc) else known)
     return Operation(name, (as_number(ctx, value),), BOOLEAN, span=ctx.span)
 
 

@@ -51,6 +51,25 @@ def spacing(x: Any) -> Any:
 
 
 @LibraryFunction
+def half_nextafter(x: Any, y: Any) -> Any:
+    """`numpy.nextafter` of float16, computed in float32, where sums of halves and their steps are exact."""
+    a = np.float32(x)
+    b = np.float32(y)
+    if a == b:
+        return x
+    if math.isnan(a) or math.isnan(b):
+        return x + y
+    if math.isinf(a):
+        return np.float16(math.copysign(65504.0, a))
+    mantissa, exponent = math.frexp(a)
+    narrower = abs(mantissa) == 0.5 and (b < a) == (a > 0)  # below a power of two
+    digit = exponent - 12 if narrower else exponent - 11
+    step = math.ldexp(np.float32(1), digit if digit > -24 and a != 0 else -24)
+    after = a + step if b > a else a - step
+    return np.float16(math.copysign(after, a) if after == 0 else after)
+
+
+@LibraryFunction
 def sinc(x: Any) -> Any:
     """`numpy.sinc`."""
     if x == 0:

@@ -134,7 +134,9 @@ def _signbit(ctx: FunctionState, site: Call) -> Value:
     assert kind is not None
     if kind.dtype.is_float:
         return Operation("signbit", (as_number(ctx, value),), BOOLEAN, span=ctx.span)
-    return Const(False) if kind.dtype.kind is Kind.UINT else compare(ctx, ast.Lt(), value, Const(0))
+    if kind.dtype is BOOL or kind.dtype.kind is Kind.UINT:
+        return Const(np.False_)
+    return compare(ctx, ast.Lt(), value, Const(0))
 
 
 @handles(np.positive, np.invert)
