@@ -47,7 +47,7 @@ def spacing(x: Any) -> Any:
     """`numpy.spacing`."""
     if not math.isfinite(x):
         return x - x
-    return np.nextafter(x, math.copysign(math.inf, x)) - x
+    return np.nextafter(x, -math.inf if x < 0 else math.inf) - x
 
 
 @LibraryFunction

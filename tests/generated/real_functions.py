@@ -21,7 +21,9 @@ def _gamma(x: float) -> float:
     """C's tgamma: Python raises at the poles."""
     if x == 0:
         return math.copysign(math.inf, x)
-    return math.nan if x == -math.inf or (x < 0 and x == math.floor(x)) else math.gamma(x)
+    if x == -math.inf or (x < 0 and x == math.floor(x)):
+        return math.nan
+    return -math.inf if -1e-308 < x < 0 else math.gamma(x)
 
 
 def _lgamma(x: float) -> float:
@@ -77,16 +79,17 @@ FAIR: dict[str, Callable[..., Array]] = {"lgamma": _lgamma_fair}
 def _unary() -> list[Case]:
     found = []
     for name, (functions, reference) in _UNARY.items():
-        for function in functions:
-            if function is not None:
+        for number, function in enumerate(f for f in functions if f is not None):
                 found.append(
                     Case(
                         function=function,
                         reference=reference,
-                        operands=each(_REALS),
+                        # the other names of an operation take integers the same way
+                        operands=each("f" if number else _REALS),
                         result=floating,
                         ulps=ulps(name),
                         fair=FAIR.get(name),
+                        zero_signs=name != "tgamma",  # of numbers that are too small
                     )
                 )
     return found
@@ -153,6 +156,12 @@ def _frexp(x: Array) -> tuple[Array, Array]:
     return mantissa, np.where(np.isfinite(mantissa), exponent, 0)  # C leaves the exponent of nan and infinity open
 
 
+def _spacing(x: Array) -> Array:
+    """With the argument's sign, which NumPy drops for float16 (and then takes the smaller neighbour's distance)."""
+    size = np.spacing(np.abs(x))
+    return np.where(x < 0, -size, size).astype(x.dtype)
+
+
 def _sinc_fair(x: Array) -> Array:
     """Near whole numbers, NumPy multiplies the rounding of ``pi * x``."""
     x = x.astype(np.float64)
@@ -183,8 +192,15 @@ def _has_digits(ufunc: np.ufunc) -> Callable[..., Array]:
 
 def _binary() -> list[Case]:
     two = pairs(_REALS)
+    same_dtype = pairs("f", mixed=False)
     found = [
-        Case(function=f, reference=as_floats(r), operands=two, result=floating) for f, r in _EXACT_BINARY.items()
+        Case(
+            function=f,
+            reference=as_floats(r),
+            operands=two if isinstance(f, np.ufunc) or f is math.fmod else same_dtype,
+            result=floating,
+        )
+        for f, r in _EXACT_BINARY.items()
     ]
     for function, reference, name in (
         (math.atan2, np.arctan2, "atan2"),
@@ -194,7 +210,13 @@ def _binary() -> list[Case]:
         (math.pow, np.power, "pow"),
     ):
         found.append(
-            Case(function=function, reference=wide(reference), operands=two, result=floating, ulps=ulps(name))
+            Case(
+                function=function,
+                reference=wide(reference),
+                operands=two if function not in (math.atan2, math.hypot) else same_dtype,
+                result=floating,
+                ulps=ulps(name),
+            )
         )
     remainder = elements(lambda x, y: c_function(math.remainder)(float(x), float(y)))
     found.append(Case(function=math.remainder, reference=remainder, operands=two, result=floating))
@@ -215,7 +237,7 @@ def real_cases() -> list[Case]:
         Case(function=np.rint, reference=as_floats(np.rint), operands=each(_REALS), result=floating),
         Case(function=math.fabs, reference=as_floats(np.fabs), operands=each(_REALS), result=floating),
         Case(function=np.fabs, reference=as_floats(np.fabs), operands=each(_REALS), result=floating),
-        Case(function=np.spacing, reference=as_floats(np.spacing), operands=each(_REALS), result=floating),
+        Case(function=np.spacing, reference=as_floats(_spacing), operands=each(_REALS), result=floating),
         Case(
             function=math.ulp,
             reference=as_floats(lambda x: np.spacing(np.abs(x))),
