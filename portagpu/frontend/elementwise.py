@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dtypes import FLOAT16, Kind
+from portagpu.dtypes import FLOAT16, INT64, Kind
 from portagpu.errors import KernelValueError
 from portagpu.frontend.attributes import size_of
 from portagpu.frontend.calls import Call, call_library, handles
@@ -187,6 +187,8 @@ def _sign(ctx: FunctionState, site: Call) -> Value:
         return call_library(ctx, complex_sign, site, value)
     held: Value = ctx.temp(as_number(ctx, value))
     zero = Const(0)
+    if kind.dtype.is_float:
+        held = binary(ctx, ast.Add(), held, Const(0.0))  # of -0.0 it is 0.0
     is_signed = kind.dtype.kind is not Kind.UINT  # -1 is no literal of an unsigned type
     below = select(ctx, compare(ctx, ast.Lt(), held, zero), Const(-1), held) if is_signed else held
     return select(ctx, compare(ctx, ast.Gt(), held, zero), Const(1), below)
@@ -198,11 +200,22 @@ def _where(ctx: FunctionState, site: Call) -> Value:
     return select(ctx, truth(ctx, condition), yes, no)
 
 
+_EXPONENTS = 1 << 16  # more than any float's exponent
+
+
 @handles(math.ldexp, np.ldexp)
 def _ldexp(ctx: FunctionState, site: Call) -> Value:
     value, exponent = site.bind(ctx, "ldexp", "x", "i")
     kind = float_type(ctx, value)
-    power = convert(ctx, exponent, PYINT_NARROW)
+    power = as_number(ctx, exponent)
+    found = number_type(ctx, exponent)
+    if found is None or found.dtype.is_inexact:
+        ctx.fail(f"ldexp needs an integer exponent, not {describe(ctx, exponent)}")
+    if found.dtype.size == 8 and found != PYINT_NARROW:  # larger ones than any float has must not wrap around
+        limits = (Const(_EXPONENTS), Const(-_EXPONENTS)) if found.dtype is INT64 else (Const(_EXPONENTS),)
+        for name, limit in zip(("min", "max"), limits, strict=False):
+            power = Operation(name, (power, convert(ctx, limit, found)), found, span=ctx.span)
+    power = convert(ctx, power, PYINT_NARROW)
     return Operation("ldexp", (convert(ctx, value, kind), power), kind, span=ctx.span)
 
 

@@ -103,18 +103,24 @@ def integer_reciprocal(x: Any) -> Any:
 @LibraryFunction
 def gcd(x: Any, y: Any) -> Any:
     """`math.gcd`."""
-    a = abs(x)
-    b = abs(y)
-    while b != 0:
-        a, b = b, a % b
-    return a
+    if x.dtype.kind == "u":
+        a = x
+        b = y
+        while b != 0:
+            a, b = b, a % b
+        return a
+    below = -abs(x)  # not above zero, since the most negative number has no counterpart
+    other = -abs(y)
+    while other != 0:
+        below, other = other, below % other
+    return -below
 
 
 @LibraryFunction
 def lcm(x: Any, y: Any) -> Any:
     """`math.lcm`."""
     divisor = gcd(x, y)
-    return divisor if divisor == 0 else abs(x // divisor * y)
+    return divisor if divisor == 0 else abs(x // divisor) * abs(y)
 
 
 @LibraryFunction
@@ -163,7 +169,8 @@ def round_integer(x: Any, step: Any) -> Any:
     """An integer rounded to a multiple of ``step``, half to even."""
     below = x - x % step
     rest = x - below
-    if rest * 2 > step or (rest * 2 == step and below // step % 2 == 1):
+    other = step - rest  # twice the rest may not fit
+    if rest > other or (rest == other and below // step % 2 == 1):
         return below + step
     return below
 

@@ -76,17 +76,18 @@ def each(kinds: str, count: int = 1) -> tuple[tuple[str, ...], ...]:
 
 
 def pairs(kinds: str, *, mixed: bool = True) -> tuple[tuple[str, ...], ...]:
-    """Two operands: of each dtype with itself, and with the dtypes that follow at some distances if ``mixed``."""
+    """Two operands: of each dtype with itself, and with one that follows at some distance if ``mixed``."""
     names = of_kinds(kinds)
-    steps = (0, 1, 4) if mixed else (0,)
+    steps = (0, 5) if mixed else (0,)
     found = [(a, names[(k + step) % len(names)]) for k, a in enumerate(names) for step in steps]
     return tuple(dict.fromkeys(found))
 
 
-def every_pair(kinds: str) -> tuple[tuple[str, ...], ...]:
-    """Two operands: every dtype with every other."""
+def met(kinds: str) -> tuple[tuple[str, ...], ...]:
+    """Two operands: every dtype with every other, in one of the two orders."""
     names = of_kinds(kinds)
-    return tuple((a, b) for a in names for b in names)
+    both = [(a, b) for k, a in enumerate(names) for b in names[k:]]
+    return tuple(pair if sum(map(names.index, pair)) % 2 == 0 else pair[::-1] for pair in both)
 
 
 def wide(function: Callable[..., Any]) -> Reference:
