@@ -107,7 +107,7 @@ def rounded_to(digits: int) -> Reference:
             bits = 8 * x.dtype.itemsize
             return np.array([round(int(v), digits) % (1 << bits) for v in x], np.uint64).astype(x.dtype)
         found = np.round(x, digits)
-        return np.where(np.isinf(found), x, found)  # without the overflow of the scaled number
+        return np.where(np.isinf(found) & (digits > 0), x, found)  # without the overflow of the scaled number
 
     return reference
 
