@@ -20,7 +20,9 @@ _DOUBLE_AND_SINGLE = {
     "lgamma": 16.0,  # implementation-defined, so this is our own limit
 }
 _HALF = {
-    **dict.fromkeys("acos acosh asin asinh atan atanh atan2 cosh exp exp2 exp10 expm1 log log2 log10 log1p".split(), 3.0),
+    **dict.fromkeys(
+        "acos acosh asin asinh atan atanh atan2 cosh exp exp2 exp10 expm1 log log2 log10 log1p".split(), 3.0
+    ),
     **dict.fromkeys("cos cospi sin sinh sinpi tan tanh tanpi cbrt hypot".split(), 3.0),
     **dict.fromkeys(("rsqrt", "sqrt"), 1.0),
     **dict.fromkeys("erf erfc pow pown tgamma lgamma".split(), 4.0),

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
 from comparison import EXACT
 from operands import KINDS, Array, of_kinds
 
@@ -35,7 +34,9 @@ class Case:
     """One function and all that is tested of it."""
 
     function: Any  # what the kernel calls
-    reference: Reference  # takes arrays, gives an array or a tuple of them; of a higher precision where ``ulps`` is not 0
+    reference: (
+        Reference  # takes arrays, gives an array or a tuple of them; of a higher precision where ``ulps`` is not 0
+    )
     operands: tuple[tuple[str, ...], ...]  # the combinations of dtypes
     result: Callable[..., str] | tuple[Callable[..., str], ...]  # dtype of the result, or of each, from the operands'
     ulps: Callable[[str], float] = field(default=lambda dtype: EXACT)  # by the result's dtype

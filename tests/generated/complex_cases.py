@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from accuracy import COMPLEX, ulps, within
 from cases import Case, Reference, always, each
-from operands import KINDS, Array
+from operands import Array
+
 from portagpu import cuda
 
 _UFUNCS: dict[str, np.ufunc] = {
@@ -154,7 +154,13 @@ def complex_cases() -> list[Case]:
             operands=tuple((n, n) for n in ("float32", "float64")),
             result=lambda r, i: complex_of(r),
         ),
-        Case(function=cmath.isclose, reference=_is_close, operands=each("c", 2), result=always("bool"), fair=_finite_operands),
+        Case(
+            function=cmath.isclose,
+            reference=_is_close,
+            operands=each("c", 2),
+            result=always("bool"),
+            fair=_finite_operands,
+        ),
         Case(
             function=cuda.jit(device=True)(lambda a, b: a**b),
             name="complex power",
@@ -173,6 +179,3 @@ def _make(a: Array, b: Array) -> Array:
     found = np.empty(a.shape, complex_of(a.dtype.name))
     found.real, found.imag = a, b
     return found
-
-
-__all__ = ["KINDS", "complex_cases"]

@@ -7,17 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from accuracy import ROUNDED, ulps, within
 from cases import Case, Reference, always, elements, wide
 from comparison import EXACT
-from numbers_cases import part
-from operands import KINDS, Array
-from portagpu import cuda
-from portagpu.frontend import libdevice as table
 from numbers_cases import _brev, _clz, _ffs, _popc
+from operands import KINDS, Array
 from real_functions import FAIR, _gamma, _lgamma
 from references import c_function, fused
+
+from portagpu import cuda
+from portagpu.frontend import libdevice as table
 
 _WIDE_UFUNCS: dict[str, Callable[..., Any]] = {
     **{n: getattr(np, n) for n in ("cbrt", "cos", "cosh", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2")},
@@ -54,7 +53,9 @@ def _round_away(x: Array) -> Array:
 
 def _logb(x: Array) -> Array:
     found = np.frexp(x)[1].astype(x.dtype) - 1
-    return np.where(x == 0, -np.inf, np.where(np.isinf(x), np.inf, np.where(np.isnan(x), np.nan, found))).astype(x.dtype)
+    return np.where(x == 0, -np.inf, np.where(np.isinf(x), np.inf, np.where(np.isnan(x), np.nan, found))).astype(
+        x.dtype
+    )
 
 
 def _fdim(x: Array, y: Array) -> Array:
@@ -78,9 +79,23 @@ def _bits_of(name: str) -> Callable[[Array], Array]:
 _EXACT: dict[str, Callable[..., Any]] = {
     **{n: getattr(np, n) for n in ("ceil", "floor", "trunc", "rint", "fabs", "copysign", "fmax", "fmin", "fmod")},
     **{n: getattr(np, n) for n in ("nextafter", "ldexp", "isnan", "isinf", "isfinite", "signbit")},
-    **{"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "iabs": np.abs, "round": _round_away},
-    **{"min": np.minimum, "max": np.maximum, "clz": _clz, "popc": _popc, "ffs": _ffs, "brev": _brev, "logb": _logb},
-    **{"fdim": _fdim, "mul_hi": _high, "hadd": _average(0), "rhadd": _average(1)},
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "iabs": np.abs,
+    "round": _round_away,
+    "min": np.minimum,
+    "max": np.maximum,
+    "clz": _clz,
+    "popc": _popc,
+    "ffs": _ffs,
+    "brev": _brev,
+    "logb": _logb,
+    "fdim": _fdim,
+    "mul_hi": _high,
+    "hadd": _average(0),
+    "rhadd": _average(1),
     "remainder": elements(c_function(math.remainder)),
     "ilogb": lambda x: np.frexp(x)[1] - 1,
     "mul24": np.multiply,
@@ -260,6 +275,3 @@ def _fp16() -> list[Case]:
 def device_function_cases() -> list[Case]:
     """All of them."""
     return [*(_libdevice(name, function) for name, function in table.FUNCTIONS.items()), *_pairs(), *_fp16()]
-
-
-__all__ = ["device_function_cases", "part"]

@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-
 from cases import Case
 from comparison import wrong
 from differences import excused
 from operands import NAMES, Array, combinations, rows, supported
+
 from portagpu import cuda
 from portagpu.device import DeviceRecord
 
@@ -103,7 +103,9 @@ def _numbers(dtype: str) -> set[int]:
     return {NUMBERS["int32"], NUMBERS["int64"]} if dtype == "int" else {NUMBERS[dtype]}
 
 
-def _run(device: DeviceRecord, cases: tuple[Case, ...], names: tuple[str, ...], operands: tuple[Array, ...]) -> list[str]:
+def _run(
+    device: DeviceRecord, cases: tuple[Case, ...], names: tuple[str, ...], operands: tuple[Array, ...]
+) -> list[str]:
     caps = device.capabilities
     assert caps is not None
     slots, size = len(cases) * cases[0].results, len(operands[0])

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from accuracy import COMPLEX, ulps
-from cases import Case, Reference, always, each, floating, pairs, same
+from cases import Case, Reference, always, each, pairs, same
 from comparison import EXACT
 from operands import KINDS, NAMES, Array, of_kinds
 from operators import arithmetic, integer_power, promoted
-from portagpu import cuda
 from real_functions import as_floats, in_int64, whole
+
+from portagpu import cuda
 
 _REALS = "biuf"
 _NUMBERS = "biufc"
@@ -92,7 +91,9 @@ def _reciprocal(x: Array) -> Array:
 
 
 def _finite(x: Array) -> Array:
-    return np.isfinite(x) & ((np.abs(x) < 1e15) & (np.abs(x) > 1e-15)) if x.dtype.kind == "c" else np.ones(x.shape, bool)
+    return (
+        np.isfinite(x) & ((np.abs(x) < 1e15) & (np.abs(x) > 1e-15)) if x.dtype.kind == "c" else np.ones(x.shape, bool)
+    )
 
 
 def _float_power(a: Array, b: Array) -> Array:
@@ -202,7 +203,9 @@ def number_cases() -> list[Case]:
             fair=in_int64,
         ),
         Case(function=np.sign, reference=_sign, operands=each("iufc"), result=same, ulps=_complex_ulps, fair=_finite),
-        Case(function=np.square, reference=_square, operands=each("iufc"), result=same, ulps=_complex_ulps, fair=_finite),
+        Case(
+            function=np.square, reference=_square, operands=each("iufc"), result=same, ulps=_complex_ulps, fair=_finite
+        ),
         Case(
             function=np.reciprocal,
             reference=_reciprocal,
@@ -240,7 +243,7 @@ def number_cases() -> list[Case]:
     for ufunc in (np.minimum, np.maximum, np.fmin, np.fmax):
         found.append(Case(function=ufunc, reference=ufunc, operands=pairs("iuf"), result=same, zero_signs=False))
     for digits in (0, 1, 3, -1, -2):
-        for function in (round, np.round):
+        for function in (round, np.round, np.around) if digits == 1 else (round, np.round):
             kinds = "iuf" if digits <= 0 else "f"
             found.append(_rounded(function, digits, kinds))
     for function, reference, result in (
@@ -275,17 +278,20 @@ def _ldexp_pairs() -> tuple[tuple[str, ...], ...]:
 
 
 def _rounded(function: Any, digits: int, kinds: str) -> Case:
-    module = "np." if function is np.round else ""
-    called = cuda.jit(device=True)(
-        (lambda x: np.round(x, digits)) if function is np.round else (lambda x: round(x, digits))
-    )
+    module = "" if function is round else "np."
+    forms = {
+        np.round: (lambda x: np.round(x, digits)),
+        np.around: (lambda x: np.around(x, digits)),
+        round: (lambda x: round(x, digits)),
+    }
+    called = cuda.jit(device=True)(forms[function])
     return Case(
         function=called,
-        name=f"{module}round to {digits} digits",
+        name=f"{module}{function.__name__} to {digits} digits",
         covers=(function,),
         reference=rounded_to(digits),
         operands=each(kinds),
-        result=same if function is np.round else (lambda name: name if KINDS[name] == "f" else whole(name)),
+        result=same if function is not round else (lambda name: name if KINDS[name] == "f" else whole(name)),
         fair=_fits(digits),
     )
 
@@ -304,6 +310,3 @@ def _fits(digits: int) -> Callable[[Array], Array]:
 
 def _complex_ulps(dtype: str) -> float:
     return COMPLEX if KINDS[dtype] == "c" else EXACT
-
-
-__all__ = ["cmath", "floating", "number_cases"]

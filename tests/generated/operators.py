@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from accuracy import COMPLEX, ulps
 from cases import Case, always, each, met, pairs, same
 from comparison import EXACT
-from operands import KINDS, Array, of_kinds
-from portagpu import cuda
+from operands import KINDS, Array
 from references import integer_power
+
+from portagpu import cuda
 
 _NUMBERS = "biufc"
 _SOME = ("bool", "int8", "uint32", "int64", "float32", "complex64")
@@ -249,15 +249,11 @@ def binary_operators() -> list[Case]:
     for name in ("floordiv", "mod"):
         reference = promoted(_ARITHMETIC[name][1])
         found += _forms(name, _ARITHMETIC[name], reals, few_reals, reference=reference, result=arithmetic)
-    found += _forms(
-        "pow", _ARITHMETIC["pow"], reals, few_reals, reference=_power, result=arithmetic, ulps=_power_ulps
-    )
+    found += _forms("pow", _ARITHMETIC["pow"], reals, few_reals, reference=_power, result=arithmetic, ulps=_power_ulps)
     for name, functions in _BITS.items():
         found += _forms(name, functions, integers, few_integers, reference=functions[1], result=same)
     for name, functions in _SHIFTS.items():
-        found += _forms(
-            name, functions, integers, few_integers, reference=promoted(functions[1]), result=arithmetic
-        )
+        found += _forms(name, functions, integers, few_integers, reference=promoted(functions[1]), result=arithmetic)
     for name, functions in _COMPARISONS.items():
         only = name in ("eq", "ne")
         found += _forms(
@@ -295,7 +291,7 @@ def unary_operators() -> list[Case]:
     ]
     found += [
         Case(function=f, operands=integers, reference=np.invert, result=same)
-        for f in (operator.invert, np.invert, forms["invert"])
+        for f in (operator.invert, operator.inv, np.invert, forms["invert"])
     ]
     found += [
         Case(function=f, operands=numbers, reference=_logical_not, result=always("bool"))
@@ -310,15 +306,10 @@ def unary_operators() -> list[Case]:
         (np.logical_or, np.logical_or),
         (np.logical_xor, np.logical_xor),
     ):
-        found.append(
-            Case(function=function, operands=pairs(_NUMBERS), reference=combine, result=always("bool"))
-        )
+        found.append(Case(function=function, operands=pairs(_NUMBERS), reference=combine, result=always("bool")))
     return found
 
 
 def operator_cases() -> list[Case]:
     """All of them."""
     return [*binary_operators(), *unary_operators()]
-
-
-__all__ = ["of_kinds", "operator_cases"]

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from accuracy import ROUNDED, ulps, within
 from cases import Case, Reference, always, each, elements, floating, pairs, same, wide
 from operands import Array
-from portagpu import cuda
 from references import c_function, fused
+
+from portagpu import cuda
 
 _REALS = "biuf"
 
@@ -80,18 +80,18 @@ def _unary() -> list[Case]:
     found = []
     for name, (functions, reference) in _UNARY.items():
         for number, function in enumerate(f for f in functions if f is not None):
-                found.append(
-                    Case(
-                        function=function,
-                        reference=reference,
-                        # the other names of an operation take integers the same way
-                        operands=each("f" if number else _REALS),
-                        result=floating,
-                        ulps=ulps(name),
-                        fair=FAIR.get(name),
-                        zero_signs=name != "tgamma",  # of numbers that are too small
-                    )
+            found.append(
+                Case(
+                    function=function,
+                    reference=reference,
+                    # the other names of an operation take integers the same way
+                    operands=each("f" if number else _REALS),
+                    result=floating,
+                    ulps=ulps(name),
+                    fair=FAIR.get(name),
+                    zero_signs=name != "tgamma",  # of numbers that are too small
                 )
+            )
     return found
 
 
@@ -122,7 +122,11 @@ def _is_integral(function: Any) -> Case:
 
 def in_int64(x: Array) -> Array:
     """Where a float has an integer of 64 bits; C, CUDA and NumPy disagree about the others."""
-    return np.abs(np.nan_to_num(x.astype(np.float64), nan=np.inf)) < 2.0**63 if x.dtype.kind == "f" else np.ones(x.shape, bool)
+    return (
+        np.abs(np.nan_to_num(x.astype(np.float64), nan=np.inf)) < 2.0**63
+        if x.dtype.kind == "f"
+        else np.ones(x.shape, bool)
+    )
 
 
 def whole(*names: str) -> str:
@@ -222,7 +226,14 @@ def _binary() -> list[Case]:
     found.append(Case(function=math.remainder, reference=remainder, operands=two, result=floating))
     for ufunc in (np.logaddexp, np.logaddexp2):
         found.append(
-            Case(function=ufunc, reference=wide(ufunc), operands=two, result=floating, ulps=within(16), fair=_has_digits(ufunc))
+            Case(
+                function=ufunc,
+                reference=wide(ufunc),
+                operands=two,
+                result=floating,
+                ulps=within(16),
+                fair=_has_digits(ufunc),
+            )
         )
     return found
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-
 from operands import Array
 
 
@@ -36,7 +35,11 @@ def _fused(x: float, y: float, z: float) -> np.longdouble:
         return np.longdouble(0)
     # a quotient of two integers of some 2000 bits, in the 64 bits of a long double
     shift = 70 - (exact.numerator.bit_length() - exact.denominator.bit_length())
-    scaled = (exact.numerator << shift) // exact.denominator if shift >= 0 else exact.numerator // (exact.denominator << -shift)
+    scaled = (
+        (exact.numerator << shift) // exact.denominator
+        if shift >= 0
+        else exact.numerator // (exact.denominator << -shift)
+    )
     high, low = divmod(scaled, 1 << 36)
     return np.ldexp(np.longdouble(high) * np.longdouble(2.0**36) + np.longdouble(low), -shift)
 

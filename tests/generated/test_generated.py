@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 
 import pytest
-
+from array_cases import array_cases
 from complex_cases import complex_cases
 from device_functions import device_function_cases
 from engine import run
 from numbers_cases import number_cases
 from operators import operator_cases
-from portagpu.device import DeviceRecord
 from real_functions import real_cases
 from whole_numbers import whole_number_cases
+
+from portagpu.device import DeviceRecord
 
 CASES = (
     *real_cases(),
@@ -22,6 +23,7 @@ CASES = (
     *complex_cases(),
     *device_function_cases(),
     *whole_number_cases(),
+    *array_cases(),
 )
 BY_DTYPES = defaultdict(list)
 for _case in CASES:

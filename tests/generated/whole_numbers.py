@@ -8,14 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
 from accuracy import within
 from cases import Case, always, each, same
 from numbers_cases import _absolute, _hypot, absolute
 from operands import Array
 from operators import arithmetic, promoted
-from portagpu import cuda
 from real_functions import whole
+
+from portagpu import cuda
 
 _INTEGERS = "biu"
 
@@ -100,8 +100,22 @@ def _tuples() -> list[Case]:
 
     two = each("biuf", 2)
     return [
-        Case(function=sums, name="sum", covers=(sum,), reference=promoted(lambda a, b: a + b + a), operands=two, result=arithmetic),
-        Case(function=products, name="math.prod", covers=(math.prod,), reference=promoted(lambda a, b: a * b * a), operands=two, result=arithmetic),
+        Case(
+            function=sums,
+            name="sum",
+            covers=(sum,),
+            reference=promoted(lambda a, b: a + b + a),
+            operands=two,
+            result=arithmetic,
+        ),
+        Case(
+            function=products,
+            name="math.prod",
+            covers=(math.prod,),
+            reference=promoted(lambda a, b: a * b * a),
+            operands=two,
+            result=arithmetic,
+        ),
         Case(function=either, name="any", covers=(any,), reference=np.logical_or, operands=two, result=always("bool")),
         Case(function=both, name="all", covers=(all,), reference=np.logical_and, operands=two, result=always("bool")),
         Case(
@@ -114,7 +128,14 @@ def _tuples() -> list[Case]:
             ulps=within(8),
             fair=moderate,
         ),
-        Case(function=modular, name="pow with a modulus", covers=(pow,), reference=modulo, operands=each("iu", 2), result=always("int")),
+        Case(
+            function=modular,
+            name="pow with a modulus",
+            covers=(pow,),
+            reference=modulo,
+            operands=each("iu", 2),
+            result=always("int"),
+        ),
     ]
 
 
@@ -128,5 +149,7 @@ def whole_number_cases() -> list[Case]:
         Case(function=np.nan_to_num, reference=_nan_to_num, operands=each("biufc"), result=same),
         Case(function=np.bitwise_count, reference=np.bitwise_count, operands=each("biu"), result=always("uint8")),
         Case(function=operator.abs, reference=_absolute, operands=each("biufc"), result=absolute, ulps=_hypot),
-        Case(function=operator.truth, reference=lambda x: x.astype(bool), operands=each("biufc"), result=always("bool")),
+        Case(
+            function=operator.truth, reference=lambda x: x.astype(bool), operands=each("biufc"), result=always("bool")
+        ),
     ]
