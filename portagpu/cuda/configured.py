@@ -99,7 +99,7 @@ class Configured:
             compiled.check_block(self.shape)
             self._checked.add(compiled.key)
             if not str(dispatcher.__module__).startswith("portagpu."):  # whose users have no say in it
-                advise(context, self.shape, args)
+                advise(context, self.shape, args, overload.binary.findings)
         for other in others:
             stream.wait_stream(other)
         if overload.binary.prints:
