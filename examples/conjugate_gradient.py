@@ -3,7 +3,6 @@
 M. Hestenes, E. Stiefel, "Methods of Conjugate Gradients for Solving Linear Systems", J. Res. NBS 49, 1952.
 """
 
-import math
 import sys
 
 import numpy as np
@@ -117,8 +116,8 @@ def main(n=48):
     padded = np.pad(x.astype(np.float64), 1)
     product = 4 * padded[1:-1, 1:-1] - padded[:-2, 1:-1] - padded[2:, 1:-1] - padded[1:-1, :-2] - padded[1:-1, 2:]
     residual = np.linalg.norm(b - product)
-    # The true residual is what the recurrence says and the gap of their roundings. In each iteration x rounds by eps |x|
-    # and A, whose norm is 8, carries that over; product and update of r round by some 8 |A| eps |x| (A. Greenbaum,
+    # The true residual differs from that of the recurrence by their roundings. In each iteration x rounds by eps |x|,
+    # which A, whose norm is 8, carries over; product and update of r round by some 8 |A| eps |x| (A. Greenbaum,
     # "Estimating the Attainable Accuracy of Recursively Computed Residual Methods", SIAM J. Matrix Anal. 18, 1997)
     gap = iterations * np.finfo(np.float32).eps * 8 * 9 * np.linalg.norm(x)
     tolerance = relative * np.linalg.norm(b) * (1 + 1e-3) + gap

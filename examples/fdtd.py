@@ -17,7 +17,7 @@ COURANT = 0.5  # time step, in cells that light crosses
 
 @cuda.jit
 def update_h(ez, hx, hy):
-    """Half a step later: hx[y, x] lies between ez[y, x] and ez[y + 1, x], hy[y, x] between ez[y, x] and ez[y, x + 1]."""
+    """Half a step later: hx[y, x] lies between ez[y, x] and ez[y + 1, x], hy[y, x] between it and ez[y, x + 1]."""
     x, y = cuda.grid(2)
     rows, columns = ez.shape
     if y < rows - 1 and x < columns:
@@ -60,9 +60,8 @@ def main(size=65, steps=200, modes=(2, 3)):
     stream.synchronize()
 
     expected = math.cos(frequency * steps) * shape
-    # each step rounds E by 2.5 eps (two sums of up to 1, less of the small differences) and H likewise, as an impulse to an
-    # oscillator: it swings with its size, H's through a factor of at most 1; E starts with half an eps. A constant part
-    # of H's error never decays, and E sees its differences only
+    # each step rounds E by 2.5 eps at most (sums of values up to 1), and H likewise; such an error swings on as the
+    # grid's modes do, without growing, so that those of all steps add up at worst. E starts with half an eps
     tolerance = (5 * steps + 1) * np.finfo(np.float32).eps
     np.testing.assert_allclose(result, expected, rtol=0, atol=tolerance)
     device = cuda.get_current_device().name

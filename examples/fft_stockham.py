@@ -82,8 +82,9 @@ def main(n=1 << 14):
     values = (rng.normal(size=n) + 1j * rng.normal(size=n)).astype(np.complex64)
     result = fft(cuda.to_device(values)).copy_to_host()
     expected = np.fft.fft(values.astype(np.complex128))
-    # the sums of one step round by eps / 2, a product by sqrt(2) eps, a root by eps / 2: less than 3 eps of the length of the
-    # vector, in each step and for the factors between the passes (N. Higham, "Accuracy and Stability", chapter 24)
+    # the sums of one step round by eps / 2, a product by sqrt(2) eps, a root by eps / 2: less than 3 eps of the
+    # length of the vector, in each step and for the factors between the passes (N. Higham, "Accuracy and Stability",
+    # chapter 24)
     error = np.linalg.norm(result - expected) / np.linalg.norm(expected)
     tolerance = 3 * (math.log2(n) + 1) * np.finfo(np.float32).eps
     assert error <= tolerance, (error, tolerance)

@@ -107,9 +107,8 @@ def main(n=150):
     np.testing.assert_array_equal(result, expected)  # integers: exact
     reached = expected < FAR
     print(f"{cuda.get_current_device().name}: {n} nodes, {np.count_nonzero(lengths < FAR) - n} edges")
-    print(
-        f"exactly as NumPy: {reached.sum() - n} pairs are connected, the longest path has length {result[reached].max()}"
-    )
+    longest = result[reached].max()
+    print(f"exactly as NumPy: {reached.sum() - n} pairs are connected, the longest path has length {longest}")
     return result, expected
 
 

@@ -77,8 +77,9 @@ def main(height=12, speed=0.05):
     profile = (momentum - force / 2) / density  # halfway between the momenta before and after the collision
     y = np.arange(height) + 0.5
     parabola = 4 * speed * y * (height - y) / height**2
-    # Left of the way to the steady state: 1e-5 of the speed. Rounding: populations are of the size of the speed, and all of a
-    # cell's 9, in some 16 operations each, may add 0.5 eps of it to the force in each step; the speed follows the force
+    # Left of the way to the steady state: 1e-5 of the speed. Rounding: populations are of the size of the speed, and
+    # all of a cell's 9, in some 16 operations each, may add 0.5 eps of it to the force in each step, which the speed
+    # follows
     tolerance = speed * (1e-5 + 9 * 16 * 0.5 * eps * speed / force)
     np.testing.assert_allclose(profile, np.broadcast_to(parabola[:, None], profile.shape), rtol=0, atol=tolerance)
     print(f"{cuda.get_current_device().name}: {WIDTH} x {height} cells, {steps} steps")

@@ -117,9 +117,9 @@ def main(n=1200, window=32):
 
     correlation, norm = reference(series, window)
     expected = correlation.max(axis=1)
-    # The full product: elements are off by eps of the largest one, S, which moves a covariance by S eps sqrt(window) of both
-    # norms (what the means are off by cancels), and window sums of it round. A step: 4 roundings in each of two products,
-    # relative to df * dg, and one of the sum. All that is divided by both norms, which adds 5 roundings
+    # The full product: elements are off by eps of the largest one, S, which moves a covariance by S eps sqrt(window) of
+    # both norms (what the means are off by cancels), and window sums of it round. A step: 4 roundings in each of two
+    # products, relative to df * dg, and one of the sum. All that is divided by both norms, which adds 5 roundings
     eps = np.finfo(np.float32).eps
     df, dg, _ = windows(series, window)
     full = 2 * np.abs(series).max() * math.sqrt(window) * norm.max() + window * norm.max() ** 2

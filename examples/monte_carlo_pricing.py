@@ -87,8 +87,8 @@ def main(paths=200_000, start=100.0, strike=105.0, rate=0.03, volatility=0.25, y
         mean, mean_square = add(payoff) / n, add(squares) / n
         error = discount * math.sqrt((mean_square - mean**2) / n)
         prices.append(discount * mean)
-        # four standard errors hold but in 1 of 16,000 runs, and the seed is fixed; roundings (a logarithm of 2 * DATES steps,
-        # sums of pairs payoffs and of log2(threads) partial sums) move the price by less
+        # four standard errors hold but in 1 of 16,000 runs, and the seed is fixed; roundings (a logarithm of 2 * DATES
+        # steps, sums of payoffs and of log2(threads) partial sums) move the price by less
         rounding = (3 * DATES * start + (pairs + 2 * math.log2(threads)) * prices[-1]) * np.finfo(np.float32).eps
         assert abs(prices[-1] - price) <= 4 * error + rounding, (name, prices[-1], price, error)
         print(f"{name} call {prices[-1]:.4f} +- {error:.4f}, in closed form {price:.4f}: within 4 standard errors")

@@ -98,9 +98,9 @@ def main(n=1000, steps=8, step=0.01):
     result = places.copy_to_host()[:, :3]
 
     expected, largest, steepest = reference(bodies, velocity, step, steps)
-    # a sum of n forces, each with some 16 roundings, is off by (n + 16) eps of the sum of their sizes; over the time T that
-    # moves a body by T*T/2 of it. Each step also rounds place and speed, the speed for the rest of the time. Bodies that
-    # are off feel forces that are off by 2 * steepest, which makes all that grow by at most cosh(sqrt(2 * steepest) T)
+    # a sum of n forces, each with some 16 roundings, is off by (n + 16) eps of the sum of their sizes; over the time T
+    # that moves a body by T*T/2 of it. Each step also rounds place and speed, the speed for the rest of the time.
+    # Bodies that are off feel other forces, by 2 * steepest at most: all grows by at most cosh(sqrt(2 * steepest) T)
     eps, time = np.finfo(np.float32).eps, steps * step
     rounded = steps * eps * (np.abs(expected).max() + time * (np.abs(velocity).max() + time * largest))
     growth = math.cosh(math.sqrt(2 * steepest) * time)
