@@ -1,7 +1,7 @@
 """Whether memory grows over many launches.
 
-Run as ``python -m portagpu.bench.soak [DEVICE [LAUNCHES]]``; on Linux. Prints the growth of the resident memory after each
-tenth, for arrays that differ each time, NumPy arrays, and arrays that are made and dropped on streams in turns.
+Run as ``python -m portagpu.bench.soak [DEVICE [LAUNCHES]]``; on Linux. Prints the growth of the resident memory after
+each tenth, for arrays that differ each time, NumPy arrays, and arrays that are made and dropped on streams in turns.
 """
 
 from __future__ import annotations
