@@ -50,8 +50,9 @@ def main(size=65, steps=200, modes=(2, 3)):
     ez, hx, hy = (cuda.to_device(a.astype(np.float32), stream) for a in (shape, start_hx, start_hy))
     grid = ((columns + BLOCK[0] - 1) // BLOCK[0], (rows + BLOCK[1] - 1) // BLOCK[1])
     begin, end = cuda.event(), cuda.event()
-    begin.record(stream)
-    for _ in range(steps):
+    for turn in range(steps):
+        if turn == 1:  # the first step compiles the kernels, too
+            begin.record(stream)
         update_h[grid, BLOCK, stream](ez, hx, hy)
         update_e[grid, BLOCK, stream](ez, hx, hy)
     end.record(stream)
@@ -65,7 +66,9 @@ def main(size=65, steps=200, modes=(2, 3)):
     tolerance = (5 * steps + 1) * np.finfo(np.float32).eps
     np.testing.assert_allclose(result, expected, rtol=0, atol=tolerance)
     device = cuda.get_current_device().name
-    print(f"{device}: {rows} x {columns} cells, {steps} steps in {cuda.event_elapsed_time(begin, end):.1f} ms")
+    print(
+        f"{device}: {rows} x {columns} cells, {steps} steps, {cuda.event_elapsed_time(begin, end) / (steps - 1) * 1e3:.0f} us each"
+    )
     error = np.abs(result - expected).max()
     print(f"the field is the analytic standing wave within {error:.1e} (allowed: {tolerance:.1e})")
     return result, expected
