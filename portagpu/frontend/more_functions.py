@@ -32,7 +32,7 @@ def integer_root(n: Any) -> Any:
     """`math.isqrt` by Newton's method, from above; of negative numbers 0."""
     if n <= 0:
         return n * 0
-    root = (n * 0 + 1) << ((65 - _clz(n)) // 2)
+    root = n.dtype.type(1) << n.dtype.type((65 - _clz(n)) // 2)
     better = (root + n // root) // 2
     while better < root:
         root = better
@@ -42,7 +42,9 @@ def integer_root(n: Any) -> Any:
 
 @LibraryFunction
 def factorial(n: Any) -> Any:
-    """`math.factorial`, which wraps around beyond 20."""
+    """`math.factorial`, which wraps around beyond 20; 0 where Python raises."""
+    if n < 0:
+        return n * 0
     result = n * 0 + 1
     for k in range(2, n + 1):
         result *= k
@@ -87,7 +89,11 @@ def number_of(x: Any, missing: Any, above: Any, below: Any) -> Any:
 def count_bits(x: Any) -> Any:
     """Ones of the absolute value."""
     size = abs(x)
-    return np.uint8(_popc(size)) if size.dtype.itemsize >= 4 else np.uint8(_popc(size & 255) + _popc((size >> 8) & 255))
+    if size.dtype.itemsize == 1:  # without the sign of the most negative number
+        return np.uint8(_popc(np.uint8(size)))
+    if size.dtype.itemsize == 2:
+        return np.uint8(_popc(np.uint16(size)))
+    return np.uint8(_popc(size))
 
 
 def _whole(ctx: FunctionState, name: str, *values: Value) -> list[Value]:

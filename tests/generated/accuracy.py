@@ -1,7 +1,8 @@
 """Accuracy that devices promise, in ulp.
 
-From "OpenCL Numerical Compliance", the OpenCL 3.0 environment specification, section "Relative Error as ULPs", table "ULP
-Values for Math Instructions - Embedded Profile": what any device keeps, the full profile's numbers being as large or smaller.
+From "OpenCL Numerical Compliance" in the OpenCL environment specification, section "Relative Error as ULPs", table
+"ULP Values for Math Instructions - Embedded Profile": what any device keeps, since the full profile's numbers are as
+large or smaller.
 CUDA's tables (CUDA C++ Programming Guide, "Mathematical Functions") stay within them, too.
 """
 

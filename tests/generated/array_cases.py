@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from cases import Case, always, each
+from cases import Case, always, each, same
 from comparison import EXACT
 from operands import KINDS, Array
 
@@ -68,7 +68,7 @@ def array_cases() -> list[Case]:
     found = []
     for name in ("sum", "prod", "min", "max", "argmin", "argmax", "any", "all", "mean", "var", "std"):
         function = getattr(np, name)
-        result: Callable[..., str] = lambda n: n
+        result: Callable[..., str] = same
         how: dict[str, Any] = {}
         if name in ("sum", "prod"):
             result, how = total, {"ulps": _ulps, "fair": _fair}

@@ -1,7 +1,7 @@
 """Known differences: what a device's driver does otherwise, and where kernels differ from NumPy everywhere.
 
-`docs/differences.md` is made of these tables (``PORTAGPU_UPDATE_GOLDEN=1 pytest tests/generated``). The tests let through what
-`DRIVERS` lists, and nothing else; `LANGUAGE` tells why references and operands are chosen as they are.
+`docs/differences.md` is made of these tables (``PORTAGPU_UPDATE_GOLDEN=1 pytest tests/generated``). The tests let
+through what `DRIVERS` lists, and nothing else; `LANGUAGE` tells why references and operands are chosen as they are.
 """
 
 from __future__ import annotations
@@ -148,10 +148,11 @@ def document() -> str:
     lines = [
         "# Differences between devices, and from NumPy",
         "",
-        "This file is made from the table of exceptions of the generated tests (`tests/generated/differences.py`): every operator",
-        "and function of kernels, for all dtypes, with edge and random values, gives NumPy's or Python's result on every device but",
-        "for these. Functions that are not exact stay within the limits of OpenCL's embedded profile (`tests/generated/accuracy.py`),",
-        "so that their last digits differ from device to device. Signs and bits of nans are not compared.",
+        "This file is made from the exceptions of the generated tests (`tests/generated/differences.py`): every",
+        "operator and function of kernels, for all dtypes, with edge and random values, gives NumPy's or Python's",
+        "result on every device but for these. Functions that are not exact stay within the limits of OpenCL's",
+        "embedded profile (`tests/generated/accuracy.py`), so that their last digits differ from device to device.",
+        "Signs and bits of nans are not compared.",
         "",
         "## Of single drivers",
         "",

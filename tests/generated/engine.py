@@ -1,4 +1,4 @@
-"""Runs cases in batches: one kernel for all functions with the same dtypes of operands, since compiling takes longest."""
+"""Runs cases in batches: one kernel for all functions of operands of the same dtypes, since compiling takes longest."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ _UNARY: dict[str, tuple[tuple[Any, ...], Reference]] = {
 
 
 def _lgamma_fair(x: Array) -> Array:
-    """OpenCL leaves the accuracy open: it is poor where the result is near zero, at 1 and 2 and between negative poles."""
+    """OpenCL leaves the accuracy open: it is poor near zeros, which are at 1 and 2 and between the negative poles."""
     x = x.astype(np.float64)
     return (x >= 0) & ((np.abs(x - 1.5) > 0.75) | (x == 1) | (x == 2)) | (x == np.floor(x)) | np.isnan(x)
 
@@ -172,6 +172,12 @@ def _sinc_fair(x: Array) -> Array:
     return (np.abs(x - np.rint(x)) > 0.05) & (np.abs(x) < 3) | (x == 0)
 
 
+def finite_power(x: Array, y: Array) -> Array:
+    """NumPy's power; of infinities in double precision, since x87's to a large number is wrong."""
+    own = np.power(x.astype(np.float64), y.astype(np.float64))
+    return np.where(np.isfinite(x) & np.isfinite(y), np.power(x, y), own)
+
+
 _EXACT_BINARY: dict[Any, Any] = {
     math.copysign: np.copysign,
     np.copysign: np.copysign,
@@ -211,7 +217,7 @@ def _binary() -> list[Case]:
         (np.arctan2, np.arctan2, "atan2"),
         (math.hypot, np.hypot, "hypot"),
         (np.hypot, np.hypot, "hypot"),
-        (math.pow, np.power, "pow"),
+        (math.pow, finite_power, "pow"),
     ):
         found.append(
             Case(

@@ -11,7 +11,7 @@ from operands import Array
 
 
 def c_function(function: Callable[..., float]) -> Callable[..., float]:
-    """A function of `math` that gives what C does where Python raises: nan, or an infinity where the result is too large."""
+    """A function of `math` with C's results where Python raises: nan, or an infinity where the result is too large."""
 
     def called(*args: float) -> float:
         try:

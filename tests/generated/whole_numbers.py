@@ -104,7 +104,7 @@ def _tuples() -> list[Case]:
             function=sums,
             name="sum",
             covers=(sum,),
-            reference=promoted(lambda a, b: a + b + a),
+            reference=promoted(lambda a, b: 0 + a + b + a),
             operands=two,
             result=arithmetic,
         ),
@@ -134,7 +134,7 @@ def _tuples() -> list[Case]:
             covers=(pow,),
             reference=modulo,
             operands=each("iu", 2),
-            result=always("int"),
+            result=lambda a, b: "uint64" if a == "uint64" else "int",
         ),
     ]
 
