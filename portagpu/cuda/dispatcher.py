@@ -55,8 +55,9 @@ class Dispatcher(Inspection, PythonFunction):
         signatures: tuple[Signature, ...] = (),
         text: str | None = None,
     ) -> None:
-        if isinstance(function, Dispatcher):  # decorated again: the same function with these options
-            function, text = function.py_func, text or function._text
+        again: Any = function
+        if isinstance(again, Dispatcher):  # decorated again: the same function with these options
+            function, text = again.py_func, text or again._text
         function = undecorated(function)
         functools.update_wrapper(self, function)
         self.py_func = function
