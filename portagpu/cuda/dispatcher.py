@@ -45,6 +45,7 @@ class Dispatcher(Inspection, PythonFunction):
 
     __name__: str
     __qualname__: str
+    _text: str | None
 
     def __init__(
         self,
