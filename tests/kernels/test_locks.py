@@ -8,8 +8,7 @@ import pytest
 from portagpu import cuda
 from portagpu.device.capabilities import DeviceType
 
-SLOTS = 4
-KEPT = 3
+KEPT = 5
 
 
 @cuda.jit(device=True)
@@ -26,29 +25,61 @@ def release(locks, where):
 
 
 @cuda.jit(device=True)
-def keep(best, row, value):
-    """Insert a value into a row of falling numbers; the place, or -1."""
-    for k in range(best.shape[1]):
-        if value > best[row, k]:
-            for j in range(best.shape[1] - 1, k, -1):
-                best[row, j] = best[row, j - 1]
-            best[row, k] = value
-            return k
+def insert(row, value, k):
+    for j in range(len(row) - 1, k, -1):
+        row[j] = row[j - 1]
+    row[k] = value
+
+
+@cuda.jit(device=True)
+def is_missing(value):
+    return not (value <= 0 or value > 0)
+
+
+@cuda.jit(device=True)
+def keep_highest(best, y, x, value):
+    """Insert a value into a cell's falling numbers; the place, or -1."""
+    if not is_missing(value):
+        for k in range(best.shape[2]):
+            if is_missing(best[y, x, k]) or value > best[y, x, k]:
+                insert(best[y, x], value, k)
+                return k
     return -1
 
 
+@cuda.jit(device=True)
+def keep_lowest(best, y, x, value):
+    if not is_missing(value):
+        for k in range(best.shape[2]):
+            if is_missing(best[y, x, k]) or value < best[y, x, k]:
+                insert(best[y, x], value, k)
+                return k
+    return -1
+
+
+@cuda.jit(device=True)
+def add_to_cell(i, cx, cy, count, high, heights, low, lows, values, others, rows, locks):
+    cuda.atomic.add(count, (cy, cx), 1)
+    acquire(locks, (cy, cx))
+    place = keep_highest(high, cy, cx, values[i])
+    if place >= 0:
+        insert(heights[cy, cx], others[i], place)
+    place = keep_lowest(low, cy, cx, values[i])
+    if place >= 0:
+        insert(lows[cy, cx], rows[i], place)
+    release(locks, (cy, cx))
+
+
 @cuda.jit
-def both_ends(values, high, low, owners, locks):
-    """Both ends of each slot's values, under the slot's lock: two lists that no single atomic operation can keep."""
+def both_ends(xs, ys, scale, shift, xcells, ycells, count, high, heights, low, lows, values, others, rows, locks):
+    """Both ends of the values that fall on each cell, and what belongs to them, under the cell's lock."""
     i = cuda.grid(1)
-    if i < values.size:
-        slot = i % SLOTS
-        acquire(locks, slot)
-        place = keep(high, slot, values[i])
-        if place >= 0:
-            owners[slot, place] = i  # written by whoever held the lock last
-        keep(low, slot, -values[i])
-        release(locks, slot)
+    if i < xs.shape[0]:
+        x, y = xs[i], ys[i]
+        if 0 <= x <= 1 and 0 <= y <= 1:
+            cx, cy = int(x * scale + shift), int(y * scale + shift)
+            cx, cy = (xcells - 1 if cx >= xcells else cx, ycells - 1 if cy >= ycells else cy)
+            add_to_cell(i, cx, cy, count, high, heights, low, lows, values, others, rows, locks)
 
 
 @cuda.jit
@@ -79,16 +110,23 @@ def append_positive(values, found, count):
 
 
 @pytest.mark.parametrize("n", [20, 1000])
-def test_a_lock_for_each_slot(device, n):
-    values = np.random.default_rng(n).permutation(n).astype(np.float64) + 1
-    high, low = (np.full((SLOTS, KEPT), -np.inf) for _ in range(2))
-    owners = np.full((SLOTS, KEPT), -1)
-    both_ends[-(-n // 256), 256](values, high, low, owners, np.zeros(SLOTS, np.uint32))
-    for slot in range(SLOTS):
-        ascending = np.sort(values[slot::SLOTS])
-        np.testing.assert_array_equal(high[slot], ascending[: -KEPT - 1 : -1])
-        np.testing.assert_array_equal(low[slot], -ascending[:KEPT])
-        assert values[owners[slot, 0]] == high[slot, 0]
+def test_a_lock_for_each_cell(device, n):
+    rng = np.random.default_rng(n)
+    values = rng.permutation(n).astype(np.float64)
+    x, y = rng.integers(0, 2, (2, n)).astype(np.float64)
+    count, locks = np.zeros((2, 2, 2), np.uint32)
+    high, low = np.full((2, 2, 2, KEPT), np.nan)
+    heights, lows = np.full((2, 2, KEPT), np.nan), np.full((2, 2, KEPT), -1)
+    launch = both_ends[-(-n // 1024), 1024]
+    launch(x, y, 2.0, 0.0, 2, 2, count, high, heights, low, lows, values, values / 2, np.arange(n), locks)
+    for cell in np.ndindex(2, 2):
+        ascending = np.sort(values[(x == cell[1]) & (y == cell[0])])
+        assert count[cell] == ascending.size
+        kept = min(KEPT, ascending.size)
+        np.testing.assert_array_equal(high[cell][:kept], ascending[::-1][:kept])
+        np.testing.assert_array_equal(low[cell][:kept], ascending[:kept])
+        np.testing.assert_array_equal(2 * heights[cell][:kept], high[cell][:kept])
+        np.testing.assert_array_equal(values[lows[cell][:kept]], low[cell][:kept])
 
 
 @cuda.jit(device=True)
