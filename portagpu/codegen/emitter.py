@@ -122,7 +122,7 @@ class Emitter:
     def _type(self, kind: Type) -> str:
         if isinstance(kind, Pointer):
             return Pointer(kind.element, kind.space, kind.readonly).c
-        if self.printer.flags_are_ints and isinstance(kind, Scalar) and kind.dtype is BOOL:
+        if self.printer.has_barriers and isinstance(kind, Scalar) and kind.dtype is BOOL:
             return "int"  # a CPU driver got a flag wrong: docs/architecture.md
         return kind.c
 

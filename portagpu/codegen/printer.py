@@ -70,7 +70,7 @@ class Printer:
         self.helpers = helpers
         self.arrays = arrays
         self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
-        self.flags_are_ints = False
+        self.has_barriers = False
         self._in_subscript = False
         self.used: set[str] = set()  # names that were printed
         self.block_sizes: dict[int, str] = {}  # variables that hold the block's extents, by axis

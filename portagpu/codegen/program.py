@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from portagpu.codegen import builtins as builtins  # registers lowerings
@@ -97,6 +98,9 @@ class ProgramView:
     body: str
 
 
+_BARRIER = re.compile(r"(\bbarrier\([A-Z_| ]+\);)")
+
+
 def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int = 0) -> KernelBinary:
     """Print a program for a device.
 
@@ -140,6 +144,8 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
     )
     source = render("kernel.mako", view)
     start = source.index(body)
+    if not caps.single_barriers:
+        source = _BARRIER.sub(r"\1 \1", source)
     offset = source[:start].count("\n")
     spans: list[Span | None] = [None] * offset
     spans += [line.span for line in lines]
@@ -197,7 +203,7 @@ def _printer(function: Function, program: Program, helpers: HelperSet, taken: fr
         | {p.name for p in function.parameters if isinstance(p.type, Pointer)}
     )
     printer = Printer(facts, names, helpers, arrays)
-    printer.flags_are_ints = _has_barrier(program)
+    printer.has_barriers = _has_barrier(program)
     printer.fixed = frozenset(fixed)
     return printer, facts
 
@@ -211,7 +217,9 @@ def _parameter_text(parameter: Parameter, printer: Printer, facts: Facts) -> str
     name = printer.names(parameter.name, kind)
     if isinstance(kind, Pointer):
         readonly = kind.readonly or (parameter.name in facts.constant_pointers and kind.space is not Space.PRIVATE)
-        kind = Pointer(kind.element, kind.space, readonly, kind.restrict)
+        # compilers move accesses through restrict pointers across barriers, also those to what other threads wrote
+        restrict = kind.restrict and (readonly or not printer.has_barriers)
+        kind = Pointer(kind.element, kind.space, readonly, restrict)
     return f"{kind.c} {name}"
 
 

@@ -15,6 +15,7 @@ class Hints:
     ``may_take_ptx``: try inline PTX. ``hidden_local_memory``: bytes up to which static local arrays are tried beyond
     the reported size. ``warp_size_query``: attribute of `pyopencl.Device` with the number of lanes in lockstep.
     ``compute_capability_query``: the same for CUDA's compute capability, with {} for "major" and "minor".
+    ``single_barriers``: False where a barrier must be written twice.
     ``line_directives``: the driver reports the user's positions. ``simulated``: every operation costs microseconds, so
     probing is kept small. ``lacks_rotations``: it cannot run what its own optimiser makes of two shifts.
     """
@@ -24,6 +25,7 @@ class Hints:
     warp_size_query: str | None = None
     compute_capability_query: str | None = None
     line_directives: bool = False
+    single_barriers: bool = True
     simulated: bool = False
     lacks_rotations: bool = False
 
@@ -71,6 +73,13 @@ QUIRKS: tuple[Quirk, ...] = (
         field="warp_size_query",
         value="wavefront_width_amd",
         reason="cl_amd_device_attribute_query; 64 on GCN and CDNA, 32 on RDNA",
+    ),
+    Quirk(
+        match="portable computing language",
+        field="single_barriers",
+        value=False,
+        reason="3.1: in a branch or a loop with barriers, a condition that threads computed before a barrier may have"
+        " the last thread's value after it; two barriers in a row cost next to nothing and keep it right",
     ),
     Quirk(
         match="oclgrind",

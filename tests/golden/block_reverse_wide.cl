@@ -11,7 +11,7 @@ static inline long pg_wrap_index_long(long index, long extent) {
 }
 // 9: def reverse_blocks(values):
 __kernel void reverse_blocks(
-    __global int* restrict values,
+    __global int* values,
     __local ulong16* dynamic_shared,
     int dynamic_bytes) {
     const int blockDim_x = (int)get_local_size(0);

@@ -19,13 +19,13 @@ static inline float4 _load(__global const float* source, int source_1, int sourc
 
 // 39: def multiply_tiles(
 __kernel void multiply_tiles(
-    __global float* restrict a,
+    __global float* a,
     int a_n0,
     int a_n1,
-    __global float* restrict b,
+    __global float* b,
     int b_n0,
     int b_n1,
-    __global float* restrict c,
+    __global float* c,
     int c_n0,
     int c_n1) {
     __local float tile_a[160] __attribute__((aligned(128)));

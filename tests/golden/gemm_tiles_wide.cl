@@ -23,13 +23,13 @@ static inline float4 _load(__global const float* source, long source_1, long sou
 
 // 39: def multiply_tiles(
 __kernel void multiply_tiles(
-    __global float* restrict a,
+    __global float* a,
     long a_n0,
     long a_n1,
-    __global float* restrict b,
+    __global float* b,
     long b_n0,
     long b_n1,
-    __global float* restrict c,
+    __global float* c,
     long c_n0,
     long c_n1) {
     __local float tile_a[160] __attribute__((aligned(128)));

@@ -5,7 +5,7 @@ static inline int pg_wrap_index_int(int index, int extent) {
 }
 // 90: def heat_equation(buf, steps, k):
 __kernel void heat_equation(
-    __global double* restrict buf,
+    __global double* buf,
     int buf_n0,
     long steps,
     double k) {

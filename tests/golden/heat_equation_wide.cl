@@ -5,7 +5,7 @@ static inline long pg_wrap_index_long(long index, long extent) {
 }
 // 90: def heat_equation(buf, steps, k):
 __kernel void heat_equation(
-    __global double* restrict buf,
+    __global double* buf,
     long buf_n0,
     long steps,
     double k) {

@@ -6,7 +6,7 @@ static inline int pg_wrap_index_int(int index, int extent) {
 __kernel void histogram(
     __global const float* restrict values,
     int values_n0,
-    __global int* restrict counts) {
+    __global int* counts) {
     __local int block_counts[64] __attribute__((aligned(128)));
     const int blockDim_x = (int)get_local_size(0);
     int b = 0;

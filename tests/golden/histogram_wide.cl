@@ -6,7 +6,7 @@ static inline long pg_wrap_index_long(long index, long extent) {
 __kernel void histogram(
     __global const float* restrict values,
     long values_n0,
-    __global int* restrict counts) {
+    __global int* counts) {
     __local int block_counts[64] __attribute__((aligned(128)));
     const int blockDim_x = (int)get_local_size(0);
     int b = 0;

@@ -6,7 +6,7 @@ __kernel void matmul_tiled(
     __global const float* restrict b,
     int b_n0,
     int b_n1,
-    __global float* restrict c,
+    __global float* c,
     int c_n0,
     int c_n1,
     int c_s0,

@@ -6,7 +6,7 @@ __kernel void matmul_tiled(
     __global const float* restrict b,
     long b_n0,
     long b_n1,
-    __global float* restrict c,
+    __global float* c,
     long c_n0,
     long c_n1,
     long c_s0,

@@ -6,7 +6,7 @@ static inline int pg_wrap_index_int(int index, int extent) {
 __kernel void window_sum(
     __global const float* restrict values,
     int values_n0,
-    __global float* restrict sums) {
+    __global float* sums) {
     __local float tile[134] __attribute__((aligned(128)));
     // 16: i = cuda.grid(1)
     int i = (int)get_global_id(0);

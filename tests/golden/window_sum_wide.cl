@@ -6,7 +6,7 @@ static inline long pg_wrap_index_long(long index, long extent) {
 __kernel void window_sum(
     __global const float* restrict values,
     long values_n0,
-    __global float* restrict sums) {
+    __global float* sums) {
     __local float tile[134] __attribute__((aligned(128)));
     // 16: i = cuda.grid(1)
     long i = (long)get_global_id(0);

@@ -315,3 +315,63 @@ def test_a_loop_that_left_threads_cannot_follow_is_refused(device):
 
     with pytest.raises(UnsupportedSyntaxError, match="some threads may have left"):
         bad[1, BLOCK](np.zeros(5), np.zeros(1, np.int32))
+
+
+@cuda.jit
+def flagged_steps(x, flag, updates, steps):
+    """Only some threads work, in each step twice with a barrier between; one driver then forgot which."""
+    i = cuda.grid(1)
+    for step in range(steps + 1):
+        if i < 5:
+            x[i] += 1
+        cuda.syncthreads()
+        if i < 5:
+            if x[i] > 0:
+                flag[0] = 1
+        cuda.syncthreads()
+        if flag[0] > 0:
+            updates[i] += 1
+        cuda.syncthreads()
+
+
+@cuda.jit
+def flagged_branch(x, flag, updates, steps):
+    i = cuda.grid(1)
+    if steps > 1:
+        if i < 5:
+            x[i] += 1
+        cuda.syncthreads()
+        if i < 5:
+            if x[i] > 0:
+                flag[0] = 1
+        cuda.syncthreads()
+        if flag[0] > 0:
+            updates[i] += 1
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize(("kernel", "rounds"), [(flagged_steps, 3), (flagged_branch, 1)])
+def test_conditions_of_threads_cross_barriers(device, kernel, rounds):
+    x, flag, updates = np.zeros(8, np.int32), np.zeros(1, np.int32), np.zeros(8, np.int32)
+    kernel[1, 8](x, flag, updates, 2)
+    assert x.tolist() == [rounds] * 5 + [0] * 3
+    assert flag.tolist() == [1]
+    assert updates.tolist() == [rounds] * 8
+
+
+def test_memory_is_read_again_after_a_barrier(device):
+    @cuda.jit
+    def kernel(x, y):
+        i = cuda.grid(1)
+        before = x[1]
+        cuda.syncthreads()
+        if i == 1:
+            x[i] = 7
+        cuda.syncthreads()
+        y[i] = 100 * before + x[1]
+
+    x, y = np.arange(4, dtype=np.int32), np.zeros(4, np.int32)
+    kernel[1, 4](x, y)
+    assert y.tolist() == [107] * 4
+    (text,) = (t for t in kernel.inspect_opencl().values())
+    assert "restrict" not in text.replace("const int* restrict", "")
