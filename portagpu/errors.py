@@ -21,6 +21,7 @@
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
     │   ├── LaunchConfigError            grid, block or shared memory do not fit (also ValueError, CudaAPIError)
     │   │   └── LaunchConfigTypeError      they are no integers                             (also TypeError)
+    │   ├── DeviceFunctionLaunchError    the host calls a device function    (also RuntimeError, ValueError)
     │   └── SpecialisationError          a kernel for one signature cannot be specialised again (also RuntimeError)
     ├── CudaDriverError                what CUDA's driver would report: CudaAPIError with DeviceError below it
     ├── DeviceError                    the device or its driver is at fault               (also CudaAPIError)
@@ -61,6 +62,7 @@ __all__ = [
     "CudaDriverError",
     "DTypeError",
     "DeviceError",
+    "DeviceFunctionLaunchError",
     "DeviceIndexError",
     "DeviceLostError",
     "DeviceSelectionError",
@@ -236,6 +238,10 @@ class LaunchConfigError(LaunchError, CudaAPIError, ValueError):
 
 class LaunchConfigTypeError(LaunchConfigError, TypeError):
     """A launch configuration that is not made of integers."""
+
+
+class DeviceFunctionLaunchError(LaunchError, RuntimeError, ValueError):
+    """A device function was launched or called on the host."""
 
 
 class SpecialisationError(LaunchError, RuntimeError):

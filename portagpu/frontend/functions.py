@@ -79,6 +79,15 @@ def specialise(
         return attempt(False)
 
 
+def check_device_function(source: FunctionSource, arguments: tuple[ArgumentType, ...], caps: Capabilities) -> None:
+    """Lower a device function by itself, to see whether its text fits these types. Raises `KernelError` subclasses."""
+    ctx = FunctionState(ProgramState(caps, wide_index=False, debug=False), source, is_kernel=False)
+    for position, (name, kind) in enumerate(zip(source.parameters, arguments, strict=True)):
+        ctx.env[name] = _parameter(ctx, name, kind, (position,))
+    with ctx.nested():
+        statements.lower_body(ctx, source.tree.body)
+
+
 def _lower(
     program: ProgramState,
     source: FunctionSource,
