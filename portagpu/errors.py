@@ -19,6 +19,7 @@
     ├── LaunchError                    the call of a kernel is at fault
     │   ├── ArgumentCountError           too many, too few or unknown arguments            (also TypeError)
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
+    │   │   └── LayoutError                a layout of guvectorize that means nothing   (also ValueError)
     │   ├── LaunchConfigError            grid, block or shared memory do not fit (also ValueError, CudaAPIError)
     │   │   └── LaunchConfigTypeError      they are no integers                             (also TypeError)
     │   ├── DeviceFunctionLaunchError    the host calls a device function    (also RuntimeError, ValueError)
@@ -74,6 +75,7 @@ __all__ = [
     "LaunchConfigError",
     "LaunchConfigTypeError",
     "LaunchError",
+    "LayoutError",
     "LoweringError",
     "MemoryNotSharedError",
     "MissingCapabilityError",
@@ -230,6 +232,10 @@ class ArgumentCountError(LaunchError, TypeError):
 
 class ArgumentTypeError(LaunchError, TypeError):
     """An argument of a type that kernels cannot take."""
+
+
+class LayoutError(ArgumentTypeError, ValueError):
+    """A layout of `guvectorize` that means nothing."""
 
 
 class LaunchConfigError(LaunchError, CudaAPIError, ValueError):

@@ -28,7 +28,6 @@ from portagpu.errors import (
     KernelTypeError,
     LaunchConfigError,
     MissingCapabilityError,
-    NeedsConstantError,
     SpecialisationError,
 )
 from portagpu.frontend.calls import PythonFunction
@@ -99,7 +98,7 @@ class Dispatcher(Inspection, PythonFunction):
                 check_device_function(self.source, types, IDEAL)
             else:
                 self._lowered(types, IDEAL)
-        except (MissingCapabilityError, NeedsConstantError):  # not here, or not for this caller
+        except MissingCapabilityError:  # another device may have it
             return
         except KernelError as error:
             failure = error
