@@ -20,14 +20,17 @@ __all__ = [
     "DeviceRecord",
     "ManagedNDArray",
     "MappedNDArray",
+    "array_core",
     "auto_device",
     "device_array",
     "device_array_like",
     "from_array_like",
     "from_record_like",
+    "is_contiguous",
     "is_cuda_ndarray",
     "require_cuda_ndarray",
     "to_device",
+    "verify_cuda_ndarray_interface",
 ]
 
 
@@ -40,6 +43,24 @@ def require_cuda_ndarray(obj: Any) -> None:
     """Raise `ArgumentTypeError` unless an object is a device array."""
     if not is_cuda_ndarray(obj):
         raise ArgumentTypeError(f"a device array is needed, not {type(obj).__name__}", hint="use cuda.to_device(x)")
+
+
+def verify_cuda_ndarray_interface(obj: Any) -> None:
+    """Raise `ArgumentTypeError` unless an object has what device arrays tell of themselves."""
+    require_cuda_ndarray(obj)
+
+
+def array_core(ary: DeviceNDArray) -> DeviceNDArray:
+    """The part of a broadcast array that it repeats: the first element of each axis whose stride is 0."""
+    if not ary.size or 0 not in ary.strides:
+        return ary
+    core: DeviceNDArray = ary[tuple(slice(None) if step else 0 for step in ary.strides)]
+    return core
+
+
+def is_contiguous(ary: DeviceNDArray) -> bool:
+    """Whether the elements lie in C order without gaps, repeated ones counted once."""
+    return array_core(ary).is_c_contiguous()
 
 
 def from_array_like(ary: Any, stream: Stream | int = 0, gpu_data: Any = None) -> DeviceNDArray:

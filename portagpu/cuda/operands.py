@@ -139,9 +139,9 @@ class Result:
             return
         if not is_array(self.out):
             raise ArgumentTypeError(f"out= is an array, not {type(out).__name__}", hint="make one: np.empty(shape)")
-        if drops_ones and self.out.shape == shape[len(shape) - self.out.ndim :]:
-            if set(shape[: len(shape) - self.out.ndim]) <= {1}:
-                self.out = self.out.reshape(shape)
+        front = len(shape) - self.out.ndim
+        if drops_ones and self.out.shape == shape[front:] and set(shape[:front]) == {1}:
+            self.out = self.out.reshape(shape)
         if self.out.shape != shape:
             raise ShapeError(f"the result has shape {shape}, out= has {self.out.shape}")
         if not np.can_cast(dtype, self.out.dtype, "same_kind"):
