@@ -14,6 +14,7 @@ from portagpu import types
 from portagpu.codegen.program import KernelBinary, generate
 from portagpu.cuda import arguments
 from portagpu.cuda.configured import Configured
+from portagpu.cuda.dates import check_units
 from portagpu.cuda.inspection import Inspection, Overload
 from portagpu.cuda.options import JitOptions
 from portagpu.cuda.pickling import portable, rebuilt
@@ -339,6 +340,7 @@ class Dispatcher(Inspection, PythonFunction):
     def prepare(self, args: tuple[Any, ...], context: Context, stream: Stream, work: HostWork) -> tuple[Any, ...]:
         """Arguments as kernels take them."""
         names, constexpr = self.source.parameters, self.source.constexpr
+        check_units(args, names)
         if self.declared:
             args = convert_arguments(self.declared, args, names)
         prepared = []

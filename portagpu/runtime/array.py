@@ -96,7 +96,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         self.align = alignment_of(shape, strides, dtype, offset, self.layout)
         if self.align:
             self.is_large = span + offset + self.itemsize >= _LARGE
-        kind = dtype if dtype.char == "V" else dtype.char
+        kind = dtype if dtype.char in "VMm" else dtype.char  # records, and units of dates
         self.type_key = (kind, self.ndim, self.layout, offset != 0, readonly, self.align)
         # stands for this array where it must not be kept alive; memory of others may change hands unseen
         own = base is None or type(base) is DeviceNDArray
