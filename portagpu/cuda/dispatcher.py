@@ -15,26 +15,24 @@ from portagpu.codegen.program import KernelBinary, generate
 from portagpu.cuda import arguments
 from portagpu.cuda.configured import Configured
 from portagpu.cuda.dates import check_units
+from portagpu.cuda.declared import check_text
 from portagpu.cuda.inspection import Inspection, Overload
 from portagpu.cuda.options import JitOptions
 from portagpu.cuda.pickling import portable, rebuilt
 from portagpu.cuda.signature import check_count, convert_arguments
-from portagpu.cuda.typenames import argument_type
 from portagpu.cuda.valuetypes import typeof
-from portagpu.device.capabilities import IDEAL, Capabilities
+from portagpu.device.capabilities import Capabilities
 from portagpu.errors import (
     ArgumentCountError,
     DeviceFunctionLaunchError,
     KernelError,
-    KernelTypeError,
     LaunchConfigError,
-    MissingCapabilityError,
     SpecialisationError,
 )
 from portagpu.frontend.calls import PythonFunction
 from portagpu.frontend.capture import FunctionSource, capture
-from portagpu.frontend.functions import check_device_function, specialise
-from portagpu.ir.program import Program
+from portagpu.frontend.functions import specialise
+from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.ir.verify import verify
 from portagpu.runtime.args import HostWork
@@ -73,6 +71,7 @@ class Dispatcher(Inspection, PythonFunction):
         self.is_device_function = device
         self.options = options
         self.declared = signatures
+        self._grids: set[tuple[Any, ...]] = set()  # specialisations that differ for each grid
         self.extensions: list[Any] = list(options.extensions)
         self.specialized = False  # for one signature
         self.specializations: dict[Any, Dispatcher] = {}
@@ -83,28 +82,7 @@ class Dispatcher(Inspection, PythonFunction):
         self._lock = threading.RLock()
         for signature in signatures:
             check_count(signature, self.source)
-            self._check_text(signature)
-
-    def _check_text(self, signature: Signature) -> None:
-        """Raise what is wrong with the text for a declared signature, on whatever device it will run."""
-        if self.source.constexpr:
-            return
-        try:
-            types = tuple(argument_type(t) for t in signature.args)
-        except KernelTypeError:  # a type of which only a value tells enough
-            return
-        failure: KernelError | None = None
-        try:
-            if self.is_device_function:
-                check_device_function(self.source, types, IDEAL)
-            else:
-                self._lowered(types, IDEAL)
-        except MissingCapabilityError:  # another device may have it
-            return
-        except KernelError as error:
-            failure = error
-        if failure is not None:
-            raise failure.with_traceback(None)
+            check_text(self, signature)
 
     @property
     def source(self) -> FunctionSource:
@@ -193,12 +171,18 @@ class Dispatcher(Inspection, PythonFunction):
     # specialisation -----------------------------------------------------------------------------------------------
 
     def build(
-        self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool = False, shared: int = 0
+        self,
+        types: tuple[ArgumentType, ...],
+        context: Context,
+        *,
+        wide: bool = False,
+        shared: int = 0,
+        launch: GridShape | None = None,
     ) -> Overload:
-        """Specialise and build for argument types."""
+        """Specialise and build for argument types; ``launch`` is for kernels whose blocks wait for each other."""
         failure: KernelError | None = None
         try:
-            binary = self.generate(types, context, wide=wide, shared=shared)
+            binary = self.generate(types, context, wide=wide, shared=shared, launch=launch)
         except KernelError as error:
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
@@ -215,11 +199,21 @@ class Dispatcher(Inspection, PythonFunction):
             shared=dynamic,
         )
 
-    def program(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool) -> Program:
+    def program(
+        self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool, launch: GridShape | None = None
+    ) -> Program:
         """The typed IR for argument types."""
-        return self._lowered(types, context.capabilities, wide=wide)
+        return self.lowered(types, context.capabilities, wide=wide, launch=launch)
 
-    def _lowered(self, types: tuple[ArgumentType, ...], caps: Capabilities, *, wide: bool = False) -> Program:
+    def lowered(
+        self,
+        types: tuple[ArgumentType, ...],
+        caps: Capabilities,
+        *,
+        wide: bool = False,
+        launch: GridShape | None = None,
+    ) -> Program:
+        """The typed IR for a device with these capabilities."""
         return specialise(
             self.source,
             types,
@@ -228,16 +222,24 @@ class Dispatcher(Inspection, PythonFunction):
             debug=self.options.debug,
             bounds=self.options.debug or self.options.boundscheck,
             block_dim=self.options.block_dim,
+            launch=launch,
         )
 
     def generate(
-        self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool = False, shared: int = 0
+        self,
+        types: tuple[ArgumentType, ...],
+        context: Context,
+        *,
+        wide: bool = False,
+        shared: int = 0,
+        launch: GridShape | None = None,
     ) -> KernelBinary:
         """OpenCL C for argument types; nothing is built."""
         caps = context.capabilities
-        program = self.program(types, context, wide=wide)
+        program = self.program(types, context, wide=wide, launch=launch)
         verify(program)
-        static = shared if program.dynamic_shared and shared > caps.local_memory_argument else 0
+        needed = shared if program.fused is None else shared * program.fused.blocks
+        static = needed if program.dynamic_shared and needed > caps.local_memory_argument else 0
         return generate(program, caps, static_dynamic_shared=static)
 
     def overload(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> Overload:
@@ -253,7 +255,10 @@ class Dispatcher(Inspection, PythonFunction):
                 for n, a in zip(names, args, strict=True)
             ]
         )
-        key = (context.key, parts, alias, wide, dynamic)
+        key: tuple[Any, ...] = (context.key, parts, alias, wide, dynamic)
+        launch = GridShape(shape.grid, shape.block, shape.shared)
+        if key in self._grids and launch.blocks > 1:
+            key = (*key, launch)
         found = self._overloads.get(key)
         if found is None:
             with self._lock:
@@ -264,7 +269,11 @@ class Dispatcher(Inspection, PythonFunction):
                         for n, a in zip(names, args, strict=True)
                     )
                     context.holders.add(self)
-                    found = self._overloads[key] = self.build(types, context, wide=wide, shared=shape.shared)
+                    found = self.build(types, context, wide=wide, shared=shape.shared, launch=launch)
+                    if found.binary.cooperative and not context.capabilities.inline_ptx:
+                        self._grids.add(key[:5])
+                        key = key if found.binary.fused is None else (*key[:5], launch)
+                    self._overloads[key] = found
         return found
 
     def forget(self, context: Context) -> None:

@@ -67,6 +67,7 @@ class Capabilities:
     allows_build_option_g: bool
     extensions: frozenset[str]
     measured_gflops: float  # float32 rate of a small kernel when probed: ranks devices, is no peak figure
+    measured_gflops_double: float = 0.0  # the same in float64; 0.0 where it is missing
 
 
 # a device that can do everything: what is wrong with a kernel on it is wrong with the kernel's text
@@ -112,4 +113,5 @@ IDEAL = Capabilities(
     allows_build_option_g=False,
     extensions=frozenset({"cl_khr_fp64", "cl_khr_fp16"}),
     measured_gflops=1.0,
+    measured_gflops_double=1.0,
 )
