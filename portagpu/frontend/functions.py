@@ -16,6 +16,7 @@ from portagpu.frontend import elementwise as elementwise  # registers lowerings
 from portagpu.frontend import fp16 as fp16  # registers lowerings
 from portagpu.frontend import intrinsics as intrinsics  # registers lowerings
 from portagpu.frontend import libdevice as libdevice  # registers lowerings
+from portagpu.frontend import libdevice_library as libdevice_library  # registers lowerings
 from portagpu.frontend import library as library  # registers lowerings
 from portagpu.frontend import memory as memory  # registers lowerings
 from portagpu.frontend import printing as printing  # registers lowerings
