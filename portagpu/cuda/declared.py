@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from portagpu.cuda.typenames import argument_type
-from portagpu.device.capabilities import IDEAL
+from portagpu.device.ideal import IDEAL
 from portagpu.errors import KernelError, KernelTypeError, MissingCapabilityError
 from portagpu.frontend.functions import check_device_function
 from portagpu.types import Signature

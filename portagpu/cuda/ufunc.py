@@ -17,7 +17,7 @@ from portagpu.cuda.generated import kernel_from, launch, position
 from portagpu.cuda.operands import Result, is_array, shape_of
 from portagpu.cuda.pickling import Pickled
 from portagpu.cuda.signature import check_count
-from portagpu.device.capabilities import IDEAL
+from portagpu.device.ideal import IDEAL
 from portagpu.dtypes import from_numpy
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, SettingsError, ShapeError
 from portagpu.frontend.results import result_dtype
