@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from portagpu.cuda.typenames import argument_type
 from portagpu.device.ideal import IDEAL
-from portagpu.errors import KernelError, KernelTypeError, MissingCapabilityError
+from portagpu.errors import KernelError, KernelTypeError, UnsupportedError
 from portagpu.frontend.functions import check_device_function
 from portagpu.types import Signature
 
@@ -15,8 +15,13 @@ if TYPE_CHECKING:
 
 
 def check_text(function: Dispatcher, signature: Signature) -> None:
-    """Raise what is wrong with the text for a declared signature, on whatever device it will run."""
-    if function.source.constexpr:
+    """Raise what is wrong with the text for a declared signature, on whatever device it will run.
+
+    What kernels do not have is left to the first launch, so that a program's other kernels run; so are functions that
+    name themselves, whose name has no value yet.
+    """
+    code = function.py_func.__code__
+    if function.source.constexpr or function.__name__ in (*code.co_names, *code.co_freevars):
         return
     try:
         types = tuple(argument_type(t) for t in signature.args)
@@ -28,7 +33,7 @@ def check_text(function: Dispatcher, signature: Signature) -> None:
             check_device_function(function.source, types, IDEAL)
         else:
             function.lowered(types, IDEAL)
-    except MissingCapabilityError:  # another device may have it
+    except UnsupportedError:
         return
     except KernelError as error:
         failure = error

@@ -9,7 +9,7 @@ import pytest
 
 from portagpu import cuda
 from portagpu.cuda import UniTuple, float32, float64, int32, int64, void
-from portagpu.errors import ArgumentTypeError, KernelNameError, KernelTypeError, SpecialisationError
+from portagpu.errors import ArgumentTypeError, KernelNameError, KernelTypeError, SpecialisationError, UnsupportedError
 
 
 def test_type_objects_read_as_in_signatures():
@@ -177,6 +177,24 @@ def test_declared_signatures_are_checked_at_once(device):
             cuda.jit("void(float32[:])", **options)(wrong)
         with pytest.raises(KernelNameError, match="is_defined_nowhere"):
             cuda.jit([(int32[:],), (float32[:],)], **options)(late)
+
+
+def test_what_kernels_have_not_is_told_at_the_launch(device):
+    @cuda.jit("int64(int64)", device=True)
+    def fibonacci(n):
+        return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+    @cuda.jit("void(int64[:])")
+    def kernel(x):
+        x[0] = fibonacci(x[0])
+
+    @cuda.jit("void(int64[:])")
+    def sets(x):
+        x[0] = len({1, 2})
+
+    for wrong in (kernel, sets):
+        with pytest.raises(UnsupportedError):
+            wrong[1, 1](np.ones(1, np.int64))
 
 
 def test_kernels_are_compiled_for_types(device):

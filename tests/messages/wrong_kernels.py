@@ -436,7 +436,7 @@ CASES = [
     (vectors_of_two_widths, (F,)),
     (vector_lane, (F,)),
     (vector_is_immutable, (F,)),
-    (slice_assignment, (F,)),
+    (slice_assignment, (M,)),
     (matrix_product, (M,)),
     (chained_string, (F,)),
     (loops_over_number, (F,)),
