@@ -29,7 +29,7 @@ from portagpu.errors import (
     LaunchConfigError,
     SpecialisationError,
 )
-from portagpu.frontend.calls import PythonFunction
+from portagpu.frontend.calls import PythonFunction, undecorated
 from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.functions import specialise
 from portagpu.ir.program import GridShape, Program
@@ -56,6 +56,7 @@ class Dispatcher(Inspection, PythonFunction):
 
     __name__: str
     __qualname__: str
+    _text: str | None
 
     def __init__(
         self,
@@ -66,6 +67,10 @@ class Dispatcher(Inspection, PythonFunction):
         signatures: tuple[Signature, ...] = (),
         text: str | None = None,
     ) -> None:
+        again: Any = function
+        if isinstance(again, Dispatcher):  # decorated again: the same function with these options
+            function, text = again.py_func, text or again._text
+        function = undecorated(function)
         functools.update_wrapper(self, function)
         self.py_func = function
         self.is_device_function = device

@@ -57,7 +57,7 @@ def _from_tuple(ctx: FunctionState, target: ArrayValue, value: TupleValue | Cons
 
 
 def _only_where_it_fits(ctx: FunctionState, extent: Expr, count: int, block: list[Stmt]) -> None:
-    """Store ``count`` items where the row has as many elements, which shows when the kernel runs; else it is an error."""
+    """Store ``count`` items where the row has as many elements, as shows when the kernel runs; else raise."""
     wanted = constant(ctx, count, ctx.program.index_type)
     if not ctx.program.debug:
         ctx.emit(If(Compare(CompareOp.EQ, extent, wanted, span=ctx.span), tuple(block), (), span=ctx.span))
