@@ -50,17 +50,16 @@ def verify_cuda_ndarray_interface(obj: Any) -> None:
     require_cuda_ndarray(obj)
 
 
-def array_core(ary: DeviceNDArray) -> DeviceNDArray:
-    """The part of a broadcast array that it repeats: the first element of each axis whose stride is 0."""
+def array_core(ary: Any) -> Any:
+    """The part of a broadcast device or host array that it repeats: the first element of each axis whose stride is 0."""
     if not ary.size or 0 not in ary.strides:
         return ary
-    core: DeviceNDArray = ary[tuple(slice(None) if step else 0 for step in ary.strides)]
-    return core
+    return ary[tuple(slice(None) if step else 0 for step in ary.strides)]
 
 
-def is_contiguous(ary: DeviceNDArray) -> bool:
+def is_contiguous(ary: Any) -> bool:
     """Whether the elements lie in C order without gaps, repeated ones counted once."""
-    return array_core(ary).is_c_contiguous()
+    return bool(array_core(ary).flags["C_CONTIGUOUS"])
 
 
 def from_array_like(ary: Any, stream: Stream | int = 0, gpu_data: Any = None) -> DeviceNDArray:

@@ -193,6 +193,7 @@ def test_what_tells_of_device_arrays(device):
     repeated = x[0].broadcast_to((5, 4))
     for array, contiguous in ((x, True), (x.T, False), (x[:, ::2], False), (repeated, True), (repeated[:, ::2], False)):
         assert cuda.devicearray.is_contiguous(array) is contiguous
+    assert cuda.devicearray.is_contiguous(np.broadcast_to(np.zeros(4), (5, 4)))
     assert cuda.devicearray.array_core(repeated).shape == (4,)
     assert x.transpose(axes=(1, 0)).shape == np.transpose(x, axes=(1, 0)).shape == (4, 3)
     with pytest.raises(errors.ShapeError):
