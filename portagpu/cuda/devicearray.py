@@ -51,7 +51,7 @@ def verify_cuda_ndarray_interface(obj: Any) -> None:
 
 
 def array_core(ary: Any) -> Any:
-    """The part of a broadcast device or host array that it repeats: the first element of each axis whose stride is 0."""
+    """The part that a broadcast array repeats: the first element of each axis whose stride is 0."""
     if not ary.size or 0 not in ary.strides:
         return ary
     return ary[tuple(slice(None) if step else 0 for step in ary.strides)]
