@@ -19,8 +19,10 @@
     ├── LaunchError                    the call of a kernel is at fault
     │   ├── ArgumentCountError           too many, too few or unknown arguments            (also TypeError)
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
+    │   │   └── LayoutError                a layout of guvectorize that means nothing   (also ValueError)
     │   ├── LaunchConfigError            grid, block or shared memory do not fit (also ValueError, CudaAPIError)
     │   │   └── LaunchConfigTypeError      they are no integers                             (also TypeError)
+    │   ├── DeviceFunctionLaunchError    the host calls a device function    (also RuntimeError, ValueError)
     │   └── SpecialisationError          a kernel for one signature cannot be specialised again (also RuntimeError)
     ├── CudaDriverError                what CUDA's driver would report: CudaAPIError with DeviceError below it
     ├── DeviceError                    the device or its driver is at fault               (also CudaAPIError)
@@ -61,6 +63,7 @@ __all__ = [
     "CudaDriverError",
     "DTypeError",
     "DeviceError",
+    "DeviceFunctionLaunchError",
     "DeviceIndexError",
     "DeviceLostError",
     "DeviceSelectionError",
@@ -72,6 +75,7 @@ __all__ = [
     "LaunchConfigError",
     "LaunchConfigTypeError",
     "LaunchError",
+    "LayoutError",
     "LoweringError",
     "MemoryNotSharedError",
     "MissingCapabilityError",
@@ -230,12 +234,20 @@ class ArgumentTypeError(LaunchError, TypeError):
     """An argument of a type that kernels cannot take."""
 
 
+class LayoutError(ArgumentTypeError, ValueError):
+    """A layout of `guvectorize` that means nothing."""
+
+
 class LaunchConfigError(LaunchError, CudaAPIError, ValueError):
     """Grid, block or shared memory are malformed or exceed what the device can do."""
 
 
 class LaunchConfigTypeError(LaunchConfigError, TypeError):
     """A launch configuration that is not made of integers."""
+
+
+class DeviceFunctionLaunchError(LaunchError, RuntimeError, ValueError):
+    """A device function was launched or called on the host."""
 
 
 class SpecialisationError(LaunchError, RuntimeError):

@@ -98,27 +98,13 @@ activemask: Any = INTRINSICS["activemask"]
 lanemask_lt: Any = INTRINSICS["lanemask_lt"]
 
 _VECTOR_LANES = (1, 2, 3, 4, 8, 16)
-_ALIASES = {
-    "float32": ("float",),
-    "float64": ("double",),
-    "int8": ("char",),
-    "uint8": ("uchar",),
-    "int16": ("short",),
-    "uint16": ("ushort",),
-    "int32": ("int",),
-    "uint32": ("uint",),
-    "int64": ("long", "longlong"),
-    "uint64": ("ulong", "ulonglong"),
-}
 _vectors: dict[str, VectorMaker] = {}
 for _dtype in dtypes.ALL:
     if _dtype is not dtypes.BOOL and not _dtype.is_complex:
         for _lanes in _VECTOR_LANES:
             _maker = VectorMaker(_dtype, _lanes)
             _vectors[f"{_dtype.name}x{_lanes}"] = _maker
-            for _alias in _ALIASES.get(_dtype.name, ()):
-                if f"{_alias}{_lanes}" not in globals():  # int16 is a scalar, int4 four lanes
-                    _vectors[f"{_alias}{_lanes}"] = _maker
+            _vectors.update(dict.fromkeys(_maker.aliases, _maker))
 globals().update(_vectors)
 
 

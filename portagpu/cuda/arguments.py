@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import dtypes
+from portagpu.cuda.dates import stored
 from portagpu.dtypes import BOOL, UINT64
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.ir.types import (
@@ -48,7 +49,7 @@ def argument_type(value: Any, *, alias: bool) -> ArgumentType:
     """Type of a prepared argument."""
     if isinstance(value, DeviceNDArray):
         return ArrayType(
-            record_of(value.dtype) or Scalar(dtypes.from_numpy(value.dtype)),
+            record_of(value.dtype) or Scalar(stored(value.dtype)),
             value.ndim,
             Layout(value.layout),
             readonly=value.readonly,
@@ -93,8 +94,6 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
     if isinstance(value, ArgumentWrapper):
         return value.to_device(context, stream, work)
     if isinstance(value, np.ndarray):
-        if value.dtype.kind in "mM":  # dates and spans of time are 64-bit counts; kernels see those
-            value = value.view(np.int64)
         _check_dtype(value.dtype, name)
         return ArgumentWrapper.for_host_array(value).to_device(context, stream, work)
     if is_device_like(value):
@@ -108,6 +107,8 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
 def _number(value: Any, name: str) -> Any:
     if isinstance(value, np.bool_):
         return bool(value)  # PyOpenCL packs no NumPy bools
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return value.view(np.int64)
     if isinstance(value, np.generic):
         _check_dtype(value.dtype, name)
     elif isinstance(value, int) and not -(2**63) <= value < 2**64:
@@ -119,7 +120,7 @@ def _check_dtype(dtype: np.dtype[Any], name: str) -> None:
     if dtype.names:
         return  # fields that kernels do not know may stand beside others
     try:
-        dtypes.from_numpy(dtype)
+        stored(dtype)
     except DTypeError as error:
         raise ArgumentTypeError(f"argument `{name}`: {error.message}", hint=error.hint) from error
 

@@ -20,14 +20,17 @@ __all__ = [
     "DeviceRecord",
     "ManagedNDArray",
     "MappedNDArray",
+    "array_core",
     "auto_device",
     "device_array",
     "device_array_like",
     "from_array_like",
     "from_record_like",
+    "is_contiguous",
     "is_cuda_ndarray",
     "require_cuda_ndarray",
     "to_device",
+    "verify_cuda_ndarray_interface",
 ]
 
 
@@ -40,6 +43,23 @@ def require_cuda_ndarray(obj: Any) -> None:
     """Raise `ArgumentTypeError` unless an object is a device array."""
     if not is_cuda_ndarray(obj):
         raise ArgumentTypeError(f"a device array is needed, not {type(obj).__name__}", hint="use cuda.to_device(x)")
+
+
+def verify_cuda_ndarray_interface(obj: Any) -> None:
+    """Raise `ArgumentTypeError` unless an object has what device arrays tell of themselves."""
+    require_cuda_ndarray(obj)
+
+
+def array_core(ary: Any) -> Any:
+    """The part that a broadcast array repeats: the first element of each axis whose stride is 0."""
+    if not ary.size or 0 not in ary.strides:
+        return ary
+    return ary[tuple(slice(None) if step else 0 for step in ary.strides)]
+
+
+def is_contiguous(ary: Any) -> bool:
+    """Whether the elements lie in C order without gaps, repeated ones counted once."""
+    return bool(array_core(ary).flags["C_CONTIGUOUS"])
 
 
 def from_array_like(ary: Any, stream: Stream | int = 0, gpu_data: Any = None) -> DeviceNDArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -75,9 +75,15 @@ class Device:
 class Devices:
     """The devices that work; ``with cuda.gpus[i]:`` makes one current in this thread."""
 
-    def __getitem__(self, index: int) -> Device:
-        """Raises `DeviceIndexError`, which is an IndexError, too."""
+    @overload
+    def __getitem__(self, index: int) -> Device: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Device]: ...
+    def __getitem__(self, index: int | slice) -> Device | list[Device]:
+        """A device, or a list of them. Raises `DeviceIndexError`, which is an IndexError, too."""
         found = self.lst
+        if isinstance(index, slice):
+            return found[index]
         if isinstance(index, bool) or not isinstance(index, int | np.integer):
             raise ArgumentTypeError(
                 f"cuda.gpus is indexed by a number, not {type(index).__name__}",

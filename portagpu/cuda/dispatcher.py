@@ -14,11 +14,21 @@ from portagpu import types
 from portagpu.codegen.program import KernelBinary, generate
 from portagpu.cuda import arguments
 from portagpu.cuda.configured import Configured
+from portagpu.cuda.dates import check_units
+from portagpu.cuda.declared import check_text
 from portagpu.cuda.inspection import Inspection, Overload
 from portagpu.cuda.options import JitOptions
 from portagpu.cuda.pickling import portable, rebuilt
 from portagpu.cuda.signature import check_count, convert_arguments
-from portagpu.errors import ArgumentCountError, KernelError, LaunchConfigError, LaunchError, SpecialisationError
+from portagpu.cuda.valuetypes import typeof
+from portagpu.device.capabilities import Capabilities
+from portagpu.errors import (
+    ArgumentCountError,
+    DeviceFunctionLaunchError,
+    KernelError,
+    LaunchConfigError,
+    SpecialisationError,
+)
 from portagpu.frontend.calls import PythonFunction, undecorated
 from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.functions import specialise
@@ -31,7 +41,8 @@ from portagpu.runtime.checks import count
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.launch import CompiledKernel, LaunchShape, check_grid, extent
 from portagpu.runtime.stream import Stream
-from portagpu.types import Signature
+from portagpu.type_text import is_foreign
+from portagpu.types import Signature, Type, as_type, is_type
 
 _MAX_CONFIGURATIONS = 1024
 
@@ -76,6 +87,7 @@ class Dispatcher(Inspection, PythonFunction):
         self._lock = threading.RLock()
         for signature in signatures:
             check_count(signature, self.source)
+            check_text(self, signature)
 
     @property
     def source(self) -> FunctionSource:
@@ -106,7 +118,7 @@ class Dispatcher(Inspection, PythonFunction):
 
     def _configure(self, config: Any) -> Configured:
         if self.is_device_function:
-            raise LaunchConfigError(
+            raise DeviceFunctionLaunchError(
                 f"`{self.__name__}` is a device function and cannot be launched",
                 hint="call it from a kernel, or decorate it with plain @cuda.jit",
             )
@@ -138,7 +150,7 @@ class Dispatcher(Inspection, PythonFunction):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Raise an error that says how the function is used."""
         if self.is_device_function:
-            raise LaunchError(
+            raise DeviceFunctionLaunchError(
                 f"`{self.__name__}` is a device function; it runs only inside kernels",
                 hint=f"for a test on the host call {self.__name__}.py_func(...)",
             )
@@ -163,7 +175,7 @@ class Dispatcher(Inspection, PythonFunction):
 
     # specialisation -----------------------------------------------------------------------------------------------
 
-    def compile(
+    def build(
         self,
         types: tuple[ArgumentType, ...],
         context: Context,
@@ -196,10 +208,21 @@ class Dispatcher(Inspection, PythonFunction):
         self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool, launch: GridShape | None = None
     ) -> Program:
         """The typed IR for argument types."""
+        return self.lowered(types, context.capabilities, wide=wide, launch=launch)
+
+    def lowered(
+        self,
+        types: tuple[ArgumentType, ...],
+        caps: Capabilities,
+        *,
+        wide: bool = False,
+        launch: GridShape | None = None,
+    ) -> Program:
+        """The typed IR for a device with these capabilities."""
         return specialise(
             self.source,
             types,
-            context.capabilities,
+            caps,
             wide_index=wide,
             debug=self.options.debug,
             bounds=self.options.debug or self.options.boundscheck,
@@ -251,7 +274,7 @@ class Dispatcher(Inspection, PythonFunction):
                         for n, a in zip(names, args, strict=True)
                     )
                     context.holders.add(self)
-                    found = self.compile(types, context, wide=wide, shared=shape.shared, launch=launch)
+                    found = self.build(types, context, wide=wide, shared=shape.shared, launch=launch)
                     if found.binary.cooperative and not context.capabilities.inline_ptx:
                         self._grids.add(key[:5])
                         key = key if found.binary.fused is None else (*key[:5], launch)
@@ -296,30 +319,42 @@ class Dispatcher(Inspection, PythonFunction):
         return f"its parameters are {', '.join(self.source.parameters)}"
 
     def specialize(self, *args: Any) -> Dispatcher:
-        """A kernel for the types of these arguments only, compiled now, without a launch; the same for the same types.
+        """A kernel for the types of these arguments only; the same object for the same types.
+
+        It is compiled now, without a launch. Type objects such as ``float32[::1]`` stand for arguments of these types.
 
         Raises `SpecialisationError` for a kernel that is specialised already.
         """
         if self.specialized:
             raise SpecialisationError("Dispatcher already specialized", hint="call the kernel that was specialised")
-        context = current_context()
         bound = self.bind_arguments(args, {})
+        if any(isinstance(a, Type) or is_foreign(a) for a in bound):
+            found = self._specialized_for(tuple(as_type(a) if is_type(a) else typeof(a) for a in bound))
+            for signature in found.declared:
+                found.compile(signature)
+            return found
+        context = current_context()
         prepared = self.prepare(bound, context, context.default_stream, HostWork(bound))
         overload = self.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
+        found = self._specialized_for(overload.types)
+        found.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
+        return found
+
+    def _specialized_for(self, kinds: tuple[Type, ...]) -> Dispatcher:
         with self._lock:
-            found = self.specializations.get(overload.types)
+            found = self.specializations.get(kinds)
             if found is None:
                 # a declared signature has no way to say compile-time arguments
-                declared = () if self.source.constexpr else (Signature(types.void, overload.types),)
+                declared = () if self.source.constexpr else (Signature(types.void, kinds),)
                 found = type(self)(self.py_func, options=self.options, signatures=declared, text=self._text)
                 found.specialized = True
-                found.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
-                self.specializations[overload.types] = found
+                self.specializations[kinds] = found
         return found
 
     def prepare(self, args: tuple[Any, ...], context: Context, stream: Stream, work: HostWork) -> tuple[Any, ...]:
         """Arguments as kernels take them."""
         names, constexpr = self.source.parameters, self.source.constexpr
+        check_units(args, names)
         if self.declared:
             args = convert_arguments(self.declared, args, names)
         prepared = []

@@ -104,7 +104,7 @@ class GeneralizedFunction(Pickled):
             if loops[n] != loop:
                 raise ShapeError(f"the writable input {n} would be broadcast from {loops[n]} to {loop}")
         results = [
-            Result(o, loop + self.layout.core(axes, extents), _dtype(kind))
+            Result(o, loop + self.layout.core(axes, extents), _dtype(kind), drops_ones=True)
             for o, axes, kind in zip(outs, self.layout.outputs, signature.args[self.nin :], strict=True)
         ]
         keep = any(isinstance(v, DeviceNDArray) for v in inputs) or any(r.is_on_device for r in results)
@@ -143,7 +143,7 @@ class GeneralizedFunction(Pickled):
 
     def _signature(self, inputs: Sequence[Any], outs: Sequence[Any]) -> Signature:
         if self.signatures:
-            return operands.choose(self.signatures, self.__name__, inputs)
+            return operands.choose(self.signatures, self.__name__, inputs, narrows=True)
         if any(o is None for o in outs):
             raise ArgumentTypeError(
                 f"`{self.__name__}` was made without signatures, so nothing tells the dtype of its outputs",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.errors import LayoutError, ShapeError
 
 _GROUP = re.compile(r"\(([^()]*)\)")
 _SIDE = re.compile(r"\([^()]*\)(,\([^()]*\))*")
@@ -24,16 +24,23 @@ class Layout:
 
     @classmethod
     def parse(cls, text: str) -> Layout:
-        """The layout that a text means. Raises `ArgumentTypeError`."""
+        """The layout that a text means. Raises `LayoutError`."""
         sides = re.sub(r"\s", "", text).split("->")
         if len(sides) != 2 or not all(_SIDE.fullmatch(side) for side in sides):
-            raise ArgumentTypeError(f"the layout {text!r} cannot be read", hint="write it like '(m,n),(n,p)->(m,p)'")
+            raise LayoutError(f"the layout {text!r} cannot be read", hint="write it like '(m,n),(n,p)->(m,p)'")
         inputs, outputs = (
             tuple(tuple(a for a in group.split(",") if a) for group in _GROUP.findall(side)) for side in sides
         )
         for axis in (a for group in (*inputs, *outputs) for a in group):
             if not _NAME.fullmatch(axis):
-                raise ArgumentTypeError(f"the layout {text!r} has the axis {axis!r}", hint="axes are names or numbers")
+                raise LayoutError(f"the layout {text!r} has the axis {axis!r}", hint="axes are names or numbers")
+        known = {axis for group in inputs for axis in group}
+        unknown = sorted({a for group in outputs for a in group if a not in known and not a.isdigit()})
+        if unknown:
+            raise LayoutError(
+                f"the layout {text!r} has undefined axes in its outputs: {', '.join(unknown)}",
+                hint="each output's axes are axes of inputs, or numbers",
+            )
         return cls(inputs, outputs)
 
     def __str__(self) -> str:
@@ -62,8 +69,5 @@ class Layout:
         return shape[:split]
 
     def core(self, axes: Axes, extents: dict[str, int]) -> tuple[int, ...]:
-        """Extents of core axes. Raises `ShapeError` for an axis that no argument has."""
-        for axis in axes:
-            if not axis.isdigit() and axis not in extents:
-                raise ShapeError(f"nothing tells the extent of {axis} in {self}", hint="pass the output")
+        """Extents of core axes."""
         return tuple(int(a) if a.isdigit() else extents[a] for a in axes)

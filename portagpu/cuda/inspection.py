@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from portagpu.codegen.program import KernelBinary
+from portagpu.cuda.signature import check_count
 from portagpu.cuda.typenames import argument_type, public_type
 from portagpu.errors import ArgumentTypeError, MissingCapabilityError
 from portagpu.frontend.capture import FunctionSource
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from portagpu.cuda.options import JitOptions
 
 Key = tuple[Any, ...]
+_COMPILED_KEY = 2  # length of the keys of what was compiled for a signature: context and types
 
 
 class OpenCLSources(dict[Key, str]):
@@ -119,7 +121,7 @@ class Inspection:
         """Drop the specialisations for a context that is closed."""
         raise NotImplementedError
 
-    def compile(
+    def build(
         self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool = False, shared: int = 0
     ) -> Overload:
         """Specialise and build for argument types."""
@@ -140,8 +142,20 @@ class Inspection:
         context = current_context()
         return {signature.args: self._declared(signature, context) for signature in self.declared}
 
+    def compile(self, sig: Any) -> Overload:
+        """The specialisation for a signature such as ``void(float32[::1])`` or a tuple of types, compiled now.
+
+        Raises `ArgumentTypeError` for a signature that the kernel does not declare where it declares others.
+        """
+        signature = as_signature(sig)
+        check_count(signature, self.source)
+        if self.declared:
+            return self._selected(signature)
+        return self._declared(signature, current_context())
+
     def _launched(self) -> list[Overload]:
-        everything = list(self._overloads.values())
+        launched = {o.types for k, o in self._overloads.items() if len(k) > _COMPILED_KEY}
+        everything = [o for k, o in self._overloads.items() if len(k) > _COMPILED_KEY or o.types not in launched]
         context = current_context() if len({o.compiled.context.key for o in everything}) > 1 else None
         return [o for o in everything if o.compiled.context is context] or everything
 
@@ -153,7 +167,7 @@ class Inspection:
         if key not in self._overloads:
             context.holders.add(self)
             types = tuple(argument_type(t) for t in signature.args)
-            self._overloads[key] = self.compile(types, context)
+            self._overloads[key] = self.build(types, context)
         return self._overloads[key]
 
     @property

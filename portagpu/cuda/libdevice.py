@@ -10,9 +10,10 @@ import difflib
 from typing import Any
 
 from portagpu.frontend.libdevice import FUNCTIONS, PAIRS
+from portagpu.frontend.libdevice_library import NAMES
 from portagpu.frontend.vocabulary import Intrinsic
 
-__all__ = [*sorted((*FUNCTIONS, *PAIRS))]
+__all__ = [*sorted((*FUNCTIONS, *PAIRS, *NAMES))]
 
 globals().update({name: Intrinsic(f"libdevice.{name}") for name in __all__})
 

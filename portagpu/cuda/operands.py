@@ -70,12 +70,13 @@ def on_device(value: Any, context: Context, stream: Any) -> DeviceNDArray:
     return to_device(value, stream=stream, context=context)
 
 
-def choose(signatures: Sequence[Signature], name: str, inputs: Sequence[Any]) -> Signature:
+def choose(signatures: Sequence[Signature], name: str, inputs: Sequence[Any], *, narrows: bool = False) -> Signature:
     """The signature for these operands: exact types first, then numbers converted, then safe casts of arrays.
 
-    Raises `ArgumentTypeError` where none fits.
+    With ``narrows``, numbers and host arrays also become smaller types of their kind. Raises `ArgumentTypeError` where
+    none fits.
     """
-    for accepts in (_exactly, _with_weak_numbers, _safely, _with_any_numbers):
+    for accepts in (_exactly, _with_weak_numbers, _safely, _with_any_numbers, *((_narrowed,) if narrows else ())):
         for signature in signatures:
             if all(accepts(_element(t), value) for t, value in zip(signature.args, inputs, strict=False)):
                 return signature
@@ -111,6 +112,12 @@ def _with_any_numbers(wanted: np.dtype[Any], value: Any) -> bool:
     return type(value) in _PYTHON_KINDS or bool(value.dtype == wanted)
 
 
+def _narrowed(wanted: np.dtype[Any], value: Any) -> bool:
+    if isinstance(value, DeviceNDArray):
+        return _safely(wanted, value)
+    return type(value) in _PYTHON_KINDS or bool(np.can_cast(value.dtype, wanted, "same_kind"))
+
+
 def number(value: Any, dtype: np.dtype[Any]) -> Any:
     """A number as a NumPy scalar of ``dtype``. Raises `ArgumentTypeError`."""
     try:
@@ -120,15 +127,21 @@ def number(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 class Result:
-    """Where a call puts one result: the caller's ``out``, or a new array."""
+    """Where a call puts one result: the caller's ``out``, or a new array.
 
-    def __init__(self, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self.out = as_device_array(out) if is_device_like(out) else out
+    ``drops_ones``: ``out`` may lack axes of length one at the front.
+    """
+
+    def __init__(self, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *, drops_ones: bool = False) -> None:
+        self.out = self._given = as_device_array(out) if is_device_like(out) else out
         self.shape, self.dtype = shape, dtype
         if out is None:
             return
         if not is_array(self.out):
             raise ArgumentTypeError(f"out= is an array, not {type(out).__name__}", hint="make one: np.empty(shape)")
+        front = len(shape) - self.out.ndim
+        if drops_ones and self.out.shape == shape[front:] and set(shape[:front]) == {1}:
+            self.out = self.out.reshape(shape)
         if self.out.shape != shape:
             raise ShapeError(f"the result has shape {shape}, out= has {self.out.shape}")
         if not np.can_cast(dtype, self.out.dtype, "same_kind"):
@@ -154,7 +167,7 @@ class Result:
     def finish(self, target: DeviceNDArray, stream: Any, *, keep: bool) -> Any:
         """What the caller gets: ``out``, the device array with ``keep``, else a host array."""
         if isinstance(self.out, DeviceNDArray):
-            return self.out
+            return self._given
         if self.out is None and keep:
             return target
         host = target.copy_to_host(stream=stream)
@@ -163,4 +176,4 @@ class Result:
         if self.out is None:
             return host
         self.out[...] = host
-        return self.out
+        return self._given

@@ -87,7 +87,7 @@ def plan_of(args: tuple[Any, ...], prepared: tuple[Any, ...], overload: Overload
             tokens.append(name)
         elif kind is float:
             tokens.append(f"{name}.hex()")  # 0.0 and -0.0 differ
-        elif kind is bool or issubclass(kind, np.number):
+        elif kind is bool or (issubclass(kind, np.number) and kind is not np.timedelta64):  # its unit is looked at
             tokens.append(name if kind is bool else f"{name}.tobytes()")
         else:
             return None

@@ -10,11 +10,10 @@ from portagpu import dtypes
 from portagpu.dtypes import Kind
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError
 from portagpu.frontend.capture import FunctionSource
+from portagpu.frontend.declared import Cost, number_cost, rank
 from portagpu.runtime.args import ArgumentWrapper, like_tuple
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.types import Array, NoneType, Number, Record, Signature, Tuple, Type
-
-_IMPOSSIBLE, _UNSAFE, _SAFE, _PROMOTION, _EXACT = 4, 3, 2, 1, 0
 
 
 def check_count(signature: Signature, source: FunctionSource) -> None:
@@ -48,9 +47,9 @@ def _choose(declared: tuple[Signature, ...], args: tuple[Any, ...]) -> Signature
     for signature in declared:
         if len(signature.args) != len(args):
             continue
-        costs = [_cost(t, a) for t, a in zip(signature.args, args, strict=True)]
-        if _IMPOSSIBLE not in costs:
-            ranked.append(((costs.count(_UNSAFE), costs.count(_SAFE), costs.count(_PROMOTION)), signature))
+        cost = rank([_cost(t, a) for t, a in zip(signature.args, args, strict=True)])
+        if cost is not None:
+            ranked.append((cost, signature))
     shown = [str(s) for s in declared]
     given = ", ".join(describe_argument(a) for a in args)
     if not ranked:
@@ -80,25 +79,25 @@ def describe_argument(value: Any) -> str:
     return type(value).__name__
 
 
-def _cost(declared: Type, value: Any) -> int:
+def _cost(declared: Type, value: Any) -> Cost:
     value = value.value if isinstance(value, ArgumentWrapper) else value
     match declared:
         case Array():
             if not _fits(declared, value):
-                return _IMPOSSIBLE
-            return _EXACT if declared.layout != "A" else _PROMOTION
+                return Cost.IMPOSSIBLE
+            return Cost.EXACT if declared.layout != "A" else Cost.PROMOTION
         case Number():
             return _number_cost(declared, value)
         case Tuple():
             if not isinstance(value, tuple) or len(value) != len(declared.types):
-                return _IMPOSSIBLE
-            return max((_cost(t, v) for t, v in zip(declared.types, value, strict=True)), default=_EXACT)
+                return Cost.IMPOSSIBLE
+            return max((_cost(t, v) for t, v in zip(declared.types, value, strict=True)), default=Cost.EXACT)
         case NoneType():
-            return _EXACT if value is None else _IMPOSSIBLE
+            return Cost.EXACT if value is None else Cost.IMPOSSIBLE
         case Record():
-            return _EXACT if _is_record(declared, value) else _IMPOSSIBLE
+            return Cost.EXACT if _is_record(declared, value) else Cost.IMPOSSIBLE
         case _:
-            return _IMPOSSIBLE
+            return Cost.IMPOSSIBLE
 
 
 def _is_record(declared: Record, value: Any) -> bool:
@@ -108,22 +107,14 @@ def _is_record(declared: Record, value: Any) -> bool:
     return is_one and inner.dtype == declared.dtype
 
 
-def _number_cost(declared: Number, value: Any) -> int:
+def _number_cost(declared: Number, value: Any) -> Cost:
     if isinstance(value, np.generic):
         dtype = value.dtype
     elif isinstance(value, bool | int | float | complex):
         dtype = np.dtype(type(value))
     else:
-        return _IMPOSSIBLE
-    target = declared.dtype
-    if dtype == target:
-        return _EXACT
-    if dtype.kind == "c" and target.kind != "c":
-        return _IMPOSSIBLE
-    if not np.can_cast(dtype, target, "safe"):
-        return _UNSAFE
-    kinds = (dtypes.from_numpy(dtype).kind, declared.row.kind)
-    return _PROMOTION if kinds[0] is kinds[1] and Kind.BOOL not in kinds else _SAFE
+        return Cost.IMPOSSIBLE
+    return number_cost(dtypes.from_numpy(dtype), declared.row)
 
 
 def _fits(declared: Array, value: Any) -> bool:

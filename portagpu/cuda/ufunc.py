@@ -17,6 +17,7 @@ from portagpu.cuda.generated import kernel_from, launch, position
 from portagpu.cuda.operands import Result, is_array, shape_of
 from portagpu.cuda.pickling import Pickled
 from portagpu.cuda.signature import check_count
+from portagpu.device.ideal import IDEAL
 from portagpu.dtypes import from_numpy
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, SettingsError, ShapeError
 from portagpu.frontend.results import result_dtype
@@ -57,9 +58,12 @@ class VectorizedFunction(Pickled):
         return self.core, self.signatures, self._options, self.identity
 
     def add(self, signature: Any) -> None:
-        """Add a signature, such as ``float32(float32, float32)``."""
+        """Add a signature, such as ``float32(float32, float32)``; without a result's type that is inferred."""
         found = as_signature(signature)
         check_count(found, self.core.source)
+        if found.return_type is None and all(isinstance(t, Number) for t in found.args):
+            kinds = tuple(Scalar(from_numpy(_dtype(t))) for t in found.args)
+            found = Signature(Number(result_dtype(self.py_func, kinds, IDEAL)), found.args)
         if not isinstance(found.return_type, Number) or not all(isinstance(t, Number) for t in found.args):
             raise KernelTypeError(
                 f"'{found}' is no signature of a function of numbers",

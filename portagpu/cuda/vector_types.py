@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from portagpu import cuda
+from portagpu.dtypes import FLOAT16
 from portagpu.frontend.vocabulary import VectorMaker
 
 _all: dict[str, VectorMaker] = {n: v for n, v in vars(cuda).items() if isinstance(v, VectorMaker)}
 globals().update(_all)
-# the original's types: up to four lanes
-vector_types: dict[str, VectorMaker] = {v.name: v for v in _all.values() if v.lanes <= 4}
+# the original's types: up to four lanes, none of float16
+vector_types: dict[str, VectorMaker] = {v.name: v for v in _all.values() if v.lanes <= 4 and v.dtype is not FLOAT16}
 
 __all__ = ["vector_types", *_all]

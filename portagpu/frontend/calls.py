@@ -23,7 +23,7 @@ from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue,
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
 from portagpu.ir.nodes import MakeVector, Operation
 from portagpu.ir.types import INT, PYINT_NARROW, Scalar, Vector
-from portagpu.types import Number, Signature, Type
+from portagpu.types import Signature
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -339,10 +339,7 @@ def bind_parameters(ctx: FunctionState, callee: DeviceCallable, site: Call) -> l
             f"{name}({', '.join(names)}) takes {len(names)} arguments, {given} given: {error}",
             hint=f"call it as {name}({', '.join(names)})",
         )
-    found = [_bound(bound.arguments, n, p) for n, p in signature.parameters.items()]
-    if len(callee.declared) != 1:
-        return found
-    return [_declared(ctx, v, t) for v, t in zip(found, callee.declared[0].args, strict=True)]
+    return [_bound(bound.arguments, n, p) for n, p in signature.parameters.items()]
 
 
 def _bound(given: Mapping[str, Any], name: str, parameter: inspect.Parameter) -> Value:
@@ -353,10 +350,3 @@ def _bound(given: Mapping[str, Any], name: str, parameter: inspect.Parameter) ->
 
 def _default(value: Any) -> Value:
     return value if isinstance(value, Const | ArrayValue | TupleValue) or is_expr(value) else Const(value)
-
-
-def _declared(ctx: FunctionState, value: Value, kind: Type) -> Value:
-    """An argument as a declared signature takes it: numbers are converted."""
-    if isinstance(kind, Number) and number_type(ctx, value) is not None:
-        return convert(ctx, value, Scalar(kind.row), explicit=True)
-    return value

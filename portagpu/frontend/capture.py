@@ -78,6 +78,12 @@ class FunctionSource:
         """Resolve a name that is not a local: closure, globals, builtins. Returns (found, value)."""
         if name in self.closure:
             return True, self.closure[name]
+        code = self.function.__code__
+        if name in code.co_freevars:  # set after the function was read, as is the name of the function itself
+            cell = (self.function.__closure__ or ())[code.co_freevars.index(name)]
+            if _filled(cell):
+                self.closure[name] = cell.cell_contents
+                return True, self.closure[name]
         if name in self.function.__globals__:
             return True, self.function.__globals__[name]
         if hasattr(builtins, name):

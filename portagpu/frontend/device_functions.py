@@ -13,6 +13,7 @@ from portagpu.frontend import statements
 from portagpu.frontend.calls import DEVICE_FUNCTION, Call, DeviceCallable, bind_parameters
 from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.convert import as_element, constant, constant_type, convert, describe, leaf_type, number_type
+from portagpu.frontend.declared import fit
 from portagpu.frontend.faults import after_call, hidden_arguments, hidden_parameters
 from portagpu.frontend.memory import use_shared
 from portagpu.frontend.state import DeviceFunction, FunctionState
@@ -22,29 +23,32 @@ from portagpu.ir.program import Function, Parameter, ParameterRole
 from portagpu.ir.types import VOID, Element, Pointer, Scalar, Space, Struct, Type
 from portagpu.ir.uniform import Marks
 from portagpu.types import Number
+from portagpu.types import Type as PublicType
 
 
 def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call) -> Value:
-    """Call a device function, specialised for these argument types."""
-    name = callee.__name__
-    if not callee.is_device_function:
-        ctx.fail(
-            f"`{name}` is a kernel; a kernel cannot call a kernel",
-            hint=f"decorate `{name}` with @cuda.jit(device=True), or launch it from the host",
-        )
+    """Call a device function, or a kernel as one, specialised for these argument types."""
     arguments = bind_parameters(ctx, callee, site)
+    returns: PublicType | None = None
+    if callee.declared:
+        arguments, signature = fit(ctx, callee.__name__, callee.declared, arguments)
+        returns = signature.return_type
     source, extra = callee.captured(ctx)
     arguments += extra
     while True:
         bound = ctx.program.bound.get(callee.identity, frozenset())
         try:
-            return _call(ctx, callee, replace(source, constexpr=source.constexpr | bound), arguments)
+            result = _call(ctx, callee, replace(source, constexpr=source.constexpr | bound), arguments)
         except NeedsConstantError as error:
             owner = error.owner
             if not isinstance(owner, FunctionState) or owner.source.tree is not source.tree:
                 raise
             _bind_constant(ctx, error, source, arguments, bound)
             ctx.program.bound[callee.identity] = bound | {error.name}
+            continue
+        if isinstance(returns, Number) and number_type(ctx, result) is not None:
+            return convert(ctx, result, Scalar(returns.row), explicit=True)
+        return result
 
 
 def _bind_constant(
@@ -91,11 +95,7 @@ def _call(ctx: FunctionState, callee: DeviceCallable, source: FunctionSource, ar
         finally:
             program.in_progress.pop()
         program.functions[key] = found
-    result = _emit_call(ctx, found, source, arguments)
-    declared = callee.declared[0].return_type if len(callee.declared) == 1 else None
-    if isinstance(declared, Number) and number_type(ctx, result) is not None:
-        return convert(ctx, result, Scalar(declared.row), explicit=True)
-    return result
+    return _emit_call(ctx, found, source, arguments)
 
 
 def _is_bound(source: FunctionSource, parameter: str, value: Value, py_float: Scalar) -> bool:

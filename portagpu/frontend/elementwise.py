@@ -16,6 +16,8 @@ from portagpu.frontend.calls import Call, call_library, handles
 from portagpu.frontend.comparisons import compare
 from portagpu.frontend.complex_functions import FUNCTIONS, complex_sign
 from portagpu.frontend.complex_library import classify
+from portagpu.frontend.complex_numbers import is_complex
+from portagpu.frontend.complex_order import ordered
 from portagpu.frontend.conditions import logical, negate, select
 from portagpu.frontend.convert import (
     as_number,
@@ -175,6 +177,8 @@ def _classify(ctx: FunctionState, site: Call) -> Value:
 def _np_extreme(ctx: FunctionState, site: Call) -> Value:
     name: str = site.target.__name__
     left, right = site.bind(ctx, name, "x", "y")
+    if is_complex(ctx, left) or is_complex(ctx, right):
+        return ordered(ctx, name, site, left, right)
     return np_extreme(ctx, name, left, right)
 
 
@@ -253,6 +257,8 @@ def _operator(ctx: FunctionState, site: Call) -> Value:
 def _comparison(ctx: FunctionState, site: Call) -> Value:
     function = site.target
     left, right = site.bind(ctx, function.__name__, "x", "y")
+    if function not in (np.equal, np.not_equal) and (is_complex(ctx, left) or is_complex(ctx, right)):
+        return ordered(ctx, function.__name__, site, left, right)
     return compare(ctx, _COMPARISONS[function](), left, right)
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from portagpu.errors import KernelValueError
 from portagpu.frontend.convert import constant, describe, number_type
+from portagpu.frontend.faults import Raise, check
 from portagpu.frontend.indexing import flat_index, to_index
 from portagpu.frontend.places import held, load, store
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr
-from portagpu.ir.nodes import Compare, CompareOp, Constant, Expr, For, Select, Stmt, Var
+from portagpu.ir.nodes import Compare, CompareOp, Constant, Expr, For, If, Select, Stmt, Var
 from portagpu.ir.types import Scalar
 from portagpu.records import Record
 
@@ -37,15 +38,34 @@ def fill(ctx: FunctionState, target: ArrayValue, value: Value, copy_record: Copy
 def _from_tuple(ctx: FunctionState, target: ArrayValue, value: TupleValue | Const, copy_record: CopyRecord) -> None:
     items = value.items if isinstance(value, TupleValue) else tuple(map(Const, value.value))
     extent = target.shape[0]
-    if target.ndim != 1 or not isinstance(extent, Constant) or extent.value != len(items):
+    if target.ndim != 1 or (isinstance(extent, Constant) and extent.value != len(items)):
         ctx.fail(
             f"cannot store a tuple of {len(items)} items in {_shown(target)}",
             kind=KernelValueError,
-            hint="a tuple fits where that many elements are known while compiling; assign element by element",
+            hint="a tuple fits a row of as many elements; assign element by element",
         )
-    for n, item in enumerate(items):
-        place = flat_index(ctx, target, [(0, constant(ctx, n, ctx.program.index_type))])
-        _set(ctx, target, place, item, copy_record)
+    target = held(ctx, target)
+    with ctx.nested() as block:
+        for n, item in enumerate(items):
+            place = flat_index(ctx, target, [(0, constant(ctx, n, ctx.program.index_type))])
+            _set(ctx, target, place, item, copy_record)
+    if not isinstance(extent, Constant):
+        _only_where_it_fits(ctx, to_index(ctx, extent), len(items), block)
+        return
+    for statement in block:
+        ctx.emit(statement)
+
+
+def _only_where_it_fits(ctx: FunctionState, extent: Expr, count: int, block: list[Stmt]) -> None:
+    """Store ``count`` items where the row has as many elements, as shows when the kernel runs; else raise."""
+    wanted = constant(ctx, count, ctx.program.index_type)
+    if not ctx.program.debug:
+        ctx.emit(If(Compare(CompareOp.EQ, extent, wanted, span=ctx.span), tuple(block), (), span=ctx.span))
+        return
+    text = f"cannot store a tuple of {count} items in a row of another length"
+    check(ctx, Compare(CompareOp.NE, extent, wanted, span=ctx.span), Raise(kind=ValueError, args=(text,)))
+    for statement in block:
+        ctx.emit(statement)
 
 
 def _shown(array: ArrayValue) -> str:

@@ -16,6 +16,7 @@ from portagpu.frontend import elementwise as elementwise  # registers lowerings
 from portagpu.frontend import fp16 as fp16  # registers lowerings
 from portagpu.frontend import intrinsics as intrinsics  # registers lowerings
 from portagpu.frontend import libdevice as libdevice  # registers lowerings
+from portagpu.frontend import libdevice_library as libdevice_library  # registers lowerings
 from portagpu.frontend import library as library  # registers lowerings
 from portagpu.frontend import memory as memory  # registers lowerings
 from portagpu.frontend import more_functions as more_functions  # registers lowerings
@@ -73,6 +74,15 @@ def specialise(
     except UnsupportedSyntaxError:
         # a failed check ends its thread, and what it would have read decides about a barrier: let the thread go on
         return attempt(False)
+
+
+def check_device_function(source: FunctionSource, arguments: tuple[ArgumentType, ...], caps: Capabilities) -> None:
+    """Lower a device function by itself, to see whether its text fits these types. Raises `KernelError` subclasses."""
+    ctx = FunctionState(ProgramState(caps, wide_index=False, debug=False), source, is_kernel=False)
+    for position, (name, kind) in enumerate(zip(source.parameters, arguments, strict=True)):
+        ctx.env[name] = _parameter(ctx, name, kind, (position,))
+    with ctx.nested():
+        statements.lower_body(ctx, source.tree.body)
 
 
 def _lower(

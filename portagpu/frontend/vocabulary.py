@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from portagpu.dtypes import DType
+from portagpu.dtypes import ALL, DType
 from portagpu.errors import LaunchError
 from portagpu.types import Number
 
@@ -112,6 +112,21 @@ else:
     constexpr = ConstExpr()
 
 
+_C_NAMES = {
+    "float32": ("float",),
+    "float64": ("double",),
+    "int8": ("char",),
+    "uint8": ("uchar",),
+    "int16": ("short",),
+    "uint16": ("ushort",),
+    "int32": ("int",),
+    "uint32": ("uint",),
+    "int64": ("long", "longlong"),
+    "uint64": ("ulong", "ulonglong"),
+}
+_NUMBERS = frozenset(row.name for row in ALL)
+
+
 @dataclass(frozen=True, slots=True)
 class VectorMaker:
     """The name of a vector type; called inside a kernel, it makes a vector from lanes, or repeats one number.
@@ -132,6 +147,12 @@ class VectorMaker:
     def name(self) -> str:
         """The type's name, such as ``float32x4``."""
         return str(self)
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """CUDA's names of the type, such as ``float4``; ``int16`` is a number, not sixteen lanes of int."""
+        names = (f"{name}{self.lanes}" for name in _C_NAMES.get(self.dtype.name, ()))
+        return tuple(name for name in names if name not in _NUMBERS)
 
     @property
     def user_facing_object(self) -> VectorMaker:

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
 from numpy.lib.stride_tricks import as_strided
 
-from portagpu.errors import (
-    ArgumentTypeError,
-    ClosedError,
-    DTypeError,
-    MemoryNotSharedError,
-    NotContiguousError,
-    ShapeError,
-)
+from portagpu.errors import ArgumentTypeError, ClosedError, DTypeError, NotContiguousError, ShapeError
 from portagpu.runtime import views
 from portagpu.runtime.checks import check_stream, check_target, host_array, writable_view
 from portagpu.runtime.context import Context, context_of
-from portagpu.runtime.copies import copy_strided, download, upload
+from portagpu.runtime.copies import copy_elements, copy_strided, download, upload
+from portagpu.runtime.driver_names import ArrayNames
 from portagpu.runtime.items import ArrayItems
 from portagpu.runtime.layout import (
     address_of,
@@ -43,7 +37,7 @@ _LARGE = 2**30  # elements; larger arrays need 64-bit subscripts
 _allocations = itertools.count()
 
 
-class DeviceNDArray(ArrayItems, ArrayOperators):
+class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
     """An n-dimensional array in the memory of one device.
 
     ``shape``, ``strides`` (bytes), ``dtype``, ``ndim``, ``size``, ``nbytes``, ``itemsize``, ``T`` are those of NumPy.
@@ -105,7 +99,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
         self.align = alignment_of(shape, strides, dtype, offset, self.layout)
         if self.align:
             self.is_large = span + offset + self.itemsize >= _LARGE
-        kind = dtype if dtype.char == "V" else dtype.char
+        kind = dtype if dtype.char in "VMm" else dtype.char  # records, and units of dates
         self.type_key = (kind, self.ndim, self.layout, self.shifted, readonly, self.align)
         # stands for this array where it must not be kept alive; memory of others may change hands unseen
         own = base is None or type(base) is DeviceNDArray
@@ -250,9 +244,11 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
             )
         return self._on(stream)._derive(views.reshaped(self._shadow(), (self.size,), order))
 
-    def transpose(self, *axes: Any) -> DeviceNDArray:
-        """View with permuted axes."""
-        return self._derive(views.transposed(self._shadow(), axes))
+    def transpose(self, *order: Any, axes: Any = None) -> DeviceNDArray:
+        """View with permuted axes: ``transpose(1, 0)``, ``transpose((1, 0))`` or ``transpose(axes=(1, 0))``."""
+        if axes is not None and order:
+            raise ShapeError("transpose takes the axes once", hint="write transpose(axes=(1, 0)) or transpose(1, 0)")
+        return self._derive(views.transposed(self._shadow(), order if axes is None else (axes,)))
 
     def squeeze(self, axis: Any = None, stream: Stream | int = 0) -> DeviceNDArray:
         """View without axes of length one, or without those named. Raises `ShapeError` for a longer one."""
@@ -312,7 +308,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
         return ary
 
     def copy_to_device(self, ary: Any, stream: Stream | int = 0) -> None:
-        """Copy a host or device array of the same shape and dtype into this one.
+        """Copy a host or device array of the same shape and dtype into this one; another device's through the host.
 
         With a stream other than 0 the copy is asynchronous: synchronise the stream before changing ``ary``.
         """
@@ -324,7 +320,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
                 raise DTypeError(f"cannot copy {ary.dtype} to {self.dtype}")
             if ary.allocation_key == self.allocation_key:  # drivers refuse copies that overlap
                 ary = ary._contiguous(where)
-            copy_strided(ary._broadcast(self.shape), self, where)
+            copy_elements(ary._broadcast(self.shape), self, where)
             return
         host = host_array(ary)
         if host.dtype != self.dtype:
@@ -350,13 +346,6 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
         if _is_default(stream) and self.stream is not None:
             return self.stream
         return as_stream(stream, self.context)
-
-    def get_ipc_handle(self) -> NoReturn:
-        """Raise `MemoryNotSharedError`: processes do not share device memory."""
-        raise MemoryNotSharedError(
-            "OpenCL has no handles of device memory for other processes",
-            hint="share host memory: multiprocessing.shared_memory",
-        )
 
     # exchange -------------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from portagpu.device import DeviceRecord, default_device, drivers_are_loaded, fi
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import ArgumentTypeError, ClosedError, DeviceLostError, OutOfMemoryError, PortaGPUError
 from portagpu.runtime.deallocations import Deallocations
+from portagpu.runtime.driver_names import ContextNames
 from portagpu.runtime.stream import Stream
 from portagpu.runtime.translate import translate_cl_errors, translated
 from portagpu.settings import Settings
@@ -65,7 +66,7 @@ class _Allocation(cl.Buffer):
         self._sizes.pop(id(self), None)
 
 
-class Context:
+class Context(ContextNames):
     """A device in use. `Context.for_device` gives the one of a device; `Context.wrap` one around a user's own."""
 
     def __init__(self, device: DeviceRecord, cl_context: cl.Context, settings: Settings) -> None:

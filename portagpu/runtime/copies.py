@@ -28,6 +28,15 @@ class CopyView:
     axes: tuple[int, ...]
 
 
+def copy_elements(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -> None:
+    """As `copy_strided`; from another device through the host, and complete on return."""
+    if source.context is target.context:
+        copy_strided(source, target, stream)
+    else:
+        target.copy_to_device(source.copy_to_host(), stream)
+        stream.synchronize()
+
+
 def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -> None:
     """Copy elements between two views of one shape and dtype; enqueued on ``stream``."""
     if source.shape != target.shape:

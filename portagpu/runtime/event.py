@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from typing import NoReturn
 
 import pyopencl as cl
 
 from portagpu.errors import ArgumentTypeError, ClosedError, DriverError
 from portagpu.runtime.context import Context, context_of
+from portagpu.runtime.driver_names import ContextNames
 from portagpu.runtime.output import flush_output
 from portagpu.runtime.stream import Stream, as_stream, enqueuing
 from portagpu.runtime.translate import translate_cl_errors
@@ -24,6 +26,11 @@ class Event:
         self._event: cl.Event | None = None
         self._context: Context | None = None
         self._lock = threading.Lock()
+
+    def __reduce__(self) -> NoReturn:
+        raise ArgumentTypeError(
+            "events cannot be pickled, copied or sent to another process", hint="make one in the process that uses it"
+        )
 
     @property
     def cl_event(self) -> cl.Event:
@@ -93,3 +100,6 @@ class Event:
                     "an event was recorded on a queue that does not measure time",
                     hint="make the queue with properties=pyopencl.command_queue_properties.PROFILING_ENABLE",
                 ) from error
+
+
+ContextNames.event_type = Event

@@ -9,7 +9,7 @@ import numpy as np
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.runtime.checks import assignable
 from portagpu.runtime.context import Context
-from portagpu.runtime.copies import copy_strided
+from portagpu.runtime.copies import copy_elements
 from portagpu.runtime.stream import Stream
 
 
@@ -79,4 +79,4 @@ class ArrayItems:
         source = value._broadcast(target.shape)
         if source.allocation_key == target.allocation_key:
             source = source._contiguous(where)
-        copy_strided(source, target, where)
+        copy_elements(source, target, where)

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyopencl as cl
 
@@ -51,6 +51,11 @@ class Stream:
                     properties=cl.command_queue_properties.PROFILING_ENABLE,
                 )
         self._queue = queue
+
+    def __reduce__(self) -> NoReturn:
+        raise ArgumentTypeError(
+            "streams cannot be pickled, copied or sent to another process", hint="make one in the process that uses it"
+        )
 
     @property
     def queue(self) -> cl.CommandQueue:

@@ -354,6 +354,37 @@ def more_of_cmath(z, r, out, flags):
         flags[4, i] = np.isnan(z[i]) or np.isinf(z[i])
 
 
+@pytest.mark.parametrize("name", COMPLEX)
+def test_order_of_numpy(device: DeviceRecord, name: str) -> None:
+    if _skip(device, name):
+        pytest.skip("no float64")
+    parts = (-1.0, 0.0, 1.0, math.inf, math.nan)
+    z = np.array([complex(x, y) for x in parts for y in parts], name)
+    a, b = (np.ascontiguousarray(x.ravel()) for x in np.meshgrid(z, z))
+
+    @cuda.jit
+    def kernel(a: Any, b: Any, flags: Any, chosen: Any) -> None:
+        i = cuda.grid(1)
+        if i < a.size:
+            flags[i, 0] = np.less(a[i], b[i])
+            flags[i, 1] = np.less_equal(a[i], b[i])
+            flags[i, 2] = np.greater(a[i], b[i])
+            flags[i, 3] = np.greater_equal(a[i], b[i])
+            chosen[i, 0] = np.maximum(a[i], b[i])
+            chosen[i, 1] = np.minimum(a[i], b[i])
+            chosen[i, 2] = np.fmax(a[i], b[i])
+            chosen[i, 3] = np.fmin(a[i], b[i])
+
+    flags, chosen = np.zeros((a.size, 4), bool), np.zeros((a.size, 4), name)
+    kernel[5, 128](a, b, flags, chosen)
+    for n, compare in enumerate((np.less, np.less_equal, np.greater, np.greater_equal)):
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_array_equal(flags[:, n], compare(a, b), err_msg=str(compare))
+    for n, choose in enumerate((np.maximum, np.minimum, np.fmax, np.fmin)):
+        with np.errstate(invalid="ignore"):
+            np.testing.assert_array_equal(chosen[:, n], choose(a, b), err_msg=str(choose))
+
+
 def test_the_rest_of_cmath(device: DeviceRecord) -> None:
     z = np.array(
         [1 + 2j, -3 - 4j, complex(math.inf, 1), complex(math.nan, 1), complex(math.nan, -math.inf)], np.complex64

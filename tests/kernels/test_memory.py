@@ -264,3 +264,19 @@ def test_bit_functions(device):
                 (value & -value).bit_length(),
                 int(text[::-1], 2),
             ]
+
+
+def test_tuples_in_rows(device):
+    @cuda.jit
+    def kernel(x, i):
+        x[i] = 1, 2.5, i
+        x[i + 1, :] = x[i, 2], 7, 8
+
+    x = np.zeros((3, 3), np.float32)
+    kernel[1, 1](x, 1)
+    np.testing.assert_array_equal(x, [[0, 0, 0], [1, 2.5, 1], [1, 7, 8]])
+    longer = np.zeros((3, 4), np.float32)
+    kernel[1, 1](longer, 1)
+    assert not longer.any()
+    with pytest.raises(ValueError, match="a tuple of 3 items"):
+        cuda.jit(debug=True)(kernel.py_func)[1, 1](longer, 1)

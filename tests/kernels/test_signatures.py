@@ -9,7 +9,7 @@ import pytest
 
 from portagpu import cuda
 from portagpu.cuda import UniTuple, float32, float64, int32, int64, void
-from portagpu.errors import ArgumentTypeError, KernelTypeError
+from portagpu.errors import ArgumentTypeError, KernelNameError, KernelTypeError, SpecialisationError, UnsupportedError
 
 
 def test_type_objects_read_as_in_signatures():
@@ -100,6 +100,121 @@ def test_declared_device_functions_convert(device):
     out = np.zeros(1)
     kernel[1, 1](out)
     assert out[0] == math.trunc(2.75 * 2)
+
+
+def test_the_best_of_several_declared_device_functions(device):
+    @cuda.jit(["int32(int32, int32)", "float64(float64, float64)", "float32(float32, int64)"], device=True)
+    def quotient(x, y):
+        return x / y
+
+    @cuda.jit
+    def kernel(out):
+        out[0] = quotient(np.int8(5), np.int16(2))  # widened to int32, and so is the result
+        out[1] = quotient(5.0, np.int8(2))
+        out[2] = quotient(np.float32(5), 3)
+
+    out = np.zeros(3)
+    kernel[1, 1](out)
+    np.testing.assert_array_equal(out, [2, 2.5, np.float32(5) / np.float32(3)])
+
+
+def test_declared_device_functions_take_tuples(device):
+    @cuda.jit("int32(UniTuple(int32, 2), float32[::1])", device=True)
+    def pick(pair, x):
+        return pair[1] + x[pair[0]]
+
+    @cuda.jit
+    def kernel(out, x, n):
+        out[0] = pick((n, 2.75), x)
+
+    out = np.zeros(1)
+    kernel[1, 1](out, np.array([1, 20], np.float32), np.int64(1))
+    assert out[0] == 22
+
+
+def test_declared_device_functions_refuse(device):
+    @cuda.jit("float32(float32[:, :], int32)", device=True)
+    def cell(x, i):
+        return x[i, 0]
+
+    @cuda.jit
+    def kernel(out, x, i):
+        out[0] = cell(x, i)
+
+    out = np.zeros(1)
+    kernel[1, 1](out, np.full((2, 2), 3, np.float32).T, 1.9)
+    assert out[0] == 3
+    for x, i in ((np.ones((2, 2)), 1), (np.ones(2, np.float32), 1), (np.ones((2, 2), np.float32), 1j)):
+        with pytest.raises(KernelTypeError, match="no signature of `cell`"):
+            kernel[1, 1](out, x, i)
+
+
+def test_kernels_call_kernels(device):
+    @cuda.jit
+    def inner(x, n):
+        for i in range(n):
+            x[i] += 1
+        return n
+
+    @cuda.jit
+    def outer(x):
+        x[0] = inner(x[1:], 2) + 5
+
+    x = np.zeros(4, np.int32)
+    outer[1, 1](x)
+    np.testing.assert_array_equal(x, [7, 1, 1, 0])
+
+
+def test_declared_signatures_are_checked_at_once(device):
+    def wrong(x):
+        x[0] = x.no_such_attribute
+
+    def late(x):
+        x[0] = is_defined_nowhere(x)  # noqa: F821
+
+    for options in ({}, {"device": True}):
+        with pytest.raises(KernelNameError, match="no_such_attribute"):
+            cuda.jit("void(float32[:])", **options)(wrong)
+        with pytest.raises(KernelNameError, match="is_defined_nowhere"):
+            cuda.jit([(int32[:],), (float32[:],)], **options)(late)
+
+
+def test_what_kernels_have_not_is_told_at_the_launch(device):
+    @cuda.jit("int64(int64)", device=True)
+    def fibonacci(n):
+        return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+    @cuda.jit("void(int64[:])")
+    def kernel(x):
+        x[0] = fibonacci(x[0])
+
+    @cuda.jit("void(int64[:])")
+    def sets(x):
+        x[0] = len({1, 2})
+
+    for wrong in (kernel, sets):
+        with pytest.raises(UnsupportedError):
+            wrong[1, 1](np.ones(1, np.int64))
+
+
+def test_kernels_are_compiled_for_types(device):
+    @cuda.jit
+    def put(x):
+        x[0] = 1
+
+    special = put.specialize(float32[::1])
+    assert put.specialize(np.zeros(3, np.float32)) is special is put.specialize(float32[::1])
+    assert put.specialize(float32[:]) is not special
+    x = np.zeros(2, np.float32)
+    special[1, 1](x)
+    assert x[0] == 1
+    found = put.compile(void(int32[::1]))
+    assert found is put.compile((int32[::1],))
+    count = len(put.overloads)
+    put[1, 1](np.zeros(2, np.int32))
+    assert len(put.overloads) == count
+    with pytest.raises(SpecialisationError):
+        special.specialize(int32[::1])
 
 
 def test_defaults_of_device_functions(device):

@@ -61,6 +61,10 @@ def test_names_of_cuda():
     for alias, base in ALIASES.items():
         for lanes in (1, 2, 3, 4):
             assert getattr(cuda, f"{alias}{lanes}") is getattr(cuda, f"{base}x{lanes}")
+    assert cuda.float32x4.aliases == ("float4",)
+    assert cuda.int64x2.aliases == ("long2", "longlong2")
+    assert cuda.int32x16.aliases == cuda.uint32x8.aliases == ()
+    assert len(cuda.vector_types.vector_types) == 40
     assert cuda.uint8 != cuda.uint32x2 and cuda.int16 != cuda.int32x4
 
 

@@ -41,9 +41,9 @@ def needs_two(x, y):
     return x + y
 
 
-@cuda.jit
-def a_kernel(x):
-    x[0] = 1
+@cuda.jit(["int32(int32)", "float32(float32[:])"], device=True)
+def declared(x):
+    return 1
 
 
 def unknown_name(x):
@@ -189,8 +189,8 @@ def calls_plain_function(x):
     x[0] = plain(x[0])
 
 
-def calls_kernel(x):
-    a_kernel(x)
+def calls_declared(x):
+    declared(x)
 
 
 def calls_recursive(x):
@@ -408,7 +408,7 @@ CASES = [
     (print_formatted, (F,)),
     (returns_value, (F,)),
     (calls_plain_function, (F,)),
-    (calls_kernel, (F,)),
+    (calls_declared, (M,)),
     (calls_recursive, (F,)),
     (calls_with_too_few, (F,)),
     (calls_half_way, (F,)),
@@ -436,7 +436,7 @@ CASES = [
     (vectors_of_two_widths, (F,)),
     (vector_lane, (F,)),
     (vector_is_immutable, (F,)),
-    (slice_assignment, (F,)),
+    (slice_assignment, (M,)),
     (matrix_product, (M,)),
     (chained_string, (F,)),
     (loops_over_number, (F,)),

@@ -35,9 +35,11 @@ def test_kernels_refuse_foreign_arrays(device, foreign, wrap):
     copy[1, 8](foreign, foreign)
 
 
-def test_copies_refuse_foreign_arrays(device, foreign):
+def test_copies_between_contexts(device, foreign):
     own = cuda.to_device(np.zeros(8, np.float32))
-    with pytest.raises(errors.ArgumentTypeError, match="between contexts"):
-        own.copy_to_device(foreign)
-    own[::2] = foreign.copy_to_host()[::2]
+    own[::2] = foreign[::2]
     np.testing.assert_array_equal(own.copy_to_host(), [1, 0] * 4)
+    foreign.copy_to_device(own)
+    np.testing.assert_array_equal(foreign.copy_to_host(), [1, 0] * 4)
+    own.copy_to_device(foreign[::-1], stream=cuda.stream())
+    np.testing.assert_array_equal(own.copy_to_host(), [0, 1] * 4)

@@ -168,6 +168,38 @@ def test_contexts_are_pushed_and_popped(device):
     assert cuda.current_context() is context
 
 
+def test_names_of_contexts_and_devices(device):
+    context = cuda.current_context()
+    stream = context.create_stream()
+    event = context.create_event()
+    event.record(stream)
+    event.synchronize()
+    assert stream is not context.get_default_stream() is context.default_stream
+    assert not context.can_access_peer(1)
+    with pytest.raises(errors.MemoryNotSharedError):
+        context.enable_peer_access(1)
+    assert [d.id for d in cuda.gpus[:]] == list(range(len(cuda.gpus)))
+    for refused in (stream, event):
+        with pytest.raises(errors.ArgumentTypeError, match="cannot be pickled"):
+            pickle.dumps(refused)
+
+
+def test_what_tells_of_device_arrays(device):
+    x = cuda.to_device(np.arange(12.0).reshape(3, 4))
+    cuda.devicearray.verify_cuda_ndarray_interface(x)
+    with pytest.raises(TypeError):
+        cuda.devicearray.verify_cuda_ndarray_interface(np.zeros(3))
+    assert x.view(np.int64).gpu_data is x.gpu_data
+    repeated = x[0].broadcast_to((5, 4))
+    for array, contiguous in ((x, True), (x.T, False), (x[:, ::2], False), (repeated, True), (repeated[:, ::2], False)):
+        assert cuda.devicearray.is_contiguous(array) is contiguous
+    assert cuda.devicearray.is_contiguous(np.broadcast_to(np.zeros(4), (5, 4)))
+    assert cuda.devicearray.array_core(repeated).shape == (4,)
+    assert x.transpose(axes=(1, 0)).shape == np.transpose(x, axes=(1, 0)).shape == (4, 3)
+    with pytest.raises(errors.ShapeError):
+        x.transpose(0, axes=(1, 0))
+
+
 def test_what_is_no_event(device):
     for misused in (cuda.event().elapsed_time, cuda.stream().wait_event):
         with pytest.raises(errors.ArgumentTypeError, match="event"):

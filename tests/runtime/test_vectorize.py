@@ -273,6 +273,45 @@ def test_fixed_extents_and_missing_ones(device):
         polynomial(np.float32([1, 2]), x)
 
 
+def test_numbers_and_host_arrays_become_smaller_types(device):
+    @guvectorize(["void(int32, int32[:], int32[:])"], "(),(t)->(t)", target="cuda")
+    def scaled(a, x, r):
+        for i in range(x.size):
+            r[i] = a * x[i]
+
+    x = np.arange(4, dtype=np.int64)
+    found = scaled(np.int64(3), x)
+    assert found.dtype == np.int32
+    np.testing.assert_array_equal(found, x * 3)
+    with pytest.raises(TypeError, match="no signature"):
+        scaled(cuda.to_device(np.array(3)), x.astype(np.int32))
+    with pytest.raises(TypeError, match="no signature"):
+        scaled(2.5, x.astype(np.float32))
+
+
+def test_outputs_without_axes_of_one_input(device):
+    @guvectorize(["void(int32[:], int32[:], int32[:])"], "(n),()->(n)", target="cuda")
+    def added(x, y, r):
+        for i in range(x.size):
+            r[i] = x[i] + y[0]
+
+    x, y = np.arange(4, dtype=np.int32), np.array([5], np.int32)
+    for out in (np.zeros(4, np.int32), cuda.to_device(np.zeros(4, np.int32))):
+        assert added(x, y, out=out) is out
+        np.testing.assert_array_equal(out, x + 5)
+    with pytest.raises(errors.ShapeError):
+        added(x.reshape(1, 4), np.zeros(2, np.int32), out=np.zeros(4, np.int32))
+
+
+def test_result_types_are_inferred(device):
+    @vectorize([(float32, float32), (int32, float64)], target="cuda")
+    def product(a, b):
+        return a * b
+
+    assert product(np.float32([2]), np.float32([3])).dtype == np.float32
+    assert product(np.int32([2]), np.float64([3])).dtype == np.float64
+
+
 @pytest.mark.parametrize(
     ("call", "kind", "message"),
     [
@@ -284,6 +323,7 @@ def test_fixed_extents_and_missing_ones(device):
         (lambda: guvectorize("(x)->(x)", nopython=False), TypeError, "nopython flag must be True"),
         (lambda: guvectorize("(x)->(x)", what=1), TypeError, "options are not supported"),
         (lambda: guvectorize("(x->(x)")(_pair), TypeError, "cannot be read"),
+        (lambda: guvectorize("(x)->(y)")(_pair), ValueError, "undefined axes in its outputs: y"),
         (lambda: guvectorize([void(int32[:, :], int32[:])], "(m)->(m)")(_pair), TypeError, "does not fit"),
         (lambda: guvectorize("(x),(x)->(x)")(_pair), TypeError, "2 parameters"),
         (lambda: add(np.zeros(3), np.zeros(4)), ValueError, "broadcast"),

@@ -1,0 +1,74 @@
+"""`cuda.libdevice`'s functions of more than one operation: the table that leads to `libdevice_functions`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from portagpu.frontend import libdevice_functions as functions
+from portagpu.frontend.calls import Call, LibraryFunction, call_library, intrinsic
+from portagpu.frontend.convert import convert
+from portagpu.frontend.libdevice import F32, F64, I32, I64, U32
+from portagpu.frontend.state import FunctionState
+from portagpu.frontend.values import TupleValue, Value
+from portagpu.ir.nodes import Cast, Operation
+from portagpu.ir.types import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """A function in the dialect, and the types of its arguments and of its result, unless that is a tuple."""
+
+    function: LibraryFunction
+    parameters: tuple[Scalar, ...]
+    result: Scalar | None
+
+
+def _table() -> dict[str, Compound]:
+    found = {
+        "sad": Compound(functions.sad, (I32, I32, I32), I32),
+        "usad": Compound(functions.sad, (U32, U32, U32), I32),
+        "byte_perm": Compound(functions.byte_perm, (U32, U32, U32), I32),
+        "saturatef": Compound(functions.saturate, (F32,), F32),
+        "frsqrt_rn": Compound(functions.reciprocal_root, (F32,), F32),
+    }
+    for kind, end, letter in ((F64, "", "d"), (F32, "f", "f")):
+        for name in ("rcbrt", "normcdf", "normcdfinv", "erfinv", "erfcinv", "erfcx"):
+            found[name + end] = Compound(getattr(functions, name), (kind,), kind)
+        found[f"{letter}rcp_rn"] = Compound(functions.reciprocal, (kind,), kind)
+        found["remquo" + end] = Compound(functions.remquo, (kind, kind), None)
+    return found
+
+
+COMPOUND = _table()
+_ROUNDED = {"llrint": "rint", "llround": "round"}
+NAMES = (*COMPOUND, "frexp", "frexpf", *(name + end for name in _ROUNDED for end in ("", "f")))
+
+
+@intrinsic(*(f"libdevice.{name}" for name in COMPOUND))
+def _compound(ctx: FunctionState, site: Call) -> Value:
+    name = str(site.target.name).removeprefix("libdevice.")
+    found = COMPOUND[name]
+    values = site.bind(ctx, f"libdevice.{name}", *("x", "y", "z")[: len(found.parameters)])
+    args = [convert(ctx, v, k, explicit=True) for v, k in zip(values, found.parameters, strict=True)]
+    result = call_library(ctx, found.function, site, *args)
+    return result if found.result is None else convert(ctx, result, found.result, explicit=True)
+
+
+@intrinsic("libdevice.frexp", "libdevice.frexpf")
+def _frexp(ctx: FunctionState, site: Call) -> Value:
+    """The fraction, from 0.5 below 1, and the power of two."""
+    (value,) = site.bind(ctx, "libdevice.frexp", "x")
+    kind = F32 if str(site.target.name).endswith("f") else F64
+    held = ctx.temp(convert(ctx, value, kind, explicit=True))
+    fraction = Operation("frexp_mantissa", (held,), kind, span=ctx.span)
+    return TupleValue((fraction, Operation("frexp_exponent", (held,), I32, span=ctx.span)))
+
+
+@intrinsic(*(f"libdevice.{name}{end}" for name in _ROUNDED for end in ("", "f")))
+def _rounded(ctx: FunctionState, site: Call) -> Value:
+    name = str(site.target.name).removeprefix("libdevice.")
+    (value,) = site.bind(ctx, f"libdevice.{name}", "x")
+    kind = F32 if name.endswith("f") else F64
+    number = convert(ctx, value, kind, explicit=True)
+    rounded = Operation(_ROUNDED[name.removesuffix("f")], (number,), kind, span=ctx.span)
+    return Cast(rounded, I64, span=ctx.span)

@@ -1,0 +1,79 @@
+"""Members of contexts and arrays that only CUDA-Python's programs use: other names, and what OpenCL has not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+from portagpu.errors import MemoryNotSharedError
+
+if TYPE_CHECKING:
+    from portagpu.runtime.event import Event
+    from portagpu.runtime.stream import Stream
+
+
+class ContextNames:
+    """The part of a context that has CUDA-Python's names."""
+
+    default_stream: Stream
+    event_type: ClassVar[type[Event]]  # set by `event`, which needs contexts
+
+    def stream(self) -> Stream:
+        """A new stream."""
+        raise NotImplementedError
+
+    def create_stream(self) -> Stream:
+        """A new stream; `stream`."""
+        return self.stream()
+
+    def create_event(self, timing: bool = True) -> Event:
+        """A new event."""
+        return self.event_type()
+
+    def get_default_stream(self) -> Stream:
+        """The default stream."""
+        return self.default_stream
+
+    def get_legacy_default_stream(self) -> Stream:
+        """The default stream."""
+        return self.default_stream
+
+    def can_access_peer(self, peer_context: object) -> bool:
+        """False: OpenCL devices do not read each other's memory. `copy_to_device` copies between them."""
+        return False
+
+    def enable_peer_access(self, peer_context: object, flags: int = 0) -> NoReturn:
+        """Raise `MemoryNotSharedError`: OpenCL devices do not read each other's memory."""
+        raise MemoryNotSharedError(
+            "OpenCL devices do not read each other's memory", hint="copy: x.copy_to_device(y) goes through the host"
+        )
+
+    def get_ipc_handle(self, memory: object) -> NoReturn:
+        """Raise `MemoryNotSharedError`: processes do not share device memory."""
+        _refuse_ipc()
+
+
+class ArrayNames:
+    """The part of a device array that has CUDA-Python's names."""
+
+    __slots__ = ()
+
+    @property
+    def buffer(self) -> Any:
+        """PyOpenCL's buffer."""
+        raise NotImplementedError
+
+    @property
+    def gpu_data(self) -> Any:
+        """PyOpenCL's buffer; `offset` tells the first element's place in it."""
+        return self.buffer
+
+    def get_ipc_handle(self) -> NoReturn:
+        """Raise `MemoryNotSharedError`: processes do not share device memory."""
+        _refuse_ipc()
+
+
+def _refuse_ipc() -> NoReturn:
+    raise MemoryNotSharedError(
+        "OpenCL has no handles of device memory for other processes",
+        hint="share host memory: multiprocessing.shared_memory",
+    )
