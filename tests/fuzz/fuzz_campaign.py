@@ -1,0 +1,125 @@
+"""A long run: chunks of kernels in worker processes, differences shrunk and printed, a JSON record at the end."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import tempfile
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+CHUNK = 100  # kernels drawn from one seed
+SHRINKING = 40  # seconds for making a failure smaller
+
+
+@dataclass
+class Outcome:
+    """What one chunk gave: ``failures`` are reports with shrunk sources."""
+
+    seed: int
+    kernels: int = 0
+    failures: list[str] = field(default_factory=list)
+
+
+def run_chunk(device: int, seed: int, kernels: int) -> Outcome:
+    """Draw and check kernels from a seed; every kind of failure is shrunk and reported once."""
+    os.environ["PORTAGPU_WARNINGS"] = "0"
+    with tempfile.TemporaryDirectory(prefix="portagpu-fuzz-") as folder:
+        # each chunk has caches of its own, which go with it: the kernels are never seen again
+        os.environ["PORTAGPU_CACHE_DIR"] = os.environ["POCL_CACHE_DIR"] = folder
+        os.environ["CUDA_CACHE_DISABLE"] = "1"
+        return _checked(device, seed, kernels)
+
+
+def _checked(device: int, seed: int, kernels: int) -> Outcome:
+    # the caches' folders are read when these are imported
+    from fuzz_programs import Kernel, kernels as drawn
+    from fuzz_run import Difference, check
+    from hypothesis import HealthCheck, Phase, given, settings
+    from hypothesis import seed as seeded
+
+    from portagpu import cuda
+
+    outcome = Outcome(seed)
+    late = 0.0
+    failed: dict[str, str] = {}  # the smallest report of each kind of failure
+
+    @seeded(seed)
+    @settings(
+        max_examples=kernels,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(drawn())
+    def explore(kernel: Kernel) -> None:
+        nonlocal late
+        if not failed:
+            outcome.kernels += 1
+            late = time.monotonic() + SHRINKING
+        elif time.monotonic() > late:
+            return
+        try:
+            check(kernel)
+        except Exception as error:
+            report = f"{type(error).__name__}: {error}\n{kernel}"
+            kind = f"{type(error).__name__} {str(error).splitlines()[0]}" if not isinstance(error, Difference) else ""
+            if kind not in failed or len(report) < len(failed[kind]):
+                failed[kind] = report
+            raise
+
+    with cuda.select_device(device):
+        try:
+            explore()
+        except Exception:
+            outcome.failures += failed.values() or ["the generator failed"]
+    return outcome
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run what the command line asks for; the number of differences is the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--device", type=int, default=0, help="number in `portagpu devices`")
+    parser.add_argument("--kernels", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--record", type=Path, help="JSON file for seeds, counts and differences")
+    options = parser.parse_args(arguments)
+    began = time.time()
+    chunks = [
+        (options.device, options.seed * 1_000_000 + n, min(CHUNK, options.kernels - n * CHUNK))
+        for n in range(-(-options.kernels // CHUNK))
+    ]
+    outcomes: list[Outcome] = []
+    # one process a chunk: what a driver leaks or breaks stays in it
+    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
+        waiting = [pool.apply_async(run_chunk, chunk) for chunk in chunks]
+        for result in waiting:
+            outcome = result.get()
+            outcomes.append(outcome)
+            for failure in outcome.failures:
+                print(f"--- seed {outcome.seed}\n{failure}", flush=True)
+            done, bad = sum(o.kernels for o in outcomes), sum(len(o.failures) for o in outcomes)
+            print(f"{done} kernels, {bad} differences, {time.time() - began:.0f} s", flush=True)
+    failures = sum(len(o.failures) for o in outcomes)
+    if options.record is not None:
+        record = {
+            "device": _device_name(options.device),
+            "seed": options.seed,
+            "kernels": sum(o.kernels for o in outcomes),
+            "failures": failures,
+            "seconds": round(time.time() - began),
+            "chunks": [asdict(o) for o in outcomes],
+        }
+        options.record.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    return min(failures, 100)
+
+
+def _device_name(index: int) -> str:
+    from portagpu.device import working_devices
+
+    return next(f"{d.platform}: {d.name}" for d in working_devices() if d.index == index)

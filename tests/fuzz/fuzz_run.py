@@ -1,0 +1,42 @@
+"""Running a drawn kernel on the device and in plain Python, and comparing."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from typing import Any
+
+import numpy as np
+from fuzz_programs import Kernel
+from fuzz_reference import execute
+
+from portagpu import cuda
+
+_numbers = itertools.count()
+
+
+class Difference(AssertionError):
+    """The device computes something else than Python."""
+
+
+def compiled(source: str) -> Any:
+    """The kernel that a text defines; its text can be found, as that of a function in a file."""
+    filename = f"<fuzz {next(_numbers)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    scope: dict[str, Any] = {}
+    exec(compile("import math\nimport numpy as np\nfrom portagpu import cuda\n", filename, "exec"), scope)
+    exec(compile(source, filename, "exec"), scope)
+    linecache.cache.pop(f"<fuzz {int(filename[6:-1]) - 64}>", None)
+    return scope["kernel"]
+
+
+def check(kernel: Kernel) -> None:
+    """Raise `Difference` where the device's results are not Python's."""
+    expected = kernel.values()
+    execute(kernel.source, "kernel", kernel.grid, kernel.block, expected)
+    found = kernel.values()
+    compiled(kernel.source)[kernel.grid, kernel.block](*found)
+    cuda.synchronize()
+    for argument, a, b in zip(kernel.arguments, found, expected, strict=True):
+        if argument.layout is not None and not np.array_equal(a, b):
+            raise Difference(f"{kernel}\n# {argument.name} on the device:\n{a}\n# in Python:\n{b}")
