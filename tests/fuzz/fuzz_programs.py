@@ -22,6 +22,7 @@ from fuzz_expressions import (
     stored,
     variable,
 )
+from fuzz_rough import RoughExpressions
 from hypothesis import strategies as st
 
 
@@ -114,6 +115,7 @@ class Body(Expressions):
         self.uniform: list[Typed] = []  # the same in all threads of a block
         self.local: list[ArrayName] = []
         self.helpers: list[tuple[str, str]] = []  # device functions with barriers, and their kind
+        self.rough: list[ArrayName] = []  # written at [i] with values that are rounded
         self.counter = 0
         self.size = 0
 
@@ -149,6 +151,8 @@ class Body(Expressions):
         simple += [self.retype, self.several]
         if self.accumulators:
             simple.append(self.atomic)
+        if self.rough:
+            simple += [self.rounded, self.rounded]
         if self.shared and place.uniform:
             simple += [self.phase, self.phase, self.vote, self.helper]
         if place.depth > 0:
@@ -188,6 +192,24 @@ class Body(Expressions):
         if array.kind in INTEGERS and self.choose.chance(4):
             sign = self.choose.pick("+=", "^=", "-=")
         self.say(level, f"{array.text}[{place}] {sign} {value.text}")
+
+    def rounded(self, place: Place) -> None:
+        """An element that gets a rounded value."""
+        array = self.choose.pick(*self.rough)
+        made = RoughExpressions(self.choose, self.rough_leaf, lambda: self.condition(1).text)
+        value = (made.complex if array.kind[0] == "c" else made.real)(3)
+        self.say(place.level, f"{array.text}[i] = {value}")
+
+    def rough_leaf(self) -> str:
+        known = [variable(n, k) for n, k in self.variables.items()] + self.fixed
+        numbers = [e for e in known if e.kind in FLOATS or e.kind == "pf"]
+        if numbers and not self.choose.chance(3):
+            return self.choose.pick(*numbers).text
+        arrays = [a for a in self.arrays if a.kind in FLOATS]
+        if arrays and not self.choose.chance(3):
+            array = self.choose.pick(*arrays)
+            return f"{array.text}[{', '.join(self.index(n, -1) for n in array.shape)}]"
+        return self.choose.pick("0.75", "i", "2.5", "t", "3", *(e.text for e in known if e.integer))
 
     def declare(self, place: Place) -> None:
         e = self.number(3)
@@ -563,6 +585,10 @@ class _Maker:
             argument = Argument(f"o{n}", choose.pick(*STRONG, "b"), shape, choose.pick("C", "strided", "F"), True)
             self.arguments.append(argument)
             body.outputs.append(ArrayName(argument.name, argument.kind, shape))
+        for n in range(choose.below(3)):
+            argument = Argument(f"q{n}", choose.pick("f4", "f8", "c8", "c16"), (total,), "C", True)
+            self.arguments.append(argument)
+            body.rough.append(ArrayName(argument.name, argument.kind, (total,)))
         if choose.chance(3):
             operation = choose.pick("add", "sub", "max", "min", "and_", "or_", "xor")
             argument = Argument("c0", choose.pick("i4", "u4", "i8", "u8"), (4,), "C", True)

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from fuzz_rough import COMPLEX, FUNCTIONS, allowed, apply
 
 
 class PyInt(int):
@@ -243,6 +244,10 @@ class _Rewriter(ast.NodeTransformer):
         return _call("_unary", ast.Constant(type(node.op).__name__), node.operand)
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        owner = node.targets[0].value if isinstance(node.targets[0], ast.Subscript) else None
+        if isinstance(owner, ast.Name) and owner.id.startswith("q"):
+            value = _RoughRewriter(self).visit(node.value)
+            return ast.Expr(_call("_rough_store", owner, self.visit(node.targets[0].slice), value))
         self.generic_visit(node)
         target = node.targets[0]
         if isinstance(target, ast.Subscript):
@@ -273,6 +278,42 @@ class _Rewriter(ast.NodeTransformer):
         if text in self._BUILTINS:
             node.func = ast.Name(f"_{text}", ast.Load())
         return node
+
+
+class _RoughRewriter(ast.NodeTransformer):
+    """An expression whose operations round; what it subscripts and tests is exact."""
+
+    def __init__(self, exact: _Rewriter) -> None:
+        self.exact = exact
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        return self.exact.visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self.exact.visit(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        return ast.IfExp(self.exact.visit(node.test), self.visit(node.body), self.visit(node.orelse))
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        return _call("_rough", ast.Constant(type(node.op).__name__), node.left, node.right)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        return _call("_rough", ast.Constant(type(node.op).__name__), node.operand)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if node.attr not in ("real", "imag"):
+            return self.exact.visit(node)
+        self.generic_visit(node)
+        return _call("_rough", ast.Constant(node.attr), node.value)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        text = ast.unparse(node.func)
+        if text not in FUNCTIONS and text not in COMPLEX and text not in ("complex", "abs"):
+            return self.exact.visit(node)
+        return _call("_rough", ast.Constant(text), *(self.visit(a) for a in node.args))
 
 
 def _call(name: str, *args: ast.expr) -> ast.expr:
@@ -309,9 +350,20 @@ _SCOPE: dict[str, Any] = {
 }
 
 
-def execute(source: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...]) -> None:
-    """Run the kernel ``name`` of a text in plain Python on ``args``, whose arrays change."""
-    scope = dict(_SCOPE)
+def execute(
+    source: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...]
+) -> dict[int, Any]:
+    """Run the kernel ``name`` of a text in plain Python on ``args``, whose arrays change.
+
+    Returns by how much elements of rough arrays may differ, by the ids of the arrays.
+    """
+    tolerances: dict[int, Any] = {}
+
+    def rough_store(array: Any, index: Any, value: Any) -> None:
+        tolerance = tolerances.setdefault(id(array), np.zeros(array.shape))
+        array[index], tolerance[index] = allowed(value, array.dtype)
+
+    scope = _SCOPE | {"_rough_store": rough_store, "_rough": apply}
     exec(compile(translate(source), f"<reference of {name}>", "exec"), scope)
     values = tuple(PyInt(a) if type(a) is int else a for a in args)
     shape = tuple((*s, 1, 1)[:3] for s in (grid, block))
@@ -322,6 +374,7 @@ def execute(source: str, name: str, grid: tuple[int, ...], block: tuple[int, ...
                 Thread(place[::-1], inner[::-1], shape, shared) for inner in np.ndindex(*shape[1][::-1])
             ]
             _run_block([scope[name](thread, *values) for thread in threads])
+    return tolerances
 
 
 def _run_block(threads: list[Generator[Any, Any, None] | None]) -> None:
