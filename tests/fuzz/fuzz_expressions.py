@@ -206,7 +206,11 @@ def _met(a: Typed, b: Typed) -> tuple[Typed, Typed, str]:
             return (y, x, y.kind) if flipped else (x, y, y.kind)
     if {a.kind, b.kind} == {"pi", "pf"} or a.kind in ("pi", "pf"):
         return a, b, "pf" if "pf" in (a.kind, b.kind) else "pi"
-    if {a.kind, b.kind} == {"i8", "u8"} or (a.kind == "u8" and b.kind[0] == "i") or (b.kind == "u8" and a.kind[0] == "i"):
+    if (
+        {a.kind, b.kind} == {"i8", "u8"}
+        or (a.kind == "u8" and b.kind[0] == "i")
+        or (b.kind == "u8" and a.kind[0] == "i")
+    ):
         a, b = cast(a, "i8"), cast(b, "i8")
         return a, b, "i8"
     kind = np.promote_types(a.kind, b.kind).str[1:]
@@ -442,7 +446,9 @@ class Expressions:
     def _power(self, depth: int) -> Typed:
         a = self.number(depth)
         if a.integer:
-            exponent = self.choose.pick("2", "3", "1", "0", "5", f"({NAMES[a.kind]}(3) & {cast(self.integer(depth), a.kind).text})")
+            exponent = self.choose.pick(
+                "2", "3", "1", "0", "5", f"({NAMES[a.kind]}(3) & {cast(self.integer(depth), a.kind).text})"
+            )
             return Typed(f"({a.text} ** {exponent})", a.kind, bits(a.kind))
         n = self.choose.pick(2, 3)
         if a.kind == "b" or a.literal:
@@ -463,10 +469,12 @@ class Expressions:
                 return Typed(f"{name}({a.text})", "pi", a.magnitude + 1, maybe_constant=True)
             if name == "abs":
                 return replace(a, text=f"abs({a.text})")
-            return Typed(f"{name}({cast(a, 'f4').text})", "f4", a.magnitude + 1) if a.kind == "pf" and exact(
-                replace(a, kind="f4")
-            ) else Typed(f"{name}({cast(a, 'f8').text})", "f8", a.magnitude + 1) if a.kind == "pf" else Typed(
-                f"{name}({a.text})", a.kind, a.magnitude + 1
+            return (
+                Typed(f"{name}({cast(a, 'f4').text})", "f4", a.magnitude + 1)
+                if a.kind == "pf" and exact(replace(a, kind="f4"))
+                else Typed(f"{name}({cast(a, 'f8').text})", "f8", a.magnitude + 1)
+                if a.kind == "pf"
+                else Typed(f"{name}({a.text})", a.kind, a.magnitude + 1)
             )
         return replace(a, text=f"abs({a.text})")
 

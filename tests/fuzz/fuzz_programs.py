@@ -209,7 +209,7 @@ class Body(Expressions):
         if arrays and not self.choose.chance(3):
             array = self.choose.pick(*arrays)
             return f"{array.text}[{', '.join(self.index(n, -1) for n in array.shape)}]"
-        return self.choose.pick("0.75", "i", "2.5", "t", "3", *(e.text for e in known if e.integer))
+        return self.choose.pick("0.75", "i", "2.5", "t", "3")
 
     def declare(self, place: Place) -> None:
         e = self.number(3)
@@ -277,9 +277,9 @@ class Body(Expressions):
             return
         values = [stored(self.number(1), self.variables[n]).text for n in names]
         if self.choose.chance(3):
-            values = [stored(variable(n, self.variables[n]), self.variables[m]).text for n, m in zip(names, names[::-1])][
-                ::-1
-            ]
+            values = [
+                stored(variable(n, self.variables[n]), self.variables[m]).text for n, m in zip(names, names[::-1])
+            ][::-1]
         self.say(place.level, f"{', '.join(names)} = {', '.join(values)}")
 
     def augmented(self, place: Place) -> None:

@@ -370,9 +370,7 @@ def execute(
     with np.errstate(all="ignore"):
         for place in np.ndindex(*shape[0][::-1]):
             shared: dict[int, Any] = {}
-            threads = [
-                Thread(place[::-1], inner[::-1], shape, shared) for inner in np.ndindex(*shape[1][::-1])
-            ]
+            threads = [Thread(place[::-1], inner[::-1], shape, shared) for inner in np.ndindex(*shape[1][::-1])]
             _run_block([scope[name](thread, *values) for thread in threads])
     return tolerances
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
-from fuzz_programs import Kernel, kernels
+from fuzz_programs import Argument, Kernel, kernels
 from fuzz_reference import execute
 from fuzz_run import Difference, check
 from hypothesis import HealthCheck, given, seed, settings
@@ -27,8 +28,6 @@ def test_random_kernels(device, number):
 
 def test_a_difference_is_reported(device, monkeypatch):
     source = "@cuda.jit\ndef kernel(r0):\n    i = cuda.grid(1)\n    r0[i] = i\n"
-    from fuzz_programs import Argument
-
     kernel = Kernel(source, (Argument("r0", "i4", (4,), "C", True),), (1,), (4,), 0)
     check(kernel)
     monkeypatch.setattr("fuzz_run.execute", lambda *args: {})  # Python computes nothing: zeros
@@ -37,8 +36,6 @@ def test_a_difference_is_reported(device, monkeypatch):
 
 
 def test_threads_meet_at_barriers():
-    import numpy as np
-
     source = """
 @cuda.jit(device=True)
 def rotate(s, t, v):
