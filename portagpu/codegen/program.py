@@ -13,12 +13,22 @@ from portagpu.codegen.helpers import INLINE, INLINE_SHARED, HelperSet, HelperVie
 from portagpu.codegen.names import Names, identifier
 from portagpu.codegen.printer import Printer, literal
 from portagpu.codegen.rendering import render
-from portagpu.device.capabilities import Capabilities
+from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
+from portagpu.ir.access import Finding, findings
 from portagpu.ir.lockstep import SCRATCH
 from portagpu.ir.nodes import Constant, Print
-from portagpu.ir.program import ConstantArray, Fault, Function, MemoryArray, Parameter, ParameterRole, Program
+from portagpu.ir.program import (
+    ConstantArray,
+    Fault,
+    Function,
+    GridShape,
+    MemoryArray,
+    Parameter,
+    ParameterRole,
+    Program,
+)
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size, storage
 from portagpu.ir.uniform import Marks
 from portagpu.ir.walk import all_statements
@@ -36,12 +46,14 @@ class KernelBinary:
     static_shared: int  # bytes
     block_dim: tuple[int, int, int] | None
     cooperative: bool = False
+    fused: GridShape | None = None  # the grid that became one work-group
     max_threads: int | None = None  # of a block, where warps are emulated
     has_line_directives: bool = False  # the driver's messages then name lines of the Python file
     constant_bytes: int = 0  # of captured arrays
     shared_bytes: int = 0  # of static shared arrays, as declared
     local_bytes: int = 0  # of the local arrays of a thread, as declared
     prints: bool = False
+    findings: tuple[Finding, ...] = ()  # what wastes a GPU's time
     faults: tuple[Fault, ...] = ()  # exceptions that the launch may raise, by number
 
     def span_of(self, line: int) -> Span | None:
@@ -137,8 +149,10 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
         parameters=parameters,
         lines=tuple(spans),
         static_shared=static_shared,
+        findings=findings(program) if caps.device_type is DeviceType.GPU else (),
         block_dim=program.block_dim,
         cooperative=program.cooperative,
+        fused=program.fused,
         max_threads=next((a.size for a in program.shared if a.name == SCRATCH), None),
         has_line_directives=caps.line_directives,
         constant_bytes=sum(len(c.data) * element_size(c.element) for c in program.constants),

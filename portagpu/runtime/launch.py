@@ -17,8 +17,8 @@ from portagpu.codegen.program import KernelBinary
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
 from portagpu.errors import BuildError, LaunchConfigError, LaunchConfigTypeError
-from portagpu.ir.program import Parameter, ParameterRole
-from portagpu.ir.types import Pointer, Scalar
+from portagpu.ir.program import GridShape, Parameter, ParameterRole
+from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, element_size
 from portagpu.runtime.program import build
 from portagpu.runtime.translate import translate_cl_errors
 
@@ -45,6 +45,12 @@ class LaunchShape:
         """What OpenCL calls the global and the local size: computed once, used by each launch."""
         ndim = self.ndim
         object.__setattr__(self, "sizes", (self.totals[:ndim], self.block[:ndim]))
+
+    def fused(self, grid: GridShape | None) -> LaunchShape:
+        """What OpenCL launches: the same, or the one work-group that the whole grid became."""
+        if grid is None:
+            return self
+        return LaunchShape((1, 1, 1), (grid.blocks * grid.threads, 1, 1), self.shared)
 
     @property
     def ndim(self) -> int:
@@ -152,8 +158,8 @@ class CompiledKernel:
             self._program = build(context, binary.source, options)
         except BuildError as error:
             raise locate(error, binary) from error
-        self.extract = _extractor(binary.parameters, context)
-        self._types = [_scalar_dtype(p) for p in binary.parameters]
+        self.extract = _extractor(binary, context)
+        self._types = [scalar_dtype(p) for p in binary.parameters]
         self._local = _OfThread()
         self._max_threads: int | None = None
 
@@ -195,7 +201,7 @@ class CompiledKernel:
     def check_block(self, shape: LaunchShape) -> None:
         """Raise `LaunchConfigError` where this kernel cannot run with that block."""
         fixed = self.binary.block_dim
-        if fixed is not None and fixed != shape.block:
+        if fixed is not None and fixed != shape.block and self.binary.fused is None:
             raise LaunchConfigError(
                 f"the kernel was made for blocks of {_show(fixed)}, not {_show(shape.block)}",
                 hint=f"launch it with block {fixed}, or change block_dim= in its @cuda.jit",
@@ -226,8 +232,10 @@ class CompiledKernel:
     def cooperative_blocks(self, threads: int, shared: int) -> int:
         """Blocks of that size that certainly run at the same time, so that they may wait for each other."""
         caps = self.context.capabilities
-        if not caps.inline_ptx:  # nowhere else is it known that blocks that run are not put off
-            return 1
+        if not caps.inline_ptx:  # nowhere else is it known that blocks that run are not put off: they become one block
+            own = self.binary.static_shared // (1 if self.binary.fused is None else self.binary.fused.blocks)
+            most = caps.max_work_group_size // max(1, threads)
+            return max(1, min(most, caps.local_memory_static // max(1, own + shared)))
         used = max(1, self.binary.static_shared + shared)
         whole = -(-threads // caps.warp_size) * caps.warp_size  # registers are given out by the warp
         together = min(self.max_threads // max(1, whole), caps.local_memory_static // used, _BLOCKS_OF_A_UNIT)
@@ -250,7 +258,7 @@ class CompiledKernel:
     ) -> Any:
         """Enqueue; ``values`` are the C arguments in order. Returns the PyOpenCL event.
 
-        ``tokens`` stand for the values: `launch_again` takes them instead as long as it remembers.
+        ``tokens`` stand for the values: `bound` gives the kernel object that has them as long as it is remembered.
         """
         local = self._local
         kernel = self._kernel(tokens)
@@ -271,33 +279,52 @@ class CompiledKernel:
         return cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
 
 
-def _scalar_dtype(parameter: Parameter) -> Any:
+def scalar_dtype(parameter: Parameter) -> Any:
+    """What PyOpenCL's `set_scalar_arg_dtypes` wants to know of a parameter: its dtype, None for memory."""
     if isinstance(parameter.type, Pointer):
         return None
     assert isinstance(parameter.type, Scalar)
     return np.dtype(parameter.type.dtype.name if parameter.type.dtype is not BOOL else "uint8")
 
 
-def _extractor(parameters: tuple[Parameter, ...], context: Context) -> Callable[..., tuple[Any, ...]]:
-    """A function from kernel arguments to C arguments, as Python code: it runs at each launch.
+def _extractor(binary: KernelBinary, context: Context) -> Callable[..., tuple[Any, ...]]:
+    """A function from kernel arguments to C arguments, as Python code: it runs at each launch."""
+    body, names = c_arguments(binary.parameters, context)
+    if binary.fused is not None:  # one part for each block
+        blocks, unit = binary.fused.blocks, element_size(DYNAMIC_SHARED.element)
+        names["local"] = lambda n: cl.LocalMemory(blocks * unit * max(1, -(-n // unit)))
+    made: Callable[..., tuple[Any, ...]] = eval(
+        compile(f"lambda args, shared, record=None: ({body})", "<portagpu launch>", "eval"), names
+    )
+    return made
 
-    The text is made of integers and fixed attribute names only.
+
+def c_arguments(
+    parameters: tuple[Parameter, ...], context: Context, *, planned: bool = False
+) -> tuple[str, dict[str, Any]]:
+    """Python text of a tuple of the C arguments, and the names that it uses beside ``args`` and ``shared``.
+
+    The text is made of integers and fixed attribute names only. Where a launch is ``planned``, the arguments are the
+    variables ``a0``, ``a1`` ..., device arrays are known to be that, and their attributes are read without properties.
     """
     parts = []
     for p in parameters:
         path = "".join(f"[{int(i)}]" for i in p.path)
-        unit = str(int(p.unit)) if p.unit else f"args{path}.itemsize"
+        value = f"a{int(p.path[0])}" if planned and p.path else f"args{path}"
+        hidden = "_" if planned else ""
+        unit = str(int(p.unit)) if p.unit else f"{value}.itemsize"
         match p.role:
             case ParameterRole.POINTER:
-                parts.append(f"args{path}.buffer")
+                buffer = f"{value}.buffer"
+                parts.append(f"({value}._buffer if {value}.base is None else {buffer})" if planned else buffer)
             case ParameterRole.SHAPE:
-                parts.append(f"args{path}.shape[{int(p.axis)}]")
+                parts.append(f"{value}.{hidden}shape[{int(p.axis)}]")
             case ParameterRole.STRIDE:
-                parts.append(f"args{path}.strides[{int(p.axis)}] // {unit}")
+                parts.append(f"{value}.{hidden}strides[{int(p.axis)}] // {unit}")
             case ParameterRole.OFFSET:
-                parts.append(f"args{path}.offset // {unit}")
+                parts.append(f"{value}.offset // {unit}")
             case ParameterRole.SCALAR:
-                parts.append(f"args{path}")
+                parts.append(value)
             case ParameterRole.DYNAMIC_SHARED:
                 parts.append("local(shared)" if isinstance(p.type, Pointer) else "shared")
             case ParameterRole.FAULT:
@@ -306,16 +333,12 @@ def _extractor(parameters: tuple[Parameter, ...], context: Context) -> Callable[
                 parts.append("cells()")
             case ParameterRole.SHARED:
                 raise AssertionError("kernels have no shared parameters")
-    body = "".join(f"{part}, " for part in parts)
-    code = compile(f"lambda args, shared, record=None: ({body})", "<portagpu launch>", "eval")
 
     def cells() -> cl.Buffer:  # new ones for each launch: launches on two streams may overlap
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         return cl.Buffer(context.cl_context, flags, hostbuf=np.zeros(2, np.uint32))
 
-    names = {"local": lambda n: cl.LocalMemory(max(n, 16)), "cells": cells}
-    made: Callable[..., tuple[Any, ...]] = eval(code, names)
-    return made
+    return "".join(f"{part}, " for part in parts), {"local": lambda n: cl.LocalMemory(max(n, 16)), "cells": cells}
 
 
 _LINE = re.compile(r"(?:^|[:\s(])(\d+):(\d+):? (?:fatal )?error: (.*)")
