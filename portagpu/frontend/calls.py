@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from portagpu import dtypes
+from portagpu.dtypes import DType
 from portagpu.errors import KernelTypeError, UnsupportedSyntaxError
 from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.convert import as_number, constant, convert, describe, number_type

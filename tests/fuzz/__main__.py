@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fuzz_campaign import main  # noqa: E402
+from fuzz_campaign import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -36,7 +36,8 @@ def run_chunk(device: int, seed: int, kernels: int) -> Outcome:
 
 def _checked(device: int, seed: int, kernels: int) -> Outcome:
     # the caches' folders are read when these are imported
-    from fuzz_programs import Kernel, kernels as drawn
+    from fuzz_programs import Kernel
+    from fuzz_programs import kernels as drawn
     from fuzz_run import Difference, check
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import seed as seeded

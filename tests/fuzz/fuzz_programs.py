@@ -278,7 +278,8 @@ class Body(Expressions):
         values = [stored(self.number(1), self.variables[n]).text for n in names]
         if self.choose.chance(3):
             values = [
-                stored(variable(n, self.variables[n]), self.variables[m]).text for n, m in zip(names, names[::-1])
+                stored(variable(n, self.variables[n]), self.variables[m]).text
+                for n, m in zip(names, names[::-1], strict=False)
             ][::-1]
         self.say(place.level, f"{', '.join(names)} = {', '.join(values)}")
 
@@ -357,7 +358,12 @@ class Body(Expressions):
 
     def inner(self, place: Place, **changes: Any) -> Place:
         outer = place.outer | frozenset(self.variables)
-        new = dict(level=place.level + 1, depth=place.depth - 1, in_loop=place.in_loop, may_return=place.may_return)
+        new = {
+            "level": place.level + 1,
+            "depth": place.depth - 1,
+            "in_loop": place.in_loop,
+            "may_return": place.may_return,
+        }
         return Place(**(new | changes), outer=outer)
 
     def branch(self, place: Place) -> None:

@@ -1,7 +1,7 @@
 """Kernels as plain Python: each thread of a block is a generator, barriers are where they meet.
 
-The text of a kernel is rewritten: operators become functions that promote as docs/dialect.md says (NumPy's rules, with
-Python integers that are no constants as int64 beside other integers), ``cuda`` becomes the thread, a barrier a ``yield``.
+The text of a kernel is rewritten: operators become functions that promote as docs/dialect.md says (as NumPy, with
+Python integers that are no constants as int64 beside other integers), ``cuda`` is the thread, a barrier a ``yield``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Random kernels compute on each device what plain Python computes; ``python -m tests.fuzz`` runs as many as one likes."""
+"""Random kernels compute on each device what plain Python does; ``python -m tests.fuzz`` runs as many as one likes."""
 
 from __future__ import annotations
 
