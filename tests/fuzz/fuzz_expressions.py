@@ -1,6 +1,6 @@
 """Random well-typed expressions whose values are exact, so that two implementations agree to the last bit.
 
-Integers wrap around. Every float is bounded and a multiple of a power of two (``magnitude`` and ``fraction`` of `Typed`),
+Integers wrap around. Every float is bounded and a multiple of a power of two (`magnitude` and `fraction` of `Typed`),
 so that sums and products are exact, also where a compiler contracts them to a fused multiply-add.
 """
 

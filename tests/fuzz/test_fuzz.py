@@ -10,7 +10,7 @@ from fuzz_run import Difference, check
 from hypothesis import HealthCheck, given, seed, settings
 
 SEEDS = (1, 2, 3)  # of `KERNELS` kernels each
-KERNELS = 15
+KERNELS = 25
 
 
 @pytest.mark.parametrize("number", SEEDS)
