@@ -8,11 +8,13 @@ import multiprocessing
 import os
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 CHUNK = 100  # kernels drawn from one seed
 SHRINKING = 40  # seconds for making a failure smaller
+PATIENCE = 90  # seconds after which a kernel is taken to hang
 
 
 @dataclass
@@ -25,16 +27,34 @@ class Outcome:
 
 
 def run_chunk(device: int, seed: int, kernels: int) -> Outcome:
-    """Draw and check kernels from a seed; every kind of failure is shrunk and reported once."""
-    os.environ["PORTAGPU_WARNINGS"] = "0"
+    """Draw and check kernels from a seed in a process of their own: a driver may crash, or never return."""
     with tempfile.TemporaryDirectory(prefix="portagpu-fuzz-") as folder:
+        journal, result = Path(folder, "kernel"), Path(folder, "outcome")
         # each chunk has caches of its own, which go with it: the kernels are never seen again
-        os.environ["PORTAGPU_CACHE_DIR"] = os.environ["POCL_CACHE_DIR"] = folder
-        os.environ["CUDA_CACHE_DISABLE"] = "1"
-        return _checked(device, seed, kernels)
+        caches = {"PORTAGPU_CACHE_DIR": folder, "POCL_CACHE_DIR": folder, "CUDA_CACHE_DISABLE": "1"}
+        child = multiprocessing.get_context("spawn").Process(
+            target=_chunk, args=(device, seed, kernels, journal, result, caches)
+        )
+        child.start()
+        while child.is_alive():
+            child.join(5)
+            changed = journal.stat().st_mtime if journal.exists() else time.time()
+            if time.time() - changed > PATIENCE:
+                child.kill()
+                child.join()
+                return Outcome(seed, 0, [f"the device does not return from\n{journal.read_text()}"])
+        if not result.exists():
+            last = journal.read_text() if journal.exists() else "nothing: no kernel was drawn"
+            return Outcome(seed, 0, [f"the process ended with {child.exitcode} over\n{last}"])
+        return Outcome(**json.loads(result.read_text()))
 
 
-def _checked(device: int, seed: int, kernels: int) -> Outcome:
+def _chunk(device: int, seed: int, kernels: int, journal: Path, result: Path, caches: dict[str, str]) -> None:
+    os.environ |= {"PORTAGPU_WARNINGS": "0", **caches}
+    result.write_text(json.dumps(asdict(_checked(device, seed, kernels, journal))))
+
+
+def _checked(device: int, seed: int, kernels: int, journal: Path) -> Outcome:
     # the caches' folders are read when these are imported
     from fuzz_programs import Kernel
     from fuzz_programs import kernels as drawn
@@ -64,6 +84,7 @@ def _checked(device: int, seed: int, kernels: int) -> Outcome:
             late = time.monotonic() + SHRINKING
         elif time.monotonic() > late:
             return
+        journal.write_text(str(kernel))
         try:
             check(kernel)
         except Exception as error:
@@ -96,11 +117,8 @@ def main(arguments: list[str] | None = None) -> int:
         for n in range(-(-options.kernels // CHUNK))
     ]
     outcomes: list[Outcome] = []
-    # one process a chunk: what a driver leaks or breaks stays in it
-    with multiprocessing.get_context("spawn").Pool(options.jobs, maxtasksperchild=1) as pool:
-        waiting = [pool.apply_async(run_chunk, chunk) for chunk in chunks]
-        for result in waiting:
-            outcome = result.get()
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for outcome in pool.map(lambda chunk: run_chunk(*chunk), chunks):
             outcomes.append(outcome)
             for failure in outcome.failures:
                 print(f"--- seed {outcome.seed}\n{failure}", flush=True)
