@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TypeGuard
 
 import numpy as np
 
@@ -133,7 +134,10 @@ class Printer:
                     self.text(expr.yes, TERNARY + 1),
                     self.text(expr.no, TERNARY + 1),
                 )
-                return f"{parts[0]} ? {parts[1]} : {parts[2]}", TERNARY
+                text = f"{parts[0]} ? {parts[1]} : {parts[2]}"
+                if _is_small(expr.type):  # an int in C, for which an overloaded function is another one
+                    return f"({expr.type.c})({text})", UNARY
+                return text, TERNARY
             case Cast():
                 return self._cast(expr)
             case Index():
@@ -205,7 +209,7 @@ class Printer:
 
     def _narrowed(self, text: str, own: int, kind: object) -> tuple[str, int]:
         """C computes small integers as int: wrap the result as NumPy does."""
-        if isinstance(kind, Scalar) and kind.dtype.is_integer and kind.dtype.size < 4:
+        if _is_small(kind):
             if kind.c.startswith("u"):
                 return f"({kind.c})({text})", UNARY
             # not a plain cast: a GPU compiler drops it from (long)(short)(-x), where int arithmetic has no overflow
@@ -289,6 +293,10 @@ class Printer:
 
 
 _INDEX_FUNCTIONS = frozenset({"threadIdx", "blockIdx", "gridDim", "grid", "gridsize"})
+
+
+def _is_small(kind: object) -> TypeGuard[Scalar]:
+    return isinstance(kind, Scalar) and kind.dtype.is_integer and kind.dtype.size < 4
 
 
 def _is_small_signed(kind: object) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from portagpu import dtypes
+from portagpu.dtypes import DType
 from portagpu.errors import KernelTypeError, UnsupportedSyntaxError
 from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.convert import as_number, constant, convert, describe, number_type
@@ -207,14 +208,14 @@ def call(ctx: FunctionState, site: Call) -> Value:
     if isinstance(target, np.ufunc) and any(isinstance(a, ArrayValue) for a in (*site.args, *site.keywords.values())):
         return ARRAY_UFUNC[0](ctx, site)
     if handler is not None:
-        if constant and target in FOLDABLE:
+        if constant and target in FOLDABLE and not _raises(target, site):
             return _fold(ctx, target, site)
         return handler(ctx, site)
     if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
         return _namedtuple(ctx, target, site)
     dtype = None if isinstance(target, str) else dtypes.parse(target)
     if dtype is not None:
-        if constant and not isinstance(target, np.dtype):
+        if constant and not isinstance(target, np.dtype) and not _wraps(dtype, site):
             return _fold(ctx, target, site)
         (value,) = site.bind(ctx, dtype.name, "x")
         return convert(ctx, value, Scalar(dtype), explicit=True)
@@ -225,6 +226,28 @@ def _is_number_method(target: Any) -> bool:
     """Whether this is a method of a constant, such as ``(1 + 2j).conjugate``."""
     owner = getattr(target, "__self__", None)
     return isinstance(owner, int | float | complex | np.number) and target.__name__ in NUMBER_METHODS
+
+
+def _raises(target: Any, site: Call) -> bool:
+    """Whether Python's function raises where the device's gives NaN or infinity, as ``math.sqrt(-1.0)``."""
+    if getattr(target, "__module__", None) not in ("math", "cmath"):
+        return False
+    try:
+        target(*(constants(site.args) or ()))
+    except (ValueError, OverflowError):
+        return True
+    except Exception:  # a mistake, which folding reports
+        return False
+    return False
+
+
+def _wraps(dtype: DType, site: Call) -> bool:
+    """Whether an integer wraps around in a conversion, as ``np.uint8(-1)``, where NumPy's own raises on the host."""
+    value = site.args[0].value if len(site.args) == 1 and isinstance(site.args[0], Const) else None
+    if type(value) is not int or not dtype.is_integer:
+        return False
+    low, high = dtypes.integer_range(dtype)
+    return not low <= value <= high
 
 
 def _fold(ctx: FunctionState, target: Any, site: Call) -> Value:

@@ -1,0 +1,567 @@
+"""Random well-typed expressions whose values are exact, so that two implementations agree to the last bit.
+
+Integers wrap around. Every float is bounded and a multiple of a power of two (`magnitude` and `fraction` of `Typed`),
+so that sums and products are exact, also where a compiler contracts them to a fused multiply-add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+NAMES = {
+    "i4": "np.int32",
+    "i1": "np.int8",
+    "i2": "np.int16",
+    "i8": "np.int64",
+    "u1": "np.uint8",
+    "u2": "np.uint16",
+    "u4": "np.uint32",
+    "u8": "np.uint64",
+    "f4": "np.float32",
+    "f8": "np.float64",
+}
+INTEGERS = ("i4", "i1", "i2", "i8", "u1", "u2", "u4", "u8")
+FLOATS = ("f4", "f8")
+STRONG = (*INTEGERS, *FLOATS)
+STORED = (*STRONG, "b", "pi", "pf")  # "pi" and "pf": Python's int and float
+_PRECISION = {"f4": 24, "f8": 53, "pf": 53}
+LIMIT = (8, 4)  # magnitude and fraction of a float in a variable or an array
+
+
+@cache
+def _below(n: int) -> st.SearchStrategy[int]:
+    return st.integers(0, n - 1)
+
+
+class Chooser:
+    """Choices, the simplest first, so that hypothesis shrinks towards it."""
+
+    def __init__(self, draw: Callable[..., Any]) -> None:
+        self._draw = draw
+
+    def below(self, n: int) -> int:
+        return self._draw(_below(n)) if n > 1 else 0
+
+    def more(self) -> bool:
+        """Whether to go on; hypothesis shrinks to no."""
+        return self.below(3) > 0
+
+    def pick(self, *choices: Any) -> Any:
+        return choices[self.below(len(choices))]
+
+    def chance(self, one_in: int) -> bool:
+        return self.below(one_in) == one_in - 1
+
+
+@dataclass(frozen=True)
+class Typed:
+    """An expression's text, type, and for floats and Python's integers its bounds.
+
+    ``|value| <= 2**magnitude``, a multiple of ``2**-fraction``; ``literal``: an integer that adopts the other's type;
+    ``maybe_constant``: a Python integer that the compiler may or may not know.
+    """
+
+    text: str
+    kind: str
+    magnitude: int = 64
+    fraction: int = 0
+    literal: bool = False
+    maybe_constant: bool = False
+
+    @property
+    def integer(self) -> bool:
+        return self.kind in INTEGERS
+
+    @property
+    def floating(self) -> bool:
+        return self.kind in _PRECISION
+
+
+@dataclass(frozen=True)
+class ArrayName:
+    """An array that a program can read: element type, shape in C order, and the text of its length."""
+
+    text: str
+    kind: str
+    shape: tuple[int, ...]
+    shared: bool = False
+
+
+def bits(kind: str) -> int:
+    return 8 * int(kind[1])
+
+
+def bounds(kind: str) -> tuple[int, int]:
+    info = np.iinfo(np.dtype(kind))
+    return int(info.min), int(info.max)
+
+
+def exact(e: Typed) -> bool:
+    """Whether a float's type holds all its values."""
+    if e.kind == "pi":
+        return e.magnitude <= 40
+    return not e.floating or (e.magnitude + e.fraction <= _PRECISION[e.kind] and e.magnitude < 100)
+
+
+def reduced(e: Typed) -> Typed:
+    """The expression in bounds: of floats below 64 and whole, of Python's integers below 1000."""
+    if e.kind == "pi":
+        return Typed(f"({e.text} % 997)", "pi", 10, maybe_constant=e.maybe_constant)
+    if e.kind == "pf":
+        return Typed(f"float(math.floor({e.text}) % 64)", "pf", 6)
+    if e.kind in FLOATS:
+        return Typed(f"(np.floor({e.text}) % 64)", e.kind, 6)
+    return e
+
+
+def small(e: Typed) -> Typed:
+    """An integer of at most six bits, or a float in bounds."""
+    if e.kind == "pi" or e.floating:
+        return e if e.magnitude + e.fraction <= 12 else reduced(e)
+    if e.kind == "b" or bits(e.kind) <= 16:
+        return e
+    return Typed(f"({e.text} & 63)", e.kind, 6)
+
+
+def cast(e: Typed, kind: str) -> Typed:
+    """Conversion of a value to a type, where C defines it."""
+    if kind == e.kind and not e.literal:
+        return e
+    if kind == "b":
+        return Typed(f"bool({e.text})", "b", 1)
+    if kind == "pi":
+        if e.floating and e.magnitude > 20:
+            e = reduced(e)
+        elif e.integer and bits(e.kind) >= 32:
+            e = Typed(f"({e.text} & 1023)", e.kind, 10)
+            e = replace(e, text=f"np.int32({e.text})", kind="i4") if e.kind[0] == "u" else e
+        return Typed(f"int({e.text})", "pi", min(e.magnitude, 20), maybe_constant=True)
+    if kind in _PRECISION:
+        held = e
+        if e.integer:
+            held = replace(e, magnitude=e.magnitude if e.magnitude < 64 else bits(e.kind))
+        if held.kind == "b":
+            held = replace(held, magnitude=1)
+        if held.magnitude + held.fraction > _PRECISION[kind]:
+            held = small(held) if held.integer else reduced(held)
+        name = NAMES.get(kind, "float")
+        return Typed(f"{name}({held.text})", kind, held.magnitude, held.fraction)
+    if e.floating:
+        if e.magnitude > 30:
+            e = reduced(e)
+        if kind[0] == "u" or bits(kind) <= e.magnitude + 1:
+            return Typed(f"{NAMES[kind]}(np.int64({e.text}))", kind)
+    return Typed(f"{NAMES[kind]}({e.text})", kind)
+
+
+def stored(e: Typed, kind: str) -> Typed:
+    """The value for a variable or element of a type: floats and Python's integers in the bounds of all variables."""
+    e = cast(e, kind)
+    if e.kind == "pi" and e.magnitude > 10:
+        return reduced(e)
+    if e.floating and (e.magnitude > LIMIT[0] or e.fraction > LIMIT[1]):
+        return reduced(e)
+    return e
+
+
+def variable(name: str, kind: str) -> Typed:
+    if kind in _PRECISION:
+        return Typed(name, kind, *LIMIT)
+    if kind == "pi":
+        return Typed(name, "pi", 10, maybe_constant=True)
+    return Typed(name, kind, 1 if kind == "b" else bits(kind))
+
+
+def _met(a: Typed, b: Typed) -> tuple[Typed, Typed, str]:
+    """Two operands that an operator may join, and the type in which they meet."""
+    if a.kind == b.kind and not (a.literal or b.literal):
+        return a, b, a.kind if a.kind != "b" else "pi"
+    for x, y, flipped in ((a, b, False), (b, a, True)):
+        if x.kind == "b" and not x.literal:
+            kind = "pi" if y.kind in ("b", "pi") else y.kind
+            y = replace(y, maybe_constant=False) if y.kind == "pi" else y
+            return (y, x, kind) if flipped else (x, y, kind)
+        if x.kind == "pi" and y.integer:
+            if x.literal:
+                low, high = bounds(y.kind)
+                x = x if low <= int(x.text.strip("()")) <= high else replace(x, text="1", magnitude=1)
+                kind = y.kind
+            elif x.maybe_constant and y.kind != "i8":
+                y, kind = cast(y, "i8"), "i8"
+            else:
+                kind = "u8" if y.kind == "u8" else "i8"
+            return (y, x, kind) if flipped else (x, y, kind)
+        if x.kind == "pf" and y.integer:
+            y = small(y)
+            return (y, x, "pf") if flipped else (x, y, "pf")
+        if x.kind in ("pi", "pf") and y.floating:
+            if not exact(replace(x, kind=y.kind)):
+                x = reduced(x)
+            return (y, x, y.kind) if flipped else (x, y, y.kind)
+    if {a.kind, b.kind} == {"pi", "pf"} or a.kind in ("pi", "pf"):
+        return a, b, "pf" if "pf" in (a.kind, b.kind) else "pi"
+    if (
+        {a.kind, b.kind} == {"i8", "u8"}
+        or (a.kind == "u8" and b.kind[0] == "i")
+        or (b.kind == "u8" and a.kind[0] == "i")
+    ):
+        a, b = cast(a, "i8"), cast(b, "i8")
+        return a, b, "i8"
+    kind = np.promote_types(a.kind, b.kind).str[1:]
+    if kind[0] == "f":
+        a, b = (small(x) if x.integer else x for x in (a, b))
+        kind = np.promote_types(a.kind, b.kind).str[1:]
+    return a, b, kind
+
+
+def joined(operator: str, a: Typed, b: Typed, text: str = "({a} {o} {b})") -> Typed | None:
+    """``a + b``, ``a - b`` or ``a * b``; None where floats would have to be rounded."""
+    a, b, kind = _met(a, b)
+    ma, mb = (_magnitude(x) for x in (a, b))
+    magnitude = ma + mb if operator == "*" else max(ma, mb) + 1
+    fraction = a.fraction + b.fraction if operator == "*" else max(a.fraction, b.fraction)
+    constant = kind == "pi" and (a.maybe_constant or b.maybe_constant or (a.literal and b.literal))
+    found = Typed(text.format(a=a.text, o=operator, b=b.text), kind, magnitude, fraction, maybe_constant=constant)
+    if kind in INTEGERS:
+        return replace(found, magnitude=bits(kind))
+    return found if exact(found) else None
+
+
+def _magnitude(e: Typed) -> int:
+    if e.kind == "b":
+        return 1
+    return min(e.magnitude, bits(e.kind)) if e.integer else e.magnitude
+
+
+class Expressions:
+    """Expressions of the names that a program has at a place."""
+
+    def __init__(self, chooser: Chooser) -> None:
+        self.choose = chooser
+        self.variables: dict[str, str] = {}  # kinds by name; what a program may assign
+        self.fixed: list[Typed] = []  # parameters, indices, counters, constants
+        self.arrays: list[ArrayName] = []
+        self.functions: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []  # name, parameters' and results' kinds
+
+    # leaves
+
+    def literal(self) -> Typed:
+        value = self.choose.pick(1, 0, 2, 3, 7, 10, 100, -1, -3, 127)
+        return Typed(f"({value})" if value < 0 else str(value), "pi", 7, literal=True, maybe_constant=True)
+
+    def real(self) -> Typed:
+        return Typed(self.choose.pick("0.5", "1.0", "2.0", "0.25", "1.5", "3.75"), "pf", 2, 2)
+
+    def leaf(self, arrays: bool = True) -> Typed:
+        known = [*self.fixed, *(variable(n, k) for n, k in self.variables.items())]
+        if arrays and self.arrays and self.choose.chance(3):
+            return self.element(0)
+        if not known or self.choose.chance(8):
+            return self.choose.pick(self.literal, self.real)() if self.choose.chance(2) else self.scalar()
+        return self.choose.pick(*known)
+
+    def scalar(self) -> Typed:
+        kind = self.choose.pick(*STRONG)
+        value = self.choose.pick("3", "1", "100", "0")
+        return Typed(f"{NAMES[kind]}({value})", kind, 7)
+
+    def index(self, length: str | int, depth: int) -> str:
+        """A subscript that is in bounds; negative ones, too."""
+        i = self.integer(depth)
+        if not isinstance(length, int):
+            i = cast(i, "pi") if i.kind != "pi" else i
+        if i.literal:
+            text = f"{abs(int(i.text.strip('()'))) % length}" if isinstance(length, int) else "0"
+        else:
+            text = f"{i.text} % {length}"
+        if i.kind == "pi" and self.choose.chance(4):
+            return f"-1 - {text}"
+        return text
+
+    def element(self, depth: int) -> Typed:
+        if not self.arrays:
+            return self.leaf()
+        array = self.choose.pick(*self.arrays)
+        lengths: list[str | int] = list(array.shape)
+        if len(lengths) == 1 and self.choose.chance(3):
+            lengths = [f"len({array.text})"]
+        # subscripts of subscripts would grow without end
+        deeper = depth if self.choose.chance(3) else -1
+        places = [self.index(n, deeper) for n in lengths]
+        inside = ("][" if len(lengths) == 2 and self.choose.chance(6) else ", ").join(places)
+        return variable(f"{array.text}[{inside}]", array.kind)
+
+    # numbers
+
+    def number(self, depth: int) -> Typed:
+        """Any number or bool."""
+        if depth <= 0:
+            return self.leaf(depth == 0)
+        made = self.choose.pick(
+            self.leaf,
+            self._sum,
+            self._bits,
+            self._shift,
+            self._floor,
+            self._unary,
+            self._extreme,
+            self._cast,
+            self._ternary,
+            self._power,
+            self._call,
+            self._function,
+            self._tuple_item,
+            self._quotient,
+            lambda d: self.element(d),
+            lambda d: self.condition(d),
+        )
+        result = made(depth - 1) if made != self.leaf else self.leaf()
+        return result if exact(result) else reduced(result)
+
+    def integer(self, depth: int) -> Typed:
+        e = self.number(depth)
+        if e.kind == "b" or e.floating:
+            return cast(e, self.choose.pick("i4", "pi", "i8", "u1"))
+        return e
+
+    def of(self, kind: str, depth: int) -> Typed:
+        return cast(self.number(depth), kind)
+
+    def _sum(self, depth: int) -> Typed:
+        a, b = self.number(depth), self.operand(depth)
+        if self.choose.chance(4):
+            a, b = b, a
+        for operator in (self.choose.pick("+", "-", "*"), "+"):
+            found = joined(operator, a, b)
+            if found is not None:
+                return found
+        return a
+
+    def operand(self, depth: int) -> Typed:
+        return self.literal() if self.choose.chance(4) else self.number(depth)
+
+    def _two_integers(self, depth: int) -> tuple[Typed, Typed, str]:
+        a, b = self.integer(depth), self.integer(depth)
+        if self.choose.chance(4):
+            b = self.literal()
+            b = replace(b, text=b.text.strip("(-)"))
+        return _met(a, b)
+
+    def _bits(self, depth: int) -> Typed:
+        a, b, kind = self._two_integers(depth)
+        constant = a.maybe_constant or b.maybe_constant
+        magnitude = bits(kind) if kind != "pi" else max(a.magnitude, b.magnitude)
+        return Typed(f"({a.text} {self.choose.pick('&', '|', '^')} {b.text})", kind, magnitude, maybe_constant=constant)
+
+    def _shift(self, depth: int) -> Typed:
+        a = self.integer(depth)
+        operator = self.choose.pick("<<", ">>")
+        if a.kind == "pi":
+            count = self.choose.below(5)
+            magnitude = a.magnitude + (count if operator == "<<" else 0)
+            return Typed(f"({a.text} {operator} {count})", "pi", magnitude, maybe_constant=a.maybe_constant)
+        count = self.choose.pick("1", "0", "5", f"{bits(a.kind) - 1}", f"{bits(a.kind)}", "v", "v")
+        if count == "v":
+            b = cast(self.integer(depth), a.kind)
+            count = f"({b.text} & {self.choose.pick(7, 63, 15)})"
+        return Typed(f"({a.text} {operator} {count})", a.kind, bits(a.kind))
+
+    def _floor(self, depth: int) -> Typed:
+        operator = self.choose.pick("%", "//")
+        if self.choose.chance(3):
+            a = self.number(depth)
+            if a.floating:
+                divisor = self.choose.pick("0.5", "2.0", "3.0", "0.75", "(-1.5)", "4", "(-3)")
+                if operator == "%":
+                    return Typed(f"({a.text} % {divisor})", a.kind, 3, max(a.fraction, 2))
+                return Typed(f"({a.text} // {divisor})", a.kind, a.magnitude + 1)
+        a, b, kind = self._two_integers(depth)
+        constant = a.maybe_constant or b.maybe_constant
+        if b.text.strip("()") == "0" or (kind == "pi" and not (b.literal and b.text != "0")):
+            b = Typed(self.choose.pick("3", "4", "7", "(-5)" if kind[0] != "u" else "5"), "pi", 3, literal=True)
+        if b.literal and kind == "u8" and a.maybe_constant:
+            a = cast(a, "u8")
+        magnitude = bits(kind) if kind != "pi" else max(a.magnitude, b.magnitude) + 1
+        return Typed(f"({a.text} {operator} {b.text})", kind, magnitude, maybe_constant=constant)
+
+    def _unary(self, depth: int) -> Typed:
+        a = self.number(depth)
+        if a.literal:
+            return a
+        if a.kind == "b":
+            return Typed(f"(not {a.text})", "b", 1)
+        if a.floating or self.choose.chance(2):
+            return replace(a, text=f"(-{a.text})")
+        return replace(a, text=f"(~{a.text})", magnitude=a.magnitude + 1)
+
+    def _extreme(self, depth: int) -> Typed:
+        a, b, kind = _met(self.number(depth), self.operand(depth))
+        name = self.choose.pick("min", "max")
+        if a.kind == "b" or b.kind == "b" or (a.literal and b.literal):
+            return a
+        if kind in STRONG and self.choose.chance(3) and a.kind == b.kind:
+            name = f"np.{name}imum"
+        constant = a.maybe_constant or b.maybe_constant
+        magnitude = bits(kind) if kind in INTEGERS else max(_magnitude(a), _magnitude(b))
+        result = Typed(f"{name}({a.text}, {b.text})", kind, magnitude, max(a.fraction, b.fraction), False, constant)
+        return result if exact(result) else a
+
+    def _cast(self, depth: int) -> Typed:
+        e = self.number(depth)
+        return cast(e, self.choose.pick(*STORED))
+
+    def _ternary(self, depth: int) -> Typed:
+        a, b = self.number(depth), self.number(depth)
+        test = self.condition(depth)
+        if a.literal or b.literal:
+            a, b = (cast(x, "i4") if x.literal else x for x in (a, b))
+        if a.kind != b.kind:
+            if not (a.kind in STRONG and b.kind in STRONG):
+                b = cast(b, a.kind)
+            else:
+                a, b, kind = _met(a, b)
+                whole = Typed(
+                    f"({a.text} if {test.text} else {b.text})",
+                    kind,
+                    max(_magnitude(a), _magnitude(b)),
+                    max(a.fraction, b.fraction),
+                )
+                # Python keeps the chosen operand's own type
+                return replace(whole, text=f"{NAMES[kind]}{whole.text}") if exact(whole) else cast(a, kind)
+        return Typed(
+            f"({a.text} if {test.text} else {b.text})",
+            a.kind,
+            max(_magnitude(a), _magnitude(b)),
+            max(a.fraction, b.fraction),
+            False,
+            a.maybe_constant or b.maybe_constant,
+        )
+
+    def _power(self, depth: int) -> Typed:
+        a = self.number(depth)
+        if a.integer:
+            exponent = self.choose.pick(
+                "2", "3", "1", "0", "5", f"({NAMES[a.kind]}(3) & {cast(self.integer(depth), a.kind).text})"
+            )
+            return Typed(f"({a.text} ** {exponent})", a.kind, bits(a.kind))
+        n = self.choose.pick(2, 3)
+        if a.kind == "b" or a.literal:
+            return a
+        result = replace(a, text=f"({a.text} ** {n})", magnitude=a.magnitude * n, fraction=a.fraction * n)
+        return result if exact(result) else a
+
+    def _call(self, depth: int) -> Typed:
+        """A function of one number."""
+        a = self.number(depth)
+        if a.literal or a.kind == "b":
+            return a
+        if a.floating:
+            if a.magnitude > 20:
+                a = reduced(a)
+            name = self.choose.pick("abs", "np.floor", "math.floor", "math.ceil", "round", "np.sign", "np.trunc", "int")
+            if name in ("math.floor", "math.ceil", "round", "int"):
+                return Typed(f"{name}({a.text})", "pi", a.magnitude + 1, maybe_constant=True)
+            if name == "abs":
+                return replace(a, text=f"abs({a.text})")
+            return (
+                Typed(f"{name}({cast(a, 'f4').text})", "f4", a.magnitude + 1)
+                if a.kind == "pf" and exact(replace(a, kind="f4"))
+                else Typed(f"{name}({cast(a, 'f8').text})", "f8", a.magnitude + 1)
+                if a.kind == "pf"
+                else Typed(f"{name}({a.text})", a.kind, a.magnitude + 1)
+            )
+        return replace(a, text=f"abs({a.text})")
+
+    def _function(self, depth: int) -> Typed:
+        """A call of a device function with one result."""
+        single = [f for f in self.functions if len(f[2]) == 1]
+        if not single:
+            return self._sum(depth)
+        name, parameters, results = self.choose.pick(*single)
+        return variable(f"{name}({self.arguments(parameters, depth)})", results[0])
+
+    def arguments(self, kinds: tuple[str, ...], depth: int) -> str:
+        return ", ".join(stored(self.number(depth), kind).text for kind in kinds)
+
+    def _tuple_item(self, depth: int) -> Typed:
+        a = self.number(depth)
+        a = cast(a, "i4") if a.literal else a
+        b = cast(self.number(depth), a.kind)
+        i = cast(self.integer(depth), "pi")
+        return Typed(
+            f"({a.text}, {b.text})[{i.text} % 2]",
+            a.kind,
+            max(_magnitude(a), _magnitude(b)),
+            max(a.fraction, b.fraction),
+            False,
+            a.maybe_constant or b.maybe_constant,
+        )
+
+    def _quotient(self, depth: int) -> Typed:
+        """A quotient by a power of two."""
+        a = self.number(depth)
+        a = small(a) if a.integer else a
+        if a.kind == "b" or a.literal:
+            return a
+        n = self.choose.pick(1, 2)
+        kind = a.kind if a.floating else "pf"
+        result = Typed(f"({a.text} / {2**n})", kind, _magnitude(a), a.fraction + n)
+        return result if exact(result) else a
+
+    # conditions
+
+    def condition(self, depth: int) -> Typed:
+        """A bool."""
+        if depth <= 0:
+            return self._comparison(0)
+        made = self.choose.pick(
+            self._comparison, self._comparison, self._chain, self._both, self._inverse, self._contained, self._truth
+        )
+        return made(depth - 1)
+
+    def _comparable(self, depth: int) -> tuple[Typed, Typed]:
+        a, b = self.number(depth), self.number(depth)
+        if a.literal and b.literal:
+            a = cast(a, "i2")
+        for x in (a, b):
+            if x.kind == "b":
+                return cast(a, "b"), cast(b, "b")
+        if a.floating or b.floating:
+            a, b = small(a), small(b)
+            if a.kind == "u8" or b.kind == "u8":
+                a, b = (cast(x, "i8") if x.kind == "u8" else x for x in (a, b))
+        return a, b
+
+    def _comparison(self, depth: int) -> Typed:
+        a, b = self._comparable(depth)
+        operator = self.choose.pick("<", "<=", ">", ">=", "==", "!=")
+        if a.kind == "b":
+            operator = self.choose.pick("==", "!=")
+        return Typed(f"({a.text} {operator} {b.text})", "b", 1)
+
+    def _chain(self, depth: int) -> Typed:
+        parts = [cast(self.number(depth), "i8") for _ in range(3)]
+        signs = [self.choose.pick("<", "<=", ">", "!=") for _ in range(2)]
+        return Typed(f"({parts[0].text} {signs[0]} {parts[1].text} {signs[1]} {parts[2].text})", "b", 1)
+
+    def _both(self, depth: int) -> Typed:
+        a, b = self.condition(depth), self.condition(depth)
+        return Typed(f"({a.text} {self.choose.pick('and', 'or', '^', '&', '|')} {b.text})", "b", 1)
+
+    def _inverse(self, depth: int) -> Typed:
+        return Typed(f"(not {self.condition(depth).text})", "b", 1)
+
+    def _contained(self, depth: int) -> Typed:
+        e = self.integer(depth)
+        e = cast(e, "i4") if e.literal else e
+        other = cast(self.integer(depth), e.kind)
+        return Typed(f"({e.text} {self.choose.pick('in', 'not in')} (1, 5, {other.text}))", "b", 1)
+
+    def _truth(self, depth: int) -> Typed:
+        return cast(self.number(depth), "b")

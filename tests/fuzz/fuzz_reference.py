@@ -1,0 +1,394 @@
+"""Kernels as plain Python: each thread of a block is a generator, barriers are where they meet.
+
+The text of a kernel is rewritten: operators become functions that promote as docs/dialect.md says (as NumPy, with
+Python integers that are no constants as int64 beside other integers), ``cuda`` is the thread, a barrier a ``yield``.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import math
+import operator
+from collections.abc import Callable, Generator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from fuzz_rough import COMPLEX, FUNCTIONS, allowed, apply
+
+
+class PyInt(int):
+    """A Python integer that is no constant: an index, a counter, a length."""
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is NumPy's integer, not a bool."""
+    return isinstance(value, np.integer)
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.add,
+    "Sub": operator.sub,
+    "Mult": operator.mul,
+    "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
+    "Pow": operator.pow,
+    "BitAnd": operator.and_,
+    "BitOr": operator.or_,
+    "BitXor": operator.xor,
+    "LShift": operator.lshift,
+    "RShift": operator.rshift,
+    "Div": operator.truediv,
+}
+_BITS = ("BitAnd", "BitOr", "BitXor")
+
+
+def _weak(value: Any) -> bool:
+    return isinstance(value, int | float | complex) and not isinstance(value, bool | np.generic)
+
+
+def meet(a: Any, b: Any) -> tuple[Any, Any]:
+    """Both operands as NumPy's operators shall see them."""
+    for_other: dict[bool, Any] = {}
+    for flipped, (x, y) in enumerate(((a, b), (b, a))):
+        if isinstance(x, PyInt) and is_number(y):
+            kind = np.uint64 if y.dtype == np.uint64 else np.int64
+            for_other[bool(flipped)] = np.int64(x).astype(kind), kind(y)
+    if False in for_other:
+        return for_other[False]
+    if True in for_other:
+        y, x = for_other[True]
+        return x, y
+    if is_number(a) and is_number(b) and {a.dtype.name, b.dtype.name} == {"int64", "uint64"}:
+        return float(a), float(b)
+    return a, b
+
+
+def binary(name: str, a: Any, b: Any) -> Any:
+    """``a op b``."""
+    bools = isinstance(a, bool | np.bool_), isinstance(b, bool | np.bool_)
+    if all(bools) and name in _BITS:
+        return np.bool_(_OPERATORS[name](bool(a), bool(b)))
+    if bools[0] and (bools[1] or _weak(b)):
+        a = PyInt(a)
+    if bools[1] and (bools[0] or _weak(a)):
+        b = PyInt(b)
+    a, b = meet(a, b)
+    integers = is_number(a) or type(a) in (int, PyInt), is_number(b) or type(b) in (int, PyInt)
+    if name == "Div" and all(integers):
+        return float(np.float64(a) / np.float64(b))
+    if _weak(a) and _weak(b):
+        if all(integers):
+            if name in ("FloorDiv", "Mod") and b == 0:
+                return PyInt(0)
+            result = _OPERATORS[name](int(a), int(b))
+            return result if type(a) is int and type(b) is int else PyInt(result)
+        return float(_OPERATORS[name](np.float64(a), np.float64(b)))
+    if isinstance(a, float) and is_number(b):
+        return float(_OPERATORS[name](np.float64(a), np.float64(b)))
+    if isinstance(b, float) and not isinstance(b, np.generic) and is_number(a):
+        return float(_OPERATORS[name](np.float64(a), np.float64(b)))
+    a, b = (int(x) if isinstance(x, PyInt) else x for x in (a, b))
+    return _OPERATORS[name](a, b)
+
+
+def unary(name: str, a: Any) -> Any:
+    """``-a`` and ``~a``."""
+    if isinstance(a, bool | np.bool_):
+        return PyInt(-int(a)) if name == "USub" else np.bool_(not a)
+    result = -a if name == "USub" else ~a
+    return PyInt(result) if isinstance(a, PyInt) else result
+
+
+def _extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
+    def function(*args: Any) -> Any:
+        a, b = args
+        result = choose(a, b)
+        wanted = binary("Add", a, b)
+        if isinstance(wanted, np.generic):
+            return wanted.dtype.type(result)
+        return type(wanted)(result)
+
+    return function
+
+
+def _round(x: Any) -> Any:
+    return PyInt(round(float(x)))
+
+
+def _absolute(x: Any) -> Any:
+    return PyInt(abs(x)) if isinstance(x, PyInt | bool | np.bool_) else abs(x)
+
+
+def _int(x: Any) -> Any:
+    return PyInt(int(x))
+
+
+def _float(x: Any) -> float:
+    return float(x)
+
+
+def fit(value: Any, dtype: Any) -> Any:
+    """A value as an element of an array: converted as C does."""
+    if isinstance(value, PyInt | int) and not isinstance(value, bool):
+        value = np.int64(value)
+    return np.asarray(value).astype(dtype)[()]
+
+
+class _Maker:
+    """A scalar type of NumPy, which converts as C does."""
+
+    def __init__(self, name: str) -> None:
+        self.dtype = np.dtype(name)
+
+    def __call__(self, value: Any) -> Any:
+        return fit(value, self.dtype)
+
+
+class _NumPy:
+    """``np`` in a kernel: scalar types convert as C does."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith(("int", "uint", "float", "complex")):
+            return _Maker(name)
+        found = getattr(np, name)
+        if isinstance(found, np.ufunc):
+            return lambda *args: found(*(int(a) if isinstance(a, PyInt) else a for a in args))
+        return found
+
+
+class _Math:
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(math, name)
+        return (lambda x: PyInt(found(x))) if name in ("floor", "ceil", "trunc") else found
+
+
+def _range(*args: Any) -> Any:
+    return map(PyInt, range(*(int(a) for a in args)))
+
+
+def _enumerate(items: Any) -> Any:
+    return ((PyInt(n), item) for n, item in enumerate(items))
+
+
+def _axes(values: tuple[int, ...]) -> SimpleNamespace:
+    return SimpleNamespace(x=PyInt(values[0]), y=PyInt(values[1]), z=PyInt(values[2]))
+
+
+class Thread:
+    """What ``cuda`` is for one thread."""
+
+    def __init__(self, block: tuple[int, ...], thread: tuple[int, ...], shape: Any, shared: dict[int, Any]) -> None:
+        grid_shape, block_shape = shape
+        self.threadIdx, self.blockIdx = _axes(thread), _axes(block)
+        self.blockDim, self.gridDim = _axes(block_shape), _axes(grid_shape)
+        self._place = [PyInt(block[n] * block_shape[n] + thread[n]) for n in range(3)]
+        self._shared = shared
+        self.local = SimpleNamespace(array=lambda shape, dtype: np.zeros(shape, dtype))
+        self.atomic = _Atomic()
+
+    def grid(self, ndim: int) -> Any:
+        return self._place[0] if ndim == 1 else tuple(self._place[:ndim])
+
+    def shared_array(self, site: int, shape: Any, dtype: Any) -> Any:
+        return self._shared.setdefault(site, np.zeros(shape, dtype))
+
+
+class _Atomic:
+    def __getattr__(self, name: str) -> Callable[[Any, Any, Any], Any]:
+        function = {"add": np.add, "sub": np.subtract, "max": np.maximum, "min": np.minimum}.get(name)
+        function = function or {"and_": np.bitwise_and, "or_": np.bitwise_or, "xor": np.bitwise_xor}[name]
+
+        def apply(array: Any, index: Any, value: Any) -> Any:
+            old = array[index]
+            array[index] = function(old, fit(value, array.dtype))
+            return old
+
+        return apply
+
+
+BARRIERS = ("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or")
+
+
+def _has_barrier(function: ast.FunctionDef, waiting: set[str]) -> bool:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if name in BARRIERS or name in waiting:
+                return True
+    return False
+
+
+class _Rewriter(ast.NodeTransformer):
+    """The kernel's text as plain Python."""
+
+    _BUILTINS = frozenset(("min", "max", "int", "float", "abs", "round", "range", "enumerate"))
+
+    def __init__(self, functions: set[str], waiting: set[str]) -> None:
+        self.functions, self.waiting = functions, waiting
+        self.sites = itertools.count()
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        return _call("_binary", ast.Constant(type(node.op).__name__), node.left, node.right)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        load = ast.parse(ast.unparse(node.target), mode="eval").body
+        return self.visit(ast.Assign([node.target], ast.BinOp(load, node.op, node.value)))
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not) or isinstance(node.operand, ast.Constant):
+            return node
+        return _call("_unary", ast.Constant(type(node.op).__name__), node.operand)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        owner = node.targets[0].value if isinstance(node.targets[0], ast.Subscript) else None
+        if isinstance(owner, ast.Name) and owner.id.startswith("q"):
+            value = _RoughRewriter(self).visit(node.value)
+            return ast.Expr(_call("_rough_store", owner, self.visit(node.targets[0].slice), value))
+        self.generic_visit(node)
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript):
+            owner = ast.parse(ast.unparse(target.value), mode="eval").body
+            node.value = _call("_fit", node.value, ast.Attribute(owner, "dtype", ast.Load()))
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.decorator_list = []
+        node.args.args.insert(0, ast.arg("_t"))
+        self.generic_visit(node)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name("_t", node.ctx) if node.id == "cuda" else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        text = ast.unparse(node.func)
+        self.generic_visit(node)
+        if text == "cuda.shared.array":
+            return _call("_t.shared_array", ast.Constant(next(self.sites)), *node.args)
+        if text.removeprefix("cuda.") in BARRIERS:
+            value = node.args[0] if node.args else ast.Constant(None)
+            return ast.Yield(ast.Tuple([ast.Constant(text.removeprefix("cuda.")), value], ast.Load()))
+        if text in self.functions:
+            node.args.insert(0, ast.Name("_t", ast.Load()))
+            return ast.YieldFrom(node) if text in self.waiting else node
+        if text in self._BUILTINS:
+            node.func = ast.Name(f"_{text}", ast.Load())
+        return node
+
+
+class _RoughRewriter(ast.NodeTransformer):
+    """An expression whose operations round; what it subscripts and tests is exact."""
+
+    def __init__(self, exact: _Rewriter) -> None:
+        self.exact = exact
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        return self.exact.visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self.exact.visit(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        return ast.IfExp(self.exact.visit(node.test), self.visit(node.body), self.visit(node.orelse))
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        return _call("_rough", ast.Constant(type(node.op).__name__), node.left, node.right)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        return _call("_rough", ast.Constant(type(node.op).__name__), node.operand)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if node.attr not in ("real", "imag"):
+            return self.exact.visit(node)
+        self.generic_visit(node)
+        return _call("_rough", ast.Constant(node.attr), node.value)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        text = ast.unparse(node.func)
+        if text not in FUNCTIONS and text not in COMPLEX and text not in ("complex", "abs"):
+            return self.exact.visit(node)
+        return _call("_rough", ast.Constant(text), *(self.visit(a) for a in node.args))
+
+
+def _call(name: str, *args: ast.expr) -> ast.expr:
+    return ast.Call(ast.parse(name, mode="eval").body, list(args), [])
+
+
+def translate(source: str) -> str:
+    """The text of the plain Python functions of a kernel's text."""
+    tree = ast.parse(source)
+    functions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
+    waiting: set[str] = set()
+    for function in functions:
+        if _has_barrier(function, waiting):
+            waiting.add(function.name)
+    rewriter = _Rewriter({f.name for f in functions}, waiting)
+    tree.body = [rewriter.visit(n) if isinstance(n, ast.FunctionDef) else n for n in tree.body]
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+_SCOPE: dict[str, Any] = {
+    "np": _NumPy(),
+    "math": _Math(),
+    "_binary": binary,
+    "_unary": unary,
+    "_fit": fit,
+    "_min": _extreme(min),
+    "_max": _extreme(max),
+    "_int": _int,
+    "_float": _float,
+    "_abs": _absolute,
+    "_round": _round,
+    "_range": _range,
+    "_enumerate": _enumerate,
+}
+
+
+def execute(
+    source: str, name: str, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...]
+) -> dict[int, Any]:
+    """Run the kernel ``name`` of a text in plain Python on ``args``, whose arrays change.
+
+    Returns by how much elements of rough arrays may differ, by the ids of the arrays.
+    """
+    tolerances: dict[int, Any] = {}
+
+    def rough_store(array: Any, index: Any, value: Any) -> None:
+        tolerance = tolerances.setdefault(id(array), np.zeros(array.shape))
+        array[index], tolerance[index] = allowed(value, array.dtype)
+
+    scope = _SCOPE | {"_rough_store": rough_store, "_rough": apply}
+    exec(compile(translate(source), f"<reference of {name}>", "exec"), scope)
+    values = tuple(PyInt(a) if type(a) is int else a for a in args)
+    shape = tuple((*s, 1, 1)[:3] for s in (grid, block))
+    with np.errstate(all="ignore"):
+        for place in np.ndindex(*shape[0][::-1]):
+            shared: dict[int, Any] = {}
+            threads = [Thread(place[::-1], inner[::-1], shape, shared) for inner in np.ndindex(*shape[1][::-1])]
+            _run_block([scope[name](thread, *values) for thread in threads])
+    return tolerances
+
+
+def _run_block(threads: list[Generator[Any, Any, None] | None]) -> None:
+    """Let the threads of a block run from barrier to barrier."""
+    alive = {n: t for n, t in enumerate(threads) if t is not None}
+    answers: dict[int, Any] = dict.fromkeys(alive)
+    while alive:
+        met: dict[int, tuple[str, Any]] = {}
+        for n, thread in list(alive.items()):
+            try:
+                met[n] = thread.send(answers[n])
+            except StopIteration:
+                del alive[n]
+        if len({kind for kind, _ in met.values()}) > 1:
+            raise AssertionError("threads wait at different barriers: the generator's mistake")
+        flags = [bool(value) for _, value in met.values()]
+        for n, (kind, _) in met.items():
+            count = {"syncthreads_count": sum(flags), "syncthreads_and": all(flags), "syncthreads_or": any(flags)}
+            answers[n] = PyInt(count[kind]) if kind in count else None

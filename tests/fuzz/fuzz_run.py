@@ -1,0 +1,49 @@
+"""Running a drawn kernel on the device and in plain Python, and comparing."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from typing import Any
+
+import numpy as np
+from fuzz_programs import Kernel
+from fuzz_reference import execute
+
+from portagpu import cuda
+
+_numbers = itertools.count()
+
+
+class Difference(AssertionError):
+    """The device computes something else than Python."""
+
+
+def compiled(source: str) -> Any:
+    """The kernel that a text defines; its text can be found, as that of a function in a file."""
+    filename = f"<fuzz {next(_numbers)}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    scope: dict[str, Any] = {}
+    exec(compile("import cmath\nimport math\nimport numpy as np\nfrom portagpu import cuda\n", filename, "exec"), scope)
+    exec(compile(source, filename, "exec"), scope)
+    linecache.cache.pop(f"<fuzz {int(filename[6:-1]) - 64}>", None)
+    return scope["kernel"]
+
+
+def check(kernel: Kernel) -> None:
+    """Raise `Difference` where the device's results are not Python's."""
+    expected = kernel.values()
+    tolerances = execute(kernel.source, "kernel", kernel.grid, kernel.block, expected)
+    found = kernel.values()
+    compiled(kernel.source)[kernel.grid, kernel.block](*found)
+    cuda.synchronize()
+    for argument, a, b in zip(kernel.arguments, found, expected, strict=True):
+        if argument.layout is not None and not _agree(a, b, tolerances.get(id(b))):
+            raise Difference(f"{kernel}\n# {argument.name} on the device:\n{a}\n# in Python:\n{b}")
+
+
+def _agree(found: Any, expected: Any, tolerance: Any) -> bool:
+    if tolerance is None:
+        return np.array_equal(found, expected)
+    with np.errstate(all="ignore"):
+        return bool(np.all(np.isinf(tolerance) | (np.abs(found - expected) <= tolerance)))

@@ -1,0 +1,58 @@
+"""Random kernels compute on each device what plain Python does; ``python -m tests.fuzz`` runs as many as one likes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from fuzz_programs import Argument, Kernel, kernels
+from fuzz_reference import execute
+from fuzz_run import Difference, check
+from hypothesis import HealthCheck, given, seed, settings
+
+SEEDS = (1, 2, 3)  # of `KERNELS` kernels each
+KERNELS = 25
+
+
+@pytest.mark.parametrize("number", SEEDS)
+def test_random_kernels(device, number):
+    @seed(number)
+    @settings(
+        max_examples=KERNELS, derandomize=False, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+    )
+    @given(kernels())
+    def explore(kernel):
+        check(kernel)
+
+    explore()
+
+
+def test_a_difference_is_reported(device, monkeypatch):
+    source = "@cuda.jit\ndef kernel(r0):\n    i = cuda.grid(1)\n    r0[i] = i\n"
+    kernel = Kernel(source, (Argument("r0", "i4", (4,), "C", True),), (1,), (4,), 0)
+    check(kernel)
+    monkeypatch.setattr("fuzz_run.execute", lambda *args: {})  # Python computes nothing: zeros
+    with pytest.raises(Difference, match="r0 on the device"):
+        check(kernel)
+
+
+def test_threads_meet_at_barriers():
+    source = """
+@cuda.jit(device=True)
+def rotate(s, t, v):
+    s[t] = v
+    cuda.syncthreads()
+    return s[(t + 1) % 4]
+
+@cuda.jit
+def kernel(r0, r1):
+    t = cuda.threadIdx.x
+    s = cuda.shared.array(4, np.int8)
+    if t == 3:
+        return
+    r0[t] = rotate(s, t, np.int8(100) + np.int8(t * 20))
+    r1[t] = cuda.syncthreads_count(t > 0)
+"""
+    r0, r1 = np.zeros(4, np.int64), np.zeros(4, np.int8)
+    execute(source, "kernel", (1,), (4,), (r0, r1))
+    assert r0.tolist() == [120, -116, 0, 0]  # int8 wraps around
+    assert r1.tolist() == [2, 2, 2, 0]

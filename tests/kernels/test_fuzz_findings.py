@@ -1,0 +1,52 @@
+"""What random kernels found, see tests/fuzz."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from portagpu import cuda
+
+
+@cuda.jit
+def extreme_of_a_choice(x, small, signed):
+    i = cuda.grid(1)
+    small[i] = min(np.uint8(1) if x[i] > 0 else np.uint8(200), 100)
+    signed[i] = max(np.int16(x[i]) if x[i] > 0 else np.int16(-7), np.int16(2))
+
+
+def test_a_choice_of_small_integers_keeps_their_width(device):
+    """In C it is an int, and ``min(int, uchar)`` is no function of OpenCL."""
+    x = np.array([5, -5], np.int32)
+    small, signed = np.zeros(2, np.uint8), np.zeros(2, np.int16)
+    extreme_of_a_choice[1, 2](x, small, signed)
+    assert small.tolist() == [1, 100]
+    assert signed.tolist() == [5, 2]
+
+
+@cuda.jit
+def constants_that_wrap(out):
+    out[0] = np.uint8(-2)
+    out[1] = np.int16(40000)
+    out[2] = np.uint64(-3) == np.uint64(18446744073709551613)
+
+
+def test_constants_wrap_as_variables_do(device):
+    out = np.zeros(3, np.int64)
+    constants_that_wrap[1, 1](out)
+    assert out.tolist() == [254, 40000 - 65536, 1]
+
+
+@cuda.jit
+def constants_outside_of_domains(out):
+    out[0] = math.sqrt(-1.0)
+    out[1] = math.asin(np.float32(100.0))
+    out[2] = math.log(0.0)
+    out[3] = math.exp(1000.0)
+
+
+def test_functions_of_constants_give_nan_where_python_raises(device):
+    out = np.zeros(4)
+    constants_outside_of_domains[1, 1](out)
+    np.testing.assert_array_equal(out, [np.nan, np.nan, -np.inf, np.inf])
