@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools import reference
+from tools import not_portable, reference
 
 DOCS = Path(__file__).parents[1] / "docs"
-MADE = {"reference.md": reference.text}
+MADE = {"reference.md": reference.text, "not-portable.md": not_portable.text}
 
 
 def main() -> None:

@@ -86,7 +86,7 @@ def _statements(binary: KernelBinary) -> list[str]:
 def _expression(statements: Sequence[str]) -> str:
     """The statements without their plumbing: names of temporaries are replaced by what they hold."""
     values: dict[str, str] = {}
-    kept = []
+    kept: list[str] = []
     for statement in statements:
         found = re.fullmatch(r"(?:const )?[\w ]+? (t\d+|r\d*|(?:r|t\d+)_\d+|blockDim_\w) = (.*);", statement)
         text = found[2] if found else statement.rstrip(";")

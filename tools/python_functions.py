@@ -73,8 +73,8 @@ def rows() -> Iterator[tuple[str, str, str]]:
     merged: dict[tuple[str, str], list[str]] = {}
     for function in TABLE:
         name = name_of(function)
-        found = {label: _lowered(name, kind) for label, kind in _NUMBERS.items()}
-        found = {label: text for label, text in found.items() if text is not None}
+        tried = {label: _lowered(name, kind) for label, kind in _NUMBERS.items()}
+        found = {label: text for label, text in tried.items() if text is not None}
         if not found:
             text = _lowered(name, ARRAY)
             if text is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from portagpu import cuda
 from portagpu.frontend.attributes import ARRAY_ATTRIBUTES
@@ -68,8 +68,10 @@ _NOTES = {
     "Memory": "Local arrays that are indexed by constants only become separate variables.",
     "Atomics": "Arrays are in global or shared memory; uint32 and uint64 become what int32 and int64 do.",
     "Warps": "On CPUs and GPUs without inline PTX a warp is 32 consecutive threads of a block.",
-    "float16": "`cuda.fp16`. Arguments are converted to float16. Without half arithmetic it is computed in float32 and rounded after each operation.",
-    "libdevice": "`cuda.libdevice`. Arguments are converted to the types shown. With `fastmath=True` the driver may use faster, less exact ones.",
+    "float16": "`cuda.fp16`. Arguments are converted to float16. Without half arithmetic they are computed in float32"
+    " and rounded after each operation.",
+    "libdevice": "`cuda.libdevice`. Arguments are converted to the types shown. With `fastmath=True` the driver may use"
+    " faster, less exact functions.",
 }
 
 
@@ -94,7 +96,7 @@ def described(name: str) -> Meaning:
     return found
 
 
-def table(header: str, rows: list[tuple[str, ...]]) -> str:
+def table(header: str, rows: Sequence[tuple[str, ...]]) -> str:
     """A table in Markdown."""
     columns = header.split(" | ")
     lines = [f"| {header} |", "|" + " --- |" * len(columns), *(f"| {' | '.join(row)} |" for row in rows)]
@@ -184,17 +186,15 @@ def _lacking() -> Iterator[str]:
     yield "A kernel that needs it does not compile: `MissingCapabilityError`, with the line and a hint.\n"
     rows = []
     for title, caps in WITHOUT.items():
-        failing: dict[str, list[str]] = {}
+        failing: dict[str, str] = {}
         for name in names():
             for sample in samples(name, described(name)):
                 error = lower(sample.call, sample.rest, sample.arguments, caps).error
-                if error is not None and "argument `out`" not in error.message:
-                    reason = error.message.replace(f"cuda.{name}", "NAME").replace(f"`{name}`", "NAME")
-                    failing.setdefault(reason, []).append(name)
-        for reason, found in failing.items():
-            members = ", ".join(f"`{n}`" for n in dict.fromkeys(found))
-            rows.append((title, members if len(set(found)) <= 40 else "what computes with it", _escaped(reason)))
-    yield table("Without | These names | Say", rows)
+                if error is not None:
+                    failing.setdefault(name, error.message)
+        found = ", ".join(f"`{n}`" for n in failing) if len(failing) < 50 else "all that compute with it"
+        rows.append((title, found, _escaped(next(iter(failing.values())))))
+    yield table("Without | These names | Say, for example", rows)
 
 
 def check_public_names() -> None:

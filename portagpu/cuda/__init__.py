@@ -149,7 +149,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"portagpu.cuda.{name}")
     if name in _LATER:
         return getattr(import_module(f"portagpu.cuda.{_LATER[name]}"), name)
-    raise AttributeError(f"portagpu.cuda has no {name!r}")
+    reason = "" if name.startswith("_") else import_module("portagpu.cuda.cuda_only").why_absent(name)
+    raise AttributeError(f"portagpu.cuda has no {name!r}{reason}")
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

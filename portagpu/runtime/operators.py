@@ -41,6 +41,14 @@ class ArrayOperators:
         """Type of the elements."""
         raise NotImplementedError
 
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        """Raise AttributeError, so that libraries do not take OpenCL's memory for CUDA's."""
+        raise AttributeError(
+            "device arrays have no __cuda_array_interface__: its pointers are CUDA's, the memory is OpenCL's;"
+            " use x.copy_to_host(), or on CPU devices np.from_dlpack(x)"
+        )
+
     def __getitem__(self, key: Any) -> Any:
         raise NotImplementedError
 
