@@ -1,4 +1,4 @@
-"""What a launch costs beside PyOpenCL's own kernel call, and what the first launch of a process costs.
+"""What a launch costs beside PyOpenCL's own kernel call and CuPy's `RawKernel`, and a process's first launch.
 
 Run as ``python -m portagpu.bench.launch [DEVICE]``.
 """
@@ -18,6 +18,7 @@ import numpy as np
 import pyopencl as cl
 
 from portagpu import cuda
+from portagpu.bench.cupy_kernels import cupy_for, launch_of_vectors
 from portagpu.device import default_device, find_device
 from portagpu.runtime.context import Context
 
@@ -72,6 +73,7 @@ class LaunchCost:
     device: str
     portagpu: float
     pyopencl: float
+    cupy: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -101,16 +103,21 @@ def launch_cost(context: Context, launched: Any = scale, turns: int = 1) -> Laun
         def theirs() -> None:
             kernel(queue, (64,), (64,), *next(theirs_next))
 
-        times: tuple[list[float], list[float]] = ([], [])
-        for _ in range(_ROUNDS):
-            for call, kept in ((ours, times[0]), (theirs, times[1])):
-                kept.append(_time(call, queue))
+        calls = [(ours, queue.finish), (theirs, queue.finish)]
+        cupy = cupy_for(context.device)
+        if cupy is not None:
+            calls.append((launch_of_vectors(cupy, count, turns), cupy.cuda.Device().synchronize))
+        times = [[_time(*call) for call in calls] for _ in range(_ROUNDS)]
+    medians = [statistics.median(column) for column in zip(*times, strict=True)]
     return LaunchCost(
-        device=context.device.name, portagpu=statistics.median(times[0]), pyopencl=statistics.median(times[1])
+        device=context.device.name,
+        portagpu=medians[0],
+        pyopencl=medians[1],
+        cupy=medians[2] if cupy is not None else None,
     )
 
 
-def _time(call: Callable[[], None], queue: cl.CommandQueue) -> float:
+def _time(call: Callable[[], None], finish: Callable[[], None]) -> float:
     """Microseconds of a call when the queue is kept short, so that no call waits for room in it."""
     spent = 0.0
     for _ in range(_CALLS // 50):
@@ -118,7 +125,7 @@ def _time(call: Callable[[], None], queue: cl.CommandQueue) -> float:
         for _ in range(50):
             call()
         spent += time.perf_counter() - begin
-        queue.finish()
+        finish()
     return spent / (_CALLS // 50 * 50) * 1e6
 
 
@@ -145,7 +152,10 @@ def main() -> None:
     print(f"{device.name} ({device.platform} {device.driver_version})")
     for label, kernel, turns in _ROWS:
         cost = launch_cost(context, kernel, turns)
-        print(f"{label}: PortaGPU {cost.portagpu:.1f} us, PyOpenCL {cost.pyopencl:.1f} us, ratio {cost.ratio:.2f}")
+        peers = f"PyOpenCL {cost.pyopencl:.1f} us, ratio {cost.ratio:.2f}"
+        if cost.cupy is not None:
+            peers += f"; CuPy RawKernel {cost.cupy:.1f} us, ratio {cost.portagpu / cost.cupy:.2f}"
+        print(f"{label}: PortaGPU {cost.portagpu:.1f} us, {peers}")
     imported, started, launched = first_launch(device.index)
     print(f"import portagpu {imported * 1e3:.0f} ms, driver's start {started * 1e3:.0f} ms")
     print(f"first launch of a cached kernel in a new process {launched * 1e3:.0f} ms")

@@ -23,6 +23,7 @@ _LATE_IMPORTS = {
     "portagpu/__init__.py": {"portagpu.blas.matmul"},  # kernels are read at the first product
     "portagpu/codegen/rendering.py": {"mako.lookup"},  # slow to import
     "portagpu/runtime/stream.py": {"asyncio"},  # slow to import
+    "bench/cupy_kernels.py": {"cupy"},
     "bench/peers.py": {"torch", "cupy"},  # other libraries, measured where they are installed
 }
 

@@ -13,9 +13,10 @@ from portagpu.codegen.helpers import INLINE, INLINE_SHARED, HelperSet, HelperVie
 from portagpu.codegen.names import Names, identifier
 from portagpu.codegen.printer import Printer, literal
 from portagpu.codegen.rendering import render
-from portagpu.device.capabilities import Capabilities
+from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
+from portagpu.ir.access import Finding, findings
 from portagpu.ir.lockstep import SCRATCH
 from portagpu.ir.nodes import Constant, Print
 from portagpu.ir.program import ConstantArray, Fault, Function, MemoryArray, Parameter, ParameterRole, Program
@@ -42,6 +43,7 @@ class KernelBinary:
     shared_bytes: int = 0  # of static shared arrays, as declared
     local_bytes: int = 0  # of the local arrays of a thread, as declared
     prints: bool = False
+    findings: tuple[Finding, ...] = ()  # what wastes a GPU's time
     faults: tuple[Fault, ...] = ()  # exceptions that the launch may raise, by number
 
     def span_of(self, line: int) -> Span | None:
@@ -137,6 +139,7 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
         parameters=parameters,
         lines=tuple(spans),
         static_shared=static_shared,
+        findings=findings(program) if caps.device_type is DeviceType.GPU else (),
         block_dim=program.block_dim,
         cooperative=program.cooperative,
         max_threads=next((a.size for a in program.shared if a.name == SCRATCH), None),

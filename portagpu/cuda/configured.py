@@ -8,36 +8,32 @@ from typing import TYPE_CHECKING, Any
 
 from portagpu.cuda.extensions import extend
 from portagpu.cuda.inspection import Overload
-from portagpu.cuda.repeated import tokens_of
+from portagpu.cuda.plans import Plan, plan_of
 from portagpu.errors import LaunchConfigError
 from portagpu.runtime.advice import advise
 from portagpu.runtime.args import HostWork
 from portagpu.runtime.context import Context
 from portagpu.runtime.faults import launch_checked
-from portagpu.runtime.launch import CompiledKernel, Extent, LaunchShape, check_shape
+from portagpu.runtime.launch import Extent, LaunchShape, check_shape
 from portagpu.runtime.placement import place
-from portagpu.runtime.stream import Stream, enqueuing
+from portagpu.runtime.stream import enqueuing
 
 if TYPE_CHECKING:
     from portagpu.cuda.dispatcher import Dispatcher
 
 
-def _nothing() -> None:
-    return None
-
-
 class Configured:
     """A kernel with a launch configuration; call it with the arguments."""
 
-    __slots__ = ("_checked", "_dispatcher", "_last", "_stream", "config", "shape")
+    __slots__ = ("_checked", "_dispatcher", "_plan", "_plans", "_stream", "config", "shape")
 
     def __init__(self, dispatcher: Dispatcher, shape: LaunchShape, config: Any) -> None:
         self._dispatcher = dispatcher
         self.shape = shape
         self.config = config
         self._stream: Any = None
-        # may be launched again with what it is bound to; the dispatcher forgets it with its context
-        self._last: Callable[[], CompiledKernel | None] = _nothing
+        self._plan: Plan | None = None  # of the latest launch that has one
+        self._plans: dict[int, Plan] = {}
         self._checked: set[int] = set()  # keys of kernels that were found to fit
 
     @property
@@ -77,29 +73,16 @@ class Configured:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         """Launch the kernel."""
-        tokens = None if kwargs else tokens_of(args, self.shape.shared)
-        if tokens is None or not self._repeat(tokens):
-            self._launch(args, kwargs, tokens)
+        plan = self._plan
+        if plan is not None and not kwargs:
+            tokens = plan.tokens(args)
+            if tokens is not None and not self._dispatcher.extensions and plan.launch(self._stream, tokens, args):
+                return
+        self._launch(args, kwargs)
 
-    def _repeat(self, tokens: tuple[Any, ...]) -> bool:
-        """Launch where one of the driver's kernels still has the arguments that the tokens stand for."""
-        compiled = self._last()
-        kernel = None if compiled is None else compiled.bound(tokens)
-        if compiled is None or kernel is None or self._dispatcher.extensions:
-            return False
-        context = compiled.context
-        stream = self._stream
-        if stream is None:
-            stream = context.default_stream
-        elif type(stream) is not Stream or stream.context is not context:
-            return False
-        with enqueuing(stream) as queue:
-            compiled.launch_again(queue, self.shape, kernel)
-        return True
-
-    def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any], tokens: tuple[Any, ...] | None) -> None:
+    def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         dispatcher = self._dispatcher
-        args = dispatcher.bind_arguments(args, kwargs)
+        args = given = dispatcher.bind_arguments(args, kwargs)
         stream, others = place(args, self._stream)
         context = stream.context
         after: list[Callable[[], None]] = []
@@ -116,7 +99,7 @@ class Configured:
             compiled.check_block(self.shape)
             self._checked.add(compiled.key)
             if not str(dispatcher.__module__).startswith("portagpu."):  # whose users have no say in it
-                advise(context, self.shape, args)
+                advise(context, self.shape, args, overload.binary.findings)
         for other in others:
             stream.wait_stream(other)
         if overload.binary.prints:
@@ -125,18 +108,22 @@ class Configured:
             if overload.binary.faults:
                 launch_checked(compiled, queue, self.shape, prepared)
             else:
-                compiled.launch(
-                    queue,
-                    self.shape,
-                    compiled.extract(prepared, self.shape.shared),
-                    None if dispatcher.extensions else tokens,
-                )
-                if not overload.binary.cooperative:
-                    self._last = compiled.reference
+                compiled.launch(queue, self.shape, compiled.extract(prepared, self.shape.shared))
         for other in others:
             other.wait_stream(stream)
         for action in work.after:
             action()
+        if not (dispatcher.extensions or dispatcher.source.constexpr):
+            self._follow(given, prepared, overload)
+
+    def _follow(self, given: tuple[Any, ...], prepared: tuple[Any, ...], overload: Overload) -> None:
+        """Take the plan for launches with arguments like these from now on."""
+        plan = self._plans.get(overload.compiled.key)
+        if plan is None or plan.tokens(given) is None:
+            plan = plan_of(given, prepared, overload, self.shape)
+            if plan is not None:
+                self._plans[overload.compiled.key] = plan
+        self._plan = plan
 
     def _check_shared(self, overload: Overload, context: Context) -> None:
         used = overload.binary.static_shared + self.shape.shared

@@ -163,7 +163,7 @@ class Dispatcher(Inspection, PythonFunction):
         """Specialise and build for argument types."""
         failure: KernelError | None = None
         try:
-            binary = self._generate(types, context, wide=wide, shared=shared)
+            binary = self.generate(types, context, wide=wide, shared=shared)
         except KernelError as error:
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
@@ -192,7 +192,10 @@ class Dispatcher(Inspection, PythonFunction):
             block_dim=self.options.block_dim,
         )
 
-    def _generate(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool, shared: int) -> KernelBinary:
+    def generate(
+        self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool = False, shared: int = 0
+    ) -> KernelBinary:
+        """OpenCL C for argument types; nothing is built."""
         caps = context.capabilities
         program = self.program(types, context, wide=wide)
         verify(program)

@@ -67,3 +67,4 @@ class Capabilities:
     allows_build_option_g: bool
     extensions: frozenset[str]
     measured_gflops: float  # float32 rate of a small kernel when probed: ranks devices, is no peak figure
+    measured_gflops_double: float = 0.0  # the same in float64; 0.0 where it is missing

@@ -68,6 +68,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         allows_build_option_g=results.allows_build_option_g,
         extensions=frozenset(device.extensions.split()),
         measured_gflops=results.measured_gflops,
+        measured_gflops_double=results.measured_gflops_double,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-PROBE_SCHEMA = 3  # raise it whenever a trial or its meaning changes
+PROBE_SCHEMA = 4  # raise it whenever a trial or its meaning changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,7 @@ class ProbeResults:
     allows_build_option_g: bool = False
     language_option: str = ""  # -cl-std option for subgroups and float atomics; "" is the driver's default
     measured_gflops: float = 0.0
+    measured_gflops_double: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """All fields, for `from_json`."""

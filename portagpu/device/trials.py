@@ -66,6 +66,9 @@ def run_trials(bench: Workbench, journal: Journal, *, isolated: bool) -> ProbeRe
         and yes("registers", lambda: _builds(bench, "-cl-nv-maxrregcount=64", "-cl-nv-verbose")),
         allows_build_option_g=yes("option_g", lambda: _builds(bench, "-g")),
         measured_gflops=journal.trial("rate", lambda: rate.measured_gflops(bench), 0.0),
+        measured_gflops_double=journal.trial("rate_double", lambda: rate.measured_gflops(bench, np.float64), 0.0)
+        if fp64
+        else 0.0,
     )
 
 

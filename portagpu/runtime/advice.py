@@ -1,23 +1,26 @@
-"""Warnings about launches that waste a GPU's time, once for each kernel and launch configuration."""
+"""Warnings about launches and kernels that waste a GPU's time, once for each kernel and launch configuration."""
 
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from portagpu.device.capabilities import DeviceType
 from portagpu.errors import PortaGPUPerformanceWarning
+from portagpu.ir.access import Finding
 from portagpu.runtime.context import Context
 from portagpu.runtime.launch import LaunchShape
 
 _SILENCE = "(PORTAGPU_WARNINGS=0 turns such warnings off)"
 _ENOUGH_BLOCKS = 128
+_SLOW = 7  # float32 is at least that many times faster (it is twice as fast where float64 units are many)
 
 
-def advise(context: Context, shape: LaunchShape, args: tuple[Any, ...]) -> None:
-    """Warn the caller's caller. On CPUs neither costs anything."""
+def advise(context: Context, shape: LaunchShape, args: tuple[Any, ...], findings: tuple[Finding, ...] = ()) -> None:
+    """Warn the caller's caller. On CPUs nothing of this costs anything."""
     caps = context.capabilities
     if caps.device_type is not DeviceType.GPU or not context.settings.warnings:
         return
@@ -26,6 +29,11 @@ def advise(context: Context, shape: LaunchShape, args: tuple[Any, ...]) -> None:
         _warn(f"Grid size {blocks} will likely result in GPU under-utilization due to low occupancy.")
     if not caps.host_unified_memory and any(isinstance(a, np.ndarray) for a in args):
         _warn("Host array used in CUDA kernel will incur copy overhead to/from device.")
+    slow_double = 0 < caps.measured_gflops_double * _SLOW < caps.measured_gflops
+    for finding in findings:
+        if shape.block[0] >= finding.needs_width and (slow_double or not finding.only_slow_double):
+            place = finding.span
+            _warn(f"{Path(place.filename).name}:{place.line}: {finding.text}")
 
 
 def _warn(text: str) -> None:

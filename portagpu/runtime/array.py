@@ -59,6 +59,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
         "align",
         "allocation_key",
         "base",
+        "card",
         "context",
         "is_large",
         "itemsize",
@@ -104,7 +105,11 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
         kind = dtype if dtype.char == "V" else dtype.char
         self.type_key = (kind, self.ndim, self.layout, offset != 0, readonly, self.align)
         # stands for this array where it must not be kept alive; memory of others may change hands unseen
-        self.token = object() if base is None or type(base) is DeviceNDArray else None
+        own = base is None or type(base) is DeviceNDArray
+        self.token = object() if own else None
+        # one object for all arrays of the context that the same kernels take; None where launches must look closer
+        card = (self.type_key, self.is_large)
+        self.card = context.cards.setdefault(card, card) if own else None
 
     # properties without setters: assigning to them, as NumPy allows, would leave the other facts behind
 
@@ -178,6 +183,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
     def close(self) -> None:
         """Give the memory back now; using the array afterwards raises `ClosedError`."""
         buffer, self._buffer = self._buffer, None
+        self.card = None
         self.context.epoch = object()
         if self.base is None and buffer is not None:
             self.context.release(buffer)
@@ -370,9 +376,6 @@ class DeviceRecord(DeviceNDArray):
 
 def _is_default(stream: Any) -> bool:
     return stream is None or (isinstance(stream, int) and stream == 0)
-
-
-# creation -----------------------------------------------------------------------------------------------------------
 
 
 def device_array(

@@ -78,6 +78,7 @@ class Context:
         self.programs: dict[str, cl.Program] = {}
         self.lost = False
         self.prints = False  # a kernel that prints was launched
+        self.cards: dict[Any, Any] = {}  # what launches must know of an array: one object for all arrays alike
         self.epoch = object()  # another one from when memory was given back: kernels may not use what they remember
         self._cl_context: cl.Context | None = cl_context
         self._abandoned = False

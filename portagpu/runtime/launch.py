@@ -153,7 +153,7 @@ class CompiledKernel:
         except BuildError as error:
             raise locate(error, binary) from error
         self.extract = _extractor(binary.parameters, context)
-        self._types = [_scalar_dtype(p) for p in binary.parameters]
+        self._types = [scalar_dtype(p) for p in binary.parameters]
         self._local = _OfThread()
         self._max_threads: int | None = None
 
@@ -250,7 +250,7 @@ class CompiledKernel:
     ) -> Any:
         """Enqueue; ``values`` are the C arguments in order. Returns the PyOpenCL event.
 
-        ``tokens`` stand for the values: `launch_again` takes them instead as long as it remembers.
+        ``tokens`` stand for the values: `bound` gives the kernel object that has them as long as it is remembered.
         """
         local = self._local
         kernel = self._kernel(tokens)
@@ -271,7 +271,8 @@ class CompiledKernel:
         return cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
 
 
-def _scalar_dtype(parameter: Parameter) -> Any:
+def scalar_dtype(parameter: Parameter) -> Any:
+    """What PyOpenCL's `set_scalar_arg_dtypes` wants to know of a parameter: its dtype, None for memory."""
     if isinstance(parameter.type, Pointer):
         return None
     assert isinstance(parameter.type, Scalar)
@@ -279,25 +280,40 @@ def _scalar_dtype(parameter: Parameter) -> Any:
 
 
 def _extractor(parameters: tuple[Parameter, ...], context: Context) -> Callable[..., tuple[Any, ...]]:
-    """A function from kernel arguments to C arguments, as Python code: it runs at each launch.
+    """A function from kernel arguments to C arguments, as Python code: it runs at each launch."""
+    body, names = c_arguments(parameters, context)
+    made: Callable[..., tuple[Any, ...]] = eval(
+        compile(f"lambda args, shared, record=None: ({body})", "<portagpu launch>", "eval"), names
+    )
+    return made
 
-    The text is made of integers and fixed attribute names only.
+
+def c_arguments(
+    parameters: tuple[Parameter, ...], context: Context, *, planned: bool = False
+) -> tuple[str, dict[str, Any]]:
+    """Python text of a tuple of the C arguments, and the names that it uses beside ``args`` and ``shared``.
+
+    The text is made of integers and fixed attribute names only. Where a launch is ``planned``, the arguments are the
+    variables ``a0``, ``a1`` ..., device arrays are known to be that, and their attributes are read without properties.
     """
     parts = []
     for p in parameters:
         path = "".join(f"[{int(i)}]" for i in p.path)
-        unit = str(int(p.unit)) if p.unit else f"args{path}.itemsize"
+        value = f"a{int(p.path[0])}" if planned and p.path else f"args{path}"
+        hidden = "_" if planned else ""
+        unit = str(int(p.unit)) if p.unit else f"{value}.itemsize"
         match p.role:
             case ParameterRole.POINTER:
-                parts.append(f"args{path}.buffer")
+                buffer = f"{value}.buffer"
+                parts.append(f"({value}._buffer if {value}.base is None else {buffer})" if planned else buffer)
             case ParameterRole.SHAPE:
-                parts.append(f"args{path}.shape[{int(p.axis)}]")
+                parts.append(f"{value}.{hidden}shape[{int(p.axis)}]")
             case ParameterRole.STRIDE:
-                parts.append(f"args{path}.strides[{int(p.axis)}] // {unit}")
+                parts.append(f"{value}.{hidden}strides[{int(p.axis)}] // {unit}")
             case ParameterRole.OFFSET:
-                parts.append(f"args{path}.offset // {unit}")
+                parts.append(f"{value}.offset // {unit}")
             case ParameterRole.SCALAR:
-                parts.append(f"args{path}")
+                parts.append(value)
             case ParameterRole.DYNAMIC_SHARED:
                 parts.append("local(shared)" if isinstance(p.type, Pointer) else "shared")
             case ParameterRole.FAULT:
@@ -306,16 +322,12 @@ def _extractor(parameters: tuple[Parameter, ...], context: Context) -> Callable[
                 parts.append("cells()")
             case ParameterRole.SHARED:
                 raise AssertionError("kernels have no shared parameters")
-    body = "".join(f"{part}, " for part in parts)
-    code = compile(f"lambda args, shared, record=None: ({body})", "<portagpu launch>", "eval")
 
     def cells() -> cl.Buffer:  # new ones for each launch: launches on two streams may overlap
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         return cl.Buffer(context.cl_context, flags, hostbuf=np.zeros(2, np.uint32))
 
-    names = {"local": lambda n: cl.LocalMemory(max(n, 16)), "cells": cells}
-    made: Callable[..., tuple[Any, ...]] = eval(code, names)
-    return made
+    return "".join(f"{part}, " for part in parts), {"local": lambda n: cl.LocalMemory(max(n, 16)), "cells": cells}
 
 
 _LINE = re.compile(r"(?:^|[:\s(])(\d+):(\d+):? (?:fatal )?error: (.*)")

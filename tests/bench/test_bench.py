@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from portagpu.bench import gemm
+from portagpu.bench import compiling, gemm
 from portagpu.bench.cells import Cell
 from portagpu.bench.results import SCHEMA, Results, load, machine_facts, markdown, save
 from portagpu.errors import StoreError
+from portagpu.runtime.context import Context
 from portagpu.settings import Settings
 
 
@@ -57,3 +58,8 @@ def test_cells_are_measured_and_verified(device):
     assert found.problem is None
     assert found.error <= 1
     assert found.ratio > 0
+
+
+def test_compile_figures(device):
+    assert compiling.python_seconds(Context.for_device(device)) > 0
+    assert compiling.driver_seconds(Context.for_device(device)) > 0

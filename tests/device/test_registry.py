@@ -145,8 +145,9 @@ def test_a_device_that_only_the_user_knows_has_its_parents_abilities(
     stranger = record_for(record.cl_device)
     assert stranger.index == -1 and stranger.works and stranger.key == record.key
     assert stranger.capabilities is not None and record.capabilities is not None
-    rate = record.capabilities.measured_gflops  # measured anew if the cache was renewed meanwhile
-    assert replace(stranger.capabilities, measured_gflops=rate) == record.capabilities
+    caps = record.capabilities  # rates are measured anew if the cache was renewed meanwhile
+    rates = {"measured_gflops": caps.measured_gflops, "measured_gflops_double": caps.measured_gflops_double}
+    assert replace(stranger.capabilities, **rates) == caps
 
 
 @_EVERY
@@ -163,6 +164,7 @@ def test_capabilities_make_sense(record: DeviceRecord) -> None:
     assert caps.preferred_multiple >= 1 and caps.compute_units >= 1
     assert caps.max_allocation <= caps.global_memory
     assert caps.measured_gflops > 0 and math.isfinite(caps.measured_gflops)
+    assert (caps.measured_gflops_double > 0) is caps.fp64 and math.isfinite(caps.measured_gflops_double)
     assert caps.vector_width_float in (1, 2, 4, 8, 16) and caps.vector_width_double in (1, 2, 4, 8, 16)
     assert ("cl_khr_fp64" in caps.extensions) <= caps.fp64
     assert ("cl_khr_fp16" in caps.extensions) <= caps.fp16

@@ -143,3 +143,74 @@ def test_threads_bind_arguments_of_their_own(device):
         list(pool.map(work, arrays))
     for x in arrays:
         np.testing.assert_array_equal(x.copy_to_host(), 50)
+
+
+@cuda.jit
+def add_all(out, a, b, k):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = a[i] + b[i] * k
+
+
+def test_other_arrays_of_the_same_types(device):
+    launched = add_all[1, 8]
+    values = [np.arange(8.0) + n for n in range(12)]
+    arrays = [cuda.to_device(v) for v in values]
+    for n in range(10):
+        launched(arrays[n], arrays[n + 1], arrays[n + 2], n)
+        values[n] = values[n + 1] + values[n + 2] * n
+    for array, value in zip(arrays, values, strict=True):
+        np.testing.assert_array_equal(array.copy_to_host(), value)
+
+
+def test_other_types_after_a_plan(device):
+    launched = add_all[1, 8]
+    one, two = zeros(), cuda.to_device(np.full(8, 2.0))
+    for factor in (3, 3.5, True, np.float32(0.5), np.int8(-2), 2**62):
+        launched(one, two, two, factor)
+        np.testing.assert_array_equal(one.copy_to_host(), 2 + 2 * float(factor))
+    small = cuda.to_device(np.full(8, 2, np.int32))
+    launched(one, small, two, 1)
+    np.testing.assert_array_equal(one.copy_to_host(), 4)
+    launched(one, two, two[::-1], 1)
+    np.testing.assert_array_equal(one.copy_to_host(), 4)
+    launched(one, one, one, 1)  # one allocation
+    np.testing.assert_array_equal(one.copy_to_host(), 8)
+    host = np.ones(8)
+    launched(host, two, two, 1)
+    np.testing.assert_array_equal(host, 4)
+    with pytest.raises(ArgumentCountError):
+        launched(one, two, two)
+    with pytest.raises(ArgumentTypeError):
+        launched(one, two, two, 2**64)
+    with pytest.raises(ArgumentTypeError):
+        launched(one, two, two, "text")
+
+
+def test_an_array_is_closed_after_a_plan(device):
+    launched = add_all[1, 8]
+    arrays = [zeros() for _ in range(4)]
+    launched(*arrays[:3], 1)
+    view = arrays[3][:]
+    arrays[3].close()
+    for closed in (arrays[3], view):
+        with pytest.raises(ClosedError):
+            launched(arrays[0], arrays[1], closed, 1)
+    launched(*arrays[:3], 2)
+
+
+def test_declared_types_convert_each_launch(device):
+    @cuda.jit("void(float32[::1], int32)")
+    def store(x, k):
+        x[0] = k
+
+    launched = store[1, 1]
+    arrays = [zeros(1, np.float32) for _ in range(12)]
+    for n, array in enumerate(arrays):
+        launched(array, n + 0.75)
+        assert array.copy_to_host()[0] == n
+    for n, array in enumerate(arrays):
+        launched(array, 0xFFFFFFFF - n)
+        assert array.copy_to_host()[0] == -1 - n
+    with pytest.raises(ArgumentTypeError):
+        launched(arrays[0], 2**40)
