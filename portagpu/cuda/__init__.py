@@ -165,9 +165,9 @@ def jit(
 def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any:
     """Compile a Python function into a kernel, or with ``device=True`` into a function that kernels call.
 
-    Use it bare (``@cuda.jit``), with options, or with a signature: ``void(float32[:], int64)``, the same as a string, a
-    tuple of types, or a list of signatures, of which the one that fits a launch best is taken. With signatures, numbers
-    are converted to the declared types and arrays must be what is declared.
+    ``func_or_sig``: use it bare (``@cuda.jit``), with ``options``, or with a signature: ``void(float32[:], int64)``,
+    the same as a string, a tuple of types, or a list of signatures, of which the one that fits a launch best is taken.
+    With signatures, numbers are converted to the declared types and arrays must be what is declared.
 
     Options: ``fastmath`` (True, or a set of LLVM's flags), ``debug`` (subscripts and divisors are checked, and the
     exceptions of threads are raised after the launch, which waits), ``boundscheck`` (subscripts only), ``opt`` (False

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import numpy as np
 import pyopencl as cl
 import pyopencl.array
 from numpy.lib.stride_tricks import as_strided
 
-from portagpu.errors import (
-    ArgumentTypeError,
-    ClosedError,
-    DTypeError,
-    MemoryNotSharedError,
-    NotContiguousError,
-    ShapeError,
-)
+from portagpu.errors import ArgumentTypeError, ClosedError, DTypeError, NotContiguousError, ShapeError
 from portagpu.runtime import views
 from portagpu.runtime.checks import check_stream, check_target, host_array, writable_view
 from portagpu.runtime.context import Context, context_of
@@ -348,13 +341,6 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
             return self.stream
         return as_stream(stream, self.context)
 
-    def get_ipc_handle(self) -> NoReturn:
-        """Raise `MemoryNotSharedError`: processes do not share device memory."""
-        raise MemoryNotSharedError(
-            "OpenCL has no handles of device memory for other processes",
-            hint="share host memory: multiprocessing.shared_memory",
-        )
-
     # exchange -------------------------------------------------------------------------------------------------------
 
     def to_pyopencl(self, queue: cl.CommandQueue | Stream | None = None) -> pyopencl.array.Array:
@@ -387,7 +373,11 @@ def device_array(
     *,
     context: Context | None = None,
 ) -> DeviceNDArray:
-    """An uninitialised array on the device. Raises `OutOfMemoryError`, `ShapeError`, `DTypeError`."""
+    """An uninitialised array on the device of ``stream``, or of ``context``.
+
+    ``shape`` is an int or a tuple, ``dtype`` NumPy's, also structured; ``order`` is "C" or "F", or ``strides`` gives
+    bytes for each axis. Raises `OutOfMemoryError`, `ShapeError`, `DTypeError`.
+    """
     extents = checked_shape(shape)
     kind = checked_dtype(dtype)
     steps = strides_of(extents, kind, order) if strides is None else checked_strides(extents, strides)
