@@ -116,7 +116,7 @@ MEANINGS |= {
         "",
         "None",
         "Wait for all threads of the grid. All blocks must run at once.",
-        "LaunchConfigError at a launch of more blocks than can run at once (one, on CPUs).",
+        "LaunchConfigError at a launch of more blocks than can run at once.",
     ),
     # atomics
     "atomic.add": _call(f"{_CELLS}; {_PLACE}; value: element", _OLD, "`array[index] += value`.", _ATOMIC_ERRORS),
