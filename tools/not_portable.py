@@ -59,7 +59,7 @@ def message_of(case: Case) -> str:
     text = re.sub(r"(?:/[^\s:\"]*/)?program\.py", "program.py", str(error))
     text = text.replace(cuda.get_current_device().name, "DEVICE")
     text = re.sub(r"runs \d+ blocks?", "runs N blocks", text)
-    text = re.sub(r"(this device has|runs at most|holds|has) ?\d+", r"\1 N", text)
+    text = re.sub(r"(this device has|runs at most|holds) ?\d+", r"\1 N", text)
     return f"{type(error).__name__}: {text}"
 
 
