@@ -19,7 +19,16 @@ from portagpu.errors import KernelValueError
 from portagpu.ir.access import Finding, findings
 from portagpu.ir.lockstep import SCRATCH
 from portagpu.ir.nodes import Constant, Print
-from portagpu.ir.program import ConstantArray, Fault, Function, MemoryArray, Parameter, ParameterRole, Program
+from portagpu.ir.program import (
+    ConstantArray,
+    Fault,
+    Function,
+    GridShape,
+    MemoryArray,
+    Parameter,
+    ParameterRole,
+    Program,
+)
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size, storage
 from portagpu.ir.uniform import Marks
 from portagpu.ir.walk import all_statements
@@ -37,6 +46,7 @@ class KernelBinary:
     static_shared: int  # bytes
     block_dim: tuple[int, int, int] | None
     cooperative: bool = False
+    fused: GridShape | None = None  # the grid that became one work-group
     max_threads: int | None = None  # of a block, where warps are emulated
     has_line_directives: bool = False  # the driver's messages then name lines of the Python file
     constant_bytes: int = 0  # of captured arrays
@@ -142,6 +152,7 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
         findings=findings(program) if caps.device_type is DeviceType.GPU else (),
         block_dim=program.block_dim,
         cooperative=program.cooperative,
+        fused=program.fused,
         max_threads=next((a.size for a in program.shared if a.name == SCRATCH), None),
         has_line_directives=caps.line_directives,
         constant_bytes=sum(len(c.data) * element_size(c.element) for c in program.constants),

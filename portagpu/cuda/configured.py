@@ -92,11 +92,12 @@ class Configured:
         work.after += after
         prepared = dispatcher.prepare(args, context, stream, work)
         overload = dispatcher.overload(prepared, self.shape, context)
+        shape = self.shape.fused(overload.binary.fused)
         compiled = overload.compiled
         if compiled.key not in self._checked:
-            check_shape(self.shape, context.capabilities, context.device.name)
+            check_shape(shape, context.capabilities, context.device.name)
             self._check_shared(overload, context)
-            compiled.check_block(self.shape)
+            compiled.check_block(shape)
             self._checked.add(compiled.key)
             if not str(dispatcher.__module__).startswith("portagpu."):  # whose users have no say in it
                 advise(context, self.shape, args, overload.binary.findings)
@@ -106,9 +107,9 @@ class Configured:
             context.prints = True
         with enqueuing(stream) as queue:
             if overload.binary.faults:
-                launch_checked(compiled, queue, self.shape, prepared)
+                launch_checked(compiled, queue, shape, prepared)
             else:
-                compiled.launch(queue, self.shape, compiled.extract(prepared, self.shape.shared))
+                compiled.launch(queue, shape, compiled.extract(prepared, self.shape.shared))
         for other in others:
             other.wait_stream(stream)
         for action in work.after:
@@ -126,7 +127,8 @@ class Configured:
         self._plan = plan
 
     def _check_shared(self, overload: Overload, context: Context) -> None:
-        used = overload.binary.static_shared + self.shape.shared
+        fused = overload.binary.fused
+        used = overload.binary.static_shared + self.shape.shared * (1 if fused is None else fused.blocks)
         caps = context.capabilities
         limit = max(caps.local_memory_static, caps.local_memory_argument)
         if used > limit:

@@ -22,7 +22,7 @@ from portagpu.errors import ArgumentCountError, KernelError, LaunchConfigError, 
 from portagpu.frontend.calls import PythonFunction
 from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.functions import specialise
-from portagpu.ir.program import Program
+from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.ir.verify import verify
 from portagpu.runtime.args import HostWork
@@ -60,6 +60,7 @@ class Dispatcher(Inspection, PythonFunction):
         self.is_device_function = device
         self.options = options
         self.declared = signatures
+        self._grids: set[tuple[Any, ...]] = set()  # specialisations that differ for each grid
         self.extensions: list[Any] = list(options.extensions)
         self.specialized = False  # for one signature
         self.specializations: dict[Any, Dispatcher] = {}
@@ -158,12 +159,18 @@ class Dispatcher(Inspection, PythonFunction):
     # specialisation -----------------------------------------------------------------------------------------------
 
     def compile(
-        self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool = False, shared: int = 0
+        self,
+        types: tuple[ArgumentType, ...],
+        context: Context,
+        *,
+        wide: bool = False,
+        shared: int = 0,
+        launch: GridShape | None = None,
     ) -> Overload:
-        """Specialise and build for argument types."""
+        """Specialise and build for argument types; ``launch`` is for kernels whose blocks wait for each other."""
         failure: KernelError | None = None
         try:
-            binary = self.generate(types, context, wide=wide, shared=shared)
+            binary = self.generate(types, context, wide=wide, shared=shared, launch=launch)
         except KernelError as error:
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
@@ -180,7 +187,9 @@ class Dispatcher(Inspection, PythonFunction):
             shared=dynamic,
         )
 
-    def program(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool) -> Program:
+    def program(
+        self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool, launch: GridShape | None = None
+    ) -> Program:
         """The typed IR for argument types."""
         return specialise(
             self.source,
@@ -190,16 +199,24 @@ class Dispatcher(Inspection, PythonFunction):
             debug=self.options.debug,
             bounds=self.options.debug or self.options.boundscheck,
             block_dim=self.options.block_dim,
+            launch=launch,
         )
 
     def generate(
-        self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool = False, shared: int = 0
+        self,
+        types: tuple[ArgumentType, ...],
+        context: Context,
+        *,
+        wide: bool = False,
+        shared: int = 0,
+        launch: GridShape | None = None,
     ) -> KernelBinary:
         """OpenCL C for argument types; nothing is built."""
         caps = context.capabilities
-        program = self.program(types, context, wide=wide)
+        program = self.program(types, context, wide=wide, launch=launch)
         verify(program)
-        static = shared if program.dynamic_shared and shared > caps.local_memory_argument else 0
+        needed = shared if program.fused is None else shared * program.fused.blocks
+        static = needed if program.dynamic_shared and needed > caps.local_memory_argument else 0
         return generate(program, caps, static_dynamic_shared=static)
 
     def overload(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> Overload:
@@ -215,7 +232,10 @@ class Dispatcher(Inspection, PythonFunction):
                 for n, a in zip(names, args, strict=True)
             ]
         )
-        key = (context.key, parts, alias, wide, dynamic)
+        key: tuple[Any, ...] = (context.key, parts, alias, wide, dynamic)
+        launch = GridShape(shape.grid, shape.block, shape.shared)
+        if key in self._grids and launch.blocks > 1:
+            key = (*key, launch)
         found = self._overloads.get(key)
         if found is None:
             with self._lock:
@@ -226,7 +246,11 @@ class Dispatcher(Inspection, PythonFunction):
                         for n, a in zip(names, args, strict=True)
                     )
                     context.holders.add(self)
-                    found = self._overloads[key] = self.compile(types, context, wide=wide, shared=shape.shared)
+                    found = self.compile(types, context, wide=wide, shared=shape.shared, launch=launch)
+                    if found.binary.cooperative and not context.capabilities.inline_ptx:
+                        self._grids.add(key[:5])
+                        key = key if found.binary.fused is None else (*key[:5], launch)
+                    self._overloads[key] = found
         return found
 
     def forget(self, context: Context) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, UINT8
-from portagpu.errors import MissingCapabilityError, UnsupportedSyntaxError
+from portagpu.errors import LaunchConfigError, MissingCapabilityError, UnsupportedSyntaxError
 from portagpu.frontend import array_methods as array_methods  # registers lowerings
 from portagpu.frontend import array_ufuncs as array_ufuncs  # registers lowerings
 from portagpu.frontend import cooperative as cooperative  # registers lowerings
@@ -29,10 +29,11 @@ from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState, ProgramState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
 from portagpu.ir.converge import converge
+from portagpu.ir.fuse import fuse
 from portagpu.ir.halves import widen_functions, widen_halves
-from portagpu.ir.lockstep import lockstep
+from portagpu.ir.lockstep import SCRATCH, lockstep
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
-from portagpu.ir.program import Function, Parameter, ParameterRole, Program
+from portagpu.ir.program import Function, GridShape, Parameter, ParameterRole, Program
 from portagpu.ir.types import (
     BYTE,
     DYNAMIC_SHARED,
@@ -58,16 +59,22 @@ def specialise(
     debug: bool = False,
     bounds: bool = False,
     block_dim: tuple[int, int, int] | None = None,
+    launch: GridShape | None = None,
 ) -> Program:
     """Lower a kernel for the given argument types.
 
+    ``launch`` is what the kernel is for, if its blocks wait for each other on a device that does not run all at once.
     ``wide_index`` asks for 64-bit subscripts, ``debug`` for exceptions, ``bounds`` for checks of subscripts. Raises
     subclasses of `portagpu.errors.KernelError`.
     """
 
     def attempt(checks_leave: bool) -> Program:
         state = ProgramState(caps, wide_index=wide_index, debug=debug, bounds=bounds, checks_leave=checks_leave)
-        converged = converge(lockstep(_lower(state, source, arguments, block_dim)))
+        lowered = _lower(state, source, arguments, block_dim)
+        if launch is not None and lowered.cooperative and launch.blocks > 1 and not caps.inline_ptx:
+            _check_fits(launch, caps)
+            lowered = fuse(lowered, launch, SCRATCH)
+        converged = converge(lockstep(lowered))
         return with_halves(converged, caps) if state.halves else converged
 
     if not debug and not bounds:
@@ -121,6 +128,17 @@ def _lower(
         cooperative=program.cooperative,
         faults=tuple(program.faults.values()),
     )
+
+
+def _check_fits(launch: GridShape, caps: Capabilities) -> None:
+    """Raise `LaunchConfigError` where a grid that waits for itself does not fit into one work-group."""
+    most = max(1, caps.max_work_group_size // max(1, launch.threads))
+    if launch.blocks > most:
+        raise LaunchConfigError(
+            f"the kernel waits for its whole grid; this device runs {most} block{'s' if most > 1 else ''} of"
+            f" {launch.threads} threads at the same time, not {launch.blocks}",
+            hint="launch fewer blocks and let each do more, or split the kernel where it calls sync()",
+        )
 
 
 def with_halves(program: Program, caps: Capabilities) -> Program:

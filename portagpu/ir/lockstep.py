@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from portagpu.ir.fuse import VOTES
 from portagpu.ir.nodes import (
     Assign,
     Binary,
@@ -46,38 +47,43 @@ SCRATCH = "pg.warp"  # the shared array through which emulated warps exchange va
 
 def lockstep(program: Program) -> Program:
     """The same program with every loop around an emulated warp operation run equally often by all threads."""
-    scratch = next((a for a in program.shared if a.name == SCRATCH), None)
+    name = SCRATCH if program.fused is None else VOTES
+    scratch = next((a for a in program.shared if a.name == name), None)
     if scratch is None:
         return program
-    cell = Var(SCRATCH, Pointer(scratch.element, Space.LOCAL), span=scratch.span)
+    cell = Var(name, Pointer(scratch.element, Space.LOCAL), span=scratch.span)
+    every = program.fused is not None  # barriers of blocks are barriers of all blocks, too
     callees: frozenset[str] = frozenset()
     functions: list[Function] = []
     for function in program.functions:  # callees come first
-        if _exchanges(function.body, callees):
+        if _exchanges(function.body, callees, every):
             callees |= {function.name}
-            function = _Lockstep(function, callees, cell, is_kernel=False).run()
+            function = _Lockstep(function, callees, cell, every, is_kernel=False).run()
         functions.append(function)
     kernel = program.kernel
-    if _exchanges(kernel.body, callees):
-        kernel = _Lockstep(kernel, callees, cell, is_kernel=True).run()
+    if _exchanges(kernel.body, callees, every):
+        kernel = _Lockstep(kernel, callees, cell, every, is_kernel=True).run()
     return replace(program, kernel=kernel, functions=tuple(functions))
 
 
-def _exchanges(body: tuple[Stmt, ...], callees: frozenset[str]) -> bool:
+def _exchanges(body: tuple[Stmt, ...], callees: frozenset[str], every: bool) -> bool:
+    """Whether there is a barrier that threads may reach differently often; ``every``: any barrier is one."""
     for statement in all_statements(body):
         if not is_barrier(statement, callees):
             continue
         value = getattr(statement, "value", None)
-        if isinstance(value, CallFunction) or (
-            isinstance(value, Operation) and (value.name in EXCHANGES or value.name == "warp_barrier")
+        if (
+            every
+            or isinstance(value, CallFunction)
+            or (isinstance(value, Operation) and (value.name in EXCHANGES or value.name == "warp_barrier"))
         ):
             return True
     return False
 
 
 class _Lockstep:
-    def __init__(self, function: Function, callees: frozenset[str], cell: Var, *, is_kernel: bool) -> None:
-        self.function, self.callees, self.cell = function, callees, cell
+    def __init__(self, function: Function, callees: frozenset[str], cell: Var, every: bool, *, is_kernel: bool) -> None:
+        self.function, self.callees, self.cell, self.every = function, callees, cell, every
         self.uniform = Uniformity(function, arguments=is_kernel)
         self.fixed = {
             (p.name, p.type)
@@ -97,7 +103,7 @@ class _Lockstep:
         """Rewrite the loops of a block; ``apart``: some threads of the block may not be here."""
         result: list[Stmt] = []
         for statement in body:
-            if not _exchanges((statement,), self.callees):
+            if not _exchanges((statement,), self.callees, self.every):
                 result.append(statement)
             elif isinstance(statement, If):
                 inner = apart or not self.uniform.is_uniform(statement.condition)

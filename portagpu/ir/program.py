@@ -111,6 +111,25 @@ class Function:
     effect: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class GridShape:
+    """What a grid that becomes one work-group is made of: blocks, threads of each, bytes of dynamic shared memory."""
+
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        return self.grid[0] * self.grid[1] * self.grid[2]
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """A kernel with everything it needs; device functions come callee first."""
@@ -124,4 +143,5 @@ class Program:
     block_dim: tuple[int, int, int] | None
     dynamic_shared: bool
     cooperative: bool = False  # its blocks wait for each other
+    fused: GridShape | None = None  # the grid that became one work-group
     faults: tuple[Fault, ...] = ()

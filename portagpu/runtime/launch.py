@@ -17,8 +17,8 @@ from portagpu.codegen.program import KernelBinary
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
 from portagpu.errors import BuildError, LaunchConfigError, LaunchConfigTypeError
-from portagpu.ir.program import Parameter, ParameterRole
-from portagpu.ir.types import Pointer, Scalar
+from portagpu.ir.program import GridShape, Parameter, ParameterRole
+from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, element_size
 from portagpu.runtime.program import build
 from portagpu.runtime.translate import translate_cl_errors
 
@@ -45,6 +45,12 @@ class LaunchShape:
         """What OpenCL calls the global and the local size: computed once, used by each launch."""
         ndim = self.ndim
         object.__setattr__(self, "sizes", (self.totals[:ndim], self.block[:ndim]))
+
+    def fused(self, grid: GridShape | None) -> LaunchShape:
+        """What OpenCL launches: the same, or the one work-group that the whole grid became."""
+        if grid is None:
+            return self
+        return LaunchShape((1, 1, 1), (grid.blocks * grid.threads, 1, 1), self.shared)
 
     @property
     def ndim(self) -> int:
@@ -152,7 +158,7 @@ class CompiledKernel:
             self._program = build(context, binary.source, options)
         except BuildError as error:
             raise locate(error, binary) from error
-        self.extract = _extractor(binary.parameters, context)
+        self.extract = _extractor(binary, context)
         self._types = [scalar_dtype(p) for p in binary.parameters]
         self._local = _OfThread()
         self._max_threads: int | None = None
@@ -195,7 +201,7 @@ class CompiledKernel:
     def check_block(self, shape: LaunchShape) -> None:
         """Raise `LaunchConfigError` where this kernel cannot run with that block."""
         fixed = self.binary.block_dim
-        if fixed is not None and fixed != shape.block:
+        if fixed is not None and fixed != shape.block and self.binary.fused is None:
             raise LaunchConfigError(
                 f"the kernel was made for blocks of {_show(fixed)}, not {_show(shape.block)}",
                 hint=f"launch it with block {fixed}, or change block_dim= in its @cuda.jit",
@@ -226,8 +232,10 @@ class CompiledKernel:
     def cooperative_blocks(self, threads: int, shared: int) -> int:
         """Blocks of that size that certainly run at the same time, so that they may wait for each other."""
         caps = self.context.capabilities
-        if not caps.inline_ptx:  # nowhere else is it known that blocks that run are not put off
-            return 1
+        if not caps.inline_ptx:  # nowhere else is it known that blocks that run are not put off: they become one block
+            own = self.binary.static_shared // (1 if self.binary.fused is None else self.binary.fused.blocks)
+            most = caps.max_work_group_size // max(1, threads)
+            return max(1, min(most, caps.local_memory_static // max(1, own + shared)))
         used = max(1, self.binary.static_shared + shared)
         whole = -(-threads // caps.warp_size) * caps.warp_size  # registers are given out by the warp
         together = min(self.max_threads // max(1, whole), caps.local_memory_static // used, _BLOCKS_OF_A_UNIT)
@@ -279,9 +287,12 @@ def scalar_dtype(parameter: Parameter) -> Any:
     return np.dtype(parameter.type.dtype.name if parameter.type.dtype is not BOOL else "uint8")
 
 
-def _extractor(parameters: tuple[Parameter, ...], context: Context) -> Callable[..., tuple[Any, ...]]:
+def _extractor(binary: KernelBinary, context: Context) -> Callable[..., tuple[Any, ...]]:
     """A function from kernel arguments to C arguments, as Python code: it runs at each launch."""
-    body, names = c_arguments(parameters, context)
+    body, names = c_arguments(binary.parameters, context)
+    if binary.fused is not None:  # one part for each block
+        blocks, unit = binary.fused.blocks, element_size(DYNAMIC_SHARED.element)
+        names["local"] = lambda n: cl.LocalMemory(blocks * unit * max(1, -(-n // unit)))
     made: Callable[..., tuple[Any, ...]] = eval(
         compile(f"lambda args, shared, record=None: ({body})", "<portagpu launch>", "eval"), names
     )

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from portagpu.bench import compiling, gemm
+from portagpu.bench import compiling, gemm, soak
 from portagpu.bench.cells import Cell
 from portagpu.bench.results import SCHEMA, Results, load, machine_facts, markdown, save
 from portagpu.errors import StoreError
@@ -63,3 +63,10 @@ def test_cells_are_measured_and_verified(device):
 def test_compile_figures(device):
     assert compiling.python_seconds(Context.for_device(device)) > 0
     assert compiling.driver_seconds(Context.for_device(device)) > 0
+
+
+def test_memory_does_not_grow_with_launches(device):
+    with Context.for_device(device):
+        for name, launch in soak.ways().items():
+            grown = soak.growth(launch, 3000)
+            assert grown[-1] - grown[4] < 4, name  # MiB: 4 KiB for each launch would be 6

@@ -1,0 +1,78 @@
+"""Whether memory grows over many launches.
+
+Run as ``python -m portagpu.bench.soak [DEVICE [LAUNCHES]]``; on Linux. Prints the growth of the resident memory after
+each tenth, for arrays that differ each time, NumPy arrays, and arrays that are made and dropped on streams in turns.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from portagpu import cuda
+from portagpu.bench.launch import gather, scale
+from portagpu.device import default_device, find_device
+from portagpu.runtime.context import Context
+
+_PAGE_KIB = 4
+_WARM_UP = 2000
+_SYNCHRONISED = 200  # launches after which the queue is emptied
+
+
+def resident_mib() -> float:
+    """Resident memory of this process in MiB."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * _PAGE_KIB / 1024
+
+
+def growth(launch: Callable[[], None], launches: int) -> list[float]:
+    """MiB that the process grew by, after each tenth of the launches; those of a warm-up do not count."""
+
+    def run(count: int) -> None:
+        for n in range(count):
+            launch()
+            if n % _SYNCHRONISED == 0:
+                cuda.synchronize()
+        cuda.synchronize()
+
+    run(_WARM_UP)
+    before = resident_mib()
+    grown = []
+    for _ in range(10):
+        run(launches // 10)
+        grown.append(resident_mib() - before)
+    return grown
+
+
+def ways() -> dict[str, Callable[[], None]]:
+    """The ways of launching that are tried."""
+    sets = itertools.cycle([[cuda.to_device(np.zeros(64, np.float32)) for _ in range(16)] for _ in range(30)])
+    host = np.zeros(64, np.float32)
+    streams = itertools.cycle([cuda.default_stream(), cuda.stream()])
+
+    def fresh() -> None:
+        stream = next(streams)
+        scale[1, 64, stream](cuda.to_device(host, stream=stream))
+
+    return {
+        "16 arrays, other ones each time": lambda: gather[1, 64](*next(sets)),
+        "a NumPy array": lambda: scale[1, 64](host),
+        "a new array each time, two streams": fresh,
+    }
+
+
+def main() -> None:
+    """Print the growth on one device."""
+    device = find_device(sys.argv[1]) if len(sys.argv) > 1 else default_device()
+    launches = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
+    print(f"{device.name} ({device.platform} {device.driver_version}), {launches} launches each")
+    with Context.for_device(device):
+        for name, launch in ways().items():
+            print(f"{name}: {' '.join(f'{g:.1f}' for g in growth(launch, launches))} MiB", flush=True)
+
+
+if __name__ == "__main__":
+    main()
