@@ -77,7 +77,7 @@ def text() -> str:
             parts.append(f"### {case.title}\n")
             if case.names:
                 parts.append(", ".join(f"`{n}`" for n in case.names) + "\n")
-            shown = case.code.rstrip("\n").replace("\n\n\n", "\n\n")
+            shown = case.code.rstrip("\n")
             parts.append(f"```py\n{shown}\n```\n\n```\n{message_of(case)}\n```\n")
             parts.append(f"Instead: {case.instead}\n")
             if "libdevice" in case.title:

@@ -80,7 +80,7 @@ CUDA_ONLY = (
     ),
     Case(
         "Base classes of memory managers",
-        _ON_HOST + "class Manager(cuda.HostOnlyCUDAMemoryManager):\n    pass\n",
+        _ON_HOST + "\nclass Manager(cuda.HostOnlyCUDAMemoryManager):\n    pass\n",
         "As above.",
         ("BaseCUDAMemoryManager", "HostOnlyCUDAMemoryManager", "MemoryInfo"),
     ),
