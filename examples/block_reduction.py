@@ -10,7 +10,7 @@ THREADS = 256
 @cuda.jit
 def sum_blocks(values, partial):
     """partial[block] = sum of the elements that the block's threads walk over."""
-    cache = cuda.shared.array(THREADS, cuda.float32)
+    cache = cuda.shared.array(THREADS, np.float32)
     t = cuda.threadIdx.x
     total = np.float32(0)
     for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):

@@ -8,7 +8,7 @@ from portagpu import cuda
 @cuda.jit
 def reverse_blocks(values):
     """Reverse each block's elements in place."""
-    tile = cuda.shared.array(0, cuda.int32)  # shape 0: the size comes with the launch
+    tile = cuda.shared.array(0, np.int32)  # shape 0: the size comes with the launch
     i = cuda.grid(1)
     t = cuda.threadIdx.x
     tile[t] = values[i]

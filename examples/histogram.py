@@ -10,7 +10,7 @@ BINS = 64
 @cuda.jit
 def histogram(values, counts):
     """counts[b] += number of values in [b / BINS, (b + 1) / BINS)."""
-    block_counts = cuda.shared.array(BINS, cuda.int32)
+    block_counts = cuda.shared.array(BINS, np.int32)
     for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
         block_counts[b] = 0
     cuda.syncthreads()

@@ -23,8 +23,8 @@ def matmul_naive(a, b, c):
 @cuda.jit
 def matmul_tiled(a, b, c):
     """Each block loads tiles of a and b once, and every thread of it reads them TILE times."""
-    tile_a = cuda.shared.array((TILE, TILE), cuda.float32)
-    tile_b = cuda.shared.array((TILE, TILE), cuda.float32)
+    tile_a = cuda.shared.array((TILE, TILE), np.float32)
+    tile_b = cuda.shared.array((TILE, TILE), np.float32)
     column, row = cuda.grid(2)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     total = np.float32(0)

@@ -6,12 +6,13 @@ from portagpu import cuda
 
 BLOCK = 128
 RADIUS = 3
+WIDTH = BLOCK + 2 * RADIUS
 
 
 @cuda.jit
 def window_sum(values, sums):
     """sums[i] = values[i - RADIUS] + ... + values[i + RADIUS], zeros outside."""
-    tile = cuda.shared.array(BLOCK + 2 * RADIUS, cuda.float32)
+    tile = cuda.shared.array(WIDTH, np.float32)
     i = cuda.grid(1)
     t = cuda.threadIdx.x
     n = values.size

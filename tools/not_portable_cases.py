@@ -177,15 +177,6 @@ DEVICES = (
         "Smaller tiles: `cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK` tells the limit.",
     ),
     Case(
-        "Dynamic shared memory in a device function",
-        kernel(
-            "x[0] = first()",
-            head="@cuda.jit(device=True)\ndef first():\n    return cuda.shared.array(0, np.float32)[0]",
-            launch="[1, 32, 0, 128]",
-        ),
-        "Make the array in the kernel and pass it.",
-    ),
-    Case(
         "Blocks of more threads than the device runs",
         kernel("x[0] = 1", launch="[1, 10**6]"),
         "At most 1024 threads run everywhere that CUDA's do.",

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 class Configured:
     """A kernel with a launch configuration; call it with the arguments."""
 
-    __slots__ = ("_checked", "_dispatcher", "_plan", "_plans", "_stream", "config", "shape")
+    __slots__ = ("_base", "_checked", "_dispatcher", "_plan", "_plans", "_stream", "config", "shape")
 
     def __init__(self, dispatcher: Dispatcher, shape: LaunchShape, config: Any) -> None:
         self._dispatcher = dispatcher
         self.shape = shape
         self.config = config
         self._stream: Any = None
+        self._base: Configured | None = None  # the same one without a stream, which the dispatcher keeps
         self._plan: Plan | None = None  # of the latest launch that has one
         self._plans: dict[int, Plan] = {}
         self._checked: set[int] = set()  # keys of kernels that were found to fit
@@ -69,6 +70,7 @@ class Configured:
         """The same configuration on a stream."""
         other = Configured(self._dispatcher, self.shape, self.config)
         other._stream, other._checked = stream, self._checked
+        other._base, other._plan, other._plans = self, self._plan, self._plans  # plans name no stream
         return other
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
@@ -125,6 +127,8 @@ class Configured:
             if plan is not None:
                 self._plans[overload.compiled.key] = plan
         self._plan = plan
+        if self._base is not None:  # `kernel[grid, block, stream]` makes a new configuration each time
+            self._base._plan = plan
 
     def _check_shared(self, overload: Overload, context: Context) -> None:
         fused = overload.binary.fused

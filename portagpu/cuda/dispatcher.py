@@ -175,7 +175,7 @@ class Dispatcher(Inspection, PythonFunction):
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
             raise failure.with_traceback(None)
-        options = self.options.build_options(context)
+        options = self.options.build_options(context, binary.source)
         compiled = CompiledKernel(context, binary, options)
         dynamic = shared if shared > context.capabilities.local_memory_argument else 0
         return Overload(

@@ -65,11 +65,12 @@ class JitOptions:
             extensions=_extensions(options.get("extensions")),
         )
 
-    def build_options(self, context: Context) -> tuple[str, ...]:
-        """Options for the driver's compiler."""
+    def build_options(self, context: Context, source: str = "") -> tuple[str, ...]:
+        """Options for the driver's compiler, for this OpenCL C."""
         caps = context.capabilities
         options = ["-w"]
-        if not self.opt:
+        may_rotate = "<<" in source and ">>" in source
+        if not self.opt or (may_rotate and not caps.optimised_rotations):
             options.append("-cl-opt-disable")
         if self.max_registers is not None and caps.max_registers_option:
             options.append(f"-cl-nv-maxrregcount={self.max_registers}")

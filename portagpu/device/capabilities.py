@@ -68,3 +68,4 @@ class Capabilities:
     extensions: frozenset[str]
     measured_gflops: float  # float32 rate of a small kernel when probed: ranks devices, is no peak figure
     measured_gflops_double: float = 0.0  # the same in float64; 0.0 where it is missing
+    optimised_rotations: bool = True  # the driver runs what its optimiser makes of `x << k | x >> 32 - k`

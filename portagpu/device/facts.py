@@ -64,6 +64,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         printf=results.printf,
         language_option=results.language_option,
         line_directives=hints.line_directives,
+        optimised_rotations=not hints.lacks_rotations,
         max_registers_option=results.max_registers_option,
         allows_build_option_g=results.allows_build_option_g,
         extensions=frozenset(device.extensions.split()),

@@ -16,7 +16,7 @@ class Hints:
     the reported size. ``warp_size_query``: attribute of `pyopencl.Device` with the number of lanes in lockstep.
     ``compute_capability_query``: the same for CUDA's compute capability, with {} for "major" and "minor".
     ``line_directives``: the driver reports the user's positions. ``simulated``: every operation costs microseconds, so
-    probing is kept small.
+    probing is kept small. ``lacks_rotations``: it cannot run what its own optimiser makes of two shifts.
     """
 
     may_take_ptx: bool = False
@@ -25,6 +25,7 @@ class Hints:
     compute_capability_query: str | None = None
     line_directives: bool = False
     simulated: bool = False
+    lacks_rotations: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,12 @@ QUIRKS: tuple[Quirk, ...] = (
         field="simulated",
         value=True,
         reason="it interprets kernels, about a million operations a second",
+    ),
+    Quirk(
+        match="oclgrind",
+        field="lacks_rotations",
+        value=True,
+        reason="its optimiser joins the shifts of a rotation to llvm.fshl, which its interpreter does not know (21.10)",
     ),
 )
 

@@ -27,11 +27,8 @@ def _sync(ctx: FunctionState, site: Call) -> Value:
     if not ctx.program.caps.inline_ptx:
         barrier = Operation("syncthreads", (), VOID, effect=True, span=ctx.span)
     else:
-        if not ctx.is_kernel:
-            ctx.fail("the grid is waited for in a device function", hint="call this_grid().sync() in the kernel")
         kind = Pointer(Scalar(UINT32), Space.GLOBAL)
-        if not any(p.role is ParameterRole.GRID_CELLS for p in ctx.parameters):
-            ctx.parameters.append(Parameter(name="pg.grid", type=kind, role=ParameterRole.GRID_CELLS))
+        ctx.hidden["pg.grid"] = Parameter(name="pg.grid", type=kind, role=ParameterRole.GRID_CELLS)
         cells = Var("pg.grid", kind, span=ctx.span)
         barrier = Operation("grid_sync", (cells,), VOID, effect=True, span=ctx.span)
     ctx.emit(Evaluate(barrier, span=ctx.span))

@@ -170,6 +170,7 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
         barrier=Marks(function.body, callees).barrier,
         records=done.records,
         raises=done.raises,
+        hidden=tuple(done.hidden.values()),
     )
 
 

@@ -7,7 +7,7 @@ reads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from portagpu.frontend.convert import as_element, constant, convert
 from portagpu.frontend.state import DeviceFunction, FunctionState
@@ -154,17 +154,22 @@ def hidden_arguments(ctx: FunctionState, callee: DeviceFunction) -> list[Expr]:
         result.append(Var(_RECORD, FAULT_RECORD, span=ctx.span))
     if callee.raises:
         result.append(_flag(ctx))
+    for parameter in callee.hidden:
+        ctx.hidden[parameter.name] = parameter
+        result.append(Var(parameter.name, parameter.type, span=ctx.span))
     return result
 
 
 def hidden_parameters(ctx: FunctionState) -> list[Parameter]:
-    """Parameters of a lowered function for `hidden_arguments`, or of a kernel for the record."""
+    """Parameters of a lowered function for `hidden_arguments`, or what a kernel gets beside the user's arguments."""
     result = []
     if ctx.records:
         role = ParameterRole.FAULT if ctx.is_kernel else ParameterRole.SHARED
         result.append(Parameter(name=_RECORD, type=FAULT_RECORD, role=role))
     if ctx.raises and not ctx.is_kernel:
         result.append(Parameter(name=_FLAG, type=_FLAG_TYPE, role=ParameterRole.SHARED))
+    for parameter in ctx.hidden.values():
+        result.append(parameter if ctx.is_kernel else replace(parameter, role=ParameterRole.SHARED))
     return result
 
 

@@ -34,19 +34,7 @@ from portagpu.ir.halves import widen_functions, widen_halves
 from portagpu.ir.lockstep import SCRATCH, lockstep
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
 from portagpu.ir.program import Function, GridShape, Parameter, ParameterRole, Program
-from portagpu.ir.types import (
-    BYTE,
-    DYNAMIC_SHARED,
-    INT,
-    VOID,
-    ArgumentType,
-    ArrayType,
-    ConstantType,
-    Layout,
-    Pointer,
-    Scalar,
-    TupleType,
-)
+from portagpu.ir.types import BYTE, VOID, ArgumentType, ArrayType, ConstantType, Layout, Pointer, Scalar, TupleType
 from portagpu.records import Record
 
 
@@ -97,15 +85,6 @@ def _lower(
         for position, (name, kind) in enumerate(zip(source.parameters, arguments, strict=True)):
             ctx.env[name] = _parameter(ctx, name, kind, (position,))
         statements.lower_body(ctx, source.tree.body)
-    if program.dynamic_shared:
-        ctx.parameters.append(
-            Parameter(
-                name="pg.dynamic_shared",
-                type=DYNAMIC_SHARED,
-                role=ParameterRole.DYNAMIC_SHARED,
-            )
-        )
-        ctx.parameters.append(Parameter(name="pg.dynamic_bytes", type=INT, role=ParameterRole.DYNAMIC_SHARED))
     ctx.parameters += hidden_parameters(ctx)
     kernel = Function(
         name=source.name,

@@ -16,7 +16,7 @@ from portagpu.frontend.subscripts import captured_array, static_array
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, constants
 from portagpu.frontend.vocabulary import VectorMaker
 from portagpu.ir.nodes import Operation, Var
-from portagpu.ir.program import MemoryArray
+from portagpu.ir.program import MemoryArray, Parameter, ParameterRole
 from portagpu.ir.types import BYTE, DYNAMIC_SHARED, INT, Element, Layout, Pointer, Scalar, Space, Vector, element_size
 from portagpu.records import Record, alignment_of, parse_record
 from portagpu.source import Span
@@ -97,12 +97,9 @@ def use_shared(ctx: FunctionState, array: MemoryArray) -> None:
 
 
 def _dynamic_shared(ctx: FunctionState, element: Element | Record) -> Value:
-    if not ctx.is_kernel:
-        ctx.fail(
-            "dynamic shared memory in a device function",
-            hint="make the array in the kernel and pass it to the device function",
-        )
     ctx.program.dynamic_shared = True
+    for name, kind in (("pg.dynamic_shared", DYNAMIC_SHARED), ("pg.dynamic_bytes", INT)):
+        ctx.hidden[name] = Parameter(name=name, type=kind, role=ParameterRole.DYNAMIC_SHARED)
     raw = Var("pg.dynamic_shared", DYNAMIC_SHARED, span=ctx.span)
     record = isinstance(element, Record)
     size = element.itemsize if isinstance(element, Record) else element_size(element)

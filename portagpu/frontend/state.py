@@ -40,6 +40,7 @@ class DeviceFunction:
     barrier: bool  # whether threads wait for each other in it
     records: bool  # whether it records exceptions, or calls what does: it then takes the record's address
     raises: bool  # whether a thread may end in it: it then takes the address of the thread's flag
+    hidden: tuple[Parameter, ...] = ()  # of the kernel, which it takes too
 
 
 class ProgramState:
@@ -112,6 +113,7 @@ class FunctionState:
         self.return_types: Any = None  # leaf types once known
         self.last_bound: dict[str, Value] = {}  # what each name was last bound to, in the order of the text
         self.effect = False
+        self.hidden: dict[str, Parameter] = {}  # of the kernel, which this function or its callees use
         self.records = False  # see `DeviceFunction`
         self.raises = False
         self.guesses: dict[Any, dict[str, Any]] = {}

@@ -23,7 +23,7 @@ from portagpu.ir.nodes import (
     VectorLoad,
     While,
 )
-from portagpu.ir.program import Function
+from portagpu.ir.program import Function, ParameterRole
 from portagpu.ir.types import Pointer, Space, Type
 from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
 
@@ -42,7 +42,11 @@ class Uniformity:
     def __init__(self, function: Function, *, arguments: bool) -> None:
         self._divergent: set[Slot] = set()
         if not arguments:
-            self._divergent |= {(p.name, p.type) for p in function.parameters if not isinstance(p.type, Pointer)}
+            self._divergent |= {
+                (p.name, p.type)
+                for p in function.parameters
+                if not isinstance(p.type, Pointer) and p.role is not ParameterRole.SHARED
+            }
         count = -1
         while count != len(self._divergent):
             count = len(self._divergent)

@@ -15,7 +15,7 @@ __kernel void reverse_blocks(
     __local ulong16* dynamic_shared,
     int dynamic_bytes) {
     const int blockDim_x = (int)get_local_size(0);
-    // 11: tile = cuda.shared.array(0, cuda.int32)  # shape 0: the size comes with the launch
+    // 11: tile = cuda.shared.array(0, np.int32)  # shape 0: the size comes with the launch
     int t1 = pg_floordiv_int(dynamic_bytes, 4);
     __local int* tile_0 = (__local int*)dynamic_shared;
     long tile_1 = (long)t1;

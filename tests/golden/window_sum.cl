@@ -2,40 +2,40 @@
 static inline int pg_wrap_index_int(int index, int extent) {
     return index < 0 ? index + extent : index;
 }
-// 12: def window_sum(values, sums):
+// 13: def window_sum(values, sums):
 __kernel void window_sum(
     __global const float* restrict values,
     int values_n0,
     __global float* restrict sums) {
     __local float tile[134] __attribute__((aligned(128)));
-    // 15: i = cuda.grid(1)
+    // 16: i = cuda.grid(1)
     int i = (int)get_global_id(0);
-    // 16: t = cuda.threadIdx.x
+    // 17: t = cuda.threadIdx.x
     int t = (int)get_local_id(0);
-    // 19: tile[t + RADIUS] = values[i] if i < n else 0.0
+    // 20: tile[t + RADIUS] = values[i] if i < n else 0.0
     tile[t + 3] = i < values_n0 ? values[i] : 0.0f;
-    // 20: if t < RADIUS:  # the first threads also fetch the halo on both sides
+    // 21: if t < RADIUS:  # the first threads also fetch the halo on both sides
     if (t < 3) {
-        // 21: left = i - RADIUS
+        // 22: left = i - RADIUS
         long left = (long)i - 3L;
-        // 22: right = i + BLOCK
+        // 23: right = i + BLOCK
         long right = (long)i + 128L;
-        // 23: tile[t] = values[left] if left >= 0 else 0.0
+        // 24: tile[t] = values[left] if left >= 0 else 0.0
         tile[t] = left >= 0L ? values[pg_wrap_index_int((int)left, values_n0)] : 0.0f;
-        // 24: tile[t + RADIUS + BLOCK] = values[right] if right < n else 0.0
+        // 25: tile[t + RADIUS + BLOCK] = values[right] if right < n else 0.0
         tile[t + 3 + 128] = right < (long)values_n0 ? values[(int)right] : 0.0f;
     }
-    // 25: cuda.syncthreads()
+    // 26: cuda.syncthreads()
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    // 27: if i < n:
+    // 28: if i < n:
     if (i < values_n0) {
-        // 29: for offset in range(2 * RADIUS + 1):
+        // 30: for offset in range(2 * RADIUS + 1):
         float total = 0.0f;
         for (int offset = 0; offset < 7; offset += 1) {
-            // 30: total += tile[t + offset]
+            // 31: total += tile[t + offset]
             total = total + tile[t + offset];
         }
-        // 31: sums[i] = total
+        // 32: sums[i] = total
         sums[i] = total;
     }
 }

@@ -161,3 +161,37 @@ def test_each_grid_has_its_own_specialisation(device):
         m[0] = np.arange(m.shape[1])
         rows_in_turn[blocks, 8](m)
         np.testing.assert_array_equal(m[2], m[0] + 2)
+
+
+@cuda.jit(device=True)
+def wait(group):
+    group.sync()
+
+
+@cuda.jit(device=True)
+def exchange(x, y):
+    """Reads what the next block wrote, by way of dynamic shared memory."""
+    group = cuda.cg.this_grid()
+    tile = cuda.shared.array(0, np.float64)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    tile[t] = x[i]
+    cuda.syncthreads()
+    y[i] = tile[tile.size - 1 - t]
+    wait(group)
+    x[i] = y[(i + tile.size) % x.size]
+
+
+@cuda.jit
+def exchanges(x, y, steps):
+    for step in range(steps):
+        exchange(x, y)
+        wait(cuda.cg.this_grid())
+
+
+def test_device_functions_wait_for_the_grid_and_use_dynamic_shared_memory(device):
+    x = np.arange(24.0)
+    expected = x.reshape(3, 8)
+    for _ in range(3):
+        expected = np.roll(expected[:, ::-1], -1, axis=0)
+    exchanges[3, 8, 0, 64](x, np.zeros_like(x), 3)
+    np.testing.assert_array_equal(x, expected.ravel())

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.cuda import configured
+from portagpu.cuda.plans import plan_of
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, ClosedError
 from portagpu.runtime.context import current_context
 
@@ -214,3 +216,28 @@ def test_declared_types_convert_each_launch(device):
         assert array.copy_to_host()[0] == -1 - n
     with pytest.raises(ArgumentTypeError):
         launched(arrays[0], 2**40)
+
+
+def test_launches_on_a_stream_follow_the_plan_of_the_first(device, monkeypatch):
+    """``kernel[grid, block, stream]`` is a new configuration each time, but nothing is found out again."""
+    plans = []
+
+    def counted(*args):
+        plans.append(plan_of(*args))
+        return plans[-1]
+
+    monkeypatch.setattr(configured, "plan_of", counted)
+
+    @cuda.jit
+    def add(x, y):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] += y[i]
+
+    for stream in (cuda.stream(), cuda.stream()):
+        x, y = cuda.to_device(np.zeros(40, np.float32)), cuda.to_device(np.ones(40, np.float32))
+        cuda.synchronize()
+        for _ in range(5):
+            add[2, 32, stream](x, y)
+        np.testing.assert_array_equal(x.copy_to_host(stream=stream), 5)
+    assert len(plans) == 1 and plans[0] is not None
