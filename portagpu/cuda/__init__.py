@@ -180,8 +180,6 @@ def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any
     """
     jit_options = JitOptions.from_keywords(options)
     text = options.get("source")
-    if isinstance(func_or_sig, Dispatcher):
-        return func_or_sig
     if callable(func_or_sig) and not is_type(func_or_sig):
         return Dispatcher(func_or_sig, options=jit_options, device=device, text=text)
     signatures: tuple[Signature, ...] = ()

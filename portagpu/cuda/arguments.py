@@ -52,7 +52,7 @@ def argument_type(value: Any, *, alias: bool) -> ArgumentType:
             value.ndim,
             Layout(value.layout),
             readonly=value.readonly,
-            offset=value.offset != 0,
+            offset=value.shifted,
             alias=alias,
             align=value.align,
         )

@@ -39,6 +39,11 @@ class Device:
         """The device's context, made at first use."""
         return Context.for_device(self.record)
 
+    @property
+    def _device(self) -> Device:
+        """Itself: programs ask ``cuda.gpus[i]._device.name``, since the original's list holds managers of devices."""
+        return self
+
     def get_primary_context(self) -> Context:
         """The device's context, made at first use."""
         return self.context

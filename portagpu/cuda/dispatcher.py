@@ -19,7 +19,7 @@ from portagpu.cuda.options import JitOptions
 from portagpu.cuda.pickling import portable, rebuilt
 from portagpu.cuda.signature import check_count, convert_arguments
 from portagpu.errors import ArgumentCountError, KernelError, LaunchConfigError, LaunchError, SpecialisationError
-from portagpu.frontend.calls import PythonFunction
+from portagpu.frontend.calls import PythonFunction, undecorated
 from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.functions import specialise
 from portagpu.ir.program import GridShape, Program
@@ -45,6 +45,7 @@ class Dispatcher(Inspection, PythonFunction):
 
     __name__: str
     __qualname__: str
+    _text: str | None
 
     def __init__(
         self,
@@ -55,6 +56,10 @@ class Dispatcher(Inspection, PythonFunction):
         signatures: tuple[Signature, ...] = (),
         text: str | None = None,
     ) -> None:
+        again: Any = function
+        if isinstance(again, Dispatcher):  # decorated again: the same function with these options
+            function, text = again.py_func, text or again._text
+        function = undecorated(function)
         functools.update_wrapper(self, function)
         self.py_func = function
         self.is_device_function = device

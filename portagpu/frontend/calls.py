@@ -128,6 +128,12 @@ class PythonFunction(DeviceCallable):
         return self.py_func(*args, **kwargs)
 
 
+def undecorated(function: Any) -> Any:
+    """The Python function in what ``@njit`` of an installed numba made; anything else as it is."""
+    found = getattr(function, "py_func", None)
+    return function if found is None or not type(function).__module__.startswith("numba.") else found
+
+
 class LibraryFunction(PythonFunction):
     """A function of our own in the dialect: NumPy's and Python's compound functions are written so."""
 
@@ -188,8 +194,8 @@ def call(ctx: FunctionState, site: Call) -> Value:
         return make_vector(ctx, target, site)
     if isinstance(target, DeviceCallable):
         return DEVICE_FUNCTION[0](ctx, target, site)
-    foreign = getattr(target, "py_func", None)
-    if foreign is not None and type(target).__module__.startswith("numba."):  # @njit functions of an installed numba
+    foreign = undecorated(target)
+    if foreign is not target:
         return DEVICE_FUNCTION[0](ctx, PythonFunction(foreign), site)
     try:
         handler = TABLE.get(target)

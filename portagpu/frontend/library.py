@@ -13,6 +13,7 @@ import numpy as np
 
 from portagpu.dtypes import BOOL, UINT64
 from portagpu.errors import KernelValueError
+from portagpu.frontend.array_builtins import of_array
 from portagpu.frontend.calls import Call, call_library, handles
 from portagpu.frontend.comparisons import compare
 from portagpu.frontend.complex_numbers import modulus
@@ -52,24 +53,33 @@ def _len(ctx: FunctionState, site: Call) -> Value:
 def _range(ctx: FunctionState, site: Call) -> Value:
     if site.keywords or not 1 <= len(site.args) <= 3:
         ctx.fail("range takes one to three arguments: range(stop), range(start, stop) or range(start, stop, step)")
-    for value in site.args:
-        kind = number_type(ctx, value)
-        if not isinstance(kind, Scalar) or kind.dtype.is_inexact:
-            ctx.fail(
-                f"range needs integers, not {describe(ctx, value)}",
-                hint="convert with int(x), or use `//` for division",
-            )
-    values = constants(site.args)
+    bounds = tuple(_bound(ctx, value) for value in site.args)
+    values = constants(bounds)
     if values is not None and all(type(v) is int for v in values):
         if len(values) == 3 and values[2] == 0:
             ctx.fail("range's step must not be zero")
         return Const(range(*values))
-    start: Value = site.args[0] if len(site.args) > 1 else Const(0)
-    stop = site.args[1] if len(site.args) > 1 else site.args[0]
-    step = site.args[2] if len(site.args) > 2 else Const(1)
+    start: Value = bounds[0] if len(bounds) > 1 else Const(0)
+    stop = bounds[1] if len(bounds) > 1 else bounds[0]
+    step = bounds[2] if len(bounds) > 2 else Const(1)
     if isinstance(step, Const) and step.value == 0:
         ctx.fail("range's step must not be zero")
     return RangeValue(start, stop, step)
+
+
+def _bound(ctx: FunctionState, value: Value) -> Value:
+    """An argument of `range`. Floats lose their fraction, as in the original: programs say ``range(n / 2)``."""
+    kind = number_type(ctx, value)
+    if not isinstance(kind, Scalar) or kind.dtype.is_complex:
+        ctx.fail(
+            f"range needs integers, not {describe(ctx, value)}",
+            hint="convert with int(x), or use `//` for division",
+        )
+    if not kind.dtype.is_inexact:
+        return value
+    if isinstance(value, Const) and math.isfinite(value.value):
+        return Const(int(value.value))
+    return convert(ctx, value, PYINT, explicit=True)
 
 
 @handles(enumerate, foldable=False)
@@ -226,6 +236,8 @@ def _extreme(name: str) -> Callable[[FunctionState, Call], Value]:
     def handler(ctx: FunctionState, site: Call) -> Value:
         values = site.args
         if len(values) == 1:
+            if isinstance(values[0], ArrayValue):
+                return of_array(ctx, name, site, values[0])
             values = tuple_items(ctx, values[0])
         if site.keywords or not values:
             ctx.fail(f"{name} needs at least one number and no keywords")
@@ -272,6 +284,8 @@ def _divmod(ctx: FunctionState, site: Call) -> Value:
 @handles(sum)
 def _sum(ctx: FunctionState, site: Call) -> Value:
     values, total = site.bind(ctx, "sum", "tuple", start=Const(0))
+    if isinstance(values, ArrayValue):
+        return of_array(ctx, "sum", site, values, total)
     for value in tuple_items(ctx, values):
         total = binary(ctx, ast.Add(), total, value)
     return total
@@ -281,6 +295,8 @@ def _sum(ctx: FunctionState, site: Call) -> Value:
 def _any_all(ctx: FunctionState, site: Call) -> Value:
     (values,) = site.bind(ctx, "any/all", "tuple")
     is_any = site.target is any
+    if isinstance(values, ArrayValue):
+        return of_array(ctx, "any" if is_any else "all", site, values)
     result: Condition = Const(not is_any)
     for value in tuple_items(ctx, values):
         result = logical(ctx, LogicalOp.OR if is_any else LogicalOp.AND, result, truth(ctx, value))

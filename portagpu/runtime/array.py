@@ -60,6 +60,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
         "ndim",
         "offset",
         "readonly",
+        "shifted",
         "size",
         "stream",
         "token",
@@ -80,10 +81,12 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
         stream: Stream | None = None,
         readonly: bool = False,
         allocation_key: int | None = None,
+        shifted: bool = False,
     ) -> None:
         self._shape, self._dtype, self._strides = shape, dtype, strides
         self.context, self.offset, self.base, self.stream = context, offset, base, stream
         self.readonly = readonly
+        self.shifted = shifted or offset != 0  # whether kernels take an offset, which may be 0
         self._buffer = buffer
         self.ndim = len(shape)
         self.itemsize = dtype.itemsize
@@ -96,7 +99,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators):
         if self.align:
             self.is_large = span + offset + self.itemsize >= _LARGE
         kind = dtype if dtype.char == "V" else dtype.char
-        self.type_key = (kind, self.ndim, self.layout, offset != 0, readonly, self.align)
+        self.type_key = (kind, self.ndim, self.layout, self.shifted, readonly, self.align)
         # stands for this array where it must not be kept alive; memory of others may change hands unseen
         own = base is None or type(base) is DeviceNDArray
         self.token = object() if own else None

@@ -91,6 +91,7 @@ def share_host(
         base=array,
         readonly=readonly,
         allocation_key=_root_key(array),
+        shifted=True,  # where an array happens to lie must not choose the kernel: n arrays would have 2^n of them
     )
 
 

@@ -279,8 +279,8 @@ def atomic_and_of_floats(x):
     cuda.atomic.and_(x, 0, 1)
 
 
-def range_of_float(x):
-    for i in range(x[0]):
+def range_of_complex(x):
+    for i in range(x[0] * 1j):
         x[i] = 1
 
 
@@ -428,7 +428,7 @@ CASES = [
     (atomic_on_bytes, (np.zeros(4, np.uint8),)),
     (atomic_on_a_number, (F,)),
     (atomic_and_of_floats, (F,)),
-    (range_of_float, (F,)),
+    (range_of_complex, (F,)),
     (range_with_zero_step, (F,)),
     (unroll_at_run_time, (F, 4)),
     (break_in_unrolled_loop, (F,)),
