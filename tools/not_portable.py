@@ -33,6 +33,7 @@ SILENT = """\
 | threads that leave a loop after different numbers of barriers | wrong on every device |
 | a kernel that waits for the host, through mapped memory | waits for ever: such a launch returns when the kernel ends |
 | a block that waits for another one of the same launch | may wait for ever: only `cg.this_grid().sync()` makes blocks run at once |
+| a thread that waits for a later one of its block, without a barrier | waits for ever on CPUs; locks work |
 | code that takes 32 threads to run in lockstep, without `syncwarp` | wrong on CPUs |
 | `cache`, `inline`, `lineinfo`, `lto`, `launch_bounds` | accepted, and change nothing: compiled programs are always kept on disk |
 | `cuda.profile_start()` | waits for open work only: no profiler is told |

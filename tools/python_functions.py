@@ -31,9 +31,9 @@ _MODULES = {"_operator": "operator", "builtins": "", "numpy": "np"}
 _CALLS = {
     "print": ("print(x)", ()),
     "tuple": ("tuple((x, x))", ("out[0] = r[0]",)),
-    "sum": ("sum((x, x))", ("out[0] = r",)),
-    "any": ("any((x, x))", ("out[0] = r",)),
-    "all": ("all((x, x))", ("out[0] = r",)),
+    "len": ("len(x)", ("out[0] = r",)),
+    "math.ldexp": ("math.ldexp(x, 2)", ("out[0] = r",)),
+    "np.ldexp": ("np.ldexp(x, 2)", ("out[0] = r",)),
     "range": ("for i in range(x):", ("    out[i] = 1",)),
     "enumerate": ("for i, v in enumerate(x):", ("    out[i] = v",)),
     "zip": ("for v, w in zip(x, x):", ("    out[0] = v + w",)),
@@ -59,8 +59,8 @@ def _lowered(name: str, kind: ArgumentType) -> str | None:
         call, rest = _CALLS[name]
         found = lower(call, rest, {"x": kind}, CPU)
         return None if found.error else shown(found)
-    for count, arguments in enumerate(("x", "x, y", "x, y, z"), 1):
-        given = dict.fromkeys("xyz"[:count], kind)
+    for arguments in ("x", "x, y", "x, y, z", "(x, x)", "(x, x), (y, y)"):
+        given = dict.fromkeys(sorted(set(arguments) & set("xyz")), kind)
         for rest in _USES:
             found = lower(f"{name}({arguments})", rest, given, CPU)
             if found.error is None:

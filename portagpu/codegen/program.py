@@ -31,6 +31,7 @@ from portagpu.ir.program import (
 )
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size, storage
 from portagpu.ir.uniform import Marks
+from portagpu.ir.waits import has_waiting_loop
 from portagpu.ir.walk import all_statements
 from portagpu.source import Span
 
@@ -121,7 +122,7 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
     for function in program.functions:
         lines += _function(function, program, helpers, taken, caps)
         lines.append(Line("", None))
-    kernel_lines, parameters = _kernel(program, helpers, taken, static_dynamic_shared)
+    kernel_lines, parameters = _kernel(program, helpers, taken, static_dynamic_shared, caps.device_type)
     lines += kernel_lines
     if caps.line_directives:
         lines = _with_directives(lines)
@@ -272,7 +273,7 @@ def _split_declaration(array: MemoryArray, name: str, printer: Printer) -> list[
 
 
 def _kernel(
-    program: Program, helpers: HelperSet, taken: frozenset[str], static_dynamic: int
+    program: Program, helpers: HelperSet, taken: frozenset[str], static_dynamic: int, device_type: DeviceType
 ) -> tuple[list[Line], tuple[Parameter, ...]]:
     kernel = program.kernel
     printer, facts = _printer(kernel, program, helpers, taken)
@@ -301,6 +302,9 @@ def _kernel(
     if program.block_dim is not None:
         size = ", ".join(map(str, program.block_dim))
         lines.append(Line(f"__attribute__((reqd_work_group_size({size})))", span))
+    if device_type is DeviceType.CPU and has_waiting_loop(program):
+        # says that the kernel is vectorised by hand: compilers for CPUs then leave threads out of the lanes of vectors
+        lines.append(Line("__attribute__((vec_type_hint(float4)))", span))
     lines.append(Line(f"__kernel void {identifier(kernel.name)}(", span))
     lines += [Line(part, span) for part in f"{text}) {{".split("\n")]
     lines += [Line(declaration, span) for declaration in shared]

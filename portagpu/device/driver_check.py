@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ _SCHEMA = 1
 _TIME_LIMIT_S = 20.0
 _CRASH_MEMORY_S = 24 * 3600.0  # a crash may have had a passing cause: try again after a day
 _SCRIPT = Path(__file__).with_name("load_check.py")
+_LINKER_CACHE = Path("/etc/ld.so.cache")
 _logger = logging.getLogger(__name__)
 
 
@@ -61,12 +63,13 @@ class LoadResult:
 def check_libraries(libraries: Sequence[str], cache_dir: Path, *, fresh: bool = False) -> Mapping[str, LoadResult]:
     """Load each library in a child of its own, all at once; results are remembered by path, size and time of change.
 
+    One that did not load is tried again as soon as what it lacked may have been installed.
     ``fresh`` ignores (and renews) what is remembered. Never raises for a bad library.
     """
     results: dict[str, LoadResult] = {}
     pending: list[str] = []
     for library in dict.fromkeys(libraries):
-        known = None if fresh else _remembered(_entry(cache_dir, library))
+        known = None if fresh else _remembered(_entry(cache_dir, library), library)
         if known is None:
             pending.append(library)
         else:
@@ -136,7 +139,19 @@ def _entry(cache_dir: Path, library: str) -> Path:
     return cache_dir / "drivers" / f"{digest}.json"
 
 
-def _remembered(entry: Path) -> LoadResult | None:
+def _surroundings(library: str) -> str:
+    """What changes when a library that another one needs is installed: its folder, the linker's list, the variable."""
+    return "|".join((_changed(Path(library).parent), _changed(_LINKER_CACHE), os.environ.get("LD_LIBRARY_PATH", "")))
+
+
+def _changed(path: Path) -> str:
+    try:
+        return str(path.stat().st_mtime_ns)
+    except OSError:
+        return "missing"
+
+
+def _remembered(entry: Path, library: str) -> LoadResult | None:
     found = read_json(entry)
     if found is None or found.get("schema") != _SCHEMA:
         return None
@@ -144,6 +159,8 @@ def _remembered(entry: Path) -> LoadResult | None:
         result = _decode(found, LoadOutcome(found["outcome"]))
         age = time.time() - float(found["time"])
     except (KeyError, TypeError, ValueError):
+        return None
+    if result.outcome is LoadOutcome.FAILED and found.get("surroundings") != _surroundings(library):
         return None
     return None if result.harmful and age > _CRASH_MEMORY_S else result
 
@@ -158,6 +175,7 @@ def _remember(entry: Path, library: str, result: LoadResult) -> None:
         "outcome": result.outcome.value,
         "path": result.path,
         "error": result.error,
+        "surroundings": _surroundings(library),
         "platforms": [{"name": p.name, "version": p.version, "devices": list(p.devices)} for p in result.platforms],
     }
     try:

@@ -8,13 +8,19 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from portagpu.frontend.calls import PythonFunction
 
 
 @PythonFunction
 def array_sum(a: Any) -> Any:
-    """Sum of all elements."""
+    """Sum of all elements; integers are added in 64 bits, as in NumPy."""
     total = a.dtype.type(0) + 0
+    if a.dtype.kind == "i" or a.dtype.kind == "b":
+        total = np.int64(0)
+    if a.dtype.kind == "u":
+        total = np.uint64(0)
     for item in a:
         if a.ndim == 1:
             total += item
@@ -25,8 +31,12 @@ def array_sum(a: Any) -> Any:
 
 @PythonFunction
 def array_prod(a: Any) -> Any:
-    """Product of all elements."""
+    """Product of all elements; integers are multiplied in 64 bits, as in NumPy."""
     total = a.dtype.type(1) * 1
+    if a.dtype.kind == "i" or a.dtype.kind == "b":
+        total = np.int64(1)
+    if a.dtype.kind == "u":
+        total = np.uint64(1)
     for item in a:
         if a.ndim == 1:
             total *= item
@@ -102,9 +112,23 @@ def array_argmax(a: Any) -> Any:
 
 
 @PythonFunction
+def array_float_sum(a: Any) -> Any:
+    """Sum of all elements, of integers as floats."""
+    total = a.dtype.type(0)
+    if a.dtype.kind == "i" or a.dtype.kind == "u" or a.dtype.kind == "b":
+        total = 0.0
+    for item in a:
+        if a.ndim == 1:
+            total += item
+        else:
+            total += array_float_sum(item)
+    return total
+
+
+@PythonFunction
 def array_mean(a: Any) -> Any:
     """Arithmetic mean."""
-    return array_sum(a) / a.size
+    return array_float_sum(a) / a.size
 
 
 @PythonFunction

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dtypes import Kind
+from portagpu.dtypes import FLOAT16, INT64, Kind
 from portagpu.errors import KernelValueError
 from portagpu.frontend.attributes import size_of
 from portagpu.frontend.calls import Call, call_library, handles
@@ -28,6 +28,7 @@ from portagpu.frontend.convert import (
     typed_number,
 )
 from portagpu.frontend.library import integer_result, scalar
+from portagpu.frontend.numeric_functions import half_nextafter
 from portagpu.frontend.numeric_library import np_extreme
 from portagpu.frontend.operators import binary
 from portagpu.frontend.state import FunctionState
@@ -63,9 +64,6 @@ _UNARY: dict[str, tuple[Any, ...]] = {
     "cbrt": (getattr(math, "cbrt", None), np.cbrt),
     "radians": (math.radians, np.radians, np.deg2rad),
     "degrees": (math.degrees, np.degrees, np.rad2deg),
-    "floor": (np.floor,),
-    "ceil": (np.ceil,),
-    "trunc": (np.trunc, np.fix),
     "rint": (np.rint,),
 }
 _BINARY: dict[str, tuple[Any, ...]] = {
@@ -74,7 +72,6 @@ _BINARY: dict[str, tuple[Any, ...]] = {
     "hypot": (math.hypot, np.hypot),
     "pow": (math.pow,),
     "remainder": (math.remainder,),
-    "nextafter": (getattr(math, "nextafter", None), np.nextafter),
 }
 
 
@@ -116,6 +113,34 @@ for _table, _make in ((_UNARY, _float_function), (_BINARY, _float_function_2)):
         handles(*(f for f in _functions if f is not None))(_make(_name))
 
 
+@handles(*(f for f in (getattr(math, "nextafter", None), np.nextafter) if f is not None))
+def _nextafter(ctx: FunctionState, site: Call) -> Value:
+    left, right = site.bind(ctx, "nextafter", "x", "y")
+    kind = common_type(ctx, left, right)
+    if not kind.dtype.is_float:
+        kind = ctx.program.py_float
+    numbers = (convert(ctx, left, kind), convert(ctx, right, kind))
+    if kind.dtype is FLOAT16:  # devices without functions of halves would give float32's neighbour
+        return call_library(ctx, half_nextafter, site, *numbers)
+    return Operation("nextafter", numbers, kind, span=ctx.span)
+
+
+def _rounding(name: str) -> Callable[[FunctionState, Call], Value]:
+    """To a whole number of the same dtype: an integer is one already."""
+    compute = _float_function(name)
+
+    def handler(ctx: FunctionState, site: Call) -> Value:
+        kind = number_type(ctx, site.args[0]) if len(site.args) == 1 and not site.keywords else None
+        whole = isinstance(kind, Scalar) and not kind.dtype.is_inexact
+        return as_number(ctx, site.args[0]) if whole else compute(ctx, site)
+
+    return handler
+
+
+for _name, _functions in (("floor", (np.floor,)), ("ceil", (np.ceil,)), ("trunc", (np.trunc, np.fix))):
+    handles(*_functions)(_rounding(_name))
+
+
 def _to_integer(name: str) -> Callable[[FunctionState, Call], Value]:
     def handler(ctx: FunctionState, site: Call) -> Value:
         (value,) = site.bind(ctx, name, "x")
@@ -141,7 +166,8 @@ def _classify(ctx: FunctionState, site: Call) -> Value:
         return classify(ctx, name, value)
     float_type(ctx, value)  # the `math` module takes real numbers only
     if not kind.dtype.is_float:
-        return Const(name == "isfinite")
+        known = name == "isfinite"
+        return Const(np.bool_(known) if isinstance(site.target, np.ufunc) else known)
     return Operation(name, (as_number(ctx, value),), BOOLEAN, span=ctx.span)
 
 
@@ -161,6 +187,8 @@ def _sign(ctx: FunctionState, site: Call) -> Value:
         return call_library(ctx, complex_sign, site, value)
     held: Value = ctx.temp(as_number(ctx, value))
     zero = Const(0)
+    if kind.dtype.is_float:
+        held = binary(ctx, ast.Add(), held, Const(0.0))  # of -0.0 it is 0.0
     is_signed = kind.dtype.kind is not Kind.UINT  # -1 is no literal of an unsigned type
     below = select(ctx, compare(ctx, ast.Lt(), held, zero), Const(-1), held) if is_signed else held
     return select(ctx, compare(ctx, ast.Gt(), held, zero), Const(1), below)
@@ -172,11 +200,22 @@ def _where(ctx: FunctionState, site: Call) -> Value:
     return select(ctx, truth(ctx, condition), yes, no)
 
 
+_EXPONENTS = 1 << 16  # more than any float's exponent
+
+
 @handles(math.ldexp, np.ldexp)
 def _ldexp(ctx: FunctionState, site: Call) -> Value:
     value, exponent = site.bind(ctx, "ldexp", "x", "i")
     kind = float_type(ctx, value)
-    power = convert(ctx, exponent, PYINT_NARROW)
+    power = as_number(ctx, exponent)
+    found = number_type(ctx, exponent)
+    if found is None or found.dtype.is_inexact:
+        ctx.fail(f"ldexp needs an integer exponent, not {describe(ctx, exponent)}")
+    if found.dtype.size == 8 and found != PYINT_NARROW:  # larger ones than any float has must not wrap around
+        limits = (Const(_EXPONENTS), Const(-_EXPONENTS)) if found.dtype is INT64 else (Const(_EXPONENTS),)
+        for name, limit in zip(("min", "max"), limits, strict=False):
+            power = Operation(name, (power, convert(ctx, limit, found)), found, span=ctx.span)
+    power = convert(ctx, power, PYINT_NARROW)
     return Operation("ldexp", (convert(ctx, value, kind), power), kind, span=ctx.span)
 
 

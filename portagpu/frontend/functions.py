@@ -18,6 +18,7 @@ from portagpu.frontend import intrinsics as intrinsics  # registers lowerings
 from portagpu.frontend import libdevice as libdevice  # registers lowerings
 from portagpu.frontend import library as library  # registers lowerings
 from portagpu.frontend import memory as memory  # registers lowerings
+from portagpu.frontend import more_functions as more_functions  # registers lowerings
 from portagpu.frontend import printing as printing  # registers lowerings
 from portagpu.frontend import statements
 from portagpu.frontend import warp as warp  # registers lowerings

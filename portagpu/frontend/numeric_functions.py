@@ -47,7 +47,26 @@ def spacing(x: Any) -> Any:
     """`numpy.spacing`."""
     if not math.isfinite(x):
         return x - x
-    return np.nextafter(x, math.copysign(math.inf, x)) - x
+    return np.nextafter(x, -math.inf if x < 0 else math.inf) - x
+
+
+@LibraryFunction
+def half_nextafter(x: Any, y: Any) -> Any:
+    """`numpy.nextafter` of float16, computed in float32, where sums of halves and their steps are exact."""
+    a = np.float32(x)
+    b = np.float32(y)
+    if a == b:
+        return x
+    if math.isnan(a) or math.isnan(b):
+        return x + y
+    if math.isinf(a):
+        return np.float16(math.copysign(65504.0, a))
+    mantissa, exponent = math.frexp(a)
+    narrower = abs(mantissa) == 0.5 and (b < a) == (a > 0)  # below a power of two
+    digit = exponent - 12 if narrower else exponent - 11
+    step = math.ldexp(np.float32(1), digit if digit > -24 and a != 0 else -24)
+    after = a + step if b > a else a - step
+    return np.float16(math.copysign(after, a) if after == 0 else after)
 
 
 @LibraryFunction
@@ -84,18 +103,24 @@ def integer_reciprocal(x: Any) -> Any:
 @LibraryFunction
 def gcd(x: Any, y: Any) -> Any:
     """`math.gcd`."""
-    a = abs(x)
-    b = abs(y)
-    while b != 0:
-        a, b = b, a % b
-    return a
+    if x.dtype.kind == "u":
+        a = x
+        b = y
+        while b != 0:
+            a, b = b, a % b
+        return a
+    below = -abs(x)  # not above zero, since the most negative number has no counterpart
+    other = -abs(y)
+    while other != 0:
+        below, other = other, below % other
+    return -below
 
 
 @LibraryFunction
 def lcm(x: Any, y: Any) -> Any:
     """`math.lcm`."""
     divisor = gcd(x, y)
-    return divisor if divisor == 0 else abs(x // divisor * y)
+    return divisor if divisor == 0 else abs(x // divisor) * abs(y)
 
 
 @LibraryFunction
@@ -144,7 +169,8 @@ def round_integer(x: Any, step: Any) -> Any:
     """An integer rounded to a multiple of ``step``, half to even."""
     below = x - x % step
     rest = x - below
-    if rest * 2 > step or (rest * 2 == step and below // step % 2 == 1):
+    other = step - rest  # twice the rest may not fit
+    if rest > other or (rest == other and below // step % 2 == 1):
         return below + step
     return below
 

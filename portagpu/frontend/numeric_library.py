@@ -10,13 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dtypes import BOOL, FLOAT64, Kind
+from portagpu.dtypes import BOOL, FLOAT64, Kind, integer_range
 from portagpu.frontend import numeric_functions as functions
 from portagpu.frontend.calls import Call, LibraryFunction, call_library, handles
 from portagpu.frontend.comparisons import compare
 from portagpu.frontend.complex_functions import complex_reciprocal
 from portagpu.frontend.complex_numbers import is_complex
-from portagpu.frontend.convert import as_number, common_type, constant, convert, describe, float_type, number_type
+from portagpu.frontend.convert import (
+    as_element,
+    as_number,
+    common_type,
+    constant,
+    convert,
+    describe,
+    float_type,
+    number_type,
+)
 from portagpu.frontend.library import integer_result, scalar
 from portagpu.frontend.operators import binary, unary
 from portagpu.frontend.state import FunctionState
@@ -134,7 +143,9 @@ def _signbit(ctx: FunctionState, site: Call) -> Value:
     assert kind is not None
     if kind.dtype.is_float:
         return Operation("signbit", (as_number(ctx, value),), BOOLEAN, span=ctx.span)
-    return Const(False) if kind.dtype.kind is Kind.UINT else compare(ctx, ast.Lt(), value, Const(0))
+    if kind.dtype is BOOL or kind.dtype.kind is Kind.UINT:
+        return Const(np.False_)
+    return compare(ctx, ast.Lt(), value, Const(0))
 
 
 @handles(np.positive, np.invert)
@@ -168,7 +179,11 @@ def _round_integer(ctx: FunctionState, site: Call, value: Value, digits: Value) 
         ctx.fail("the digits of a rounded integer must be a constant", hint="round a float: round(float(x), n)")
     if digits.value is None or digits.value >= 0 or kind is None or kind.dtype is BOOL:
         return result
-    step = constant(ctx, 10 ** -int(digits.value), Scalar(result.type.dtype))  # type: ignore[union-attr]
+    dtype = as_element(result.type).dtype
+    power = 10 ** -int(digits.value)
+    if power > integer_range(dtype)[1]:
+        return constant(ctx, 0, Scalar(dtype))
+    step = constant(ctx, power, Scalar(dtype))
     return call_library(ctx, functions.round_integer, site, result, step)
 
 

@@ -4,7 +4,18 @@ static inline ${h.type} ${h.name}(${h.type} index, ${h.type} extent) {
 }
 </%def>
 <%def name="floordiv(h)">
-% if h.is_float:
+% if h.type == "half":
+static inline half ${h.name}(half x, half y) {  // in float, as NumPy: a half has too few digits for the quotient
+    const float a = x, b = y;
+    if (b == 0) return (half)(a / b);
+    float rest = fmod(a, b);
+    float quotient = (a - rest) / b;
+    if (rest != 0 && (b < 0) != (rest < 0)) quotient -= 1;
+    if (quotient == 0) return (half)copysign(0.0f, a / b);
+    float whole = floor(quotient);
+    return (half)(quotient - whole > 0.5f ? whole + 1 : whole);
+}
+% elif h.is_float:
 static inline ${h.type} ${h.name}(${h.type} a, ${h.type} b) {
     if (b == 0) return a / b;
     ${h.type} rest = fmod(a, b);

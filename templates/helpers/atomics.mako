@@ -1,3 +1,8 @@
+<%def name="seen_as_float(h)">\
+% if h.is_float and h.space == "__local":
+    mem_fence(CLK_LOCAL_MEM_FENCE); // else one CPU compiler reads the float that this thread stored before the update
+% endif
+</%def>
 <%def name="cas_loop(h, next)">
 ${h.inline} ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} operand) {
     volatile ${h.space} ${h.bits}* cell = (volatile ${h.space} ${h.bits}*)place;
@@ -10,6 +15,7 @@ ${h.inline} ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} 
         if (as_${h.bits}(updated) == expected) break;
         seen = ${h.cas}(cell, expected, as_${h.bits}(updated));
     } while (seen != expected);
+${seen_as_float(h)}\
     return as_${h.type}(expected);
 }
 </%def>
@@ -24,7 +30,9 @@ ${h.inline} ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} 
 <%def name="atomic_cas(h)">
 ${h.inline} ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} expected, ${h.type} updated) {
     volatile ${h.space} ${h.bits}* cell = (volatile ${h.space} ${h.bits}*)place;
-    return as_${h.type}(${h.cas}(cell, as_${h.bits}(expected), as_${h.bits}(updated)));
+    const ${h.type} old = as_${h.type}(${h.cas}(cell, as_${h.bits}(expected), as_${h.bits}(updated)));
+${seen_as_float(h)}\
+    return old;
 }
 </%def>
 <%def name="atomic_add_ptx(h)">

@@ -49,6 +49,26 @@ def test_what_loads_is_remembered_until_the_file_changes(
     assert _calls(library) == 3
 
 
+def test_a_library_that_lacks_another_is_tried_again_once_something_is_installed_beside_it(
+    tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacking = _ANSWER.replace("null", '"libneeded.so: cannot open shared object file"', 1)
+    _script(
+        tmp_path,
+        monkeypatch,
+        "there = Path(sys.argv[1]).with_name('libneeded.so').exists()\n"
+        f"Path(sys.argv[2]).write_text('''{_ANSWER}''' if there else '''{lacking}''')",
+    )
+    name, cache = str(library), tmp_path / "cache"
+    Path(f"{library}.calls").touch()
+    cache.mkdir()
+    for _ in range(2):
+        assert check_libraries([name], cache)[name].outcome is LoadOutcome.FAILED
+    assert _calls(library) == 1, "nothing was installed in between"
+    library.with_name("libneeded.so").write_text("made up")
+    assert check_libraries([name], cache)[name].outcome is LoadOutcome.LOADED
+
+
 @pytest.mark.parametrize(
     "damage", ["", "{", "[]", '{"schema": 1}', '{"schema": 1, "outcome": "odd", "time": 0}', "\x00\xff"]
 )

@@ -1,0 +1,40 @@
+"""What the registries hold that has no operands of every dtype, and the file of its tests."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+_KERNELS = "tests/kernels/"
+_HERE = "tests/generated/"
+_MEMORY = _KERNELS + "test_memory.py"
+_LANGUAGE = _KERNELS + "test_language.py"
+_THREADS = _HERE + "test_threads.py"
+_REST = _HERE + "test_the_rest.py"
+
+INTRINSICS: dict[str, str] = {
+    **dict.fromkeys(("shared.array", "local.array", "grid", "gridsize", "const.array_like", "unroll"), _MEMORY),
+    **dict.fromkeys(("vload", "vstore"), _MEMORY),
+    **dict.fromkeys(("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "nanosleep"), _THREADS),
+    **dict.fromkeys(("threadfence", "threadfence_block", "threadfence_system"), _THREADS),
+    **dict.fromkeys(("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "syncwarp"), _THREADS),
+    **dict.fromkeys(("all_sync", "any_sync", "eq_sync", "ballot_sync", "activemask", "lanemask_lt"), _THREADS),
+    **dict.fromkeys(("match_any_sync", "match_all_sync"), _THREADS),
+    "literal_unroll": _KERNELS + "test_records.py",
+    "cg.this_grid": _KERNELS + "test_cooperative.py",
+    "cg.this_grid().sync": _KERNELS + "test_cooperative.py",
+}
+FUNCTIONS: dict[Any, str] = {
+    print: _KERNELS + "test_print.py",
+    **dict.fromkeys((len, range, enumerate, zip), _KERNELS + "test_control_flow.py"),
+    tuple: _LANGUAGE,
+    **dict.fromkeys((np.iinfo, np.finfo), _KERNELS + "test_functions.py"),
+    **dict.fromkeys((operator.getitem, np.size, np.shape, np.reshape, np.ravel, np.transpose), _REST),
+    **dict.fromkeys((np.iscomplexobj, np.isrealobj), _REST),
+}
+METHODS: dict[str, str] = {
+    **dict.fromkeys(("ravel", "flatten", "reshape", "transpose", "view"), _LANGUAGE),
+    "item": _REST,
+}

@@ -1,0 +1,155 @@
+"""Runs cases in batches: one kernel for all functions of operands of the same dtypes, since compiling takes longest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from cases import Case
+from comparison import wrong
+from differences import excused
+from operands import NAMES, Array, combinations, rows, supported
+
+from portagpu import cuda
+from portagpu.device import DeviceRecord
+
+NUMBERS = {name: np.dtype(name).num for name in NAMES}
+
+
+def one_result(functions: tuple[Any, ...], typed: tuple[bool, ...], count: int) -> Any:
+    """A kernel that stores ``f(*operands)`` of each function, by kind, and the dtypes' numbers."""
+
+    @cuda.jit
+    def kernel(operands, ints, floats, complexes, codes):
+        i = cuda.grid(1)
+        if i < operands[0].shape[0]:
+            for n, f in enumerate(functions):
+                if count == 1:
+                    r = f(operands[0][i])
+                elif count == 2:
+                    r = f(operands[0][i], operands[1][i])
+                elif count == 3:
+                    r = f(operands[0][i], operands[1][i], operands[2][i])
+                else:
+                    r = f(operands[0][i], operands[1][i], operands[2][i], operands[3][i])
+                if not typed[n]:
+                    ints[n, i] = r
+                else:
+                    codes[n] = r.dtype.num
+                    if r.dtype.kind == "c":
+                        complexes[n, i] = r
+                    elif r.dtype.kind == "f":
+                        floats[n, i] = r
+                    else:
+                        ints[n, i] = r
+
+    return kernel
+
+
+def two_results(functions: tuple[Any, ...], count: int) -> Any:
+    """The same for functions with two results, which lie behind each other."""
+
+    @cuda.jit
+    def kernel(operands, ints, floats, complexes, codes):
+        i = cuda.grid(1)
+        if i < operands[0].shape[0]:
+            for n, f in enumerate(functions):
+                if count == 1:
+                    pair = f(operands[0][i])
+                else:
+                    pair = f(operands[0][i], operands[1][i])
+                for k, r in enumerate(pair):
+                    codes[2 * n + k] = r.dtype.num
+                    if r.dtype.kind == "f":
+                        floats[2 * n + k, i] = r
+                    else:
+                        ints[2 * n + k, i] = r
+
+    return kernel
+
+
+def _chunks(cases: Sequence[Case], size: int) -> list[tuple[Case, ...]]:
+    return [tuple(cases[k : k + size]) for k in range(0, len(cases), size)]
+
+
+@cache
+def _kernel(cases: tuple[Case, ...], count: int) -> Any:
+    functions = tuple(case.function for case in cases)
+    if cases[0].results == 2:
+        return two_results(functions, count)
+    return one_result(functions, tuple(not case.constant for case in cases), count)
+
+
+def run(device: DeviceRecord, cases: Sequence[Case], names: tuple[str, ...]) -> list[str]:
+    """What is wrong with these functions of operands of these dtypes: a text for each."""
+    can = supported(device)
+    if not can.issuperset(names):
+        return []
+    ready = [c for c in cases if names in c.operands and can.issuperset(set(c.dtypes(names)) - {"int"})]
+    problems: list[str] = []
+    for arrays in (False, True):
+        for results in (1, 2):
+            group = [c for c in ready if c.results == results and c.arrays is arrays]
+            operands = rows(*names) if arrays and group else combinations(*names)
+            for chunk in _chunks(group, 60):
+                problems += _run(device, chunk, names, operands)
+    return problems
+
+
+def _numbers(dtype: str) -> set[int]:
+    """The codes of a dtype; a Python integer has 32 bits where it is known to fit."""
+    return {NUMBERS["int32"], NUMBERS["int64"]} if dtype == "int" else {NUMBERS[dtype]}
+
+
+def _run(
+    device: DeviceRecord, cases: tuple[Case, ...], names: tuple[str, ...], operands: tuple[Array, ...]
+) -> list[str]:
+    caps = device.capabilities
+    assert caps is not None
+    slots, size = len(cases) * cases[0].results, len(operands[0])
+    ints = np.zeros((slots, size), np.int64)
+    floats = np.zeros((slots, size), np.float64 if caps.fp64 else np.float32)
+    complexes = np.zeros((slots, size), np.complex128 if caps.fp64 else np.complex64)
+    codes = np.full(slots, -1, np.int64)
+    _kernel(cases, len(operands)).forall(size)(operands, ints, floats, complexes, codes)
+    problems: list[str] = []
+    for n, case in enumerate(cases):
+        with np.errstate(all="ignore"):
+            expected = case.reference(*operands)
+        wanted = expected if case.results == 2 else (expected,)
+        for k, (dtype, exact) in enumerate(zip(case.dtypes(names), wanted, strict=True)):
+            slot = n * case.results + k
+            label = f"{case.name}({', '.join(names)})" + (f"[{k}]" if case.results == 2 else "")
+            if not case.constant and codes[slot] not in _numbers(dtype):
+                found = next((name for name, number in NUMBERS.items() if number == codes[slot]), "nothing")
+                problems.append(f"{label} is {found}, not {dtype}")
+                continue
+            dtype = "int64" if dtype == "int" else dtype
+            kind = np.dtype(dtype).kind
+            store = complexes if kind == "c" else floats if kind == "f" else ints
+            with np.errstate(all="ignore"):
+                values = store[slot].astype(dtype)
+            problems += judge(device, case, label, dtype, operands, values, np.asarray(exact))
+    return problems
+
+
+def judge(
+    device: DeviceRecord, case: Case, label: str, dtype: str, operands: tuple[Array, ...], values: Array, exact: Array
+) -> list[str]:
+    """At most one text: how many results are wrong, and the first ones. Listed differences are none."""
+    bad = wrong(values, exact, case.ulps(dtype), zero_signs=case.zero_signs)
+    if case.fair is not None:
+        with np.errstate(all="ignore"):
+            bad &= np.asarray(case.fair(*operands), bool)
+    bad &= ~excused(device, case.name, operands, bad)
+    if not bad.any():
+        return []
+    shown = [
+        f"({', '.join(str(o[i]) for o in operands)}): {values[i]}, not {exact[i]}" for i in np.flatnonzero(bad)[:4]
+    ]
+    return [f"{label} is wrong {int(bad.sum())} of {bad.size} times: " + "; ".join(shown)]
+
+
+Check = Callable[[DeviceRecord, Sequence[Case], tuple[str, ...]], list[str]]

@@ -1,0 +1,37 @@
+"""Every operator and function that kernels know, of every dtype, with edge and random values, on each device."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+from array_cases import array_cases
+from complex_cases import complex_cases
+from device_functions import device_function_cases
+from engine import run
+from numbers_cases import number_cases
+from operators import operator_cases
+from real_functions import real_cases
+from whole_numbers import whole_number_cases
+
+from portagpu.device import DeviceRecord
+
+CASES = (
+    *real_cases(),
+    *operator_cases(),
+    *number_cases(),
+    *complex_cases(),
+    *device_function_cases(),
+    *whole_number_cases(),
+    *array_cases(),
+)
+BY_DTYPES = defaultdict(list)
+for _case in CASES:
+    for _names in _case.operands:
+        BY_DTYPES[_names].append(_case)
+
+
+@pytest.mark.parametrize("names", sorted(BY_DTYPES), ids="-".join)
+def test_all_functions_of_these_dtypes(device: DeviceRecord, names: tuple[str, ...]) -> None:
+    problems = run(device, BY_DTYPES[names], names)
+    assert not problems, "\n" + "\n".join(problems)
