@@ -176,7 +176,7 @@ class Tuple(Type):
 
 
 def UniTuple(dtype: Any, count: int) -> Tuple:
-    """A tuple of ``count`` items of one type."""
+    """A tuple of ``count`` items of one type, ``dtype``."""
     return Tuple((dtype,) * count)
 
 
@@ -317,7 +317,7 @@ def parse(text: str) -> Type:
 
 
 def from_dtype(dtype: Any) -> Type:
-    """The type of a NumPy dtype: a scalar type, a `Record`, or a `NestedArray`. Raises `DTypeError`."""
+    """The type of a NumPy ``dtype``: a scalar type, a `Record`, or a `NestedArray`. Raises `DTypeError`."""
     kind: np.dtype[Any] = np.dtype(dtype)
     if kind.subdtype is not None:
         return NestedArray(from_dtype(kind.base), kind.shape)
@@ -326,7 +326,7 @@ def from_dtype(dtype: Any) -> Type:
 
 
 def as_dtype(kind: Any) -> np.dtype[Any]:
-    """The NumPy dtype of a type. Raises `KernelTypeError` for one that no dtype has."""
+    """The NumPy dtype of a type, ``kind``. Raises `KernelTypeError` for one that no dtype has."""
     found = kind if isinstance(kind, Type) else as_type(kind)
     if isinstance(found, Number | Record):
         return found.dtype

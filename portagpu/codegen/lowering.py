@@ -188,8 +188,9 @@ def _atomic_parts(printer: Printer, expr: Operation) -> tuple[str, Scalar, Space
     element, space = place.type.element, place.type.space
     if element.dtype.size == 8:
         if not printer.helpers.caps.int64_atomics:
+            name = expr.name.replace("_", ".", 1) + ("_" if expr.name in ("atomic_and", "atomic_or") else "")
             raise MissingCapabilityError(
-                f"this device has no 64-bit atomics, which cuda.{expr.name.replace('_', '.', 1)} on {element} needs",
+                f"this device has no 64-bit atomics, which cuda.{name} on {element} needs",
                 span=expr.span,
                 hint="use a 32-bit array (int32, uint32, float32)",
             )

@@ -135,7 +135,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"portagpu.cuda.{name}")
     if name in _LATER:
         return getattr(import_module(f"portagpu.cuda.{_LATER[name]}"), name)
-    raise AttributeError(f"portagpu.cuda has no {name!r}")
+    reason = "" if name.startswith("_") else import_module("portagpu.cuda.cuda_only").why_absent(name)
+    raise AttributeError(f"portagpu.cuda has no {name!r}{reason}")
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -150,9 +151,9 @@ def jit(
 def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any:
     """Compile a Python function into a kernel, or with ``device=True`` into a function that kernels call.
 
-    Use it bare (``@cuda.jit``), with options, or with a signature: ``void(float32[:], int64)``, the same as a string, a
-    tuple of types, or a list of signatures, of which the one that fits a launch best is taken. With signatures, numbers
-    are converted to the declared types and arrays must be what is declared.
+    ``func_or_sig``: use it bare (``@cuda.jit``), with ``options``, or with a signature: ``void(float32[:], int64)``,
+    the same as a string, a tuple of types, or a list of signatures, of which the one that fits a launch best is taken.
+    With signatures, numbers are converted to the declared types and arrays must be what is declared.
 
     Options: ``fastmath`` (True, or a set of LLVM's flags), ``debug`` (subscripts and divisors are checked, and the
     exceptions of threads are raised after the launch, which waits), ``boundscheck`` (subscripts only), ``opt`` (False

@@ -11,5 +11,5 @@ __all__ = ["ArgHint", "In", "InOut", "Out", "wrap_arg"]
 
 
 def wrap_arg(value: Any, default: type[ArgHint] = InOut) -> ArgHint:
-    """An argument with the way it is copied: as it was wrapped, else ``default``."""
+    """``value`` with the way it is copied at a launch: as it was wrapped, else ``default``."""
     return value if isinstance(value, ArgHint) else default(value)

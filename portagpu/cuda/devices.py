@@ -125,20 +125,24 @@ def list_devices() -> Devices:
 
 
 def get_current_device() -> Device:
-    """The current device."""
+    """The current device. Raises `NoDeviceError` where none works."""
     return Device(contexts.current_context().device)
 
 
 def select_device(selector: str | int | DeviceRecord | Device) -> Device:
-    """Make a device current in this thread: by number, "gpu"/"cpu", or a part of its name or vendor; returns it.
+    """Make a device current in this thread, and return it.
 
-    Numbers are those of `portagpu devices`. Raises `DeviceSelectionError`.
+    ``selector`` is a number, "gpu" or "cpu", a part of its name, vendor or platform, or a device. Numbers are those of
+    `portagpu devices`. Raises `DeviceSelectionError`, or `ArgumentTypeError` for a selector of another type.
     """
     return Device(_selected(selector).device)
 
 
 def current_context(devnum: str | int | DeviceRecord | Device | None = None) -> Context:
-    """This thread's context; with ``devnum`` that device is made current first, as by `select_device`."""
+    """This thread's context; with ``devnum`` that device is made current first, as by `select_device`.
+
+    Raises `NoDeviceError` where no device works, `DeviceSelectionError` where ``devnum`` is none.
+    """
     return contexts.current_context() if devnum is None else _selected(devnum)
 
 

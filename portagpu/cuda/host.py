@@ -21,7 +21,7 @@ forking.install()
 
 
 def stream() -> Stream:
-    """A new stream on the current device."""
+    """A new stream on the current device. Raises `NoDeviceError` where none works."""
     return current_context().stream()
 
 
@@ -31,27 +31,31 @@ def default_stream() -> Stream:
 
 
 def event(timing: bool = True) -> Event:
-    """A new event; `Event.elapsed_time` gives milliseconds between two."""
+    """A new event; `Event.elapsed_time` gives milliseconds between two. All measure time, whatever ``timing`` is."""
     return Event()
 
 
 def synchronize() -> None:
-    """Wait for all streams of the current device."""
+    """Wait for all streams of the current device. Raises `DriverError` or `DeviceLostError` where work failed."""
     current_context().synchronize()
 
 
 def is_available() -> bool:
-    """Whether a device works."""
+    """Whether a device works; raises nothing."""
     return bool(working_devices())
 
 
 def as_cuda_array(obj: Any, dtype: Any = None) -> DeviceNDArray:
-    """Wrap a `pyopencl.array.Array`, or a `pyopencl.Buffer` with a ``dtype``, without copying."""
+    """A device array of the memory of ``obj``, without copying: a `pyopencl.array.Array`, or a `pyopencl.Buffer`.
+
+    A buffer needs the ``dtype`` of its elements and becomes a 1-D array. Device arrays are returned as they are. Raises
+    `ArgumentTypeError` for anything else.
+    """
     return as_device_array(obj, dtype=dtype)
 
 
 def is_cuda_array(obj: Any) -> bool:
-    """Whether kernels take an object without copying."""
+    """Whether kernels take ``obj`` without copying: a device array, or a `pyopencl.array.Array`."""
     return isinstance(obj, DeviceNDArray) or is_device_like(obj)
 
 

@@ -17,7 +17,7 @@ _HOST_KINDS = (CPU[0], 3)  # plain and page-locked host memory
 
 
 def from_dlpack(obj: Any) -> DeviceNDArray:
-    """A device array of an object with ``__dlpack__`` in host memory.
+    """A device array of ``obj``, which has ``__dlpack__`` and is in host memory.
 
     On a CPU device it is the same memory, elsewhere a copy. Raises `MemoryNotSharedError` for memory of a device.
     """

@@ -48,7 +48,10 @@ class JitOptions:
             if name in _IGNORED and value not in (None, False, [], ()):
                 _log.debug("cuda.jit(%s=%r) changes nothing on OpenCL", name, value)
         if options.get("link"):
-            raise SettingsError("cuda.jit(link=...): CUDA object files cannot be linked into OpenCL programs")
+            raise SettingsError(
+                "cuda.jit(link=...): CUDA object files cannot be linked into OpenCL programs",
+                hint="write the functions in Python with @cuda.jit(device=True)",
+            )
         block, registers = options.get("block_dim"), options.get("max_registers")
         if registers is not None and (isinstance(registers, bool) or not isinstance(registers, int) or registers < 1):
             raise SettingsError(f"cuda.jit(max_registers={registers!r}) is no number of registers")

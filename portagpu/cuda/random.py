@@ -58,7 +58,9 @@ def create_xoroshiro128p_states(
 ) -> DeviceNDArray:
     """A device array of ``n`` states, 2**64 steps apart, the first ``subsequence_start`` * 2**64 steps from the seed's.
 
-    Runs with other ``subsequence_start`` (n, 2 * n, ...) and the same seed use other parts of one sequence.
+    ``seed`` is an integer, taken modulo 2**64. Runs with other ``subsequence_start`` (n, 2 * n, ...) and the same seed
+    use other parts of one sequence. The states are made on the host and copied on ``stream``. Raises
+    `LaunchConfigError` where ``n`` is no count, `ArgumentTypeError` where ``seed`` is no integer.
     """
     states = _states(count(n, "a number of states is at least 0"), seed, subsequence_start)
     return to_device(states, stream=stream)
@@ -67,7 +69,10 @@ def create_xoroshiro128p_states(
 def init_xoroshiro128p_states(
     states: DeviceNDArray, seed: int, subsequence_start: int = 0, stream: Stream | int = 0
 ) -> None:
-    """Set an existing device array of states as `create_xoroshiro128p_states` does."""
+    """Set ``states``, a 1-D device array, as `create_xoroshiro128p_states` does.
+
+    ``seed``, ``subsequence_start``, ``stream`` and what is raised are as there.
+    """
     if not isinstance(states, DeviceNDArray):
         raise ArgumentTypeError(f"the states are a device array, not {type(states).__name__}")
     if states.dtype != xoroshiro128p_dtype or states.ndim != 1:

@@ -36,9 +36,10 @@ def per_thread_default_stream() -> Stream:
 
 
 def external_stream(ptr: int | cl.CommandQueue) -> Stream:
-    """A stream around a queue of OpenCL that another library made: PyOpenCL's queue, or a ``cl_command_queue`` handle.
+    """A stream around a queue of OpenCL that another library made.
 
-    The queue must stay alive as long as the stream is used. Raises `ArgumentTypeError`.
+    ``ptr`` is PyOpenCL's queue, or the address of a ``cl_command_queue``, an int. The queue must stay alive as long as
+    the stream is used. Raises `ArgumentTypeError`.
     """
     if isinstance(ptr, cl.CommandQueue):
         return Context.wrap(ptr).wrap_queue(ptr)
@@ -51,12 +52,18 @@ def external_stream(ptr: int | cl.CommandQueue) -> Stream:
 
 
 def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
-    """Milliseconds between two recorded events."""
+    """Milliseconds from ``evtstart`` to ``evtend``, a float.
+
+    Raises `ClosedError` where one was not recorded, `DriverError` where a queue does not measure time.
+    """
     return evtstart.elapsed_time(evtend)
 
 
 def require_context(fn: _F) -> _F:
-    """Decorator: opens the current device's context before the function runs, where it is not open yet."""
+    """Decorator: opens the current device's context before the function ``fn`` runs, where it is not open yet.
+
+    Its call raises `NoDeviceError` where no device works.
+    """
 
     @functools.wraps(fn)
     def with_context(*args: Any, **kwargs: Any) -> Any:

@@ -97,14 +97,19 @@ def mapped_array(
 ) -> MappedNDArray:
     """An uninitialised NumPy array that kernels use in place or through page-locked memory.
 
-    ``portable`` and ``wc`` mean nothing to OpenCL.
+    ``shape`` is an int or a tuple; ``order`` is "C" or "F", or ``strides`` gives bytes for each axis. It is for the
+    device of ``stream``. ``portable`` and ``wc`` mean nothing to OpenCL. Raises `ShapeError`, `DTypeError` for a
+    ``dtype`` that no device has, `OutOfMemoryError`.
     """
     with context_of(stream):
         return pinned_array(shape, dtype, strides, order).view(MappedNDArray)
 
 
 def mapped_array_like(ary: Any, stream: Stream | int = 0, portable: bool = False, wc: bool = False) -> MappedNDArray:
-    """A `mapped_array` of the shape, dtype and order of another array."""
+    """A `mapped_array` of the shape, dtype and order of ``ary``; ``stream``, ``portable`` and ``wc`` as there.
+
+    Raises `ArgumentTypeError` for what is no array.
+    """
     strides = _strides_of(ary)
     return mapped_array(ary.shape, ary.dtype, strides=strides, stream=stream)
 
@@ -117,13 +122,17 @@ def managed_array(
     stream: Stream | int = 0,
     attach_global: bool = True,
 ) -> ManagedNDArray:
-    """An uninitialised NumPy array that kernels use in place or through copies; ``attach_global`` is ignored."""
+    """An uninitialised NumPy array that kernels use in place or through copies.
+
+    ``shape``, ``dtype``, ``strides``, ``order``, ``stream`` and what is raised are as with `mapped_array`;
+    ``attach_global`` means nothing to OpenCL.
+    """
     with context_of(stream):
         return pinned_array(shape, dtype, strides, order).view(ManagedNDArray)
 
 
 def pinned_array_like(ary: Any) -> np.ndarray[Any, Any]:
-    """A `pinned_array` of the shape, dtype and order of another array."""
+    """A `pinned_array` of the shape, dtype and order of ``ary``. Raises `ArgumentTypeError` for what is no array."""
     strides = _strides_of(ary)
     return pinned_array(ary.shape, ary.dtype, strides)
 
@@ -139,7 +148,11 @@ def _strides_of(ary: Any) -> tuple[int, ...]:
 def mapped(
     *arylist: np.ndarray[Any, Any], stream: Stream | int = 0, portable: bool = False, wc: bool = False
 ) -> Iterator[Any]:
-    """Context manager: existing NumPy arrays for kernels, in which their results appear; gives one array, or a list."""
+    """Context manager: the NumPy arrays of ``arylist`` for kernels, whose results appear in them.
+
+    It gives one array, or a list; at its end it waits for ``stream``. ``portable`` and ``wc`` mean nothing to OpenCL.
+    Raises `ArgumentTypeError` for what is no NumPy array.
+    """
     for ary in arylist:
         if not isinstance(ary, np.ndarray):
             raise ArgumentTypeError(

@@ -16,7 +16,7 @@ from portagpu.types import Array, Number, Tuple, Type, none, typeof_dtype
 
 
 def typeof(val: Any) -> Type:
-    """The type of a number, array or tuple, such as ``array(float32, 1d, C)``.
+    """The type of ``val``, a number, array or tuple, such as ``array(float32, 1d, C)``.
 
     Raises `ArgumentTypeError` for what kernels cannot take.
     """

@@ -16,11 +16,12 @@ _IGNORED = frozenset({"cache", "nopython", "forceobj", "inline", "locals", "boun
 
 
 def vectorize(signatures: Any = (), target: str = "cuda", identity: Any = None, **options: Any) -> Any:
-    """Make a function of numbers one of arrays; see `VectorizedFunction`.
+    """Make a function of numbers one of arrays, which broadcast; see `VectorizedFunction`.
 
-    Use it bare, or with a list of signatures such as ``["float32(float32, float32)"]``, of which the one that fits the
-    arguments is taken. Without signatures each combination of dtypes is compiled when it comes. Every ``target`` runs
-    on the current device.
+    Use it bare, or with a list of ``signatures`` such as ``["float32(float32, float32)"]``, of which the one that fits
+    the arguments is taken. Without them each combination of dtypes is compiled when it comes. Every ``target`` runs on
+    the current device. ``identity`` is what a reduction of nothing gives; of the ``options``, ``fastmath`` is that of
+    `cuda.jit`. Raises `ArgumentTypeError` for other options and targets; calls raise what a launch raises.
     """
     jit = _jit_options("vectorize", target, options)
     if _is_function(signatures):
@@ -38,7 +39,10 @@ def guvectorize(*args: Any, target: str = "cuda", identity: Any = None, writable
 
     ``guvectorize(signatures, layout)`` or ``guvectorize(layout)``, with a layout such as ``"(m,n),(n,p)->(m,p)"``. The
     function gets a sub-array for each input and output and writes into the outputs; scalars ``()`` are numbers, or
-    arrays of one element where their signature says so and always for outputs.
+    arrays of one element where their signature says so and always for outputs. ``writable_args`` are the places of
+    inputs that it may write; ``target``, ``identity`` and ``options`` are as with `vectorize`.
+
+    Raises `ArgumentTypeError` for other options and targets, `ShapeError` at a call whose shapes do not fit the layout.
     """
     jit = _jit_options("guvectorize", target, options)
     if len(args) not in (1, 2) or not isinstance(args[-1], str):

@@ -17,13 +17,13 @@ from portagpu.ir.nodes import BinaryOp, Compare, CompareOp, Expr, Lane, LogicalO
 from portagpu.ir.types import INT, PYINT, Element, Layout, Scalar, Vector
 from portagpu.records import Record
 
-_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "T", "strides", "flags"})
+ARRAY_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "T", "strides", "flags"})
 LANES = {name: lane for lane, name in enumerate("xyzw")}
 
 
 def is_array_attribute(name: str) -> bool:
     """Whether every array has an attribute or method of this name, so that no field is meant."""
-    return name in _ATTRIBUTES or name in METHODS
+    return name in ARRAY_ATTRIBUTES or name in METHODS
 
 
 def item_bytes(element: Element | Record) -> int:

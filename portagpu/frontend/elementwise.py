@@ -278,7 +278,8 @@ def _square(ctx: FunctionState, site: Call) -> Value:
 @handles(np.logical_and, np.logical_or, np.logical_xor, np.logical_not)
 def _np_logical(ctx: FunctionState, site: Call) -> Value:
     function = site.target
-    values = [truth(ctx, v) for v in site.args]
+    names = ("x",) if function is np.logical_not else ("x", "y")
+    values = [truth(ctx, v) for v in site.bind(ctx, f"np.{function.__name__}", *names)]
     if function is np.logical_not:
         return negate(ctx, values[0])
     if function is np.logical_xor:

@@ -66,9 +66,9 @@ _SYNTAX: dict[type[ast.AST], str] = {
 }
 _SYNTAX_HINTS: dict[type[ast.AST], str] = {
     ast.ListComp: "use cuda.local.array(shape, dtype) and a loop",
-    ast.GeneratorExp: "write a loop",
+    **dict.fromkeys((ast.GeneratorExp, ast.Yield, ast.YieldFrom), "write a loop"),
     ast.List: "use a tuple, or cuda.local.array(shape, dtype)",
-    ast.Dict: "use arrays or tuples",
+    **dict.fromkeys((ast.Dict, ast.DictComp, ast.Set, ast.SetComp), "use arrays or tuples"),
 }
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from portagpu.dtypes import FLOAT32, FLOAT64, INT32, INT64, UINT32, UINT64
 from portagpu.frontend.calls import Call, intrinsic
 from portagpu.frontend.convert import constant, convert
+from portagpu.frontend.meanings import LATER, Meaning
+from portagpu.frontend.operation_meanings import text_of
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import TupleValue, Value
 from portagpu.ir.nodes import Binary, BinaryOp, Cast, Expr, Operation, Select
@@ -138,3 +140,20 @@ def _pair(ctx: FunctionState, site: Call) -> Value:
 def _zero_where(ctx: FunctionState, condition: Expr, value: Expr, kind: Scalar) -> Expr:
     """``0 if condition else value``."""
     return Select(condition, constant(ctx, 0.0, kind), value, kind, span=ctx.span)
+
+
+def _meaning(name: str) -> Meaning | None:
+    if name in PAIRS:
+        kind = "float32" if name.endswith("f") and name != "modf" else "float64"
+        base = name.removeprefix("fast_")
+        base = base if base in (*_PAIRS, "modf") else base.removesuffix("f")
+        return Meaning((f"x: number, converted to {kind}",), f"({kind}, {kind})", text_of(base, kind))
+    found = FUNCTIONS.get(name)
+    if found is None:
+        return None
+    kinds = zip(_PARAMETERS, found.parameters, strict=False)
+    parameters = tuple(f"{p}: number, converted to {k}" for p, k in kinds)
+    return Meaning(parameters, str(found.result), text_of(found.operation, str(found.result)))
+
+
+LATER["libdevice"] = _meaning

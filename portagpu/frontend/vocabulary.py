@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from portagpu.dtypes import ALL, DType
 from portagpu.errors import LaunchError
+from portagpu.frontend.meanings import GROUPS, meaning_of
 from portagpu.types import Number
+
+
+class _OwnText:
+    """``__doc__`` of a class whose objects have texts of their own, which `help` shows."""
+
+    def __init__(self, text: str | None) -> None:
+        self._text = text
+
+    def __get__(self, found: Any, owner: type) -> str | None:
+        return self._text if found is None else found.help_text or self._text
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +40,15 @@ class Intrinsic:
             raise AttributeError(attribute)
         raise LaunchError(f"cuda.{self.name}.{attribute} does not exist, or works only inside a kernel")
 
+    @property
+    def help_text(self) -> str | None:
+        """What it takes, gives and means."""
+        found = meaning_of(self.name)
+        return None if found is None else found.help(self.name)
+
+
+Intrinsic.__doc__ = _OwnText(Intrinsic.__doc__)  # type: ignore[assignment]
+
 
 class Namespace:
     """A group of intrinsics under one name, such as ``cuda.threadIdx`` or ``cuda.atomic``."""
@@ -37,6 +57,7 @@ class Namespace:
         self._name = name
         self._members = members
         self.name = name
+        self.__doc__ = f"{GROUPS[name]} It has {', '.join(members)}."
         for key, value in members.items():
             setattr(self, key, value)
 
@@ -169,8 +190,22 @@ class VectorMaker:
         """Type of a lane."""
         return Number(self.dtype)
 
+    @property
+    def help_text(self) -> str:
+        """What it makes of what."""
+        few = ", ".join("abcd"[: self.lanes]) if self.lanes <= 4 else "a, b, ..."
+        return (
+            f"cuda.{self}({few}): a vector of {self.lanes} {self.dtype.name}; cuda.{self}(a) has it in each lane.\n\n"
+            "Lanes are v.x, v.y, v.z, v.w, or v[n] with a constant n; vectors among the arguments are spliced. As the\n"
+            "dtype of cuda.local.array and cuda.shared.array it makes arrays of vectors.\n\n"
+            "Errors: KernelTypeError where the lanes do not add up."
+        )
+
     def __str__(self) -> str:
         return f"{self.dtype.name}x{self.lanes}"
 
     def __repr__(self) -> str:
         return f"portagpu.cuda.{self}"
+
+
+VectorMaker.__doc__ = _OwnText(VectorMaker.__doc__)  # type: ignore[assignment]

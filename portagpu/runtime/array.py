@@ -379,7 +379,11 @@ def device_array(
     *,
     context: Context | None = None,
 ) -> DeviceNDArray:
-    """An uninitialised array on the device. Raises `OutOfMemoryError`, `ShapeError`, `DTypeError`."""
+    """An uninitialised array on the device of ``stream``, or of ``context``.
+
+    ``shape`` is an int or a tuple, ``dtype`` NumPy's, also structured; ``order`` is "C" or "F", or ``strides`` gives
+    bytes for each axis. Raises `OutOfMemoryError`, `ShapeError`, `DTypeError`.
+    """
     extents = checked_shape(shape)
     kind = checked_dtype(dtype)
     steps = strides_of(extents, kind, order) if strides is None else checked_strides(extents, strides)

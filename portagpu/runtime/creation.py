@@ -16,7 +16,10 @@ from portagpu.runtime.stream import Stream
 
 
 def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
-    """An uninitialised device array of the shape, dtype and order of another array."""
+    """An uninitialised device array of the shape, dtype and order of ``ary``, a host or device array.
+
+    It is on the device of ``stream``. Raises `ArgumentTypeError` for what is no array, `OutOfMemoryError`.
+    """
     if isinstance(ary, type) or not all(hasattr(ary, name) for name in ("shape", "strides", "dtype")):
         raise ArgumentTypeError(
             f"device_array_like takes an array, not {type(ary).__name__}", hint="use np.asarray(...), or device_array"
@@ -33,9 +36,13 @@ def to_device(
     *,
     context: Context | None = None,
 ) -> DeviceNDArray:
-    """Copy a host array (or anything `numpy.asarray` takes) to the device; device arrays are returned as they are.
+    """Copy ``obj``, a host array or anything `numpy.asarray` takes, to the device; device arrays stay as they are.
 
-    ``to`` names an existing device array as the target. With ``copy=False`` the memory is allocated but not filled.
+    ``to`` names an existing device array of the same shape and dtype as the target. With ``copy=False`` the memory is
+    allocated but not filled. The copy is made on ``stream``: with one other than 0, and page-locked memory, it is under
+    way when the call returns. The array is on the stream's device, or in ``context``.
+
+    Raises `DTypeError` for dtypes that no device has, `ShapeError` where ``to`` has another shape, `OutOfMemoryError`.
     """
     if isinstance(obj, DeviceNDArray) and to is None:
         return obj

@@ -121,7 +121,11 @@ def _root_key(array: np.ndarray[Any, Any]) -> int:
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> np.ndarray[Any, Any]:
-    """A NumPy array in page-locked memory, for fast and asynchronous copies."""
+    """An uninitialised NumPy array in page-locked memory, for fast and asynchronous copies.
+
+    ``shape`` is an int or a tuple; ``order`` is "C" or "F", or ``strides`` gives bytes for each axis. Raises
+    `ShapeError`, `DTypeError` for a ``dtype`` that no device has, `OutOfMemoryError`.
+    """
     context = current_context()
     kind, extents = checked_dtype(dtype), checked_shape(shape)
     steps = strides_of(extents, kind, order) if strides is None else checked_strides(extents, strides)
@@ -138,5 +142,5 @@ def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order
 
 @contextmanager
 def pinned(*arrays: np.ndarray[Any, Any]) -> Iterator[None]:
-    """Kept for programs of CUDA-Python: OpenCL cannot pin existing memory, so copies inside run as outside."""
+    """Kept for programs of CUDA-Python: OpenCL cannot pin ``arrays`` that exist, so copies inside run as outside."""
     yield

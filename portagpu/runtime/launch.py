@@ -248,7 +248,7 @@ class CompiledKernel:
         limit = self.cooperative_blocks(shape.threads, shape.shared)
         if blocks > limit:
             raise LaunchConfigError(
-                f"the kernel waits for its whole grid; {self.context.device.name} runs {limit}"
+                f"the kernel waits for its whole grid; this device runs {limit}"
                 f" block{'s' if limit > 1 else ''} of {shape.threads} threads at the same time, not {blocks}",
                 hint="launch fewer blocks and let each do more, or split the kernel where it calls sync()",
             )

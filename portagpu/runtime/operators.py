@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
 from portagpu.runtime import ufuncs
 from portagpu.runtime.dlpack import device_of, host_view
 
@@ -40,6 +40,21 @@ class ArrayOperators:
     def dtype(self) -> np.dtype[Any]:
         """Type of the elements."""
         raise NotImplementedError
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        """Raise AttributeError, so that libraries do not take OpenCL's memory for CUDA's."""
+        raise AttributeError(
+            "device arrays have no __cuda_array_interface__: its pointers are CUDA's, the memory is OpenCL's;"
+            " use x.copy_to_host(), or on CPU devices np.from_dlpack(x)"
+        )
+
+    def get_ipc_handle(self) -> NoReturn:
+        """Raise `MemoryNotSharedError`: processes do not share device memory."""
+        raise MemoryNotSharedError(
+            "OpenCL has no handles of device memory for other processes",
+            hint="share host memory: multiprocessing.shared_memory",
+        )
 
     def __getitem__(self, key: Any) -> Any:
         raise NotImplementedError

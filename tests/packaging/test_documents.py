@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import re
 import runpy
 import shlex
+import textwrap
 from pathlib import Path
 
 import click
 import pytest
 
-from portagpu import cuda, settings
+from portagpu import cuda, errors, settings
 from portagpu.cli import cli
+from portagpu.cuda.cuda_only import ABSENT
+from tools.not_portable import missing_functions
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
@@ -22,7 +26,12 @@ DOCUMENTS = [
     ROOT / "examples/README.md",
 ]
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in DOCUMENTS}
-PROGRAMS = [(name, text) for name in TEXTS for text in re.findall(r"^```python\n(.*?)^```", TEXTS[name], re.S | re.M)]
+# (document, name of the exception or "", program): ```python raises KernelTypeError
+PROGRAMS = [
+    (name, *found)
+    for name in TEXTS
+    for found in re.findall(r"^```python(?: raises (\w+))?\n(.*?)^```", TEXTS[name], re.S | re.M)
+]
 _COMMAND = re.compile(r"(?:`|^ {4}|/)portagpu ([a-z][^`#\n&|]*)", re.M)
 COMMANDS = sorted({found.strip() for text in TEXTS.values() for found in _COMMAND.findall(text)})
 
@@ -33,9 +42,20 @@ def test_there_is_something_to_check():
 
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_programs_run(device, number, tmp_path):
+    document, error, program = PROGRAMS[number]
     path = tmp_path / "program.py"
-    path.write_text(PROGRAMS[number][1], encoding="utf-8")
-    runpy.run_path(str(path))
+    path.write_text(program, encoding="utf-8")
+    if not error:
+        runpy.run_path(str(path))
+        return
+    with pytest.raises(getattr(errors, error, None) or getattr(builtins, error)) as caught:
+        runpy.run_path(str(path))
+    assert type(caught.value).__name__ == error
+    # where the document shows the message, it is this one
+    shown = textwrap.dedent("".join(re.findall(rf"(?m)^    {error}: .*\n(?:    .*\n)*", TEXTS[document])))
+    if shown:
+        said = f"{error}: {caught.value}".replace(str(path), "program.py")
+        assert shown.rstrip("\n") == said.replace("at " + str(tmp_path) + "/", "at ")
 
 
 @pytest.mark.parametrize("text", COMMANDS)
@@ -63,7 +83,8 @@ def test_names_exist():
             functools.reduce(getattr, name.split("."), cuda)
         except AttributeError:
             missing.append(name)
-    assert not missing
+    meant = {*ABSENT, *(f"libdevice.{n}" for n in missing_functions())}  # named to say that they are not there
+    assert not set(missing) - meant
 
 
 def test_environment_variables_exist():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from portagpu.cuda import devicearray
-from portagpu.cuda.cudadrv import devices, driver, error
+from portagpu.cuda.cudadrv import devicearray, devices, driver, error
 
 __all__ = ["devicearray", "devices", "driver", "error"]

@@ -35,7 +35,8 @@ class Reduce(Pickled):
 
         total(array)
 
-    The function must be associative and commutative: the order of the elements is not kept.
+    ``functor`` takes two values and gives one. It must be associative and commutative: the order of the elements is not
+    kept.
     """
 
     def __init__(self, functor: Callable[[Any, Any], Any]) -> None:

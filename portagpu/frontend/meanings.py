@@ -1,0 +1,287 @@
+"""What each name of the dialect takes, gives and means: `help` shows it, and docs/reference.md is made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """One name: its parameters as ``name: what it takes``, what it gives, and one or two sentences.
+
+    ``parameters`` is None for a value that is not called. A parameter with ``= default`` may be left out.
+    """
+
+    parameters: tuple[str, ...] | None
+    result: str
+    text: str
+    errors: str = ""
+
+    def signature(self, name: str) -> str:
+        """The name as it is written in a kernel."""
+        if self.parameters is None:
+            return name
+        shown = [p.partition(":")[0] + ("=" + p.partition("= ")[2] if "= " in p else "") for p in self.parameters]
+        return f"{name}({', '.join(shown)})"
+
+    def help(self, name: str) -> str:
+        """The text that `help` shows."""
+        lines = [f"{self.signature('cuda.' + name)} -> {self.result}", "", self.text]
+        if self.parameters:
+            lines += ["", "Takes:", *(f"    {p}" for p in self.parameters)]
+        if self.errors:
+            lines += ["", f"Errors: {self.errors}"]
+        return "\n".join([*lines, "", "Works inside kernels and device functions only."])
+
+
+def _call(parameters: str, result: str, text: str, errors: str = "") -> Meaning:
+    return Meaning(tuple(p for p in parameters.split("; ") if p), result, text, errors)
+
+
+def _value(result: str, text: str) -> Meaning:
+    return Meaning(None, result, text)
+
+
+_INDEX = "a Python integer"
+_AXES = "x y z"
+MEANINGS: dict[str, Meaning] = {}
+
+for _axis in _AXES.split():
+    MEANINGS |= {
+        f"threadIdx.{_axis}": _value(_INDEX, f"This thread's number in its block along {_axis}, from 0."),
+        f"blockIdx.{_axis}": _value(_INDEX, f"This block's number in the grid along {_axis}, from 0."),
+        f"blockDim.{_axis}": _value(_INDEX, f"Threads of a block along {_axis}."),
+        f"gridDim.{_axis}": _value(_INDEX, f"Blocks of the grid along {_axis}."),
+    }
+
+_CONSTANT_AXES = "KernelValueError: `ndim` is not the constant 1, 2 or 3."
+_SHAPE = "shape: constant int or tuple"
+_DTYPE = "dtype: NumPy, scalar, vector or record type"
+_SHAPE_ERRORS = "NeedsConstantError: the shape is not known at compile time. KernelTypeError: the dtype is none."
+_CELLS = "array: 32- or 64-bit integers or floats"
+_BITS = "array: 32- or 64-bit integers"
+_PLACE = "index: int, or tuple of ints"
+_SIDE_BY_SIDE = "array: numbers side by side"
+_OLD = "the old value"
+_ATOMIC_ERRORS = (
+    "KernelTypeError: elements of 8 or 16 bits, complex or not aligned; a local or read-only array."
+    " MissingCapabilityError: 64 bits on a device without 64-bit atomics."
+)
+_MASK = "mask: int"
+_WARP_ERRORS = "MissingCapabilityError: no inline PTX, and warps of other than 32 threads."
+_SHUFFLED = "value: integer or float of up to 64 bits"
+_EXCHANGE_ERRORS = f"KernelTypeError: bools, vectors or complex numbers. {_WARP_ERRORS}"
+
+MEANINGS |= {
+    # indices
+    "grid": _call(
+        "ndim: 1, 2 or 3", "a Python integer, or a tuple", "This thread's number in the whole grid.", _CONSTANT_AXES
+    ),
+    "gridsize": _call("ndim: 1, 2 or 3", "a Python integer, or a tuple", "Threads of the whole grid.", _CONSTANT_AXES),
+    "laneid": _value(_INDEX, "This thread's number in its warp, from 0."),
+    "warpsize": _value("a constant", "Threads of a warp: 32 where the device has no warps."),
+    # memory
+    "shared.array": _call(
+        f"{_SHAPE}; {_DTYPE}",
+        "an array",
+        "An uninitialised array of the block; with shape 0 it has the bytes that the launch asks for.",
+        f"{_SHAPE_ERRORS} KernelValueError: more than the device has.",
+    ),
+    "local.array": _call(
+        f"{_SHAPE}; {_DTYPE}", "an array", "An uninitialised array of this thread alone.", _SHAPE_ERRORS
+    ),
+    "const.array_like": _call(
+        "array: captured NumPy array",
+        "a read-only array",
+        "The array in constant memory, as it is when the kernel is compiled.",
+        "KernelValueError: the array is not a global or closure variable.",
+    ),
+    # barriers and fences
+    "syncthreads": _call("", "None", "Wait for all threads of the block; they then see each other's writes."),
+    "syncthreads_count": _call(
+        "predicate: number or bool", "int32", "As `syncthreads`; in how many threads of the block it is true."
+    ),
+    "syncthreads_and": _call(
+        "predicate: number or bool", "int32", "As `syncthreads`; 1 if it is true in all threads of the block, else 0."
+    ),
+    "syncthreads_or": _call(
+        "predicate: number or bool", "int32", "As `syncthreads`; 1 if it is true in any thread of the block, else 0."
+    ),
+    "threadfence": _call("", "None", "Writes before it are seen by the device before writes after it."),
+    "threadfence_block": _call("", "None", "Writes before it are seen by the block before writes after it."),
+    "threadfence_system": _call("", "None", "Writes before it are seen by host and device before writes after it."),
+    "cg.this_grid": _call("", "the grid's group", "The group of all threads of the grid; it has `sync()`."),
+    "cg.this_grid().sync": _call(
+        "",
+        "None",
+        "Wait for all threads of the grid. All blocks must run at once.",
+        "LaunchConfigError at a launch of more blocks than can run at once.",
+    ),
+    # atomics
+    "atomic.add": _call(f"{_CELLS}; {_PLACE}; value: element", _OLD, "`array[index] += value`.", _ATOMIC_ERRORS),
+    "atomic.sub": _call(f"{_CELLS}; {_PLACE}; value: element", _OLD, "`array[index] -= value`.", _ATOMIC_ERRORS),
+    "atomic.max": _call(
+        f"{_CELLS}; {_PLACE}; value: element",
+        _OLD,
+        "The larger of `array[index]` and `value` is stored; where either is NaN, nothing changes.",
+        _ATOMIC_ERRORS,
+    ),
+    "atomic.min": _call(
+        f"{_CELLS}; {_PLACE}; value: element",
+        _OLD,
+        "The smaller of `array[index]` and `value` is stored; where either is NaN, nothing changes.",
+        _ATOMIC_ERRORS,
+    ),
+    "atomic.nanmax": _call(
+        f"{_CELLS}; {_PLACE}; value: element", _OLD, "As `atomic.max`; a NaN counts as missing.", _ATOMIC_ERRORS
+    ),
+    "atomic.nanmin": _call(
+        f"{_CELLS}; {_PLACE}; value: element", _OLD, "As `atomic.min`; a NaN counts as missing.", _ATOMIC_ERRORS
+    ),
+    "atomic.and_": _call(f"{_BITS}; {_PLACE}; value: element", _OLD, "`array[index] &= value`.", _ATOMIC_ERRORS),
+    "atomic.or_": _call(f"{_BITS}; {_PLACE}; value: element", _OLD, "`array[index] |= value`.", _ATOMIC_ERRORS),
+    "atomic.xor": _call(f"{_BITS}; {_PLACE}; value: element", _OLD, "`array[index] ^= value`.", _ATOMIC_ERRORS),
+    "atomic.inc": _call(
+        f"{_BITS}; {_PLACE}; value: element", _OLD, "One is added; from `value` on it becomes 0.", _ATOMIC_ERRORS
+    ),
+    "atomic.dec": _call(
+        f"{_BITS}; {_PLACE}; value: element",
+        _OLD,
+        "One is subtracted; 0, and what is above `value`, becomes `value`.",
+        _ATOMIC_ERRORS,
+    ),
+    "atomic.exch": _call(f"{_CELLS}; {_PLACE}; value: element", _OLD, "`array[index] = value`.", _ATOMIC_ERRORS),
+    "atomic.cas": _call(
+        f"{_CELLS}; {_PLACE}; old: element; val: element",
+        _OLD,
+        "`array[index] = val` where it was `old`; floats are compared bit by bit.",
+        _ATOMIC_ERRORS,
+    ),
+    "atomic.compare_and_swap": _call(
+        f"{_CELLS}; old: element; val: element", _OLD, "As `atomic.cas` with index 0.", _ATOMIC_ERRORS
+    ),
+    # arithmetic
+    "fma": _call(
+        "a: float; b: float; c: float",
+        "their common type",
+        "`a * b + c`, rounded once.",
+        "KernelTypeError: no operand is a float.",
+    ),
+    "popc": _call("x: integer", "int32", "Number of bits that are set.", "KernelTypeError: no integer."),
+    "clz": _call(
+        "x: integer",
+        "int32",
+        "Number of zero bits above the highest set one, of 32 bits (64 for 64-bit types).",
+        "KernelTypeError: no integer.",
+    ),
+    "ffs": _call(
+        "x: integer",
+        "int32",
+        "Place of the lowest set bit, from 1; 0 if there is none.",
+        "KernelTypeError: no integer.",
+    ),
+    "brev": _call("x: integer", "type of x", "The bits in reverse order.", "KernelTypeError: no integer."),
+    "rsqrt": _call("x: float", "type of x", "`1 / sqrt(x)`."),
+    "cbrt": _call("x: float", "type of x", "Cube root, also of negative numbers."),
+    "selp": _call(
+        "condition: number or bool; a: any; b: any",
+        "the common type of a and b",
+        "`a if condition else b`; both are evaluated.",
+    ),
+    "nanosleep": _call("ns: int", "None", "A hint to pause this thread for about so many nanoseconds."),
+    # loops and vectors
+    "unroll": _call(
+        "iterable: range of constants, or tuple",
+        "an iterable",
+        "In `for i in cuda.unroll(range(4))` the loop is written out, and `i` is a constant in each copy.",
+        "KernelValueError: the bounds are not known at compile time.",
+    ),
+    "literal_unroll": _call(
+        "iterable: range of constants, or tuple",
+        "an iterable",
+        "As `unroll`: for tuples whose items have different types.",
+        "KernelValueError: no tuple of constants.",
+    ),
+    "vload": _call(
+        f"{_SIDE_BY_SIDE}; {_PLACE}; width: 2, 3, 4, 8 or 16; aligned: bool = False",
+        "a vector",
+        "`width` elements from `index` on as one vector; `aligned`: its address is a multiple of its size.",
+        "KernelTypeError: gaps between the elements. KernelValueError: another width.",
+    ),
+    "vstore": _call(
+        f"vector: of the array's elements; {_SIDE_BY_SIDE}; {_PLACE}; aligned: bool = False",
+        "None",
+        "Store a vector's lanes from `index` on.",
+        "KernelTypeError: gaps between the elements, or a vector of another type.",
+    ),
+    # warps
+    "syncwarp": _call(
+        "mask: int = 0xFFFFFFFF", "None", "Wait for the lanes of the warp that `mask` names.", _WARP_ERRORS
+    ),
+    "shfl_sync": _call(
+        f"{_MASK}; {_SHUFFLED}; src_lane: int", "type of value", "The value of lane `src_lane`.", _EXCHANGE_ERRORS
+    ),
+    "shfl_up_sync": _call(
+        f"{_MASK}; {_SHUFFLED}; delta: int",
+        "type of value",
+        "The value of the lane `delta` below; the own one where there is none.",
+        _EXCHANGE_ERRORS,
+    ),
+    "shfl_down_sync": _call(
+        f"{_MASK}; {_SHUFFLED}; delta: int",
+        "type of value",
+        "The value of the lane `delta` above; the own one where there is none.",
+        _EXCHANGE_ERRORS,
+    ),
+    "shfl_xor_sync": _call(
+        f"{_MASK}; {_SHUFFLED}; lane_mask: int",
+        "type of value",
+        "The value of the lane whose number is the own one `^ lane_mask`.",
+        _EXCHANGE_ERRORS,
+    ),
+    "all_sync": _call(
+        f"{_MASK}; predicate: number or bool", "bool", "Whether it is true in all lanes of `mask`.", _WARP_ERRORS
+    ),
+    "any_sync": _call(
+        f"{_MASK}; predicate: number or bool", "bool", "Whether it is true in any lane of `mask`.", _WARP_ERRORS
+    ),
+    "eq_sync": _call(
+        f"{_MASK}; predicate: number or bool", "bool", "Whether it is the same in all lanes of `mask`.", _WARP_ERRORS
+    ),
+    "ballot_sync": _call(
+        f"{_MASK}; predicate: number or bool", "int32", "A bit for each lane of `mask` where it is true.", _WARP_ERRORS
+    ),
+    "match_any_sync": _call(
+        f"{_MASK}; {_SHUFFLED}", "int32", "The lanes of `mask` that hold the same value, as bits.", _EXCHANGE_ERRORS
+    ),
+    "match_all_sync": _call(
+        f"{_MASK}; {_SHUFFLED}",
+        "(int32, bool)",
+        "The lanes of `mask` if all hold the same value, else 0; and whether they do.",
+        _EXCHANGE_ERRORS,
+    ),
+    "activemask": _call("", "uint32", "The lanes of the warp that run here now, as bits.", _WARP_ERRORS),
+    "lanemask_lt": _call("", "uint32", "The lanes below this one, as bits."),
+}
+
+GROUPS = {
+    "threadIdx": "This thread's place in its block: `x`, `y`, `z`.",
+    "blockIdx": "This block's place in the grid: `x`, `y`, `z`.",
+    "blockDim": "Threads of a block along each axis: `x`, `y`, `z`.",
+    "gridDim": "Blocks of the grid along each axis: `x`, `y`, `z`.",
+    "shared": "Memory of a block.",
+    "local": "Memory of a thread.",
+    "const": "Constant memory.",
+    "atomic": "Updates of array elements that threads can make at the same time.",
+    "cg": "Cooperative groups.",
+}
+
+LATER: dict[str, Callable[[str], Meaning | None]] = {}  # by prefix, of groups that are tables of their own
+
+
+def meaning_of(name: str) -> Meaning | None:
+    """What is known about a name of the dialect, such as ``popc`` or ``libdevice.sinf``."""
+    found = MEANINGS.get(name)
+    prefix, _, rest = name.partition(".")
+    return LATER[prefix](rest) if found is None and prefix in LATER else found

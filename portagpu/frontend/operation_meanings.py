@@ -1,0 +1,91 @@
+"""What the operations behind `cuda.libdevice` and `cuda.fp16` compute, in a few words each."""
+
+from __future__ import annotations
+
+OPERATIONS: dict[str, str] = {
+    "+": "Sum, rounded to nearest.",
+    "-": "Difference, rounded to nearest.",
+    "*": "Product, rounded to nearest.",
+    "/": "Quotient, rounded to nearest.",
+    "acos": "Arc cosine, in radians.",
+    "acosh": "Inverse hyperbolic cosine.",
+    "asin": "Arc sine, in radians.",
+    "asinh": "Inverse hyperbolic sine.",
+    "atan": "Arc tangent, in radians.",
+    "atan2": "Angle of the point (y, x), in radians: the first argument is the ordinate.",
+    "atanh": "Inverse hyperbolic tangent.",
+    "brev": "The bits in reverse order.",
+    "cbrt": "Cube root.",
+    "ceil": "Smallest whole number that is not below x.",
+    "clz": "Number of zero bits above the highest set one.",
+    "copysign": "x with the sign of y.",
+    "cos": "Cosine of an angle in radians.",
+    "cosh": "Hyperbolic cosine.",
+    "cospi": "Cosine of x times pi.",
+    "erf": "Error function.",
+    "erfc": "Complementary error function.",
+    "exp": "e to the power of x.",
+    "exp10": "10 to the power of x.",
+    "exp2": "2 to the power of x.",
+    "expm1": "e to the power of x, minus 1; exact near 0.",
+    "fabs": "Absolute value.",
+    "fdim": "x - y where that is positive, else 0.",
+    "ffs": "Place of the lowest set bit, from 1; 0 if there is none.",
+    "floor": "Largest whole number that is not above x.",
+    "fma": "x * y + z, rounded once.",
+    "fmax": "The larger number; a NaN counts as missing.",
+    "fmin": "The smaller number; a NaN counts as missing.",
+    "fmod": "Remainder of x / y with the sign of x.",
+    "hadd": "(x + y) // 2, without overflow.",
+    "hypot": "sqrt(x*x + y*y), without overflow.",
+    "iabs": "Absolute value; the most negative number stays.",
+    "ilogb": "Exponent of x as an integer.",
+    "isfinite": "1 if x is neither infinite nor NaN, else 0.",
+    "isinf": "1 if x is infinite, else 0.",
+    "isnan": "1 if x is NaN, else 0.",
+    "ldexp": "x times 2 to the power of y.",
+    "lgamma": "Logarithm of the absolute value of the gamma function.",
+    "log": "Natural logarithm.",
+    "log10": "Logarithm to base 10.",
+    "log1p": "Natural logarithm of 1 + x; exact near 0.",
+    "log2": "Logarithm to base 2.",
+    "logb": "Exponent of x as a float.",
+    "max": "The larger number.",
+    "min": "The smaller number.",
+    "modf": "Fraction and whole part, both with the sign of x.",
+    "mul24": "Product of the low 24 bits.",
+    "mul_hi": "Upper half of the product.",
+    "neg": "-x.",
+    "nextafter": "The next float after x towards y.",
+    "popc": "Number of bits that are set.",
+    "pow": "x to the power of y.",
+    "pown": "x to the power of the integer y.",
+    "rcp": "1 / x.",
+    "remainder": "x minus y times the whole number nearest to x / y.",
+    "rhadd": "(x + y + 1) // 2, without overflow.",
+    "rint": "Nearest whole number; halves go to the even one.",
+    "round": "Nearest whole number; halves go away from 0.",
+    "rsqrt": "1 / sqrt(x).",
+    "signbit": "1 if the sign is negative, else 0.",
+    "sin": "Sine of an angle in radians.",
+    "sincos": "Sine and cosine of an angle in radians.",
+    "sincospi": "Sine and cosine of x times pi.",
+    "sinh": "Hyperbolic sine.",
+    "sinpi": "Sine of x times pi.",
+    "sqrt": "Square root.",
+    "tan": "Tangent of an angle in radians.",
+    "tanh": "Hyperbolic tangent.",
+    "tgamma": "Gamma function.",
+    "trunc": "Whole number next to x towards 0.",
+}
+
+_ROUNDING = {"rte": "to nearest", "rtn": "down", "rtp": "up", "rtz": "towards 0"}
+
+
+def text_of(operation: str, result: str) -> str:
+    """What an operation computes; ``result`` is the type that conversions lead to."""
+    if operation.startswith("convert_"):
+        return f"x as {result}, rounded {_ROUNDING[operation[-3:]]}."
+    if operation.startswith("as_"):
+        return f"The bits of x as {result}."
+    return OPERATIONS[operation]

@@ -1,0 +1,132 @@
+"""The documents that are made from the package are what the package is, and nothing is forgotten in them."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import re
+import sys
+
+import pytest
+
+from portagpu import cuda
+from portagpu.cuda.cuda_only import ABSENT
+from portagpu.frontend.vocabulary import Intrinsic, Namespace, VectorMaker
+from tools import not_portable, original_names, reference
+from tools.documents import DOCS
+from tools.lowered import lower
+from tools.not_portable_cases import GROUPS
+from tools.profiles import CPU, PROFILES, PTX, SUBGROUPS
+from tools.samples import cell, lowerings, samples
+
+CASES = [case for cases in GROUPS.values() for case in cases]
+CALLED = [n for n in reference.names() if reference.described(n).parameters is not None]
+HOST = {n: getattr(cuda, n) for n in cuda.__all__}
+for _name in ("random", "devicearray", "args"):
+    _module = importlib.import_module(f"portagpu.cuda.{_name}")
+    HOST |= {f"{_name}.{n}": getattr(_module, n) for n in _module.__all__}
+FUNCTIONS = {n: v for n, v in HOST.items() if inspect.isfunction(v)}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has fewer functions in math")
+def test_the_reference_is_fresh():
+    fresh = reference.text()
+    assert (DOCS / "reference.md").read_text(encoding="utf-8") == fresh, "python -m tools.documents writes it"
+
+
+def test_errors_of_what_is_not_portable(device):
+    assert (DOCS / "not-portable.md").read_text(encoding="utf-8") == not_portable.text(), "python -m tools.documents"
+
+
+@cuda.jit
+def some_kernel(x):
+    x[0] = 1
+
+
+def exists(name):
+    first, *rest = name.split(".")
+    try:
+        functools.reduce(getattr, rest, some_kernel if first == "Dispatcher" else getattr(cuda, first))
+    except AttributeError:
+        return False
+    return True
+
+
+def test_every_documented_name_of_the_original_is_here_or_listed():
+    listed = {name for case in CASES for name in case.names}
+    named = [*original_names.DEVICE, *original_names.HOST]
+    named += [f"{cls}.{name}" for cls, names in original_names.MEMBERS.items() for name in names]
+    assert len(named) > 200
+    assert not [name for name in named if name not in listed and not exists(name)]
+    assert set(ABSENT) <= listed and not any(map(exists, ABSENT))
+
+
+def test_libdevice_is_here_or_listed():
+    document = (DOCS / "not-portable.md").read_text(encoding="utf-8")
+    missing = [n for n in original_names.LIBDEVICE if not exists(f"libdevice.{n}")]
+    assert len(original_names.LIBDEVICE) > 300 and 0 < len(missing) < 100
+    assert not [n for n in missing if f"`{n}`" not in document]
+
+
+@pytest.mark.parametrize("name", CALLED)
+def test_signatures_are_what_the_compiler_takes(name):
+    """The documented parameters, by keyword, are accepted; the message about another one names the same."""
+    meaning = reference.described(name)
+    for sample in samples(name, meaning, optional=True):
+        assert lower(sample.call, sample.rest, sample.arguments, CPU).error is None
+    call, _, end = sample.call.rpartition(")")
+    wrong = call + (", " if meaning.parameters else "") + "nonsense=1)" + end
+    error = lower(wrong, sample.rest, sample.arguments, CPU).error
+    assert error is not None and error.hint is not None
+    said = re.search(r"call it as .*\(([\w, ]*)\)$", error.hint)
+    assert said is not None, error.hint
+    documented = [p.partition(":")[0] for p in meaning.parameters or ()]
+    assert said[1] == ", ".join(documented)
+
+
+def test_lowerings_differ_where_devices_do():
+    found = {device: dict.fromkeys(["int32"], v[0][1]) for device, v in _of("shfl_xor_sync").items()}
+    assert found["NVIDIA"]["int32"].text == "PTX `shfl.sync.bfly.b32`"
+    assert "shared memory" in found["CPU"]["int32"].text
+    assert cell(_of("popc")) == "`(int)popcount(x)`"
+    assert _of("fp16.hsin")["CPU"][0][1].text != _of("fp16.hsin")["AMD, Intel GPU"][0][1].text
+    assert dict(_of("atomic.add")["CPU"])["int64"].extensions == ("cl_khr_int64_base_atomics",)
+    assert list(PROFILES.values()) == [CPU, SUBGROUPS, PTX]
+
+
+def _of(name):
+    return lowerings(name, reference.described(name))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_host_functions_say_what_they_take(name):
+    """A docstring that names every parameter."""
+    text = inspect.getdoc(FUNCTIONS[name])
+    assert text and text.rstrip().endswith((".", "``")), name
+    if text.startswith("Raise `"):
+        return
+    parameters = [p for p in inspect.signature(FUNCTIONS[name]).parameters if p not in ("args", "context")]
+    assert not [p for p in parameters if f"``{p}" not in text]
+
+
+def test_names_of_kernels_have_help_of_their_own():
+    common = {cls.__doc__ for cls in (Intrinsic, VectorMaker, Namespace)}
+    for name in cuda.__all__:
+        value = getattr(cuda, name)
+        assert inspect.getdoc(value), name
+        if isinstance(value, Intrinsic | VectorMaker | Namespace):
+            assert value.__doc__ not in common, name
+    for name in reference.names():
+        text = Intrinsic(name).__doc__
+        assert text.startswith(reference.described(name).signature(f"cuda.{name}")), name
+    assert Intrinsic("nothing").__doc__ == Intrinsic.__doc__
+
+
+def test_methods_have_docstrings():
+    classes = [v for v in HOST.values() if inspect.isclass(v) and v.__module__.startswith("portagpu")]
+    assert len(classes) > 8
+    for cls in classes:
+        for name, value in vars(cls).items():
+            if not name.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)):
+                assert inspect.getdoc(value), f"{cls.__name__}.{name}"

@@ -1,0 +1,1 @@
+"""Programs that make parts of the documents: ``python -m tools.documents``."""

@@ -1,0 +1,215 @@
+"""The text of docs/reference.md, made from the registries of the package."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from portagpu import cuda
+from portagpu.frontend.attributes import ARRAY_ATTRIBUTES
+from portagpu.frontend.calls import INTRINSICS, METHODS, NUMBER_METHODS
+from portagpu.frontend.meanings import MEANINGS, Meaning, meaning_of
+from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
+from tools import host_names, python_functions
+from tools.lowered import lower
+from tools.profiles import WITHOUT
+from tools.samples import cell, lowerings, samples
+
+HEAD = """\
+# Reference
+
+Every name of `portagpu.cuda`. This file is made from the package's own tables and its code generator:
+`python -m tools.documents` writes it, and a test fails when it is stale. `help(cuda.popc)` shows the same in Python.
+
+- [Inside kernels](#inside-kernels), by group: [indices](#indices), [memory](#memory),
+  [barriers and fences](#barriers-and-fences), [atomics](#atomics), [arithmetic](#arithmetic),
+  [loops and vectors](#loops-and-vectors), [warps](#warps), [float16](#float16), [libdevice](#libdevice),
+  [Python and NumPy](#python-and-numpy), [arrays](#arrays)
+- [What a device may lack](#what-a-device-may-lack)
+- [On the host](#on-the-host): [functions](#functions), [classes](#classes), [modules](#modules)
+
+What is not here: [not-portable.md](not-portable.md).
+"""
+
+LOWERINGS = """\
+## Inside kernels
+
+The last column is what the code generator writes for a small kernel, on made-up devices of three classes: a CPU
+(OpenCL C 1.2), a GPU with sub-groups such as those of AMD and Intel, and one of NVIDIA's, which takes inline PTX. One
+text alone holds for all three.
+
+- `f(x)`: a function of OpenCL C's core. In brackets: an optional extension that it needs. What computes with float64 or
+  complex128 needs `cl_khr_fp64` besides.
+- PTX: instructions of NVIDIA's, written inline. There is a helper around them, which moves values in and out.
+- `pg_...`: emulated by a helper function in OpenCL C, which `kernel.inspect_opencl()` shows.
+- a loop of `atomic_cmpxchg`: right, but slow where many threads meet.
+- an exchange through shared memory: right, but as slow as the barriers of the block that it needs.
+- no code: known when the kernel is compiled, or nothing to do.
+
+`place` is the address of the element, here in global memory; in shared memory it is the same with `__local`, or
+`atom.shared`.
+"""
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Indices": ("threadIdx.", "blockIdx.", "blockDim.", "gridDim.", "grid", "gridsize", "laneid", "warpsize"),
+    "Memory": ("shared.", "local.", "const."),
+    "Barriers and fences": ("syncthreads*", "threadfence*", "cg."),
+    "Atomics": ("atomic.",),
+    "Arithmetic": ("fma", "popc", "clz", "ffs", "brev", "rsqrt", "cbrt", "selp"),
+    "Loops and vectors": ("unroll", "literal_unroll", "vload", "vstore"),
+    "Warps": (
+        *("syncwarp", "shfl_", "all_sync", "any_sync", "eq_sync", "ballot_sync", "match_", "activemask"),
+        *("lanemask_lt", "nanosleep"),
+    ),
+    "float16": ("fp16.",),
+    "libdevice": ("libdevice.",),
+}
+_NOTES = {
+    "Indices": "Python integers are 64-bit among integers and adopt the float's type among floats; see dialect.md.",
+    "Memory": "Local arrays that are indexed by constants only become separate variables.",
+    "Atomics": "Arrays are in global or shared memory; uint32 and uint64 become what int32 and int64 do.",
+    "Warps": "On CPUs and GPUs without inline PTX a warp is 32 consecutive threads of a block.",
+    "float16": "`cuda.fp16`. Arguments are converted to float16. Without half arithmetic they are computed in float32"
+    " and rounded after each operation.",
+    "libdevice": "`cuda.libdevice`. Arguments are converted to the types shown. With `fastmath=True` the driver may use"
+    " faster, less exact functions.",
+}
+
+
+def names() -> list[str]:
+    """Every name that kernels use."""
+    return list(dict.fromkeys((*MEANINGS, *INTRINSICS)))
+
+
+def section_of(name: str) -> str:
+    """The group of a name. Raises `LookupError` where it has none."""
+    for section, prefixes in SECTIONS.items():
+        if any(name == p or (p[-1] in "._*" and name.startswith(p.rstrip("*"))) for p in prefixes):
+            return section
+    raise LookupError(f"cuda.{name} has no section in {__name__}")
+
+
+def described(name: str) -> Meaning:
+    """The meaning of a name. Raises `LookupError` where nobody wrote one."""
+    found = meaning_of(name)
+    if found is None:
+        raise LookupError(f"cuda.{name} has no entry in portagpu.frontend.meanings")
+    return found
+
+
+def table(header: str, rows: Sequence[tuple[str, ...]]) -> str:
+    """A table in Markdown."""
+    columns = header.split(" | ")
+    lines = [f"| {header} |", "|" + " --- |" * len(columns), *(f"| {' | '.join(row)} |" for row in rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _kernel_sections() -> Iterator[str]:
+    found: dict[str, list[str]] = {section: [] for section in SECTIONS}
+    for name in names():
+        found[section_of(name)].append(name)
+    for section, members in found.items():
+        yield f"### {section}\n"
+        if section in _NOTES:
+            yield _NOTES[section] + "\n"
+        rows = []
+        for name in sorted(members) if section in ("libdevice", "float16") else members:
+            meaning = described(name)
+            gives = _types(meaning)
+            short = name.removeprefix("libdevice.").removeprefix("fp16.")
+            rows.append(
+                (f"`{meaning.signature(short)}`", gives, _escaped(meaning.text), cell(lowerings(name, meaning)))
+            )
+        yield table("Name | Takes → gives | Meaning | Becomes", rows)
+        if section not in ("libdevice", "float16", "Indices"):
+            yield _errors(members)
+
+
+def _types(meaning: Meaning) -> str:
+    """What goes in and comes out."""
+    parameters = [_escaped(p) for p in meaning.parameters or ()]
+    if all("converted to " in p for p in parameters):
+        takes = ", ".join(p.partition("converted to ")[2] for p in parameters)
+    else:
+        takes = "<br>".join(parameters)
+    return f"{takes} → {meaning.result}" if takes else meaning.result
+
+
+def _errors(members: list[str]) -> str:
+    by_text: dict[str, list[str]] = {}
+    for name in members:
+        text = described(name).errors
+        if text:
+            by_text.setdefault(text, []).append(f"`{name}`")
+    return "".join(f"- {', '.join(found)}: {text}\n" for text, found in by_text.items())
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _vectors() -> str:
+    makers: dict[VectorMaker, list[str]] = {}
+    for name in cuda.__all__:
+        value = getattr(cuda, name)
+        if isinstance(value, VectorMaker):
+            makers.setdefault(value, []).append(name)
+    by_dtype: dict[str, list[str]] = {}
+    for maker, found in makers.items():
+        by_dtype.setdefault(maker.dtype.name, []).append(" = ".join(f"`{n}`" for n in found))
+    rows = [(dtype, ", ".join(found)) for dtype, found in by_dtype.items()]
+    return (
+        "Vector types make a vector from lanes, or one number for each lane; `v.x`, `v[0]` read a lane.\n"
+        "They are OpenCL C's `float4` and so on.\n\n" + table("Lanes | Names", rows)
+    )
+
+
+def _python() -> Iterator[str]:
+    yield "### Python and NumPy\n"
+    yield (
+        "What they mean is what they mean in Python and NumPy. For integers, `math`'s functions compute in float64\n"
+        "where the device has it. NumPy's ufuncs take whole arrays, too, with an array for the result:\n"
+        "`np.add(x, y, out)`.\n"
+    )
+    yield table("Functions | Take | Become", [tuple(row) for row in python_functions.rows()])
+
+
+def _arrays() -> Iterator[str]:
+    yield "### Arrays\n"
+    yield f"Attributes: {', '.join(f'`{n}`' for n in sorted(ARRAY_ATTRIBUTES))}.\n"
+    yield f"Methods: {', '.join(f'`{n}()`' for n in sorted(METHODS))}; they loop over the elements or make views.\n"
+    yield f"Methods of numbers: {', '.join(f'`{n}()`' for n in NUMBER_METHODS)}.\n"
+
+
+def _lacking() -> Iterator[str]:
+    """What fails on a device that lacks something, found by lowering every name for it."""
+    yield "## What a device may lack\n"
+    yield "A kernel that needs it does not compile: `MissingCapabilityError`, with the line and a hint.\n"
+    rows = []
+    for title, caps in WITHOUT.items():
+        failing: dict[str, str] = {}
+        for name in names():
+            for sample in samples(name, described(name)):
+                error = lower(sample.call, sample.rest, sample.arguments, caps).error
+                if error is not None:
+                    failing.setdefault(name, error.message)
+        found = ", ".join(f"`{n}`" for n in failing) if len(failing) < 50 else "all that compute with it"
+        rows.append((title, found, _escaped(next(iter(failing.values())))))
+    yield table("Without | These names | Say, for example", rows)
+
+
+def check_public_names() -> None:
+    """Raise `LookupError` for a public name that no section shows."""
+    shown = {n.partition(".")[0] for n in names()} | set(host_names.sections())
+    missing = [n for n in cuda.__all__ if n not in shown and not isinstance(getattr(cuda, n), VectorMaker | Intrinsic)]
+    if missing:
+        raise LookupError(f"names of portagpu.cuda without a place in the reference: {missing}")
+
+
+def text() -> str:
+    """The whole document."""
+    check_public_names()
+    parts = [HEAD, LOWERINGS, *_kernel_sections()]
+    place = next(n for n, part in enumerate(parts) if part.startswith("### Warps"))
+    parts.insert(place, _vectors())
+    parts += [*_python(), *_arrays(), *_lacking(), *host_names.parts()]
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
