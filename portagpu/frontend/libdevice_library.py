@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 
 from portagpu.frontend import libdevice_functions as functions
 from portagpu.frontend.calls import Call, LibraryFunction, call_library, intrinsic
 from portagpu.frontend.convert import convert
 from portagpu.frontend.libdevice import F32, F64, I32, I64, U32
+from portagpu.frontend.meanings import LATER, Meaning
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import TupleValue, Value
 from portagpu.ir.nodes import Cast, Operation
@@ -72,3 +74,34 @@ def _rounded(ctx: FunctionState, site: Call) -> Value:
     number = convert(ctx, value, kind, explicit=True)
     rounded = Operation(_ROUNDED[name.removesuffix("f")], (number,), kind, span=ctx.span)
     return Cast(rounded, I64, span=ctx.span)
+
+
+# what they mean ------------------------------------------------------------------------------------------------------
+
+_SIMPLE = LATER["libdevice"]
+_TEXTS = {
+    "frexp": "The fraction, from 0.5 below 1, and the power of two.",
+    "llrint": "The nearest whole number, halves to the even one.",
+    "llround": "The nearest whole number, halves away from zero.",
+}
+
+
+def _meaning(name: str) -> Meaning | None:
+    found = COMPOUND.get(name)
+    if found is not None:
+        kinds = zip(("x", "y", "z"), found.parameters, strict=False)
+        result = f"({found.parameters[0]}, int32)" if found.result is None else str(found.result)
+        return Meaning(
+            tuple(f"{p}: number, converted to {k}" for p, k in kinds),
+            result,
+            inspect.getdoc(found.function.py_func) or "",
+        )
+    base = name.removesuffix("f")
+    if base not in _TEXTS:
+        return _SIMPLE(name)
+    kind = "float32" if name.endswith("f") else "float64"
+    result = f"({kind}, int32)" if base == "frexp" else "int64"
+    return Meaning((f"x: number, converted to {kind}",), result, _TEXTS[base])
+
+
+LATER["libdevice"] = _meaning

@@ -325,9 +325,8 @@ def flagged_steps(x, flag, updates, steps):
         if i < 5:
             x[i] += 1
         cuda.syncthreads()
-        if i < 5:
-            if x[i] > 0:
-                flag[0] = 1
+        if i < 5 and x[i] > 0:
+            flag[0] = 1
         cuda.syncthreads()
         if flag[0] > 0:
             updates[i] += 1
@@ -341,9 +340,8 @@ def flagged_branch(x, flag, updates, steps):
         if i < 5:
             x[i] += 1
         cuda.syncthreads()
-        if i < 5:
-            if x[i] > 0:
-                flag[0] = 1
+        if i < 5 and x[i] > 0:
+            flag[0] = 1
         cuda.syncthreads()
         if flag[0] > 0:
             updates[i] += 1
