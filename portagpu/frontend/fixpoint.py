@@ -56,7 +56,8 @@ def _run(
     kinds: dict[str, list[Any]] = {n: [leaf_type(ctx, p) for p in leaves(templates[n])] for n in carried}
     key = (id(node), tuple((n, tuple(map(_hashable, kinds[n]))) for n in carried))
     if key in ctx.guesses:
-        kinds = {n: list(k) for n, k in ctx.guesses[key].items() if n in templates}
+        # a variable that no type held has no types there: it is found out again
+        kinds |= {n: list(k) for n, k in ctx.guesses[key].items() if n in templates and len(k) == len(kinds[n])}
     for _ in range(_MAX_PASSES):
         frame = LoopFrame(types={n: (templates[n], kinds[n]) for n in kinds}, final=False)
         ctx.trial(lambda: _iterate(ctx, frame, carried, make_body))  # noqa: B023 - called at once

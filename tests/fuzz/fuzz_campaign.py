@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import tempfile
 import time
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -98,7 +99,7 @@ def _checked(device: int, seed: int, kernels: int, journal: Path) -> Outcome:
         try:
             explore()
         except Exception:
-            outcome.failures += failed.values() or ["the generator failed"]
+            outcome.failures += failed.values() or [f"the generator failed\n{traceback.format_exc()}"]
     return outcome
 
 

@@ -11,7 +11,7 @@ _KERNELS = "tests/kernels/"
 _HERE = "tests/generated/"
 _MEMORY = _KERNELS + "test_memory.py"
 _LANGUAGE = _KERNELS + "test_language.py"
-_THREADS = _HERE + "test_threads.py"
+_THREADS = _HERE + "test_between_threads.py"
 _REST = _HERE + "test_the_rest.py"
 
 INTRINSICS: dict[str, str] = {

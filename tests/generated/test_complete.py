@@ -10,8 +10,8 @@ from typing import Any
 
 import elsewhere
 from differences import DRIVERS, document
+from test_between_threads import ATOMICS
 from test_generated import CASES
-from test_threads import ATOMICS
 
 from portagpu import cuda
 from portagpu.frontend import calls, comparisons

@@ -50,3 +50,25 @@ def test_functions_of_constants_give_nan_where_python_raises(device):
     out = np.zeros(4)
     constants_outside_of_domains[1, 1](out)
     np.testing.assert_array_equal(out, [np.nan, np.nan, -np.inf, np.inf])
+
+
+def test_local_arrays_of_one_name_in_nested_loops(device):
+    """Found with seed 42000000: the inner loop's first guess was that no type holds both arrays."""
+
+    @cuda.jit
+    def kernel(o, n):
+        for i in range(n):
+            if i > 1:
+                part = cuda.local.array(3, np.int64)
+                part[0] = i
+                o[0] += part[0]
+            m = 0
+            while m < 3:
+                m += 1
+                part = cuda.local.array(8, np.float32)
+                part[1] = m
+                o[1] += part[1]
+
+    o = np.zeros(2)
+    kernel[1, 1](o, 4)
+    assert o.tolist() == [5, 24]
