@@ -65,7 +65,7 @@ _PLACE = "index: int, or tuple of ints"
 _SIDE_BY_SIDE = "array: numbers side by side"
 _OLD = "the old value"
 _ATOMIC_ERRORS = (
-    "KernelTypeError: elements of 8 or 16 bits, complex or not aligned; a local or read-only array."
+    "KernelTypeError: elements of 8 or 16 bits, complex or not aligned; a read-only array."
     " MissingCapabilityError: 64 bits on a device without 64-bit atomics."
 )
 _MASK = "mask: int"
