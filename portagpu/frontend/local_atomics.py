@@ -133,7 +133,18 @@ def cas(array: Any, index: Any, expected: Any, value: Any) -> Any:
     return old
 
 
-FUNCTIONS = {
-    "add": add, "sub": sub, "max": maximum, "min": minimum, "nanmax": nanmax, "nanmin": nanmin,
-    "and_": and_, "or_": or_, "xor": xor, "inc": inc, "dec": dec, "exch": exch, "cas": cas,
+FUNCTIONS: dict[str, LibraryFunction] = {
+    "add": add,
+    "sub": sub,
+    "max": maximum,
+    "min": minimum,
+    "nanmax": nanmax,
+    "nanmin": nanmin,
+    "and_": and_,
+    "or_": or_,
+    "xor": xor,
+    "inc": inc,
+    "dec": dec,
+    "exch": exch,
+    "cas": cas,
 }
