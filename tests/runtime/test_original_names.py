@@ -60,3 +60,20 @@ def test_the_element_of_an_array_without_axes(device):
 def test_views_whose_bytes_do_not_fit(device):
     with pytest.raises(ValueError, match="cannot view int32 as int64"):
         cuda.to_device(np.arange(3, dtype=np.int32)).view(np.int64)
+
+
+def test_specialisations_tell_what_the_kernel_tells(device):
+    @cuda.jit
+    def kernel(x):
+        tile = cuda.shared.array(16, np.float32)
+        tile[cuda.threadIdx.x] = x[0]
+        x[0] = tile[0]
+
+    kernel[1, 1](np.zeros(1, np.float32))
+    (found,) = kernel.overloads.values()
+    (signature,) = kernel.signatures
+    assert found.argument_types == signature
+    for name in ("shared_mem_per_block", "local_mem_per_thread", "const_mem_size", "max_threads_per_block"):
+        assert getattr(found, name) == getattr(kernel, f"get_{name}")(signature)
+    assert found.regs_per_thread == kernel.get_regs_per_thread(signature)
+    assert not hasattr(found, "no_such_figure")
