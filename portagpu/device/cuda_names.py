@@ -10,6 +10,7 @@ import pyopencl as cl
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.quirks import hints_for
 from portagpu.errors import DeviceSelectionError
+from portagpu.ir.types import WARP
 
 MAX_GRID_DIM = 2**31 - 1  # blocks; OpenCL has no limit of its own below that of 64-bit sizes, CUDA has this one
 _FEATURE_LEVEL = (7, 0)
@@ -120,9 +121,9 @@ class CudaNames:
         return max(caps.local_memory_static, caps.local_memory_argument)
 
     @property
-    def WARP_SIZE(self: _Record) -> int:
-        """What `cuda.warpsize` is in kernels: the lanes that run in lockstep; 32 on CPUs, which have no warps."""
-        return _facts(self).warp_size
+    def WARP_SIZE(self) -> int:
+        """What `cuda.warpsize` is in kernels: 32, also where other numbers of threads, or none, run in lockstep."""
+        return WARP
 
     @property
     def MULTIPROCESSOR_COUNT(self: _Record) -> int:
