@@ -51,14 +51,14 @@ def verify_cuda_ndarray_interface(obj: Any) -> None:
 
 
 def array_core(ary: Any) -> Any:
-    """The part that a broadcast array repeats: the first element of each axis whose stride is 0."""
+    """The part that a broadcast array ``ary`` repeats: the first element of each axis whose stride is 0."""
     if not ary.size or 0 not in ary.strides:
         return ary
     return ary[tuple(slice(None) if step else 0 for step in ary.strides)]
 
 
 def is_contiguous(ary: Any) -> bool:
-    """Whether the elements lie in C order without gaps, repeated ones counted once."""
+    """Whether the elements of ``ary`` lie in C order without gaps, repeated ones counted once."""
     return bool(array_core(ary).flags["C_CONTIGUOUS"])
 
 

@@ -39,7 +39,7 @@ from portagpu.runtime.args import HostWork
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import count
 from portagpu.runtime.context import Context, current_context
-from portagpu.runtime.launch import CompiledKernel, LaunchShape, check_grid, extent
+from portagpu.runtime.launch import CompiledKernel, Extent, LaunchShape, check_grid, extent
 from portagpu.runtime.stream import Stream
 from portagpu.type_text import is_foreign
 from portagpu.types import Signature, Type, as_type, is_type
@@ -183,11 +183,15 @@ class Dispatcher(Inspection, PythonFunction):
         wide: bool = False,
         shared: int = 0,
         launch: GridShape | None = None,
+        block: Extent | None = None,
     ) -> Overload:
-        """Specialise and build for argument types; ``launch`` is for kernels whose blocks wait for each other."""
+        """Specialise and build for argument types.
+
+        ``launch`` is for kernels whose blocks wait for each other, ``block`` fixes the block.
+        """
         failure: KernelError | None = None
         try:
-            binary = self.generate(types, context, wide=wide, shared=shared, launch=launch)
+            binary = self.generate(types, context, wide=wide, shared=shared, launch=launch, block=block)
         except KernelError as error:
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
@@ -204,11 +208,9 @@ class Dispatcher(Inspection, PythonFunction):
             shared=dynamic,
         )
 
-    def program(
-        self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool, launch: GridShape | None = None
-    ) -> Program:
+    def program(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool) -> Program:
         """The typed IR for argument types."""
-        return self.lowered(types, context.capabilities, wide=wide, launch=launch)
+        return self.lowered(types, context.capabilities, wide=wide)
 
     def lowered(
         self,
@@ -217,6 +219,7 @@ class Dispatcher(Inspection, PythonFunction):
         *,
         wide: bool = False,
         launch: GridShape | None = None,
+        block: Extent | None = None,
     ) -> Program:
         """The typed IR for a device with these capabilities."""
         return specialise(
@@ -226,7 +229,7 @@ class Dispatcher(Inspection, PythonFunction):
             wide_index=wide,
             debug=self.options.debug,
             bounds=self.options.debug or self.options.boundscheck,
-            block_dim=self.options.block_dim,
+            block_dim=self.options.block_dim or block,
             launch=launch,
         )
 
@@ -238,10 +241,11 @@ class Dispatcher(Inspection, PythonFunction):
         wide: bool = False,
         shared: int = 0,
         launch: GridShape | None = None,
+        block: Extent | None = None,
     ) -> KernelBinary:
         """OpenCL C for argument types; nothing is built."""
         caps = context.capabilities
-        program = self.program(types, context, wide=wide, launch=launch)
+        program = self.lowered(types, caps, wide=wide, launch=launch, block=block)
         verify(program)
         needed = shared if program.fused is None else shared * program.fused.blocks
         static = needed if program.dynamic_shared and needed > caps.local_memory_argument else 0
@@ -265,20 +269,27 @@ class Dispatcher(Inspection, PythonFunction):
         if key in self._grids and launch.blocks > 1:
             key = (*key, launch)
         found = self._overloads.get(key)
-        if found is None:
-            with self._lock:
-                found = self._overloads.get(key)
-                if found is None:
-                    types = tuple(
-                        ConstantType(a) if n in constexpr else arguments.argument_type(a, alias=alias)
-                        for n, a in zip(names, args, strict=True)
-                    )
-                    context.holders.add(self)
-                    found = self.build(types, context, wide=wide, shared=shape.shared, launch=launch)
-                    if found.binary.cooperative and not context.capabilities.inline_ptx:
-                        self._grids.add(key[:5])
-                        key = key if found.binary.fused is None else (*key[:5], launch)
-                    self._overloads[key] = found
+        if found is not None and not found.compiled.is_too_narrow(shape):
+            return found
+
+        def built(key: tuple[Any, ...], block: Extent | None) -> Overload:
+            types = tuple(
+                ConstantType(a) if n in constexpr else arguments.argument_type(a, alias=alias)
+                for n, a in zip(names, args, strict=True)
+            )
+            context.holders.add(self)
+            made = self.build(types, context, wide=wide, shared=shape.shared, launch=launch, block=block)
+            if made.binary.cooperative and not context.capabilities.inline_ptx:
+                self._grids.add(key[:5])
+                key = key if made.binary.fused is None else (*key[:5], launch)
+            self._overloads[key] = made
+            return made
+
+        with self._lock:
+            found = self._overloads.get(key) or built(key, None)
+            if found.compiled.is_too_narrow(shape):  # a fixed block makes the compiler use fewer registers
+                fixed = (*key, shape.block)
+                found = self._overloads.get(fixed) or built(fixed, shape.block)
         return found
 
     def forget(self, context: Context) -> None:

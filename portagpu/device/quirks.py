@@ -15,7 +15,7 @@ class Hints:
     ``may_take_ptx``: try inline PTX. ``hidden_local_memory``: bytes up to which static local arrays are tried beyond
     the reported size. ``warp_size_query``: attribute of `pyopencl.Device` with the number of lanes in lockstep.
     ``compute_capability_query``: the same for CUDA's compute capability, with {} for "major" and "minor".
-    ``single_barriers``: False where a barrier must be written twice.
+    ``single_barriers``: False where a barrier must be written twice, and where branches with one begin, too.
     ``line_directives``: the driver reports the user's positions. ``simulated``: every operation costs microseconds, so
     probing is kept small. ``lacks_rotations``: it cannot run what its own optimiser makes of two shifts.
     """
@@ -78,8 +78,9 @@ QUIRKS: tuple[Quirk, ...] = (
         match="portable computing language",
         field="single_barriers",
         value=False,
-        reason="3.1: in a branch or a loop with barriers, a condition that threads computed before a barrier may have"
-        " the last thread's value after it; two barriers in a row cost next to nothing and keep it right",
+        reason="3.1 and 5.0: in a branch or a loop with barriers, a condition that threads computed before a barrier"
+        " may have the last thread's value after it, and one before the branch's first barrier that of the first"
+        " thread: two barriers in a row, and one where such a branch begins, cost little and keep both right",
     ),
     Quirk(
         match="oclgrind",

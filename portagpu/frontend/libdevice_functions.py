@@ -52,8 +52,13 @@ def reciprocal(x: Any) -> Any:
 
 @LibraryFunction
 def reciprocal_root(x: Any) -> Any:
-    """One over the square root."""
-    return 1 / math.sqrt(x)
+    """One over the square root, rounded once: the rounded one corrected by its exact residue."""
+    found = 1 / math.sqrt(x)
+    if x > 0 and x < math.inf:
+        product = x * found
+        rest = fma(-product, found, 1) - fma(x, found, -product) * found
+        found = fma(found * 0.5, rest, found)
+    return found
 
 
 @LibraryFunction
@@ -75,12 +80,21 @@ def remquo(x: Any, y: Any) -> Any:
 @LibraryFunction
 def normcdf(x: Any) -> Any:
     """Probability that a normal number is at most x."""
-    return math.erfc(x * -math.sqrt(0.5)) * 0.5
+    scaled = x * -0.7071067811865476
+    if not abs(x) < 40:
+        return math.erfc(scaled) * 0.5
+    # what the product lost, and the constant's own rounding, times the derivative
+    lost = fma(x, -0.7071067811865476, -scaled)
+    if x.dtype.itemsize == 4:
+        lost = fma(x, -1.21016175e-08, lost)
+    else:
+        lost = fma(x, 4.833646656726457e-17, lost)
+    return math.erfc(scaled) * fma(-2 * scaled if scaled > 1 else x * 0, lost, 1) * 0.5
 
 
 @LibraryFunction
 def erfcinv(y: Any) -> Any:
-    """The number whose `erfc` is y: a closed form, then three steps of Halley's method."""
+    """The number whose `erfc` is y: a closed form, then steps of Newton's method on the logarithm, or of Halley's."""
     if not (y > 0 and y < 2):
         if y == 0:
             return math.inf
@@ -89,9 +103,15 @@ def erfcinv(y: Any) -> Any:
     size = math.log(tail * (2 - tail))
     middle = 4.330746750799873 + size * 0.5
     found = math.sqrt(max(math.sqrt(middle * middle - size / 0.147) - middle, 0.0))
-    for _ in range(3):
-        step = (math.erfc(found) - tail) / (-1.1283791670955126 * math.exp(-found * found))
-        found -= step / (1 + found * step)
+    if tail < 0.01:  # its digits may be few, those of the logarithm are not
+        size = math.log(tail)
+        for _ in range(4):
+            scaled = erfcx(found)
+            found += (math.log(scaled) - size - found * found) * scaled * 0.886226925452758
+    else:
+        for _ in range(3):
+            step = (math.erfc(found) - tail) / (-1.1283791670955126 * math.exp(-found * found))
+            found -= step / (1 + found * step)
     return found if y < 1 else -found
 
 
@@ -117,6 +137,8 @@ def normcdfinv(p: Any) -> Any:
 def erfcx(x: Any) -> Any:
     """``exp(x * x) * erfc(x)``, also where the factors overflow and vanish."""
     if x > 8:
+        if x > 1e8:
+            return 0.5641895835477563 / x
         square = 0.5 / (x * x)
         term = x * 0 + 1
         total = x * 0 + 1
@@ -124,5 +146,7 @@ def erfcx(x: Any) -> Any:
             term *= square * (1 - 2 * k)
             total += term
         return total * 0.5641895835477563 / x
+    if x < -30:
+        return math.inf
     square = x * x
     return math.exp(square) * (1 + fma(x, x, -square)) * math.erfc(x)

@@ -113,12 +113,13 @@ def lower_for(ctx: FunctionState, node: ast.For, lower_body: Lower) -> None:
     iterable = lower(ctx, node.iter)
     with ctx.at(node.iter):
         unrolled = unrolled_items(ctx, iterable)
+        if unrolled is not None:  # the items have the values of before the loop, whatever it sets
+            unrolled = tuple(_kept(ctx, item) for item in unrolled)
         if unrolled is not None and (isinstance(iterable, UnrollValue) or _unrolls(ctx, node, unrolled, lower_body)):
             _unroll(ctx, node, unrolled, lower_body)
             return
         if unrolled is not None:
-            items = TupleValue(tuple(_kept(ctx, item) for item in unrolled))
-            _sequence_loop(ctx, node, items, Const(len(unrolled)), lower_body)
+            _sequence_loop(ctx, node, TupleValue(unrolled), Const(len(unrolled)), lower_body)
             return
         if isinstance(iterable, Const) and isinstance(iterable.value, range):
             iterable = RangeValue(*(Const(v) for v in (iterable.value.start, iterable.value.stop, iterable.value.step)))

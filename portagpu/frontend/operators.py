@@ -63,10 +63,20 @@ def fold(ctx: FunctionState, function: Callable[..., Any], *args: Any, what: str
         ) from error
 
 
+def _divides_by_zero(op: ast.operator, left: Any, right: Any) -> bool:
+    """Whether Python would raise `ZeroDivisionError` for two constants."""
+    numbers = (int, float, np.number)
+    divides = isinstance(op, ast.Div | ast.FloorDiv | ast.Mod)
+    return divides and isinstance(left, numbers) and isinstance(right, numbers) and right == 0
+
+
 def binary(ctx: FunctionState, op: ast.operator, left: Value, right: Value, *, checked: bool = True) -> Value:
     """``left op right``; where exceptions are reported and it is ``checked``, division by zero is one."""
     symbol, python = PYTHON.get(type(op), ("@", operator.matmul))
     if isinstance(left, Const) and isinstance(right, Const):
+        if _divides_by_zero(op, left.value, right.value):  # what that is, is found out at run time
+            kind = as_element(common_type(ctx, left, right))
+            return binary(ctx, op, convert(ctx, left, kind), convert(ctx, right, kind), checked=checked)
         return fold(ctx, python, left.value, right.value, what=f"`{left.value!r} {symbol} {right.value!r}`")
     if isinstance(op, ast.MatMult):
         ctx.fail(

@@ -198,6 +198,12 @@ class CompiledKernel:
         """The kernel objects that this thread made."""
         return [*self._local.free, *self._local.bound.values()]
 
+    def is_too_narrow(self, shape: LaunchShape) -> bool:
+        """Whether the driver refuses a block of that size for this kernel, but perhaps not if the kernel names it."""
+        if self.binary.block_dim is not None or shape.threads <= self.max_threads:
+            return False
+        return shape.threads <= self.context.capabilities.max_work_group_size
+
     def check_block(self, shape: LaunchShape) -> None:
         """Raise `LaunchConfigError` where this kernel cannot run with that block."""
         fixed = self.binary.block_dim

@@ -13,7 +13,7 @@ from comparison import EXACT
 from numbers_cases import _brev, _clz, _ffs, _popc
 from operands import KINDS, Array
 from real_functions import FAIR, _gamma, _lgamma
-from references import c_function, fused
+from references import c_function, fused, rounded_away
 
 from portagpu import cuda
 from portagpu.frontend import libdevice as table
@@ -45,10 +45,6 @@ def _cospi(x: Array) -> Array:
     x = np.abs(x.astype(np.longdouble))
     rest = np.fmod(x, 2)  # from 0 to 2
     return np.sin(_PI * (np.where(rest <= 1, 0.5 - rest, rest - 1.5)))
-
-
-def _round_away(x: Array) -> Array:
-    return np.copysign(np.floor(np.abs(x.astype(np.longdouble)) + np.longdouble(0.5)), x).astype(x.dtype)
 
 
 def _logb(x: Array) -> Array:
@@ -84,7 +80,7 @@ _EXACT: dict[str, Callable[..., Any]] = {
     "*": np.multiply,
     "/": np.divide,
     "iabs": np.abs,
-    "round": _round_away,
+    "round": rounded_away,
     "min": np.minimum,
     "max": np.maximum,
     "clz": _clz,

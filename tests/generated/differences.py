@@ -41,6 +41,11 @@ def _whole(x: Array) -> Array:
     return np.asarray((x == np.rint(x)) & (x != 0))
 
 
+def _subnormal(*numbers: Array) -> Array:
+    small = [(n != 0) & (np.abs(n) < np.finfo(np.float32).tiny) for n in numbers]
+    return np.asarray(np.logical_or.reduce(small))
+
+
 DRIVERS: tuple[DriverDifference, ...] = (
     DriverDifference(
         platform="Portable Computing Language",
@@ -49,6 +54,14 @@ DRIVERS: tuple[DriverDifference, ...] = (
         result="a zero of the other sign: `sinpi(1.0)` is -0.0",
         reason="the driver's sinpi reflects the argument; zeros compare equal",
         where=_whole,
+    ),
+    DriverDifference(
+        platform="NVIDIA",
+        functions=("cuda.atomic.add", "cuda.atomic.sub"),
+        operands="float32 in global memory, subnormal numbers or results",
+        result="zeros in their place",
+        reason="the hardware's atom.add.f32 flushes them, as on CUDA; shared memory keeps them",
+        where=_subnormal,
     ),
 )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from differences import excused
 from operands import Array, combinations, supported, values
 
 from portagpu import cuda
@@ -90,7 +91,10 @@ def test_atomics(device: DeviceRecord, dtype: str) -> None:
             (cells[n], expected),
             (shared_cells[n], expected),
         ):
-            np.testing.assert_array_equal(found, wanted, f"{name} of {dtype}")
+            with np.errstate(all="ignore"):
+                bad = ~((found == wanted) | (np.isnan(found) & np.isnan(wanted)))
+            bad &= ~(excused(device, f"cuda.atomic.{name}", (before, operand, wanted), bad) & (dtype == "float32"))
+            assert not bad.any(), (f"{name} of {dtype}", before[bad], operand[bad], found[bad], wanted[bad])
 
 
 @pytest.mark.parametrize("dtype", [*ATOMIC_DTYPES, "int8", "uint8", "int16", "uint16", "float16"])

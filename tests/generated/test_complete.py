@@ -59,7 +59,7 @@ def test_every_operator_has_a_case() -> None:
 
 
 def test_every_dtype_is_a_conversion() -> None:
-    names = {case.name for case in CASES}
+    names = {case.name for case in CASES} | {f"cuda.atomic.{name}" for name in ATOMICS}
     assert {f"np.{row.name}" for row in calls.dtypes.ALL} <= names
 
 
@@ -71,7 +71,7 @@ def test_what_is_tested_elsewhere_is_named_there() -> None:
 
 
 def test_differences_are_of_known_cases() -> None:
-    names = {case.name for case in CASES}
+    names = {case.name for case in CASES} | {f"cuda.atomic.{name}" for name in ATOMICS}
     assert {name for one in DRIVERS for name in one.functions} <= names
 
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 import pytest
 from array_cases import array_cases
 from complex_cases import complex_cases
+from compound_functions import compound_cases
 from device_functions import device_function_cases
 from engine import run
 from numbers_cases import number_cases
@@ -22,6 +23,7 @@ CASES = (
     *number_cases(),
     *complex_cases(),
     *device_function_cases(),
+    *compound_cases(),
     *whole_number_cases(),
     *array_cases(),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 from portagpu import cuda
 
@@ -72,3 +73,41 @@ def test_local_arrays_of_one_name_in_nested_loops(device):
     o = np.zeros(2)
     kernel[1, 1](o, 4)
     assert o.tolist() == [5, 24]
+
+
+def test_the_items_of_a_loop_are_those_of_before_it(device):
+    """Found with seeds 100000001, 200000032 and 200000089: what the loop set changed items that were still to come."""
+
+    @cuda.jit
+    def kernel(o, p):
+        for item in (p % 3, p | 1, p + 1):
+            p = item * 10
+            o[0] = o[0] * 100 + item
+        for n, item in enumerate((p + 1, p + 2)):
+            p = 0
+            o[1] += n + item
+
+    o = np.zeros(2, np.int64)
+    kernel[1, 1](o, 4)
+    assert o.tolist() == [10505, 50 + 1 + 50 + 2 + 1]
+
+
+def test_constants_divided_by_zero(device):
+    """Found with seed 100000010: that was an error of the compiler."""
+
+    @cuda.jit
+    def kernel(o):
+        o[0] = 1.5 / 0
+        o[1] = -3 / 0
+        o[2] = 0 / 0
+        o[3] = 7 // 0
+        o[4] = 7 % 0
+        o[5] = -1.0 // 0.0
+
+    o = np.ones(6)
+    kernel[1, 1](o)
+    np.testing.assert_array_equal(o, [np.inf, -np.inf, np.nan, 0, 0, -np.inf])
+
+    checked = cuda.jit(debug=True, opt=False)(kernel.py_func)
+    with pytest.raises(ZeroDivisionError, match="division by zero"):
+        checked[1, 1](o)

@@ -12,6 +12,7 @@ import pytest
 from portagpu import cuda, errors
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
+from portagpu.runtime.launch import CompiledKernel
 
 
 @cuda.jit
@@ -106,3 +107,24 @@ def test_memory_info_counts_live_arrays(device):
         array.close()
         assert context.get_memory_info() == before
     context.close()
+
+
+def test_a_kernel_with_many_registers_is_built_for_the_block(device, monkeypatch):
+    """Drivers limit the block by the registers that a kernel uses, unless the kernel names its block."""
+    limit = CompiledKernel.max_threads
+
+    def few(self):
+        return limit.fget(self) if self.binary.block_dim else 16
+
+    monkeypatch.setattr(CompiledKernel, "max_threads", property(few))
+    kernel = cuda.jit(increment.py_func)
+    x = np.zeros(64, np.float32)
+    kernel[4, 16](x)
+    kernel[2, 32](x)
+    kernel[2, 32](x)
+    kernel[4, 16](x)
+    assert (x == 4).all()
+    assert [o.binary.block_dim for o in kernel.overloads.values()] == [None, (32, 1, 1)]
+    fixed = cuda.jit(block_dim=(8, 1, 1))(increment.py_func)
+    with pytest.raises(errors.LaunchConfigError, match="was made for blocks"):
+        fixed[1, 32](x)
