@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from portagpu.dtypes import BOOL, integer_range
 from portagpu.errors import KernelValueError, UnsupportedSyntaxError
 from portagpu.frontend.conditions import negate
