@@ -33,6 +33,7 @@ from portagpu.frontend.library import integer_result, scalar
 from portagpu.frontend.numeric_functions import half_nextafter
 from portagpu.frontend.numeric_library import np_extreme
 from portagpu.frontend.operators import binary
+from portagpu.frontend.powers import power
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, Value
 from portagpu.ir.nodes import LogicalOp, Negate, Operation
@@ -105,6 +106,8 @@ def _float_function_2(name: str) -> Callable[[FunctionState, Call], Value]:
         kind = common_type(ctx, left, right)
         if not kind.dtype.is_float:
             kind = ctx.program.py_float
+        if name == "pow":
+            return power(ctx, left, right, kind)
         return Operation(name, (convert(ctx, left, kind), convert(ctx, right, kind)), kind, span=ctx.span)
 
     return handler

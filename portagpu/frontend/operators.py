@@ -24,9 +24,10 @@ from portagpu.frontend.convert import (
     truth,
 )
 from portagpu.frontend.faults import Raise, check
+from portagpu.frontend.powers import once, power
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
-from portagpu.ir.nodes import Binary, BinaryOp, Cast, Constant, Expr, Invert, Negate, Operation, Var
+from portagpu.ir.nodes import Binary, BinaryOp, Cast, Constant, Expr, Invert, Negate, Operation
 from portagpu.ir.types import PYINT, PYINT_NARROW, Element, Scalar, Vector
 
 PYTHON: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
@@ -105,7 +106,7 @@ def binary(ctx: FunctionState, op: ast.operator, left: Value, right: Value, *, c
     if isinstance(op, ast.LShift | ast.RShift):
         return _shift(ctx, op, left, right, kind)
     if isinstance(op, ast.Pow):
-        return _power(ctx, left, right, kind)
+        return power(ctx, left, right, kind)
     if type(op) in _BITS:
         if kind.dtype.is_inexact:
             ctx.fail(f"`{symbol}` needs integers or bools, not {describe(ctx, left)} and {describe(ctx, right)}")
@@ -174,7 +175,7 @@ def _nonzero(ctx: FunctionState, divisor: Expr, message: str) -> Expr:
     kind = divisor.type
     if not isinstance(kind, Scalar) or (isinstance(divisor, Constant) and divisor.value != 0):
         return divisor
-    held = _once(ctx, divisor)
+    held = once(ctx, divisor)
     if kind.dtype.is_integer:
         message = f"integer {message}"
     check(ctx, negate(ctx, truth(ctx, held)), Raise(kind=ZeroDivisionError, args=(message,)))
@@ -226,37 +227,6 @@ def _shift(ctx: FunctionState, op: ast.operator, left: Value, right: Value, kind
     if isinstance(kind, Vector):
         ctx.fail("vectors are shifted by constants only", hint="shift lane by lane")
     return Operation("shl" if is_left else "shr", (a, count), kind, span=ctx.span)
-
-
-def _power(ctx: FunctionState, left: Value, right: Value, kind: Element) -> Expr:
-    if isinstance(kind, Vector):
-        if isinstance(right, Const) and right.value == 2:
-            base = _once(ctx, as_number(ctx, left))
-            return Binary(BinaryOp.MUL, base, base, kind, span=ctx.span)
-        ctx.fail(f"`**` on {kind}", hint="multiply, or work lane by lane")
-    exponent = right.value if isinstance(right, Const) else None
-    base_type = number_type(ctx, left)
-    whole = isinstance(exponent, int | np.integer) and not isinstance(exponent, bool)
-    if whole and exponent is not None and base_type is not None:
-        if exponent in (2, 3, 4) and base_type.dtype is not BOOL:
-            operand = _once(ctx, convert(ctx, left, kind))
-            square = Binary(BinaryOp.MUL, operand, operand, kind, span=ctx.span)
-            if exponent == 2:
-                return square
-            other = operand if exponent == 3 else _once(ctx, square)
-            return Binary(BinaryOp.MUL, other if exponent == 4 else square, other, kind, span=ctx.span)
-        if exponent < 0 and not base_type.dtype.is_inexact:
-            kind = ctx.program.py_float
-    if kind.dtype.is_inexact:
-        return Operation("pow", (convert(ctx, left, kind), convert(ctx, right, kind)), kind, span=ctx.span)
-    if kind.dtype is BOOL:
-        kind = PYINT
-    return Operation("ipow", (convert(ctx, left, kind), convert(ctx, right, kind)), kind, span=ctx.span)
-
-
-def _once(ctx: FunctionState, expr: Expr) -> Expr:
-    """The expression if repeating it is free, else a variable that holds it."""
-    return expr if isinstance(expr, Var | Constant) else ctx.temp(expr)
 
 
 def unary(ctx: FunctionState, op: ast.unaryop, value: Value) -> Value:
