@@ -229,6 +229,7 @@ class Dispatcher(Inspection, PythonFunction):
             caps,
             wide_index=wide,
             debug=self.options.debug,
+            fast="fast" in self.options.fastmath,
             bounds=self.options.debug or self.options.boundscheck,
             block_dim=self.options.block_dim or block,
             launch=launch,

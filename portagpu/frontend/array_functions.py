@@ -113,8 +113,10 @@ def array_argmax(a: Any) -> Any:
 
 @PythonFunction
 def array_float_sum(a: Any) -> Any:
-    """Sum of all elements, of integers as floats."""
+    """Sum of all elements, of integers as floats; of halves in single precision, as in NumPy."""
     total = a.dtype.type(0)
+    if a.dtype.kind == "f" and a.dtype.itemsize == 2:
+        total = np.float32(0)
     if a.dtype.kind == "i" or a.dtype.kind == "u" or a.dtype.kind == "b":
         total = 0.0
     for item in a:
@@ -128,6 +130,8 @@ def array_float_sum(a: Any) -> Any:
 @PythonFunction
 def array_mean(a: Any) -> Any:
     """Arithmetic mean."""
+    if a.dtype.kind == "f" and a.dtype.itemsize == 2:
+        return np.float16(array_float_sum(a) / a.size)
     return array_float_sum(a) / a.size
 
 
@@ -135,6 +139,8 @@ def array_mean(a: Any) -> Any:
 def array_squares(a: Any, mean: Any) -> Any:
     """Sum of squared differences from the mean."""
     total = (a.dtype.type(0) + 0) * 1.0
+    if a.dtype.kind == "f" and a.dtype.itemsize == 2:
+        total = np.float32(0)
     for item in a:
         if a.ndim == 1:
             total += (item - mean) * (item - mean)
@@ -146,6 +152,8 @@ def array_squares(a: Any, mean: Any) -> Any:
 @PythonFunction
 def array_var(a: Any) -> Any:
     """Variance (of the population)."""
+    if a.dtype.kind == "f" and a.dtype.itemsize == 2:
+        return np.float16(array_squares(a, array_float_sum(a) / a.size) / a.size)
     return array_squares(a, array_mean(a)) / a.size
 
 

@@ -333,6 +333,8 @@ def rect(r: Any, phi: Any) -> Any:
     """`cmath.rect`."""
     if phi == 0:
         return complex(r, r * phi if math.isfinite(r) else phi)
+    if r == 0 and math.isinf(phi):
+        return complex(abs(r), 0.0)
     return complex(r * math.cos(phi), r * math.sin(phi))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dtypes import FLOAT16, INT64, Kind
+from portagpu.dtypes import BOOL, FLOAT16, INT64, Kind
 from portagpu.errors import KernelValueError
 from portagpu.frontend.attributes import size_of
 from portagpu.frontend.calls import Call, call_library, handles
@@ -249,10 +249,20 @@ _COMPARISONS: dict[Any, type[ast.cmpop]] = {
 }
 
 
+_OF_BOOLS = {np.add: LogicalOp.OR, np.multiply: LogicalOp.AND}
+
+
+def _is_bool(ctx: FunctionState, value: Value) -> bool:
+    kind = number_type(ctx, value)
+    return isinstance(kind, Scalar) and kind.dtype is BOOL
+
+
 @handles(*_OPERATORS)
 def _operator(ctx: FunctionState, site: Call) -> Value:
     function = site.target
     left, right = site.bind(ctx, function.__name__, "x", "y")
+    if function in _OF_BOOLS and all(_is_bool(ctx, v) for v in (left, right)):
+        return logical(ctx, _OF_BOOLS[function], truth(ctx, left), truth(ctx, right))
     return binary(ctx, _OPERATORS[function](), left, right, checked=False)
 
 

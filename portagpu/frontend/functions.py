@@ -47,6 +47,7 @@ def specialise(
     *,
     wide_index: bool = False,
     debug: bool = False,
+    fast: bool = False,
     bounds: bool = False,
     block_dim: tuple[int, int, int] | None = None,
     launch: GridShape | None = None,
@@ -54,12 +55,15 @@ def specialise(
     """Lower a kernel for the given argument types.
 
     ``launch`` is what the kernel is for, if its blocks wait for each other on a device that does not run all at once.
-    ``wide_index`` asks for 64-bit subscripts, ``debug`` for exceptions, ``bounds`` for checks of subscripts. Raises
+    ``wide_index`` asks for 64-bit subscripts, ``debug`` for exceptions, ``fast`` for none where float32 numbers
+    are divided by zero, ``bounds`` for checks of subscripts. Raises
     subclasses of `portagpu.errors.KernelError`.
     """
 
     def attempt(checks_leave: bool) -> Program:
-        state = ProgramState(caps, wide_index=wide_index, debug=debug, bounds=bounds, checks_leave=checks_leave)
+        state = ProgramState(
+            caps, wide_index=wide_index, debug=debug, fast=fast, bounds=bounds, checks_leave=checks_leave
+        )
         lowered = _lower(state, source, arguments, block_dim)
         if launch is not None and lowered.cooperative and launch.blocks > 1 and not caps.inline_ptx:
             _check_fits(launch, caps)

@@ -165,6 +165,12 @@ def round_to(x: Any, digits: Any) -> Any:
 
 
 @LibraryFunction
+def round_digits(x: Any, digits: Any) -> Any:
+    """Python's `round` of a narrow float: scaled in double precision, where halves are halves, if the device has it."""
+    return x.dtype.type(round_to(float(x), digits))
+
+
+@LibraryFunction
 def round_integer(x: Any, step: Any) -> Any:
     """An integer rounded to a multiple of ``step``, half to even."""
     below = x - x % step

@@ -169,7 +169,8 @@ def _round(ctx: FunctionState, site: Call) -> Value:
     if isinstance(digits, Const) and plain:
         rounded = Operation("rint", (convert(ctx, number, kind),), kind, span=ctx.span)
         return rounded if digits.value == 0 else convert(ctx, rounded, PYINT, explicit=True)
-    return call_library(ctx, functions.round_to, site, number, digits)
+    narrow = kind.dtype.size < 8 and site.target is round and ctx.program.caps.fp64
+    return call_library(ctx, functions.round_digits if narrow else functions.round_to, site, number, digits)
 
 
 def _round_integer(ctx: FunctionState, site: Call, value: Value, digits: Value) -> Value:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dtypes import BOOL, integer_range
+from portagpu.dtypes import BOOL, FLOAT32, integer_range
 from portagpu.errors import KernelValueError, UnsupportedSyntaxError
 from portagpu.frontend.conditions import negate
 from portagpu.frontend.convert import (
@@ -188,7 +188,7 @@ def _divide(ctx: FunctionState, left: Value, right: Value, kind: Element, checke
             ctx.fail(f"`/` on {kind}", hint="use `//`, or convert the vectors to floats")
         kind = ctx.program.py_float
     top, divisor = convert(ctx, left, kind), convert(ctx, right, kind)
-    if checked:
+    if checked and not (ctx.program.fast and kind.dtype is FLOAT32):
         divisor = _nonzero(ctx, divisor, "division by zero")
     return Binary(BinaryOp.DIV, top, divisor, kind, span=ctx.span)
 

@@ -47,11 +47,19 @@ class ProgramState:
     """What all functions of one kernel share."""
 
     def __init__(
-        self, caps: Capabilities, *, wide_index: bool, debug: bool, bounds: bool = False, checks_leave: bool = True
+        self,
+        caps: Capabilities,
+        *,
+        wide_index: bool,
+        debug: bool,
+        fast: bool = False,
+        bounds: bool = False,
+        checks_leave: bool = True,
     ) -> None:
         self.caps = caps
         self.wide_index = wide_index
         self.debug = debug  # exceptions are reported
+        self.fast = fast  # but not for float32 quotients
         self.bounds = bounds  # subscripts are checked
         self.checks_leave = checks_leave  # a thread whose subscript or divisor is wrong ends there
         self.faults: dict[Any, Fault] = {}

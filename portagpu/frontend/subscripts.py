@@ -79,6 +79,16 @@ def static_array(
     )
 
 
+def _with_numbers(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """One item for each axis; an array without axes is the number that it holds."""
+    held = (load(ctx, i, address(ctx, i, ())) if isinstance(i, ArrayValue) and _is_number(i) else i for i in items)
+    return normalise(ctx, array, tuple(held))
+
+
+def _is_number(array: ArrayValue) -> bool:
+    return array.ndim == 0 and isinstance(array.element, Scalar)
+
+
 def get_item(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> Value:
     """``array[items]``: an element, or a view when axes remain."""
     name = field_name(items)
@@ -86,7 +96,7 @@ def get_item(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> V
         return get_field(ctx, array, name)
     if array.record is not None and items:
         return get_field(ctx, array, field_at(ctx, array.record, items))
-    items = normalise(ctx, array, items)
+    items = _with_numbers(ctx, array, items)
     if all(not isinstance(i, SliceValue) for i in items):
         return load(ctx, array, address(ctx, array, items))
     return view(ctx, array, items)
@@ -95,7 +105,7 @@ def get_item(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> V
 def address(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> Expr:
     """Flat index of an element; ``items`` are its integer indices, one for each axis."""
     given = len(items)
-    items = normalise(ctx, array, items)
+    items = _with_numbers(ctx, array, items)
     if any(isinstance(i, SliceValue) for i in items):
         ctx.fail(
             f"{array.describe()} needs {array.ndim} indices to name an element, {given} given",
@@ -113,7 +123,7 @@ def set_item(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...], valu
     if name is not None:
         set_field(ctx, array, name, value)
         return
-    items = normalise(ctx, array, items)
+    items = _with_numbers(ctx, array, items)
     if any(isinstance(i, SliceValue) for i in items):
         fill(ctx, view(ctx, array, items), value, copy_record)
         return

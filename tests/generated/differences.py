@@ -67,8 +67,8 @@ DRIVERS: tuple[DriverDifference, ...] = (
 
 LANGUAGE: tuple[LanguageDifference, ...] = (
     LanguageDifference(
-        what="arithmetic of bools",
-        kernels="int64",
+        what="Python's operators `+`, `-`, `*` of bools",
+        kernels="int64; `np.add` and `np.multiply` as in NumPy",
         numpy="logical or and and; `-` is an error",
         reason="as in Python and CUDA-Python",
     ),

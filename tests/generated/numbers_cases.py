@@ -113,6 +113,15 @@ def rounded_to(digits: int) -> Reference:
     return reference
 
 
+def rounded_in_double(digits: int) -> Reference:
+    """Python's `round` of narrow floats: scaled in double precision."""
+
+    def reference(x: Array) -> Array:
+        return rounded_to(digits)(x if x.dtype.kind != "f" else x.astype(np.float64)).astype(x.dtype)
+
+    return reference
+
+
 def _multiple(a: Array, b: Array) -> Array:
     """Wraps around as the product does."""
     kind = np.result_type(a, b)
@@ -289,7 +298,7 @@ def _rounded(function: Any, digits: int, kinds: str) -> Case:
         function=called,
         name=f"{module}{function.__name__} to {digits} digits",
         covers=(function,),
-        reference=rounded_to(digits),
+        reference=rounded_in_double(digits) if function is round else rounded_to(digits),
         operands=each(kinds),
         result=same if function is not round else (lambda name: name if KINDS[name] == "f" else whole(name)),
         fair=_fits(digits),

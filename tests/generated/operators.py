@@ -204,10 +204,21 @@ SPELLED: dict[str, tuple[Any, ...]] = {
 }
 
 
+def _of_bools(function: Any, how: dict[str, Any]) -> dict[str, Any]:
+    """NumPy's sum and product of bools are bools, those of Python's operators integers."""
+    if function not in (np.add, np.multiply):
+        return {}
+
+    def reference(a: Array, b: Array) -> Array:
+        return function(a, b) if a.dtype == b.dtype == bool else how["reference"](a, b)
+
+    return {"reference": reference, "result": same}
+
+
 def _forms(name: str, functions: tuple[Any, ...], all_pairs: Any, few: Any, **how: Any) -> list[Case]:
     """The function of `operator` for all pairs of dtypes; the ufunc and the spelled forms for fewer."""
     found = [Case(function=functions[0], operands=all_pairs, **how)]
-    found += [Case(function=f, operands=few, **how) for f in functions[1:]]
+    found += [Case(function=f, operands=few, **how | _of_bools(f, how)) for f in functions[1:]]
     some = tuple(names for names in few if names[0] in _SOME)  # which operator is meant does not depend on the dtypes
     for number, function in enumerate(SPELLED[name]):
         is_python = not getattr(function, "__module__", "").startswith("_operator")
