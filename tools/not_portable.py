@@ -9,9 +9,7 @@ import tempfile
 from pathlib import Path
 
 from portagpu import cuda
-from portagpu.frontend.libdevice import FUNCTIONS, PAIRS
 from tools.not_portable_cases import GROUPS, Case
-from tools.original_names import LIBDEVICE
 
 HEAD = """\
 # What is not portable
@@ -64,11 +62,6 @@ def message_of(case: Case) -> str:
     return f"{type(error).__name__}: {text}"
 
 
-def missing_functions() -> list[str]:
-    """libdevice's functions that are not here."""
-    return [n for n in LIBDEVICE if n not in FUNCTIONS and n not in PAIRS]
-
-
 def text() -> str:
     """The whole document."""
     parts = [HEAD]
@@ -81,8 +74,6 @@ def text() -> str:
             shown = case.code.rstrip("\n")
             parts.append(f"```py\n{shown}\n```\n\n```\n{message_of(case)}\n```\n")
             parts.append(f"Instead: {case.instead}\n")
-            if "libdevice" in case.title:
-                parts.append(f"They are {', '.join(f'`{n}`' for n in missing_functions())}.\n")
     return "\n".join([*parts, SILENT])
 
 

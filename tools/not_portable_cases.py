@@ -102,12 +102,6 @@ CUDA_ONLY = (
         "`x.copy_to_host()`; on CPU devices also `np.from_dlpack(x)`.",
         ("DeviceNDArray.__cuda_array_interface__",),
     ),
-    Case(
-        "Functions of libdevice that OpenCL does not have",
-        kernel("x[0] = cuda.libdevice.j0f(x[0])"),
-        "Compute them on the host, or write them as device functions. Directed rounding (`fadd_rd` ...) has no"
-        " replacement; `fma_rn`, `fsqrt_rn` and the other `_rn` round to nearest.",
-    ),
 )
 
 LANGUAGE = (

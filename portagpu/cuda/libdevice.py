@@ -1,7 +1,8 @@
 """``cuda.libdevice``: CUDA's device functions by their own names (``libdevice.sinf``, ``libdevice.fast_powf``).
 
-Here are those that OpenCL has, too. The ``fast_`` ones are as exact as the others unless the kernel is compiled with
-``fastmath=True``. Functions that round in a direction other than to nearest exist for conversions only.
+The ``fast_`` ones are as exact as the others unless the kernel is compiled with ``fastmath=True``. Functions that round
+down, up or towards zero (``fadd_rd``) are exact, but take tens of operations, and ``fastmath=True`` undoes them. Bessel
+functions are exact to about 1e-15 (1e-6 in single precision) of their largest values nearby.
 """
 
 from __future__ import annotations

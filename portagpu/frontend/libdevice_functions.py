@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from portagpu.frontend.calls import LibraryFunction
-from portagpu.frontend.vocabulary import INTRINSICS
+from portagpu.frontend.vocabulary import INTRINSICS, Intrinsic
 
 fma: Any = INTRINSICS["fma"]
+double_as_longlong: Any = Intrinsic("libdevice.double_as_longlong")
+longlong_as_double: Any = Intrinsic("libdevice.longlong_as_double")
+float_as_uint: Any = Intrinsic("libdevice.float_as_uint")
+uint_as_float: Any = Intrinsic("libdevice.uint_as_float")
 
 
 @LibraryFunction
@@ -93,12 +97,24 @@ def normcdf(x: Any) -> Any:
 
 
 @LibraryFunction
+def middle_of_erfinv(x: Any) -> Any:
+    """`erfinv` of -0.5 to 0.5, by three steps of Halley's method."""
+    found = x * 0.8862269254527580
+    for _ in range(3):
+        step = (math.erf(found) - x) / (1.1283791670955126 * math.exp(-found * found))
+        found -= step / (1 + found * step)
+    return found
+
+
+@LibraryFunction
 def erfcinv(y: Any) -> Any:
     """The number whose `erfc` is y: a closed form, then steps of Newton's method on the logarithm, or of Halley's."""
     if not (y > 0 and y < 2):
         if y == 0:
             return math.inf
         return -math.inf if y == 2 else math.nan
+    if abs(1 - y) <= 0.5:
+        return middle_of_erfinv(1 - y)
     tail = min(y, 2 - y)
     size = math.log(tail * (2 - tail))
     middle = 4.330746750799873 + size * 0.5
@@ -120,11 +136,7 @@ def erfinv(x: Any) -> Any:
     """The number whose `erf` is x."""
     if not abs(x) <= 0.5:
         return math.copysign(erfcinv(1 - abs(x)), x)
-    found = x * 0.8862269254527580
-    for _ in range(3):
-        step = (math.erf(found) - x) / (1.1283791670955126 * math.exp(-found * found))
-        found -= step / (1 + found * step)
-    return found
+    return middle_of_erfinv(x)
 
 
 @LibraryFunction
@@ -141,12 +153,63 @@ def erfcx(x: Any) -> Any:
             return 0.5641895835477563 / x
         square = 0.5 / (x * x)
         term = x * 0 + 1
-        total = x * 0 + 1
+        rest = x * 0
         for k in range(1, 16):
             term *= square * (1 - 2 * k)
-            total += term
-        return total * 0.5641895835477563 / x
+            rest += term
+        return (1 + rest) * 0.5641895835477563 / x
     if x < -30:
         return math.inf
     square = x * x
     return math.exp(square) * (1 + fma(x, x, -square)) * math.erfc(x)
+
+
+@LibraryFunction
+def double2hiint(d: Any) -> Any:
+    """The upper 32 bits of a float64."""
+    return np.int32(double_as_longlong(d) >> np.int64(32))
+
+
+@LibraryFunction
+def double2loint(d: Any) -> Any:
+    """The lower 32 bits of a float64."""
+    return np.int32(double_as_longlong(d))
+
+
+@LibraryFunction
+def hiloint2double(x: Any, y: Any) -> Any:
+    """The float64 with the upper bits x and the lower bits y."""
+    return longlong_as_double(np.int64(x) << np.int64(32) | np.int64(np.uint32(y)))
+
+
+@LibraryFunction
+def half2float(h: Any) -> Any:
+    """The float16 with the bits h, on devices without float16, too."""
+    sign = (np.uint32(h) & np.uint32(0x8000)) << np.uint32(16)
+    size = np.uint32(h) & np.uint32(0x7FFF)
+    if size >= 0x7C00:
+        bits = size << np.uint32(13) | np.uint32(0x7F800000)
+    elif size >= 0x400:
+        bits = (size << np.uint32(13)) + np.uint32(112 << 23)
+    else:
+        bits = float_as_uint(np.float32(size) * np.float32(2.0**-24))
+    return uint_as_float(bits | sign)
+
+
+@LibraryFunction
+def float2half(f: Any) -> Any:
+    """The bits of the nearest float16, halves to the even one; 0x7FFF for nan."""
+    bits = float_as_uint(f)
+    sign = bits >> np.uint32(16) & np.uint32(0x8000)
+    size = bits & np.uint32(0x7FFFFFFF)
+    if size > 0x7F800000:
+        return np.int16(0x7FFF)
+    if size >= 0x477FF000:  # 65520 lies between the largest number and the next power of two
+        half = np.uint32(0x7C00)
+    elif size < 0x38800000:
+        half = np.uint32(np.rint(abs(f) * np.float32(2.0**24)))
+    else:
+        half = (size + np.uint32(0xFFF) + (size >> np.uint32(13) & np.uint32(1)) >> np.uint32(13)) - np.uint32(
+            112 << 10
+        )
+    return np.int16(half | sign)

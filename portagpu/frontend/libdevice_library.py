@@ -5,15 +5,20 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass
 
+from portagpu.dtypes import INT16
+from portagpu.frontend import bessel_functions as bessel
+from portagpu.frontend import directed_functions as directed
 from portagpu.frontend import libdevice_functions as functions
 from portagpu.frontend.calls import Call, LibraryFunction, call_library, intrinsic
-from portagpu.frontend.convert import convert
+from portagpu.frontend.convert import constant, convert
 from portagpu.frontend.libdevice import F32, F64, I32, I64, U32
 from portagpu.frontend.meanings import LATER, Meaning
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import TupleValue, Value
 from portagpu.ir.nodes import Cast, Operation
 from portagpu.ir.types import Scalar
+
+I16 = Scalar(INT16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,7 @@ class Compound:
     function: LibraryFunction
     parameters: tuple[Scalar, ...]
     result: Scalar | None
+    mode: int | None = None  # the direction of rounding, a last argument
 
 
 def _table() -> dict[str, Compound]:
@@ -38,7 +44,38 @@ def _table() -> dict[str, Compound]:
             found[name + end] = Compound(getattr(functions, name), (kind,), kind)
         found[f"{letter}rcp_rn"] = Compound(functions.reciprocal, (kind,), kind)
         found["remquo" + end] = Compound(functions.remquo, (kind, kind), None)
+        for name in ("j0", "j1", "y0", "y1"):
+            found[name + end] = Compound(getattr(bessel, name), (kind,), kind)
+        for name in ("jn", "yn"):
+            found[name + end] = Compound(getattr(bessel, name), (I32, kind), kind)
+    return found | _directed() | _bits()
+
+
+_DIRECTIONS = {directed.DOWN: "down", directed.UP: "up", directed.TOWARDS_ZERO: "towards 0"}
+_MODES = {"rd": directed.DOWN, "ru": directed.UP, "rz": directed.TOWARDS_ZERO}
+
+
+def _directed() -> dict[str, Compound]:
+    found = {}
+    for kind, end, letter in ((F64, "", "d"), (F32, "f", "f")):
+        for mode, number in _MODES.items():
+            for name, function in (("add", directed.add), ("mul", directed.multiply), ("div", directed.divide)):
+                found[f"{letter}{name}_{mode}"] = Compound(function, (kind, kind), kind, number)
+            for name, function in (("rcp", directed.reciprocal), ("sqrt", directed.root)):
+                found[f"{letter}{name}_{mode}"] = Compound(function, (kind,), kind, number)
+            found[f"{letter}sub_{mode}"] = Compound(directed.subtract, (kind, kind), kind, number)
+            found[f"fma{end}_{mode}"] = Compound(directed.multiply_add, (kind, kind, kind), kind, number)
     return found
+
+
+def _bits() -> dict[str, Compound]:
+    return {
+        "double2hiint": Compound(functions.double2hiint, (F64,), I32),
+        "double2loint": Compound(functions.double2loint, (F64,), I32),
+        "hiloint2double": Compound(functions.hiloint2double, (I32, I32), F64),
+        "half2float": Compound(functions.half2float, (I16,), F32),
+        "float2half_rn": Compound(functions.float2half, (F32,), I16),
+    }
 
 
 COMPOUND = _table()
@@ -52,6 +89,8 @@ def _compound(ctx: FunctionState, site: Call) -> Value:
     found = COMPOUND[name]
     values = site.bind(ctx, f"libdevice.{name}", *("x", "y", "z")[: len(found.parameters)])
     args = [convert(ctx, v, k, explicit=True) for v, k in zip(values, found.parameters, strict=True)]
+    if found.mode is not None:
+        args.append(constant(ctx, found.mode, I32))
     result = call_library(ctx, found.function, site, *args)
     return result if found.result is None else convert(ctx, result, found.result, explicit=True)
 
@@ -90,11 +129,14 @@ def _meaning(name: str) -> Meaning | None:
     found = COMPOUND.get(name)
     if found is not None:
         kinds = zip(("x", "y", "z"), found.parameters, strict=False)
+        text = inspect.getdoc(found.function.py_func) or ""
+        if found.mode is not None:
+            text = text.replace("in one direction", _DIRECTIONS[found.mode])
         result = f"({found.parameters[0]}, int32)" if found.result is None else str(found.result)
         return Meaning(
             tuple(f"{p}: number, converted to {k}" for p, k in kinds),
             result,
-            inspect.getdoc(found.function.py_func) or "",
+            text,
         )
     base = name.removesuffix("f")
     if base not in _TEXTS:

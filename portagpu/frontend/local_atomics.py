@@ -133,7 +133,7 @@ def cas(array: Any, index: Any, expected: Any, value: Any) -> Any:
     return old
 
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, LibraryFunction] = {
     "add": add,
     "sub": sub,
     "max": maximum,

@@ -14,6 +14,8 @@ _LANGUAGE = _KERNELS + "test_language.py"
 _THREADS = _HERE + "test_between_threads.py"
 _REST = _HERE + "test_the_rest.py"
 
+BESSEL = tuple(f"{name}{end}" for name in ("j0", "j1", "jn", "y0", "y1", "yn") for end in ("", "f"))
+
 INTRINSICS: dict[str, str] = {
     **dict.fromkeys(("shared.array", "local.array", "grid", "gridsize", "const.array_like", "unroll"), _MEMORY),
     **dict.fromkeys(("vload", "vstore"), _MEMORY),
@@ -22,6 +24,7 @@ INTRINSICS: dict[str, str] = {
     **dict.fromkeys(("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "syncwarp"), _THREADS),
     **dict.fromkeys(("all_sync", "any_sync", "eq_sync", "ballot_sync", "activemask", "lanemask_lt"), _THREADS),
     **dict.fromkeys(("match_any_sync", "match_all_sync"), _THREADS),
+    **dict.fromkeys((f"libdevice.{name}" for name in BESSEL), _KERNELS + "test_bessel.py"),
     "literal_unroll": _KERNELS + "test_records.py",
     "cg.this_grid": _KERNELS + "test_cooperative.py",
     "cg.this_grid().sync": _KERNELS + "test_cooperative.py",
