@@ -96,5 +96,4 @@ WITHOUT = {
     "float64 (cl_khr_fp64)": dataclasses.replace(CPU, fp64=False, extensions=_EXTENSIONS - {"cl_khr_fp64"}),
     "64-bit atomics (cl_khr_int64_base_atomics)": dataclasses.replace(CPU, int64_atomics=False),
     "float16, even as a format in memory": dataclasses.replace(CPU, fp16_storage=False),
-    "warps of 32 threads, and inline PTX": dataclasses.replace(SUBGROUPS, warp_size=64, subgroup_size=64),
 }

@@ -37,6 +37,8 @@ _CALLS = {
     "range": ("for i in range(x):", ("    out[i] = 1",)),
     "enumerate": ("for i, v in enumerate(x):", ("    out[i] = v",)),
     "zip": ("for v, w in zip(x, x):", ("    out[0] = v + w",)),
+    "np.ndindex": ("for (i,) in np.ndindex(x.shape):", ("    x[i] = 1",)),
+    "np.ndenumerate": ("for (i,), v in np.ndenumerate(x):", ("    out[i] = v",)),
     "operator.getitem": ("operator.getitem(x, 0)", ("out[0] = r",)),
     "np.clip": ("np.clip(x, x, x)", ("out[0] = r",)),
     "np.transpose": ("np.transpose(x)", ("i = cuda.grid(1)", "out[0] = r[i]")),

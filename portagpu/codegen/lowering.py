@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from portagpu.errors import MissingCapabilityError
 from portagpu.ir.nodes import Operation
-from portagpu.ir.types import Pointer, Scalar, Space, Vector
+from portagpu.ir.types import WARP, Pointer, Scalar, Space, Vector
 
 if TYPE_CHECKING:
     from portagpu.codegen.printer import Printer
@@ -125,9 +125,8 @@ def _work_item(printer: Printer, expr: Operation) -> Lowered:
 
 @register("laneid")
 def _laneid(printer: Printer, expr: Operation) -> Lowered:
-    size = printer.helpers.caps.warp_size
     linear = "(get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0)"
-    return f"(int)(({linear}) % {size})", UNARY
+    return f"(int)(({linear}) % {WARP})", UNARY
 
 
 @register("reinterpret")

@@ -19,7 +19,7 @@ from portagpu.cuda.declared import check_text
 from portagpu.cuda.inspection import Inspection, Overload
 from portagpu.cuda.options import JitOptions
 from portagpu.cuda.pickling import portable, rebuilt
-from portagpu.cuda.signature import check_count, convert_arguments
+from portagpu.cuda.signature import check_count, check_result, convert_arguments
 from portagpu.cuda.valuetypes import typeof
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import (
@@ -86,6 +86,7 @@ class Dispatcher(Inspection, PythonFunction):
         self._configured: dict[Any, Configured] = {}
         self._lock = threading.RLock()
         for signature in signatures:
+            check_result(signature, device)
             check_count(signature, self.source)
             check_text(self, signature)
 

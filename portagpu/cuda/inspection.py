@@ -62,6 +62,17 @@ class Overload:
         """What the driver tells about it."""
         return figures_of(self.compiled, self.build_options)
 
+    def __getattr__(self, name: str) -> Any:
+        """What the driver tells, under its own name: ``regs_per_thread``, ``shared_mem_per_block``, ..."""
+        if name in Figures.__dataclass_fields__:
+            return getattr(self.figures, name)
+        raise AttributeError(f"specialisations have no {name!r}")
+
+    @property
+    def argument_types(self) -> tuple[Type, ...]:
+        """The types of the arguments."""
+        return self.types
+
     @property
     def variant(self) -> str:
         """What tells it from specialisations for the same types."""

@@ -22,6 +22,7 @@ _IGNORED = frozenset(
     }
 )
 _KNOWN = frozenset({"fastmath", "debug", "boundscheck", "opt", "block_dim", "max_registers", "extensions", "source"})
+_DEPRECATED = frozenset({"argtypes", "restype", "bind"})  # the original refuses them, too
 _FASTMATH = frozenset({"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
 
 
@@ -41,7 +42,12 @@ class JitOptions:
     def from_keywords(cls, options: Mapping[str, Any]) -> JitOptions:
         """Read the keywords of `cuda.jit`. Raises `SettingsError`."""
         for name, value in options.items():
-            if name not in _KNOWN and name not in _IGNORED:
+            if name in _DEPRECATED and value is not None:
+                raise SettingsError(
+                    f"Deprecated keyword argument `{name}`: the signature is the first argument of cuda.jit",
+                    hint='write @cuda.jit("void(float32[:])")',
+                )
+            if name not in _KNOWN | _IGNORED | _DEPRECATED:
                 raise SettingsError(
                     f"cuda.jit has no option {name!r}", hint=f"it has device, {', '.join(sorted(_KNOWN | _IGNORED))}"
                 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -11,13 +10,12 @@ from typing import Any, TypeVar
 import pyopencl as cl
 
 from portagpu.device import devices
-from portagpu.errors import ArgumentTypeError
+from portagpu.errors import ArgumentTypeError, NoDeviceError
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.event import Event
 from portagpu.runtime.stream import Stream
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_local = threading.local()
 
 
 def legacy_default_stream() -> Stream:
@@ -27,12 +25,7 @@ def legacy_default_stream() -> Stream:
 
 def per_thread_default_stream() -> Stream:
     """This thread's own stream on the current device, made at first use."""
-    context = current_context()
-    streams: dict[int, Stream] = _local.__dict__.setdefault("streams", {})
-    found = streams.get(context.key)
-    if found is None or found.closed:
-        found = streams[context.key] = context.stream()
-    return found
+    return current_context().get_per_thread_default_stream()
 
 
 def external_stream(ptr: int | cl.CommandQueue) -> Stream:
@@ -102,6 +95,15 @@ def is_float16_supported() -> bool:
 def is_bfloat16_supported() -> bool:
     """False: OpenCL C has no bfloat16."""
     return False
+
+
+def cuda_error() -> str | None:
+    """Why no device can be used, or None where one works."""
+    try:
+        current_context()
+    except NoDeviceError as error:
+        return str(error)
+    return None
 
 
 def detect() -> bool:

@@ -26,6 +26,15 @@ def check_count(signature: Signature, source: FunctionSource) -> None:
         )
 
 
+def check_result(signature: Signature, device: bool) -> None:
+    """Raise `KernelTypeError` where a kernel's signature declares a result."""
+    if not device and not isinstance(signature.return_type, NoneType | None):
+        raise KernelTypeError(
+            f"CUDA kernel must have void return type; the signature is '{signature}'",
+            hint="write results to an array argument, or declare a device function: device=True",
+        )
+
+
 def convert_arguments(
     declared: tuple[Signature, ...], args: tuple[Any, ...], names: tuple[str, ...]
 ) -> tuple[Any, ...]:

@@ -40,7 +40,7 @@ class Capabilities:
     max_work_group_size: int
     max_work_item_sizes: tuple[int, int, int]
     preferred_multiple: int  # work-group size multiple that a small kernel prefers
-    warp_size: int  # lanes that run in lockstep; 32 where hardware has no such notion (emulated warps)
+    warp_size: int  # lanes that run in lockstep; 32 where hardware has no such notion. Kernels have warps of 32
     # arithmetic
     fp64: bool
     fp16: bool  # half arithmetic works

@@ -10,6 +10,7 @@ import pyopencl as cl
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.quirks import hints_for
 from portagpu.errors import DeviceSelectionError
+from portagpu.ir.types import WARP
 
 MAX_GRID_DIM = 2**31 - 1  # blocks; OpenCL has no limit of its own below that of 64-bit sizes, CUDA has this one
 _FEATURE_LEVEL = (7, 0)
@@ -37,6 +38,8 @@ class _Record(Protocol):
     def cl_device(self) -> cl.Device: ...
     @property
     def capabilities(self) -> Capabilities | None: ...
+    @property
+    def compute_capability(self) -> tuple[int, int]: ...
 
 
 class CudaNames:
@@ -118,9 +121,9 @@ class CudaNames:
         return max(caps.local_memory_static, caps.local_memory_argument)
 
     @property
-    def WARP_SIZE(self: _Record) -> int:
-        """What `cuda.warpsize` is in kernels: the lanes that run in lockstep; 32 on CPUs, which have no warps."""
-        return _facts(self).warp_size
+    def WARP_SIZE(self) -> int:
+        """What `cuda.warpsize` is in kernels: 32, also where other numbers of threads, or none, run in lockstep."""
+        return WARP
 
     @property
     def MULTIPROCESSOR_COUNT(self: _Record) -> int:
@@ -141,6 +144,31 @@ class CudaNames:
     def TOTAL_CONSTANT_MEMORY(self: _Record) -> int:
         """Bytes of constant memory that a kernel can use."""
         return _facts(self).constant_memory
+
+    @property
+    def COMPUTE_CAPABILITY_MAJOR(self: _Record) -> int:
+        """The first number of `compute_capability`."""
+        return self.compute_capability[0]
+
+    @property
+    def COMPUTE_CAPABILITY_MINOR(self: _Record) -> int:
+        """The second number of `compute_capability`."""
+        return self.compute_capability[1]
+
+    @property
+    def L2_CACHE_SIZE(self: _Record) -> int:
+        """Bytes of the largest cache, 0 where there is none."""
+        return _facts(self).global_cache
+
+    @property
+    def CAN_MAP_HOST_MEMORY(self) -> int:
+        """1: kernels take `cuda.mapped_array` on every device."""
+        return 1
+
+    @property
+    def UNIFIED_ADDRESSING(self) -> int:
+        """0: OpenCL's buffers have no addresses that host and device share."""
+        return 0
 
     @property
     def INTEGRATED(self: _Record) -> int:

@@ -22,7 +22,7 @@ from portagpu.frontend.library import integer_result
 from portagpu.frontend.names import tuple_items
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.subscripts import get_item
+from portagpu.frontend.subscripts import get_item, set_item
 from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue, Value
 from portagpu.ir.nodes import BinaryOp, Constant, Expr, Operation
 from portagpu.ir.types import Layout, Pointer, Scalar, Vector
@@ -221,6 +221,15 @@ def _item(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
     if len(items) == 1 and array.ndim != 1:
         array = _flat(ctx, array, "item")
     return get_item(ctx, array, items)
+
+
+@_method("fill")
+def _fill(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
+    (value,) = site.bind(ctx, "fill", "value")
+    if number_type(ctx, value) is None:
+        ctx.fail(f"fill takes a number, not {describe(ctx, value)}", hint="copy an array with a[:] = b")
+    set_item(ctx, array, (Const(...),), value)
+    return Const(None)
 
 
 @handles(np.reshape, np.ravel, np.transpose, foldable=False)

@@ -8,13 +8,14 @@ from typing import Any
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend.convert import describe, number_type
 from portagpu.frontend.expressions import disturbs, index_items, lower, lower_all
+from portagpu.frontend.flat import flat_item
 from portagpu.frontend.names import bind, tuple_items
 from portagpu.frontend.operators import binary
 from portagpu.frontend.places import held, load, store
 from portagpu.frontend.records import field_at, field_name, field_view, set_field
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import address, set_item
-from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild
+from portagpu.frontend.values import ArrayValue, Const, PlacesValue, TupleValue, Value, is_expr, leaves, rebuild
 from portagpu.ir.nodes import Constant, Var
 from portagpu.ir.types import Vector
 from portagpu.ir.walk import children, is_movable
@@ -63,6 +64,10 @@ def _record(ctx: FunctionState, target: ast.Attribute) -> ArrayValue:
 
 def _assign_item(ctx: FunctionState, target: ast.Subscript, value: Value) -> None:
     owner = lower(ctx, target.value)
+    if isinstance(owner, PlacesValue) and owner.array is not None:
+        array, items = flat_item(ctx, owner, index_items(ctx, target.slice))
+        set_item(ctx, array, items, value)
+        return
     if not isinstance(owner, ArrayValue):
         kind = number_type(ctx, owner)
         what = (
@@ -174,6 +179,8 @@ def _augmented_place(ctx: FunctionState, target: ast.expr) -> tuple[ArrayValue, 
         return held(ctx, field_view(ctx, _record(ctx, target), target.attr)), ()
     assert isinstance(target, ast.Subscript)
     owner = lower(ctx, target.value)
+    if isinstance(owner, PlacesValue) and owner.array is not None:
+        return flat_item(ctx, owner, index_items(ctx, target.slice))
     if not isinstance(owner, ArrayValue):
         ctx.fail(f"{describe(ctx, owner)} cannot be written by index")
     items = index_items(ctx, target.slice)

@@ -12,12 +12,22 @@ from portagpu.frontend.convert import constant, convert, describe, number_type
 from portagpu.frontend.faults import Raise, check
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Condition, Const, MethodValue, TupleValue, Value, leaves, structure
+from portagpu.frontend.values import (
+    ArrayValue,
+    Condition,
+    Const,
+    MethodValue,
+    PlacesValue,
+    TupleValue,
+    Value,
+    leaves,
+    structure,
+)
 from portagpu.ir.nodes import BinaryOp, Compare, CompareOp, Expr, Lane, LogicalOp, Var
 from portagpu.ir.types import INT, PYINT, Element, Layout, Scalar, Vector
 from portagpu.records import Record
 
-ARRAY_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "T", "strides", "flags"})
+ARRAY_ATTRIBUTES = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "T", "strides", "flags", "flat"})
 LANES = {name: lane for lane, name in enumerate("xyzw")}
 
 
@@ -84,13 +94,15 @@ def array_attribute(ctx: FunctionState, array: ArrayValue, name: str, node: ast.
         return TupleValue(tuple(ring(ctx, BinaryOp.MUL, convert(ctx, s, PYINT), step) for s in array.strides))
     if name in METHODS:
         return MethodValue(array, name)
+    if name == "flat":
+        return PlacesValue(array.shape, array, indices=False)
     if name == "flags":
         return Const(_Flags(array.layout is Layout.C, array.layout is Layout.F))
     ctx.fail(
         f"arrays in kernels have no attribute `{name}`",
         kind=KernelNameError,
         node=node,
-        hint=f"they have shape, size, ndim, dtype, strides, itemsize, nbytes, T, {', '.join(sorted(METHODS))}",
+        hint=f"they have shape, size, ndim, dtype, strides, itemsize, nbytes, T, flat, {', '.join(sorted(METHODS))}",
     )
 
 

@@ -23,7 +23,7 @@ from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue, Value, constants, is_expr
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
 from portagpu.ir.nodes import MakeVector, Operation
-from portagpu.ir.types import INT, PYINT_NARROW, Scalar, Vector
+from portagpu.ir.types import INT, PYINT_NARROW, WARP, Scalar, Vector
 from portagpu.types import Signature
 
 
@@ -319,7 +319,7 @@ def value_of(ctx: FunctionState, name: str) -> Value | None:
     if name == "laneid":
         return Operation("laneid", (), PYINT_NARROW, span=ctx.span)
     if name == "warpsize":
-        return Const(ctx.program.caps.warp_size)
+        return Const(WARP)
     return None
 
 

@@ -14,6 +14,7 @@ from portagpu.frontend.comparisons import compare
 from portagpu.frontend.complex_numbers import array_part, number_part
 from portagpu.frontend.conditions import choose, hold, short_circuit
 from portagpu.frontend.convert import as_number, describe, number_type, truth
+from portagpu.frontend.flat import flat_item
 from portagpu.frontend.indexing import SliceValue
 from portagpu.frontend.local_functions import define
 from portagpu.frontend.names import bind, captured, is_stable, tuple_items
@@ -25,6 +26,7 @@ from portagpu.frontend.values import (
     Const,
     MethodValue,
     Missing,
+    PlacesValue,
     TupleValue,
     Value,
     constants,
@@ -309,6 +311,8 @@ def _subscript(ctx: FunctionState, node: ast.Subscript) -> Value:
     owner = lower(ctx, node.value)
     if isinstance(owner, ArrayValue):
         return subscripts.get_item(ctx, owner, index_items(ctx, node.slice))
+    if isinstance(owner, PlacesValue) and owner.array is not None:
+        return subscripts.get_item(ctx, *flat_item(ctx, owner, index_items(ctx, node.slice)))
     kind = number_type(ctx, owner)
     if isinstance(kind, Vector):
         return vector_item(ctx, as_number(ctx, owner), kind, lower(ctx, node.slice))

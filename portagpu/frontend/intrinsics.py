@@ -7,7 +7,7 @@ from typing import Any
 
 from portagpu.dtypes import INT32, INT64
 from portagpu.errors import KernelTypeError, KernelValueError
-from portagpu.frontend.calls import Call, intrinsic
+from portagpu.frontend.calls import Call, call_library, intrinsic
 from portagpu.frontend.conditions import select
 from portagpu.frontend.convert import (
     as_number,
@@ -20,6 +20,7 @@ from portagpu.frontend.convert import (
     truth,
     typed_number,
 )
+from portagpu.frontend.local_atomics import FUNCTIONS as LOCAL_ATOMICS
 from portagpu.frontend.memory import use_shared
 from portagpu.frontend.names import tuple_items
 from portagpu.frontend.state import FunctionState
@@ -102,21 +103,25 @@ def _refuse_packed(ctx: FunctionState, name: str, array: ArrayValue) -> None:
         )
 
 
-def _target(ctx: FunctionState, name: str, array: Value, index: Value) -> tuple[Offset, Scalar]:
+def _array(ctx: FunctionState, name: str, array: Value) -> tuple[ArrayValue, Scalar]:
+    """The array of an atomic, and the type of its elements."""
     if not isinstance(array, ArrayValue) or isinstance(array.element, Vector | Record):
         ctx.fail(f"{name} works on an array, not {describe(ctx, array)}", hint=f"{name}(array, index, value)")
     if array.readonly:
         ctx.fail(f"{name} on a read-only array")
-    _refuse_packed(ctx, name, array)
-    if array.space is Space.PRIVATE:
-        ctx.fail(f"{name} on a local array", hint="a local array belongs to one thread; use plain operations")
+    if array.space is not Space.PRIVATE:
+        _refuse_packed(ctx, name, array)
     if array.element.dtype.is_complex:
         ctx.fail(f"{name} on {array.element}", hint="update real and imaginary parts: pass x.view(np.float32)")
     if array.element.dtype.size < 4:
         ctx.fail(
-            f"{name} on {array.element}: OpenCL has atomics of 32 and 64 bits",
+            f"{name} on {array.element}: atomics, also those of CUDA-Python, are of 32 and 64 bits",
             hint="use an int32 or float32 array",
         )
+    return array, array.element
+
+
+def _place(ctx: FunctionState, array: ArrayValue, element: Scalar, index: Value) -> Offset:
     items = (
         tuple_items(ctx, index)
         if isinstance(index, TupleValue) or (isinstance(index, Const) and isinstance(index.value, tuple))
@@ -124,7 +129,7 @@ def _target(ctx: FunctionState, name: str, array: Value, index: Value) -> tuple[
     )
     ctx.effect = True
     place = address(ctx, array, items)
-    return Offset(array.base, place, Pointer(array.element, array.space), span=ctx.span), array.element
+    return Offset(array.base, place, Pointer(element, array.space), span=ctx.span)
 
 
 def _atomic(name: str) -> Callable[[FunctionState, Call], Value]:
@@ -132,10 +137,13 @@ def _atomic(name: str) -> Callable[[FunctionState, Call], Value]:
 
     def handler(ctx: FunctionState, site: Call) -> Value:
         array, index, value = site.bind(ctx, full, "array", "index", "value")
-        place, element = _target(ctx, full, array, index)
+        array, element = _array(ctx, full, array)
         if name in ("and_", "or_", "xor", "inc", "dec") and not element.dtype.is_integer:
             ctx.fail(f"{full} needs an integer array, not {element}")
         operand = convert(ctx, value, element)
+        if array.space is Space.PRIVATE:
+            return call_library(ctx, LOCAL_ATOMICS[name], site, array, index, operand)
+        place = _place(ctx, array, element, index)
         return Operation(f"atomic_{name.rstrip('_')}", (place, operand), element, effect=True, span=ctx.span)
 
     return handler
@@ -154,8 +162,11 @@ def _cas(ctx: FunctionState, site: Call) -> Value:
         array, old, new = site.bind(ctx, name, "array", "old", "val")
         ndim = array.ndim if isinstance(array, ArrayValue) else 1
         index = Const((0,) * ndim)
-    place, element = _target(ctx, name, array, index)
-    args = (place, convert(ctx, old, element), convert(ctx, new, element))
+    array, element = _array(ctx, name, array)
+    wanted, given = convert(ctx, old, element), convert(ctx, new, element)
+    if array.space is Space.PRIVATE:
+        return call_library(ctx, LOCAL_ATOMICS["cas"], site, array, index, wanted, given)
+    args = (_place(ctx, array, element, index), wanted, given)
     return Operation("atomic_cas", args, element, effect=True, span=ctx.span)
 
 

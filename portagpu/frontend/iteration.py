@@ -6,7 +6,10 @@ import ast
 
 from portagpu.frontend.attributes import tuple_item
 from portagpu.frontend.calls import TABLE, Call
+from portagpu.frontend.comparisons import compare
+from portagpu.frontend.conditions import select
 from portagpu.frontend.convert import describe
+from portagpu.frontend.flat import place_at, places_count
 from portagpu.frontend.names import tuple_items
 from portagpu.frontend.operators import binary
 from portagpu.frontend.state import FunctionState
@@ -15,6 +18,7 @@ from portagpu.frontend.values import (
     ArrayValue,
     Const,
     EnumerateValue,
+    PlacesValue,
     RangeValue,
     TupleValue,
     UnrollValue,
@@ -61,9 +65,7 @@ def length_of(ctx: FunctionState, iterable: Value) -> Value:
     if isinstance(iterable, ArrayValue) and iterable.ndim:
         return iterable.shape[0]
     if isinstance(iterable, RangeValue):
-        if isinstance(iterable.step, Const) and iterable.step.value == 1:
-            return binary(ctx, ast.Sub(), iterable.stop, iterable.start)
-        ctx.fail("a range with a step inside enumerate or zip", hint="compute the value from the counter")
+        return _range_length(ctx, iterable)
     if isinstance(iterable, Const) and isinstance(iterable.value, range):
         return Const(len(iterable.value))
     if isinstance(iterable, EnumerateValue):
@@ -72,10 +74,24 @@ def length_of(ctx: FunctionState, iterable: Value) -> Value:
         counts = tuple(length_of(ctx, i) for i in iterable.iterables)
         node = ast.Call(func=ast.Name(id="min", ctx=ast.Load()), args=[], keywords=[])
         return TABLE[min](ctx, Call(node=node, function=Const(min), args=counts, keywords={}))
+    if isinstance(iterable, PlacesValue):
+        return places_count(ctx, iterable)
     ctx.fail(
         f"cannot loop over {describe(ctx, iterable)}",
         hint="loop over range(...), an array, a tuple, enumerate(...) or zip(...)",
     )
+
+
+def _range_length(ctx: FunctionState, iterable: RangeValue) -> Value:
+    """Values of a range; zero or less where it is empty."""
+    distance = binary(ctx, ast.Sub(), iterable.stop, iterable.start)
+    if isinstance(iterable.step, Const) and iterable.step.value == 1:
+        return distance
+    # as many steps as fit, the last one perhaps shorter: division rounds down for both signs
+    rising = compare(ctx, ast.Gt(), iterable.step, Const(0))
+    sign = select(ctx, rising, Const(1), Const(-1), what="the sign of a step")
+    reach = binary(ctx, ast.Sub(), binary(ctx, ast.Add(), distance, iterable.step), sign)
+    return binary(ctx, ast.FloorDiv(), reach, iterable.step)
 
 
 def item_at(ctx: FunctionState, iterable: Value, index: Value) -> Value:
@@ -88,9 +104,12 @@ def item_at(ctx: FunctionState, iterable: Value, index: Value) -> Value:
         scaled = binary(ctx, ast.Mult(), index, Const(iterable.value.step))
         return binary(ctx, ast.Add(), scaled, Const(iterable.value.start))
     if isinstance(iterable, RangeValue):
-        return binary(ctx, ast.Add(), index, iterable.start)
+        scaled = binary(ctx, ast.Mult(), index, iterable.step)
+        return binary(ctx, ast.Add(), scaled, iterable.start)
     if isinstance(iterable, EnumerateValue):
         return TupleValue((binary(ctx, ast.Add(), index, iterable.start), item_at(ctx, iterable.iterable, index)))
     if isinstance(iterable, ZipValue):
         return TupleValue(tuple(item_at(ctx, i, index) for i in iterable.iterables))
+    if isinstance(iterable, PlacesValue):
+        return place_at(ctx, iterable, index)
     ctx.fail(f"cannot loop over {describe(ctx, iterable)}")

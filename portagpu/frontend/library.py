@@ -29,6 +29,7 @@ from portagpu.frontend.values import (
     Condition,
     Const,
     EnumerateValue,
+    PlacesValue,
     RangeValue,
     TupleValue,
     Value,
@@ -99,6 +100,24 @@ def _zip(ctx: FunctionState, site: Call) -> Value:
     if isinstance(strict, Const) and strict.value and len(lengths) > 1:  # lengths of arrays are not known here
         ctx.fail(f"zip(strict=True) of {' and '.join(map(str, sorted(lengths)))} items", kind=KernelValueError)
     return ZipValue(site.args)
+
+
+@handles(np.ndindex, foldable=False)
+def _ndindex(ctx: FunctionState, site: Call) -> Value:
+    extents = site.args
+    if site.keywords:
+        ctx.fail("np.ndindex takes no keywords", hint="call it as np.ndindex(a.shape) or np.ndindex(n, m)")
+    if len(extents) == 1 and number_type(ctx, extents[0]) is None:
+        extents = tuple_items(ctx, extents[0])
+    return PlacesValue(extents)
+
+
+@handles(np.ndenumerate, foldable=False)
+def _ndenumerate(ctx: FunctionState, site: Call) -> Value:
+    (array,) = site.bind(ctx, "np.ndenumerate", "arr")
+    if not isinstance(array, ArrayValue):
+        ctx.fail(f"np.ndenumerate takes an array, not {describe(ctx, array)}")
+    return PlacesValue(array.shape, array)
 
 
 _OPERATORS: dict[Any, type[ast.operator]] = {

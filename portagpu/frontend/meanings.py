@@ -65,13 +65,12 @@ _PLACE = "index: int, or tuple of ints"
 _SIDE_BY_SIDE = "array: numbers side by side"
 _OLD = "the old value"
 _ATOMIC_ERRORS = (
-    "KernelTypeError: elements of 8 or 16 bits, complex or not aligned; a local or read-only array."
+    "KernelTypeError: elements of 8 or 16 bits, complex or not aligned; a read-only array."
     " MissingCapabilityError: 64 bits on a device without 64-bit atomics."
 )
 _MASK = "mask: int"
-_WARP_ERRORS = "MissingCapabilityError: no inline PTX, and warps of other than 32 threads."
 _SHUFFLED = "value: integer or float of up to 64 bits"
-_EXCHANGE_ERRORS = f"KernelTypeError: bools, vectors or complex numbers. {_WARP_ERRORS}"
+_EXCHANGE_ERRORS = "KernelTypeError: bools, vectors or complex numbers."
 
 MEANINGS |= {
     # indices
@@ -80,7 +79,7 @@ MEANINGS |= {
     ),
     "gridsize": _call("ndim: 1, 2 or 3", "a Python integer, or a tuple", "Threads of the whole grid.", _CONSTANT_AXES),
     "laneid": _value(_INDEX, "This thread's number in its warp, from 0."),
-    "warpsize": _value("a constant", "Threads of a warp: 32 where the device has no warps."),
+    "warpsize": _value("a constant", "Threads of a warp: 32, also where the device has none, or others."),
     # memory
     "shared.array": _call(
         f"{_SHAPE}; {_DTYPE}",
@@ -216,9 +215,7 @@ MEANINGS |= {
         "KernelTypeError: gaps between the elements, or a vector of another type.",
     ),
     # warps
-    "syncwarp": _call(
-        "mask: int = 0xFFFFFFFF", "None", "Wait for the lanes of the warp that `mask` names.", _WARP_ERRORS
-    ),
+    "syncwarp": _call("mask: int = 0xFFFFFFFF", "None", "Wait for the lanes of the warp that `mask` names."),
     "shfl_sync": _call(
         f"{_MASK}; {_SHUFFLED}; src_lane: int", "type of value", "The value of lane `src_lane`.", _EXCHANGE_ERRORS
     ),
@@ -240,17 +237,11 @@ MEANINGS |= {
         "The value of the lane whose number is the own one `^ lane_mask`.",
         _EXCHANGE_ERRORS,
     ),
-    "all_sync": _call(
-        f"{_MASK}; predicate: number or bool", "bool", "Whether it is true in all lanes of `mask`.", _WARP_ERRORS
-    ),
-    "any_sync": _call(
-        f"{_MASK}; predicate: number or bool", "bool", "Whether it is true in any lane of `mask`.", _WARP_ERRORS
-    ),
-    "eq_sync": _call(
-        f"{_MASK}; predicate: number or bool", "bool", "Whether it is the same in all lanes of `mask`.", _WARP_ERRORS
-    ),
+    "all_sync": _call(f"{_MASK}; predicate: number or bool", "bool", "Whether it is true in all lanes of `mask`."),
+    "any_sync": _call(f"{_MASK}; predicate: number or bool", "bool", "Whether it is true in any lane of `mask`."),
+    "eq_sync": _call(f"{_MASK}; predicate: number or bool", "bool", "Whether it is the same in all lanes of `mask`."),
     "ballot_sync": _call(
-        f"{_MASK}; predicate: number or bool", "int32", "A bit for each lane of `mask` where it is true.", _WARP_ERRORS
+        f"{_MASK}; predicate: number or bool", "int32", "A bit for each lane of `mask` where it is true."
     ),
     "match_any_sync": _call(
         f"{_MASK}; {_SHUFFLED}", "int32", "The lanes of `mask` that hold the same value, as bits.", _EXCHANGE_ERRORS
@@ -261,7 +252,7 @@ MEANINGS |= {
         "The lanes of `mask` if all hold the same value, else 0; and whether they do.",
         _EXCHANGE_ERRORS,
     ),
-    "activemask": _call("", "uint32", "The lanes of the warp that run here now, as bits.", _WARP_ERRORS),
+    "activemask": _call("", "uint32", "The lanes of the warp that run here now, as bits."),
     "lanemask_lt": _call("", "uint32", "The lanes below this one, as bits."),
 }
 

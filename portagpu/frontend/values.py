@@ -97,6 +97,15 @@ class ZipValue:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class PlacesValue:
+    """The places of an array in row-major order: their indices (`np.ndindex`), elements (``a.flat``) or both."""
+
+    shape: tuple[Value, ...]
+    array: ArrayValue | None = None
+    indices: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class MethodValue:
     """A method looked up on a runtime value."""
 
@@ -121,6 +130,7 @@ Value = (
     | UnrollValue
     | EnumerateValue
     | ZipValue
+    | PlacesValue
     | MethodValue
     | Missing
 )

@@ -1,6 +1,7 @@
 """Warp operations: native where the device has CUDA's instructions, else exchanges through shared memory.
 
-An emulated warp is 32 consecutive threads of a block. Its operations are barriers of the whole block, which
+An emulated warp is 32 consecutive threads of a block, whatever the device has in lockstep: programs shift masks of 32
+bits by 16, 8, 4, 2 and 1. Its operations are barriers of the whole block, which
 `portagpu.ir.lockstep` and `portagpu.ir.converge` make every thread reach; threads that are not there in the Python
 program take part in the barrier, but not in the exchange.
 """
@@ -10,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from portagpu.dtypes import UINT32, UINT64
-from portagpu.errors import MissingCapabilityError
 from portagpu.frontend.calls import Call, intrinsic
 from portagpu.frontend.convert import as_number, constant, convert, describe, number_type, truth
 from portagpu.frontend.memory import use_shared
@@ -27,17 +27,10 @@ THREADS = 1024  # of a block with emulated warps: as many as a CUDA block has at
 _CELL = Vector(UINT64, 2)  # a thread's value and its state: one CPU compiler crashes when they are two arrays in one
 
 
-def _is_native(ctx: FunctionState, name: str) -> bool:
-    """Whether the device has CUDA's warp instructions. Raises where warps can neither be used nor emulated."""
-    caps = ctx.program.caps
-    if not caps.inline_ptx and caps.warp_size != 32:
-        ctx.fail(
-            f"cuda.{name} works on warps of 32 threads; this device has {caps.warp_size}",
-            kind=MissingCapabilityError,
-            hint="exchange the values through cuda.shared.array and cuda.syncthreads()",
-        )
+def _is_native(ctx: FunctionState) -> bool:
+    """Whether the device has CUDA's warp instructions."""
     ctx.effect = True
-    return caps.inline_ptx
+    return ctx.program.caps.inline_ptx
 
 
 def _scratch(ctx: FunctionState) -> Var:
@@ -66,7 +59,7 @@ def _unsigned(ctx: FunctionState, name: str, what: str, value: Value) -> Expr:
 def _syncwarp(ctx: FunctionState, site: Call) -> Value:
     (mask,) = site.bind(ctx, "cuda.syncwarp", mask=Const(0xFFFFFFFF))
     members = _unsigned(ctx, "syncwarp", "the mask", mask)
-    if _is_native(ctx, "syncwarp"):
+    if _is_native(ctx):
         barrier = Operation("warp_sync_ptx", (members,), VOID, effect=True, span=ctx.span)
     else:
         _scratch(ctx)
@@ -94,7 +87,7 @@ def _shuffle(ctx: FunctionState, site: Call) -> Value:
     source = _unsigned(ctx, name, _MODES[name], lane)
     number = as_number(ctx, value)
     mode = constant(ctx, list(_MODES).index(name), INT)
-    if _is_native(ctx, name):
+    if _is_native(ctx):
         return ctx.temp(
             Operation("warp_shuffle_ptx", (members, number, source, mode), kind, effect=True, span=ctx.span)
         )
@@ -153,7 +146,7 @@ def _vote(ctx: FunctionState, site: Call) -> Value:
     mask, predicate = site.bind(ctx, f"cuda.{name}", "mask", "predicate")
     members = _unsigned(ctx, name, "the mask", mask)
     condition = convert(ctx, truth(ctx, predicate), BOOLEAN)
-    if _is_native(ctx, name):
+    if _is_native(ctx):
         native = f"warp_{name.removesuffix('_sync')}_ptx"
         found = ctx.temp(
             Operation(native, (members, Cast(condition, UINT, span=ctx.span)), UINT, effect=True, span=ctx.span)
@@ -173,7 +166,7 @@ def _match(ctx: FunctionState, site: Call) -> Value:
     members = _unsigned(ctx, name, "the mask", mask)
     number = as_number(ctx, value)
     is_all = name == "match_all_sync"
-    if _is_native(ctx, name):
+    if _is_native(ctx):
         native = "warp_match_all_ptx" if is_all else "warp_match_any_ptx"
         same: Expr = ctx.temp(Operation(native, (members, number), UINT, effect=True, span=ctx.span))
         agree = _any(ctx, same, same)
@@ -191,7 +184,7 @@ def _match(ctx: FunctionState, site: Call) -> Value:
 @intrinsic("activemask")
 def _activemask(ctx: FunctionState, site: Call) -> Value:
     site.bind(ctx, "cuda.activemask")
-    if _is_native(ctx, "activemask"):
+    if _is_native(ctx):
         return ctx.temp(Operation("warp_active_ptx", (), UINT, effect=True, span=ctx.span))
     return _ballots(ctx, constant(ctx, 0xFFFFFFFF, UINT), constant(ctx, True, BOOLEAN))[1]
 

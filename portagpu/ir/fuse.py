@@ -15,12 +15,11 @@ from portagpu.dtypes import UINT32
 from portagpu.errors import KernelValueError, MissingCapabilityError
 from portagpu.ir.nodes import Binary, BinaryOp, Constant, Expr, Node, Offset, Operation, Var
 from portagpu.ir.program import Function, GridShape, MemoryArray, Program
-from portagpu.ir.types import DYNAMIC_SHARED, INT, Pointer, Scalar, Space, element_size
+from portagpu.ir.types import DYNAMIC_SHARED, INT, WARP, Pointer, Scalar, Space, element_size
 from portagpu.ir.uniform import BLOCK_VOTES, EXCHANGES
 from portagpu.ir.walk import all_expressions, all_statements, expressions
 
 VOTES = "pg.votes"  # a shared number, with which the threads of all blocks vote whether a loop goes on
-WARP = 32
 _WARP_OPERATIONS = EXCHANGES | {"warp_barrier"}
 _ROUTED = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize", "laneid"})
 

@@ -18,6 +18,7 @@ class Space(Enum):
     CONSTANT = "__constant"
 
 
+WARP = 32  # threads of a warp, as CUDA's users count on
 # what CUDA's users call the address spaces
 CUDA_NAMES = {Space.GLOBAL: "global", Space.LOCAL: "shared", Space.PRIVATE: "local", Space.CONSTANT: "constant"}
 

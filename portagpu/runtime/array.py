@@ -258,7 +258,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         return self if _is_default(stream) else self.bind(stream)
 
     def view(self, dtype: Any) -> DeviceNDArray:
-        """View of the same bytes as another dtype. Raises `DTypeError`."""
+        """View of the same bytes as another dtype. Raises `DTypeError`, or `ShapeError` where the bytes do not fit."""
         return self._derive(views.viewed(self._shadow(), dtype))
 
     def split(self, section: int, stream: Stream | int = 0) -> Iterator[DeviceNDArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from portagpu.errors import MemoryNotSharedError
@@ -10,11 +11,14 @@ if TYPE_CHECKING:
     from portagpu.runtime.event import Event
     from portagpu.runtime.stream import Stream
 
+_of_this_thread = threading.local()
+
 
 class ContextNames:
     """The part of a context that has CUDA-Python's names."""
 
     default_stream: Stream
+    key: int
     event_type: ClassVar[type[Event]]  # set by `event`, which needs contexts
 
     def stream(self) -> Stream:
@@ -36,6 +40,14 @@ class ContextNames:
     def get_legacy_default_stream(self) -> Stream:
         """The default stream."""
         return self.default_stream
+
+    def get_per_thread_default_stream(self) -> Stream:
+        """This thread's own stream, made at first use."""
+        streams: dict[int, Stream] = _of_this_thread.__dict__.setdefault("streams", {})
+        found = streams.get(self.key)
+        if found is None or found.closed:
+            found = streams[self.key] = self.stream()
+        return found
 
     def can_access_peer(self, peer_context: object) -> bool:
         """False: OpenCL devices do not read each other's memory. `copy_to_device` copies between them."""

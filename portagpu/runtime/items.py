@@ -58,7 +58,8 @@ class ArrayItems:
         """``self[item]``: a view, or one element, copied to the host in a stream and waited for."""
         found = self._view(item)
         is_record = found.dtype.names is not None
-        if found.ndim == 0 and not is_record and (self.ndim > 0 or self.dtype.names is not None):
+        is_view = self.ndim == 0 and self.dtype.names is None and item != ()  # x[...]: as NumPy's
+        if found.ndim == 0 and not is_record and not is_view:
             where = self._stream(stream)
             host = found.copy_to_host(stream=where)
             where.synchronize()

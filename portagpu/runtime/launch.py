@@ -220,7 +220,8 @@ class CompiledKernel:
                 hint="make the block smaller and the grid larger",
             )
         self._check_cooperative(shape)
-        if shape.threads > self.max_threads:
+        # of a kernel that was made for its block, one driver still tells what it allows to others
+        if shape.threads > self.max_threads and fixed != shape.block:
             raise LaunchConfigError(
                 f"a block of {_show(shape.block)} has {shape.threads} threads; this kernel runs with at most"
                 f" {self.max_threads} on {self.context.device.name} (it needs many registers)",

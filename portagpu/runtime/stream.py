@@ -248,6 +248,10 @@ class Stream:
         except cl.Error:
             pass
 
+    def __int__(self) -> int:
+        """The handle of the driver's queue, which `cuda.external_stream` takes; 0 for the default stream."""
+        return 0 if self is self.context.default_stream else self.queue.int_ptr
+
     def __repr__(self) -> str:
         return f"<portagpu stream on {self.context.device.name}>"
 

@@ -95,11 +95,13 @@ def squeezed(shadow: Shadow, axis: Any) -> Shadow:
 
 
 def viewed(shadow: Shadow, dtype: Any) -> Shadow:
-    """``shadow``'s bytes as another dtype. Raises `DTypeError`."""
+    """``shadow``'s bytes as another dtype. Raises `DTypeError`, or `ShapeError` where its elements do not fit."""
     kind = checked_dtype(dtype)
     try:
         return shadow.view(kind)
-    except (ValueError, TypeError) as error:
+    except ValueError as error:
+        raise ShapeError(f"cannot view {shadow.dtype} as {kind}: {error}") from error
+    except TypeError as error:
         raise DTypeError(f"cannot view {shadow.dtype} as {kind}: {error}") from error
 
 

@@ -34,6 +34,11 @@ def exchanges(x, y):
 
 
 @cuda.jit
+def asks_for_lanes(x):
+    x[cuda.laneid] = cuda.warpsize
+
+
+@cuda.jit
 def half_sines(h):
     h[0] = cuda.fp16.hsin(h[0]) + h[1]
 
@@ -64,10 +69,14 @@ def test_inline_ptx_needs_no_barriers_of_the_block(device):
     assert binary.cooperative and binary.max_threads is None
 
 
-def test_other_warps_than_of_32_threads(device):
-    caps = dataclasses.replace(device.capabilities, inline_ptx=False, warp_size=64)
-    with pytest.raises(MissingCapabilityError, match="warps of 32"):
-        source(exchanges, (FLOATS, DOUBLES), caps)
+@pytest.mark.parametrize("lanes", [16, 64])
+def test_warps_are_32_threads_whatever_runs_in_lockstep(device, lanes):
+    """The exchange through shared memory is that of devices without warps, which the other tests run."""
+    common = dataclasses.replace(device.capabilities, inline_ptx=False, fp64=True)
+    for kernel, arguments in ((exchanges, (FLOATS, DOUBLES)), (asks_for_lanes, (FLOATS,))):
+        ours, theirs = (source(kernel, arguments, dataclasses.replace(common, warp_size=n)) for n in (32, lanes))
+        assert ours.source == theirs.source
+    assert "% 32" in ours.source and "= 32.0f" in ours.source
 
 
 def test_halves_by_what_a_device_has(device):

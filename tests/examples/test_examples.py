@@ -106,7 +106,7 @@ def test_program_fails_when_its_check_does(tmp_path):
     for change, status in (("+= left_sum", 0), ("+= 2 * left_sum", 1)):
         path = tmp_path / "program.py"
         path.write_text(text.replace("+= left_sum", change), encoding="utf-8")
-        environment = {**os.environ, "PYTHONPATH": str(FOLDER.parent)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(FOLDER.parent), *filter(None, sys.path)])}
         done = subprocess.run([sys.executable, str(path), "3000"], capture_output=True, text=True, env=environment)
         assert done.returncode == status, done.stderr
         assert ("prefix sums exactly" in done.stdout) == (status == 0)
