@@ -134,6 +134,17 @@ def cas(array: Any, index: Any, expected: Any, value: Any) -> Any:
 
 
 FUNCTIONS = {
-    "add": add, "sub": sub, "max": maximum, "min": minimum, "nanmax": nanmax, "nanmin": nanmin,
-    "and_": and_, "or_": or_, "xor": xor, "inc": inc, "dec": dec, "exch": exch, "cas": cas,
+    "add": add,
+    "sub": sub,
+    "max": maximum,
+    "min": minimum,
+    "nanmax": nanmax,
+    "nanmin": nanmin,
+    "and_": and_,
+    "or_": or_,
+    "xor": xor,
+    "inc": inc,
+    "dec": dec,
+    "exch": exch,
+    "cas": cas,
 }
