@@ -11,10 +11,8 @@ is down walks along to every barrier and does nothing else.
 
 Returns and branches that are uniform in the block, or that no barrier follows, stay what they are. Variables that steer
 a loop around a barrier ("control") are also kept up by threads that have left. What cannot be carried out so is an
-`UnsupportedSyntaxError` at the barrier's loop.
-
-For compilers that copy what follows a branch with a barrier, uniform branches are taken apart, too, where a function
-has many of them (``if blockDim.x >= 512: ... syncthreads()`` and so on): the barriers are then in no branch.
+`UnsupportedSyntaxError` at the barrier's loop. For compilers that copy what follows a branch with a barrier, uniform
+branches are taken apart, too, where there are many.
 """
 
 from __future__ import annotations
@@ -55,11 +53,7 @@ _ACTIVE = "pg.active"  # hidden parameter of a device function that is called be
 
 
 def converge(program: Program, branches: int = 0) -> Program:
-    """The same program with every barrier reached by all threads.
-
-    ``branches``: how many uniform branches around barriers a function may keep, 0: any number. Raises
-    `UnsupportedSyntaxError`.
-    """
+    """The same program with every barrier reached by all threads; a function may keep so many uniform ``branches``."""
     callees: frozenset[str] = frozenset()
     for function in program.functions:  # callees come first
         if Marks(function.body, callees).barrier:
