@@ -9,6 +9,7 @@ factors of Hankel's expansion in ``128 / (x * x) - 1``, by the trapezoidal rule 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,14 @@ def _text(name: str, values: Callable[[Wide], Wide]) -> list[str]:
     return lines
 
 
+def _factor_p(s: Wide, order: int) -> Wide:
+    return _hankel(s, order)[0]
+
+
+def _factor_q(s: Wide, order: int) -> Wide:
+    return _hankel(s, order)[1]
+
+
 def document() -> str:
     """The text of the module."""
     lines = [
@@ -93,10 +102,8 @@ def document() -> str:
         "",
     ]
     for order in (0, 1):
-        lines += _text(f"J{order}", lambda s, n=order: _j(s, n))
-        lines += _text(f"Y{order}", lambda s, n=order: _y(s, n))
-        lines += _text(f"P{order}", lambda s, n=order: _hankel(s, n)[0])
-        lines += _text(f"Q{order}", lambda s, n=order: _hankel(s, n)[1])
+        for letter, function in (("J", _j), ("Y", _y), ("P", _factor_p), ("Q", _factor_q)):
+            lines += _text(f"{letter}{order}", partial(function, order=order))
     return "\n".join(lines) + "\n"
 
 

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from portagpu.dtypes import INT64, UINT64, integer_range
+from portagpu.dtypes import BOOL, INT64, UINT64, integer_range
 from portagpu.frontend.conditions import logical, negate
 from portagpu.frontend.convert import as_number, common_type, convert, describe, number_type
 from portagpu.frontend.operators import fold, is_narrow
@@ -29,6 +29,8 @@ COMPARE: dict[type[ast.AST], tuple[str, Callable[..., Any], CompareOp]] = {
 def compare(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Condition:
     """``left op right`` for one comparison."""
     if isinstance(op, ast.Is | ast.IsNot):
+        if BOOL in (_dtype(ctx, left), _dtype(ctx, right)) and not (_is_none(left) or _is_none(right)):
+            return _same_bool(ctx, op, left, right)
         same = _identical(ctx, left, right)
         return Const(same if isinstance(op, ast.Is) else not same)
     if isinstance(op, ast.In | ast.NotIn):
@@ -91,6 +93,13 @@ def _out_of_range(ctx: FunctionState, code: CompareOp, left: Value, right: Value
 
 def _is_none(value: Value) -> bool:
     return isinstance(value, Const) and value.value is None
+
+
+def _same_bool(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Condition:
+    """``x is True`` and the like: bools are single objects, so the same one if they are equal, and never a number."""
+    if _dtype(ctx, left) != _dtype(ctx, right):
+        return Const(isinstance(op, ast.IsNot))
+    return compare(ctx, ast.Eq() if isinstance(op, ast.Is) else ast.NotEq(), left, right)
 
 
 def _identical(ctx: FunctionState, left: Value, right: Value) -> bool:

@@ -11,7 +11,8 @@ is down walks along to every barrier and does nothing else.
 
 Returns and branches that are uniform in the block, or that no barrier follows, stay what they are. Variables that steer
 a loop around a barrier ("control") are also kept up by threads that have left. What cannot be carried out so is an
-`UnsupportedSyntaxError` at the barrier's loop.
+`UnsupportedSyntaxError` at the barrier's loop. For compilers that copy what follows a branch with a barrier, uniform
+branches are taken apart, too, where there are many.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ FLAG_PREFIXES = ("pg.live", "pg.in")
 _ACTIVE = "pg.active"  # hidden parameter of a device function that is called behind a flag
 
 
-def converge(program: Program) -> Program:
-    """The same program with every barrier reached by all threads. Raises `UnsupportedSyntaxError`."""
+def converge(program: Program, branches: int = 0) -> Program:
+    """The same program with every barrier reached by all threads; a function may keep so many uniform ``branches``."""
     callees: frozenset[str] = frozenset()
     for function in program.functions:  # callees come first
         if Marks(function.body, callees).barrier:
@@ -60,13 +61,13 @@ def converge(program: Program) -> Program:
     if not callees and not Marks(program.kernel.body, callees).barrier:
         return program
     wanted: set[str] = set()  # functions that are called behind a flag
-    kernel = _Converger(program.kernel, callees, wanted, is_kernel=True).run()
+    kernel = _Converger(program.kernel, callees, wanted, branches, is_kernel=True).run()
     functions: list[Function] = []
     for function in reversed(program.functions):  # callers first: they say which variants of callees they want
         if function.name in callees:
-            functions.append(_Converger(function, callees, wanted).run())
+            functions.append(_Converger(function, callees, wanted, branches).run())
             if function.name in wanted:
-                functions.append(_Converger(function, callees, wanted, behind_flag=True).run())
+                functions.append(_Converger(function, callees, wanted, branches, behind_flag=True).run())
         else:
             functions.append(function)
     return replace(program, kernel=kernel, functions=tuple(reversed(functions)))
@@ -82,6 +83,7 @@ class _Converger:
         function: Function,
         callees: frozenset[str],
         wanted: set[str],
+        branches: int,
         *,
         is_kernel: bool = False,
         behind_flag: bool = False,
@@ -90,6 +92,8 @@ class _Converger:
         self.marks = Marks(function.body, callees)
         self.uniform = Uniformity(function, arguments=is_kernel)
         self.control = control_slots(function.body, self.marks)
+        around = [s for s in all_statements(function.body) if isinstance(s, If) and self.marks.has_barrier(s)]
+        self.all_apart = 0 < branches < len(around)
         self.results: tuple[Var, ...] = ()
         self._count = 0
 
@@ -288,6 +292,8 @@ class _Converger:
     def _branch(self, statement: If, flags: tuple[Var, ...], guarded: bool, after: bool) -> tuple[list[Stmt], bool]:
         condition = statement.condition
         stays = self.uniform.is_uniform(condition) and (not guarded or is_pure(condition))
+        if stays and self.all_apart and self._is_plain(statement):
+            stays = False
         if not stays and self._escapes(statement):
             if guarded:
                 raise self._refusal(statement)
@@ -312,6 +318,15 @@ class _Converger:
             lines, _ = self._block(statement.orelse, (*flags, other), True, after)
             made += lines
         return made, guarded or self.marks.has_return(statement)
+
+    def _is_plain(self, statement: If) -> bool:
+        """Whether a uniform branch can be taken apart: its barriers stand in no loop and no other function."""
+        if self.marks.has_return(statement) or self._escapes(statement):
+            return False
+        waiting = [s for s in all_statements((statement,)) if self.marks.has_barrier(s)]
+        return not any(
+            isinstance(s, For | While) or isinstance(getattr(s, "value", None), CallFunction) for s in waiting
+        )
 
     def _escapes(self, statement: If) -> bool:
         """Whether threads outside a branch would notice that they keep up its control variables, or its jumps."""

@@ -33,7 +33,7 @@ FUNCTIONS: dict[Any, str] = {
     print: _KERNELS + "test_print.py",
     **dict.fromkeys((len, range, enumerate, zip), _KERNELS + "test_control_flow.py"),
     tuple: _LANGUAGE,
-    **dict.fromkeys((np.ndindex, np.ndenumerate), _KERNELS + "test_places.py"),
+    **dict.fromkeys((np.ndindex, np.ndenumerate), _KERNELS + "test_all_places.py"),
     **dict.fromkeys((np.iinfo, np.finfo), _KERNELS + "test_functions.py"),
     **dict.fromkeys((operator.getitem, np.size, np.shape, np.reshape, np.ravel, np.transpose), _REST),
     **dict.fromkeys((np.iscomplexobj, np.isrealobj), _REST),
@@ -41,5 +41,5 @@ FUNCTIONS: dict[Any, str] = {
 METHODS: dict[str, str] = {
     **dict.fromkeys(("ravel", "flatten", "reshape", "transpose", "view"), _LANGUAGE),
     "item": _REST,
-    "fill": _KERNELS + "test_places.py",
+    "fill": _KERNELS + "test_all_places.py",
 }
