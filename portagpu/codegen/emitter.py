@@ -217,26 +217,17 @@ class Emitter:
         if not then and orelse:
             then, orelse, text = orelse, (), f"!{self.printer.text(condition, UNARY)}"
         self._line(f"if ({text}) {{", statement.span)
-        self._branch(then)
+        self._inner(then)
         while len(orelse) == 1 and isinstance(orelse[0], If) and orelse[0].then:
             nested = orelse[0]
             self._comment_inline(nested.span)
             self._line(f"}} else if ({self.printer.text(nested.condition)}) {{", nested.span)
-            self._branch(nested.then)
+            self._inner(nested.then)
             orelse = nested.orelse
         if orelse:
             self._line("} else {")
-            self._branch(orelse)
+            self._inner(orelse)
         self._line("}")
-
-    def _branch(self, body: tuple[Stmt, ...]) -> None:
-        """One side of a branch; with a barrier in it, all threads take it, and some drivers need one at its start."""
-        marks = self.printer.marks
-        if marks is not None and marks.has_barrier(*body):
-            self._depth += 1
-            self._line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
-            self._depth -= 1
-        self._inner(body)
 
     def _comment_inline(self, span: Span) -> None:
         self._depth += 1

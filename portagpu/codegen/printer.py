@@ -40,7 +40,6 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import MemoryArray
 from portagpu.ir.types import INT, Pointer, Scalar, Vector, element_size
-from portagpu.ir.uniform import Marks
 from portagpu.ir.walk import unreachable
 
 # C's precedence, higher binds tighter
@@ -73,7 +72,6 @@ class Printer:
         self.arrays = arrays
         self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
         self.has_barriers = False
-        self.marks: Marks | None = None  # of the function, where branches with barriers begin with one, too
         self._in_subscript = False
         self.used: set[str] = set()  # names that were printed
         self.block_sizes: dict[int, str] = {}  # variables that hold the block's extents, by axis

@@ -205,18 +205,7 @@ def _printer(function: Function, program: Program, helpers: HelperSet, taken: fr
     printer = Printer(facts, names, helpers, arrays)
     printer.has_barriers = _has_barrier(program)
     printer.fixed = frozenset(fixed)
-    if printer.has_barriers and not helpers.caps.single_barriers:
-        printer.marks = Marks(function.body, _waiting(program))
     return printer, facts
-
-
-def _waiting(program: Program) -> frozenset[str]:
-    """Functions with a barrier, their own or that of what they call."""
-    found: frozenset[str] = frozenset()
-    for function in program.functions:  # callees come first
-        if Marks(function.body, found).barrier:
-            found |= {function.name}
-    return found
 
 
 def _has_barrier(program: Program) -> bool:

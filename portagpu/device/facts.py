@@ -65,7 +65,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         language_option=results.language_option,
         line_directives=hints.line_directives,
         single_barriers=hints.single_barriers,
-        barrier_branches=hints.barrier_branches,
+        conditional_barriers=hints.conditional_barriers,
         optimised_rotations=not hints.lacks_rotations,
         max_registers_option=results.max_registers_option,
         allows_build_option_g=results.allows_build_option_g,

@@ -15,8 +15,8 @@ class Hints:
     ``may_take_ptx``: try inline PTX. ``hidden_local_memory``: bytes up to which static local arrays are tried beyond
     the reported size. ``warp_size_query``: attribute of `pyopencl.Device` with the number of lanes in lockstep.
     ``compute_capability_query``: the same for CUDA's compute capability, with {} for "major" and "minor".
-    ``single_barriers``: False where a barrier must be written twice, and where branches with one begin, too.
-    ``barrier_branches``: how many branches with barriers a function may have before compiling takes long; 0: any.
+    ``single_barriers``: False where a barrier must be written twice.
+    ``conditional_barriers``: False where a barrier under a branch is compiled wrongly, though a whole block takes it.
     ``line_directives``: the driver reports the user's positions. ``simulated``: every operation costs microseconds, so
     probing is kept small. ``lacks_rotations``: it cannot run what its own optimiser makes of two shifts.
     """
@@ -27,7 +27,7 @@ class Hints:
     compute_capability_query: str | None = None
     line_directives: bool = False
     single_barriers: bool = True
-    barrier_branches: int = 0
+    conditional_barriers: bool = True
     simulated: bool = False
     lacks_rotations: bool = False
 
@@ -86,9 +86,11 @@ QUIRKS: tuple[Quirk, ...] = (
     ),
     Quirk(
         match="portable computing language",
-        field="barrier_branches",
-        value=2,
-        reason="3.1: what follows a branch with a barrier is compiled twice, so that nine in a row never end",
+        field="conditional_barriers",
+        value=False,
+        reason="3.1 and 5.0: under a branch with a barrier, a condition that threads computed before a barrier may have"
+        " the last thread's value after it, and one before the branch's first barrier that of the first thread; 3.1:"
+        " what follows such a branch is compiled twice, so that nine in a row never end",
     ),
     Quirk(
         match="oclgrind",

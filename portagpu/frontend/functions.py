@@ -68,7 +68,7 @@ def specialise(
         if launch is not None and lowered.cooperative and launch.blocks > 1 and not caps.inline_ptx:
             _check_fits(launch, caps)
             lowered = fuse(lowered, launch, SCRATCH)
-        converged = converge(lockstep(lowered), caps.barrier_branches)
+        converged = converge(lockstep(lowered), gates=not caps.conditional_barriers)
         return with_halves(converged, caps) if state.halves else converged
 
     if not debug and not bounds:

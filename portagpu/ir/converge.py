@@ -11,8 +11,16 @@ is down walks along to every barrier and does nothing else.
 
 Returns and branches that are uniform in the block, or that no barrier follows, stay what they are. Variables that steer
 a loop around a barrier ("control") are also kept up by threads that have left. What cannot be carried out so is an
-`UnsupportedSyntaxError` at the barrier's loop. For compilers that copy what follows a branch with a barrier, uniform
-branches are taken apart, too, where there are many.
+`UnsupportedSyntaxError` at the barrier's loop.
+
+For compilers that do not keep conditions across a barrier under a branch, uniform branches and returns become flags as
+well: "gates", which are the same in all threads of a block. Loops around barriers ask their gate before each turn, so
+that nothing needs to be kept up for them, and a closed gate skips what the branch would have skipped:
+
+    if use_tiles:              gate = use_tiles;
+        while more():          while (gate && more()) {
+            load()                 if (gate) load();
+            syncthreads()          barrier(); }
 """
 
 from __future__ import annotations
@@ -21,6 +29,9 @@ from dataclasses import replace
 
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.ir.control import control_slots
+from portagpu.ir.exits import gated, without_exits
+from portagpu.ir.guards import Guard, Level
+from portagpu.ir.leaving import divides, leaves_early, strip
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -48,33 +59,35 @@ from portagpu.ir.types import BOOLEAN, VOID, Scalar
 from portagpu.ir.uniform import EXCHANGES, Marks, Uniformity, is_pure, jumps, mentions
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
-FLAG_PREFIXES = ("pg.live", "pg.in")
-_ACTIVE = "pg.active"  # hidden parameter of a device function that is called behind a flag
+FLAG_PREFIXES = ("pg.live", "pg.in", "pg.gate")
+# hidden parameters of a device function: whether this thread, and whether any thread of the block, takes part in a call
+_ACTIVE, _OPEN = "pg.active", "pg.open"
+Behind = tuple[str, ...]  # which of them a variant of a function has
 
 
-def converge(program: Program, branches: int = 0) -> Program:
-    """The same program with every barrier reached by all threads; a function may keep so many uniform ``branches``."""
+def converge(program: Program, *, gates: bool = False) -> Program:
+    """The same program with every barrier reached by all threads; with ``gates``, without any branch around one."""
     callees: frozenset[str] = frozenset()
     for function in program.functions:  # callees come first
         if Marks(function.body, callees).barrier:
             callees |= {function.name}
     if not callees and not Marks(program.kernel.body, callees).barrier:
         return program
-    wanted: set[str] = set()  # functions that are called behind a flag
-    kernel = _Converger(program.kernel, callees, wanted, branches, is_kernel=True).run()
+    wanted: set[tuple[str, Behind]] = set()  # functions that are called behind a flag
+    kernel = _Converger(program.kernel, callees, wanted, gates, is_kernel=True).run()
     functions: list[Function] = []
     for function in reversed(program.functions):  # callers first: they say which variants of callees they want
         if function.name in callees:
-            functions.append(_Converger(function, callees, wanted, branches).run())
-            if function.name in wanted:
-                functions.append(_Converger(function, callees, wanted, branches, behind_flag=True).run())
+            functions.append(_Converger(function, callees, wanted, gates).run())
+            for behind in sorted(b for name, b in wanted if name == function.name):
+                functions.append(_Converger(function, callees, wanted, gates, behind=behind).run())
         else:
             functions.append(function)
     return replace(program, kernel=kernel, functions=tuple(reversed(functions)))
 
 
-def _variant(name: str) -> str:
-    return f"{name}_active"
+def _variant(name: str, behind: Behind) -> str:
+    return "_".join((name, *(part.removeprefix("pg.") for part in behind)))
 
 
 class _Converger:
@@ -82,79 +95,67 @@ class _Converger:
         self,
         function: Function,
         callees: frozenset[str],
-        wanted: set[str],
-        branches: int,
+        wanted: set[tuple[str, Behind]],
+        gates: bool,
         *,
         is_kernel: bool = False,
-        behind_flag: bool = False,
+        behind: Behind = (),
     ) -> None:
-        self.function, self.wanted, self.behind_flag = function, wanted, behind_flag
-        self.marks = Marks(function.body, callees)
-        self.uniform = Uniformity(function, arguments=is_kernel)
-        self.control = control_slots(function.body, self.marks)
-        around = [s for s in all_statements(function.body) if isinstance(s, If) and self.marks.has_barrier(s)]
-        self.all_apart = 0 < branches < len(around)
+        self.function, self.wanted, self.gates, self.behind = function, wanted, gates, behind
         self.results: tuple[Var, ...] = ()
         self._count = 0
+        self.marks = Marks(function.body, callees)
+        self.uniform = Uniformity(function, arguments=is_kernel)
+        if gates:
+            self.function = replace(function, body=without_exits(function.body, self.marks, self.uniform, self._fresh))
+            self.marks = Marks(self.function.body, callees)
+            self.uniform = Uniformity(self.function, arguments=is_kernel)
+        self.control = control_slots(self.function.body, self.marks)
 
     def run(self) -> Function:
-        function = self.function
+        function, span = self.function, self.function.span
         body = function.body
-        flags: tuple[Var, ...] = ()
         head: list[Stmt] = []
-        parameters = function.parameters
-        if self.behind_flag:
-            active = Var(_ACTIVE, BOOLEAN, span=function.span)
-            parameters = (*parameters, Parameter(name=_ACTIVE, type=BOOLEAN, role=ParameterRole.SCALAR))
-            live = self._fresh("live")
-            head.append(Assign(live, active, span=function.span))
-            flags = (live,)
-        elif self._leaves_early(body):
-            live = self._fresh("live")
-            head.append(Assign(live, Constant(True, BOOLEAN, span=function.span), span=function.span))
-            flags = (live,)
-        new, _ = self._block(body, flags, self.behind_flag, False)
+
+        def root(word: str, *parameters: str) -> tuple[Var, ...]:
+            """A flag that a return puts down: set, or as the caller hands it over."""
+            given: list[Expr] = [Var(name, BOOLEAN, span=span) for name in parameters if name in self.behind]
+            flag = self._fresh(word)
+            head.append(Assign(flag, given[0] if given else Constant(True, BOOLEAN, span=span), span=span))
+            return (flag,)
+
+        level = Level.THREAD if _ACTIVE in self.behind else Level.BLOCK if self.behind else Level.NONE
+        flags: tuple[Var, ...] = ()
+        gates: tuple[Var, ...] = ()
+        if _ACTIVE in self.behind or leaves_early(body, self.marks, self.uniform, apart=True):
+            flags = root("live", _ACTIVE, _OPEN)
+        if _OPEN in self.behind or (self.gates and leaves_early(body, self.marks, self.uniform, apart=False)):
+            gates = root("gate", _OPEN)
+        new, _ = self._block(body, Guard(flags, gates, level), False)
         tail: list[Stmt] = []
-        if self.results or (self.behind_flag and function.result is not VOID):
-            if not self.results:
-                self._make_results()
-            tail.append(Return(self.results, span=function.span))
-        name = _variant(function.name) if self.behind_flag else function.name
-        return replace(function, name=name, parameters=parameters, body=(*head, *new, *tail))
+        if self.results or (self.behind and function.result is not VOID):
+            tail.append(Return(self._results(), span=span))
+        parameters = [Parameter(name=name, type=BOOLEAN, role=ParameterRole.SCALAR) for name in self.behind]
+        return replace(
+            function,
+            name=_variant(function.name, self.behind),
+            parameters=(*function.parameters, *parameters),
+            body=(*head, *new, *tail),
+        )
 
     def _fresh(self, word: str) -> Var:
         self._count += 1
         return Var(f"pg.{word}{self._count}", BOOLEAN, span=self.function.span)
 
-    # what is needed -------------------------------------------------------------------------------------------------
+    def _results(self) -> tuple[Var, ...]:
+        if not self.results:
+            kind = self.function.result
+            types = getattr(kind, "items", (kind,))
+            self.results = tuple(Var(f"pg.result{n}", t, span=self.function.span) for n, t in enumerate(types))
+        return self.results
 
-    def _leaves_early(self, body: tuple[Stmt, ...]) -> bool:
-        """Whether a return that threads may take apart comes before a barrier."""
-
-        def visit(block: tuple[Stmt, ...], divergent: bool) -> tuple[bool, bool]:
-            """(a divergent return was seen, a barrier follows one)."""
-            seen = False
-            for statement in block:
-                if seen and self.marks.has_barrier(statement):
-                    return True, True
-                if isinstance(statement, Return):
-                    return divergent or seen, False
-                inner = divergent
-                if isinstance(statement, If):
-                    inner = divergent or not self.uniform.is_uniform(statement.condition)
-                elif isinstance(statement, For | While):
-                    inner = divergent or not all(map(self.uniform.is_uniform, expressions(statement)))
-                earlier = False  # a branch that is taken apart runs before its else
-                for part in blocks(statement):
-                    left, problem = visit(part, inner)
-                    waits = self.marks.has_barrier(*part)
-                    if problem or (earlier and waits) or (left and waits and isinstance(statement, For | While)):
-                        return True, True
-                    earlier = earlier or left
-                seen = seen or earlier
-            return seen, False
-
-        return visit(body, False)[1]
+    def _strip(self, statement: Stmt, flags: tuple[Var, ...]) -> list[Stmt]:
+        return strip((statement,), flags, self.marks, self._results)
 
     def _steers(self, statement: Stmt) -> bool:
         """Whether threads that have left must take part in a statement without a barrier."""
@@ -167,12 +168,9 @@ class _Converger:
 
     # blocks -----------------------------------------------------------------------------------------------------------
 
-    def _block(
-        self, body: tuple[Stmt, ...], flags: tuple[Var, ...], guarded: bool, follows: bool
-    ) -> tuple[list[Stmt], bool]:
-        """Rewrite a block.
+    def _block(self, body: tuple[Stmt, ...], guard: Guard, follows: bool) -> tuple[list[Stmt], Level]:
+        """Rewrite a block, and say which threads may have left at its end.
 
-        ``flags`` are set to false by a return, the innermost last; ``guarded``: some may be down already;
         ``follows``: a barrier may come after this block, so that returns must become flags.
         """
         result: list[Stmt] = []
@@ -180,44 +178,48 @@ class _Converger:
 
         def flush() -> None:
             if waiting:
-                result.append(If(flags[-1], tuple(waiting), (), span=waiting[0].span))
+                result.append(If(guard.var, tuple(waiting), (), span=waiting[0].span))
                 waiting.clear()
 
         last = max((n for n, s in enumerate(body) if self.marks.has_barrier(s)), default=-1)
         for position, statement in enumerate(body):
             after = follows or position < last
+            steering = guard.level is Level.THREAD and self._steers(statement)
             if self.marks.has_barrier(statement):
                 flush()
-                made, guarded = self._with_barrier(statement, flags, guarded, after)
+                made, level = self._with_barrier(statement, guard, after)
                 result += made
-            elif self.marks.has_return(statement) and after and flags and (guarded or self._divides(statement)):
-                if guarded and self._steers(statement):
+                guard = guard.at(level)
+            elif self.marks.has_return(statement) and after and (leaving := self._leaving(statement, guard)):
+                if steering:
                     raise self._refusal(statement)
-                stripped = self._strip((statement,), flags)
-                if guarded:
+                flags = guard.flags if leaving is Level.THREAD else (*guard.flags, *guard.gates)
+                stripped = self._strip(statement, flags)
+                if guard.level > Level.NONE:
                     waiting += stripped
                     flush()
                 else:
                     result += stripped
-                guarded = True
-            elif not guarded:
+                guard = guard.at(leaving)
+            elif guard.level is Level.NONE:
                 result.append(statement)
-            elif self._steers(statement):
+            elif steering:
                 flush()
-                result += self._steering(statement, flags)
+                lines = self._steering(statement, guard.without_gates())
+                gate = guard.gate
+                result += lines if gate is None else [If(gate, tuple(lines), (), span=statement.span)]
             else:
                 waiting.append(statement)
         flush()
-        return result, guarded
+        return result, guard.level
 
-    def _divides(self, statement: Stmt) -> bool:
-        """Whether only some threads of a block may take a return in a statement."""
-        leaving = [part for part in blocks(statement) if self.marks.has_return(*part)]
-        if leaving and not all(map(self.uniform.is_uniform, expressions(statement))):
-            return True
-        return any(self._divides(s) for part in leaving for s in part if self.marks.has_return(s))
+    def _leaving(self, statement: Stmt, guard: Guard) -> Level:
+        """Which threads of those that are here may take the return in a statement; NONE: it stays a return."""
+        if guard.flags and (guard.level is Level.THREAD or divides(statement, self.marks, self.uniform)):
+            return Level.THREAD
+        return Level.BLOCK if guard.gates else Level.NONE
 
-    def _steering(self, statement: Stmt, flags: tuple[Var, ...]) -> list[Stmt]:
+    def _steering(self, statement: Stmt, guard: Guard) -> list[Stmt]:
         """A statement without a barrier that all threads carry out, whatever their flag."""
         match statement:
             case Assign() if is_pure(statement.value):
@@ -225,11 +227,11 @@ class _Converger:
             case Break() | Continue():
                 return [statement]
             case If() if is_pure(statement.condition):
-                then, _ = self._block(statement.then, flags, True, False)
-                orelse, _ = self._block(statement.orelse, flags, True, False)
+                then, _ = self._block(statement.then, guard, False)
+                orelse, _ = self._block(statement.orelse, guard, False)
                 return [replace(statement, then=tuple(then), orelse=tuple(orelse))]
             case For() | While() if all(map(is_pure, expressions(statement))):
-                body, _ = self._block(statement.body, flags, True, False)
+                body, _ = self._block(statement.body, guard, False)
                 return [replace(statement, body=tuple(body))]
             case _:
                 raise self._refusal(statement)
@@ -243,22 +245,21 @@ class _Converger:
 
     # barriers -------------------------------------------------------------------------------------------------------
 
-    def _with_barrier(
-        self, statement: Stmt, flags: tuple[Var, ...], guarded: bool, after: bool
-    ) -> tuple[list[Stmt], bool]:
+    def _with_barrier(self, statement: Stmt, guard: Guard, after: bool) -> tuple[list[Stmt], Level]:
         match statement:
             case Evaluate() | Assign():
-                return (self._barrier(statement, flags[-1]) if guarded else [statement]), guarded
+                guarded = guard.level > Level.NONE
+                return (self._barrier(statement, guard) if guarded else [statement]), guard.level
             case If():
-                return self._branch(statement, flags, guarded, after)
+                return self._branch(statement, guard, after)
             case For() | While():
-                return self._loop(statement, flags, guarded, after)
+                return self._loop(statement, guard)
             case _:
                 raise AssertionError(statement)
 
-    def _barrier(self, statement: Evaluate | Assign, flag: Var) -> list[Stmt]:
+    def _barrier(self, statement: Evaluate | Assign, guard: Guard) -> list[Stmt]:
         """A barrier that threads with their flag down also reach: they vote neutrally and pass no data."""
-        value, span = statement.value, statement.span
+        value, span, flag = statement.value, statement.span, guard.var
         if isinstance(value, Operation):
             if not value.args or value.name == "grid_sync":
                 return [statement]
@@ -272,8 +273,14 @@ class _Converger:
             return [replace(statement, value=replace(value, args=(cell, vote)))]
         assert isinstance(value, CallFunction)
         made, args = self._evaluated(value.args, flag)
-        self.wanted.add(value.function)
-        call = replace(value, function=_variant(value.function), args=(*args, flag))
+        behind: dict[str, Var] = {}
+        if guard.level is Level.THREAD:
+            behind[_ACTIVE] = guard.flags[-1]
+        if guard.gate is not None:
+            behind[_OPEN] = guard.gate
+        key = tuple(behind)
+        self.wanted.add((value.function, key))
+        call = replace(value, function=_variant(value.function, key), args=(*args, *behind.values()))
         return [*made, replace(statement, value=call)]
 
     def _evaluated(self, values: tuple[Expr, ...], flag: Var) -> tuple[list[Stmt], list[Expr]]:
@@ -282,51 +289,81 @@ class _Converger:
         args: list[Expr] = []
         for arg in values:
             if not is_pure(arg) or any(isinstance(e, Load | VectorLoad) for e in all_expressions(arg)):
-                self._count += 1
-                held = Var(f"pg.arg{self._count}", arg.type, span=arg.span)
-                made.append(If(flag, (Assign(held, arg, span=arg.span),), (), span=arg.span))
-                arg = held
+                held = self._hold(arg)
+                made.append(If(flag, (held,), (), span=arg.span))
+                arg = held.target
             args.append(arg)
         return made, args
 
-    def _branch(self, statement: If, flags: tuple[Var, ...], guarded: bool, after: bool) -> tuple[list[Stmt], bool]:
-        condition = statement.condition
-        stays = self.uniform.is_uniform(condition) and (not guarded or is_pure(condition))
-        if stays and self.all_apart and self._is_plain(statement):
-            stays = False
-        if not stays and self._escapes(statement):
-            if guarded:
-                raise self._refusal(statement)
-            stays = True  # cannot be taken apart; the condition is taken to be uniform, as CUDA demands
-        if stays:
-            then, left = self._block(statement.then, flags, guarded, after)
-            orelse, right = self._block(statement.orelse, flags, guarded, after)
-            return [replace(statement, then=tuple(then), orelse=tuple(orelse))], guarded or left or right
-        span = statement.span
-        held = self._fresh("in")
-        first: Expr = Logical(LogicalOp.AND, flags[-1], condition, span=span) if guarded else condition
-        made: list[Stmt] = [Assign(held, first, span=span)]
-        if statement.orelse:
-            other = self._fresh("in")
-            second: Expr = Not(held, span=span)
-            second = Logical(LogicalOp.AND, flags[-1], second, span=span) if guarded else second
-            made.append(Assign(other, second, span=span))
-        waits = after or self.marks.has_barrier(*statement.orelse)
-        lines, _ = self._block(statement.then, (*flags, held), True, waits)
-        made += lines
-        if statement.orelse:
-            lines, _ = self._block(statement.orelse, (*flags, other), True, after)
-            made += lines
-        return made, guarded or self.marks.has_return(statement)
+    def _hold(self, value: Expr) -> Assign:
+        self._count += 1
+        return Assign(Var(f"pg.arg{self._count}", value.type, span=value.span), value, span=value.span)
 
-    def _is_plain(self, statement: If) -> bool:
-        """Whether a uniform branch can be taken apart: its barriers stand in no loop and no other function."""
-        if self.marks.has_return(statement) or self._escapes(statement):
-            return False
-        waiting = [s for s in all_statements((statement,)) if self.marks.has_barrier(s)]
-        return not any(
-            isinstance(s, For | While) or isinstance(getattr(s, "value", None), CallFunction) for s in waiting
-        )
+    def _branch(self, statement: If, guard: Guard, after: bool) -> tuple[list[Stmt], Level]:
+        condition = statement.condition
+        together = self.uniform.is_uniform(condition) and (guard.level < Level.THREAD or is_pure(condition))
+        if together and self.gates:
+            return self._gates(statement, guard, after)
+        if not together and self._escapes(statement):
+            if guard.level > Level.NONE:
+                raise self._refusal(statement)
+            together = True  # cannot be taken apart; the condition is taken to be uniform, as CUDA demands
+            if self.gates:
+                return self._gates(statement, guard, after)
+        if together:
+            then, left = self._block(statement.then, guard, after)
+            orelse, right = self._block(statement.orelse, guard, after)
+            return [replace(statement, then=tuple(then), orelse=tuple(orelse))], max(guard.level, left, right)
+        made, flag, other = self._sides(statement, "in", guard.var if guard.level > Level.NONE else None)
+        waits = after or self.marks.has_barrier(*statement.orelse)
+        lines, _ = self._block(statement.then, self._inside(guard, flag), waits)
+        made += lines
+        if other is not None:
+            lines, _ = self._block(statement.orelse, self._inside(guard, other), after)
+            made += lines
+        leaves = (waits and self.marks.has_return(*statement.then)) or (after and self.marks.has_return(statement))
+        return made, Level.THREAD if leaves else guard.level
+
+    @staticmethod
+    def _inside(guard: Guard, flag: Var) -> Guard:
+        return replace(guard, flags=(*guard.flags, flag), level=Level.THREAD)
+
+    def _sides(self, statement: If, word: str, outer: Var | None) -> tuple[list[Stmt], Var, Var | None]:
+        """Flags for both sides of a branch: what sets them, and one for each side that there is."""
+        span = statement.span
+
+        def within(value: Expr) -> Expr:
+            return value if outer is None else Logical(LogicalOp.AND, outer, value, span=span)
+
+        flag = self._fresh(word)
+        made: list[Stmt] = [Assign(flag, within(statement.condition), span=span)]
+        if not statement.orelse:
+            return made, flag, None
+        other = self._fresh(word)
+        made.append(Assign(other, within(Not(flag, span=span)), span=span))
+        return made, flag, other
+
+    def _gates(self, statement: If, guard: Guard, after: bool) -> tuple[list[Stmt], Level]:
+        """A branch that all threads of a block take, or none: one gate for each side."""
+        made, gate, other = self._sides(statement, "gate", guard.gate)
+        waits = after or self.marks.has_barrier(*statement.orelse)
+        level = guard.level
+        for side, body, follows in ((gate, statement.then, waits), (other, statement.orelse, after)):
+            if side is None:
+                continue
+            inner = replace(guard, gates=(*guard.gates, side)).at(Level.BLOCK)
+            if guard.level is Level.THREAD or self.marks.has_return(*body):
+                flag = self._fresh("in")
+                inside: Expr = side
+                if guard.level is Level.THREAD:
+                    inside = Logical(LogicalOp.AND, guard.var, side, span=statement.span)
+                made.append(Assign(flag, inside, span=statement.span))
+                inner = replace(inner, flags=(*guard.flags, flag) if guard.flags else ())
+            lines, left = self._block(body, inner, follows)
+            made += lines
+            if follows and self.marks.has_return(*body):  # others stay returns
+                level = max(level, left)
+        return made, level
 
     def _escapes(self, statement: If) -> bool:
         """Whether threads outside a branch would notice that they keep up its control variables, or its jumps."""
@@ -344,57 +381,17 @@ class _Converger:
         whole = mentions((self.function.body,))
         return any(whole[slot] > within.get(slot, 0) for slot in inside)
 
-    def _loop(
-        self, statement: For | While, flags: tuple[Var, ...], guarded: bool, after: bool
-    ) -> tuple[list[Stmt], bool]:
-        body, left = self._block(statement.body, flags, guarded, True)
-        if left and not guarded:  # a later iteration starts with flags down
-            body, left = self._block(statement.body, flags, True, True)
-        if (guarded or left) and not all(map(is_pure, expressions(statement))):
+    def _loop(self, statement: For | While, guard: Guard) -> tuple[list[Stmt], Level]:
+        body, level = self._block(statement.body, guard, True)
+        if level > guard.level:  # a later iteration starts with flags down
+            guard = guard.at(level)
+            body, level = self._block(statement.body, guard, True)
+        guard = guard.at(level)
+        if guard.level is Level.THREAD and not all(map(is_pure, expressions(statement))):
             raise self._refusal(statement)
-        return [replace(statement, body=tuple(body))], guarded or left
-
-    # returns ----------------------------------------------------------------------------------------------------------
-
-    def _make_results(self) -> None:
-        kind = self.function.result
-        types = getattr(kind, "items", (kind,))
-        span = self.function.span
-        self.results = tuple(Var(f"pg.result{n}", t, span=span) for n, t in enumerate(types))
-
-    def _strip(self, body: tuple[Stmt, ...], flags: tuple[Var, ...], looped: bool = False) -> list[Stmt]:
-        """Statements without a barrier, with returns that put the flags down and skip the rest."""
-        result: list[Stmt] = []
-        for position, statement in enumerate(body):
-            if not self.marks.has_return(statement):
-                result.append(statement)
-                continue
-            span, rest = statement.span, body[position + 1 :]
-            down = Not(flags[-1], span=span)
-            match statement:
-                case Return():
-                    return result + self._leave(statement, flags, looped)
-                case If():
-                    then, orelse = (tuple(self._strip(part, flags, looped)) for part in blocks(statement))
-                    result.append(replace(statement, then=then, orelse=orelse))
-                case For() | While():
-                    result.append(replace(statement, body=tuple(self._strip(statement.body, flags, True))))
-                    if looped:
-                        result.append(If(down, (Break(span=span),), (), span=span))
-                case _:
-                    raise AssertionError(statement)
-            lines = self._strip(rest, flags, looped)
-            if looped or not lines:
-                return result + lines
-            return [*result, If(flags[-1], tuple(lines), (), span=rest[0].span)]
-        return result
-
-    def _leave(self, statement: Return, flags: tuple[Var, ...], looped: bool) -> list[Stmt]:
-        span = statement.span
-        if statement.values and not self.results:
-            self._make_results()
-        result: list[Stmt] = []
-        if statement.values:
-            result += [Assign(r, v, span=span) for r, v in zip(self.results, statement.values, strict=True)]
-        result += [Assign(flag, Constant(False, BOOLEAN, span=span), span=span) for flag in flags]
-        return [*result, Break(span=span)] if looped else result
+        statement = replace(statement, body=tuple(body))
+        gate = guard.gate
+        if gate is None:
+            return [statement], level
+        held, statement = gated(statement, gate, self._fresh)
+        return [*([If(gate, tuple(held), (), span=statement.span)] if held else []), statement], level

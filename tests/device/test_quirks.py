@@ -19,7 +19,9 @@ def test_every_row_sets_a_hint_and_says_why() -> None:
 
 def test_hints_of_known_platforms() -> None:
     assert hints_for("Intel(R) OpenCL", "Intel(R) Corporation") == Hints()
-    assert hints_for("Portable Computing Language", "GenuineIntel") == Hints(single_barriers=False, barrier_branches=2)
+    assert hints_for("Portable Computing Language", "GenuineIntel") == Hints(
+        single_barriers=False, conditional_barriers=False
+    )
     cuda = hints_for("NVIDIA CUDA", "NVIDIA Corporation")
     assert cuda.may_take_ptx and cuda.hidden_local_memory == 228 * 1024 and cuda.warp_size_query == "warp_size_nv"
     assert hints_for("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc.").warp_size_query

@@ -1,4 +1,4 @@
-"""A long run: chunks of kernels in worker processes, differences shrunk and printed, a JSON record at the end."""
+"""A long run: chunks of kernels in worker processes, differences shrunk and printed, a JSON record kept up to date."""
 
 from __future__ import annotations
 
@@ -20,11 +20,20 @@ PATIENCE = 90  # seconds after which a kernel is taken to hang
 
 @dataclass
 class Outcome:
-    """What one chunk gave: ``failures`` are reports with shrunk sources."""
+    """What one chunk gave: ``failures`` are reports with shrunk sources; a crash ends the chunk."""
 
     seed: int
     kernels: int = 0
     failures: list[str] = field(default_factory=list)
+    crashes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def crashed(cls, seed: int, journal: Path, what: str) -> Outcome:
+        """A chunk whose process did not come to its end."""
+        if not journal.exists():
+            return cls(seed, crashes=[f"{what} before a kernel was drawn"])
+        number, text = journal.read_text().split("\n", 1)
+        return cls(seed, int(number) - 1, crashes=[f"{what} over\n{text}"])
 
 
 def run_chunk(device: int, seed: int, kernels: int) -> Outcome:
@@ -43,10 +52,9 @@ def run_chunk(device: int, seed: int, kernels: int) -> Outcome:
             if time.time() - changed > PATIENCE:
                 child.kill()
                 child.join()
-                return Outcome(seed, 0, [f"the device does not return from\n{journal.read_text()}"])
+                return Outcome.crashed(seed, journal, "the device does not return")
         if not result.exists():
-            last = journal.read_text() if journal.exists() else "nothing: no kernel was drawn"
-            return Outcome(seed, 0, [f"the process ended with {child.exitcode} over\n{last}"])
+            return Outcome.crashed(seed, journal, f"the process ended with {child.exitcode}")
         return Outcome(**json.loads(result.read_text()))
 
 
@@ -85,7 +93,7 @@ def _checked(device: int, seed: int, kernels: int, journal: Path) -> Outcome:
             late = time.monotonic() + SHRINKING
         elif time.monotonic() > late:
             return
-        journal.write_text(str(kernel))
+        journal.write_text(f"{outcome.kernels}\n{kernel}")
         try:
             check(kernel)
         except Exception as error:
@@ -112,7 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--record", type=Path, help="JSON file for seeds, counts and differences")
     options = parser.parse_args(arguments)
-    began = time.time()
+    began, device = time.time(), _device_name(options.device)
     chunks = [
         (options.device, options.seed * 1_000_000 + n, min(CHUNK, options.kernels - n * CHUNK))
         for n in range(-(-options.kernels // CHUNK))
@@ -121,22 +129,23 @@ def main(arguments: list[str] | None = None) -> int:
     with ThreadPoolExecutor(options.jobs) as pool:
         for outcome in pool.map(lambda chunk: run_chunk(*chunk), chunks):
             outcomes.append(outcome)
-            for failure in outcome.failures:
-                print(f"--- seed {outcome.seed}\n{failure}", flush=True)
-            done, bad = sum(o.kernels for o in outcomes), sum(len(o.failures) for o in outcomes)
-            print(f"{done} kernels, {bad} differences, {time.time() - began:.0f} s", flush=True)
-    failures = sum(len(o.failures) for o in outcomes)
-    if options.record is not None:
-        record = {
-            "device": _device_name(options.device),
-            "seed": options.seed,
-            "kernels": sum(o.kernels for o in outcomes),
-            "failures": failures,
-            "seconds": round(time.time() - began),
-            "chunks": [asdict(o) for o in outcomes],
-        }
-        options.record.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    return min(failures, 100)
+            for text in (*outcome.failures, *outcome.crashes):
+                print(f"--- seed {outcome.seed}\n{text}", flush=True)
+            record = {
+                "device": device,
+                "seed": options.seed,
+                "kernels": sum(o.kernels for o in outcomes),
+                "differences": sum(len(o.failures) for o in outcomes),
+                "crashes": sum(len(o.crashes) for o in outcomes),
+                "seconds": round(time.time() - began),
+            }
+            print("{kernels} kernels, {differences} differences, {crashes} crashes, {seconds} s".format(**record))
+            if options.record is not None:
+                whole = {**record, "chunks": [asdict(o) for o in outcomes]}
+                new = options.record.with_suffix(".new")
+                new.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+                new.replace(options.record)
+    return min(sum(len(o.failures) + len(o.crashes) for o in outcomes), 100)
 
 
 def _device_name(index: int) -> str:

@@ -115,6 +115,7 @@ class Body(Expressions):
         self.uniform: list[Typed] = []  # the same in all threads of a block
         self.local: list[ArrayName] = []
         self.helpers: list[tuple[str, str]] = []  # device functions with barriers, and their kind
+        self.turns = 0  # loops of whole blocks around the current place
         self.rough: list[ArrayName] = []  # written at [i] with values that are rounded
         self.counter = 0
         self.size = 0
@@ -140,9 +141,12 @@ class Body(Expressions):
 
     def block(self, place: Place) -> None:
         """Some statements."""
+        before = len(self.lines)
         self.statement(place)
         while self.size < 30 and self.choose.more():
             self.statement(place)
+        if len(self.lines) == before:
+            self.say(place.level, "pass")
 
     def statement(self, place: Place) -> None:
         self.size += 1
@@ -481,10 +485,12 @@ class Body(Expressions):
             self.fixed.append(counter)
             self.uniform.append(counter)
             self.phase(Place(place.level + 1, 0))
+            self.turns += 1
             self.block(self.inner(place, uniform=True, in_loop=False, may_return=False))
-            if self.choose.chance(4):
+            self.turns -= 1
+            if self.choose.chance(3):
                 self.say(place.level + 1, f"if {self.same_in_block()}:")
-                self.say(place.level + 2, self.choose.pick("break", "continue"))
+                self.say(place.level + 2, self.choose.pick("break", "continue", "return"))
                 self.phase(Place(place.level + 1, 0))
 
     def uniform_branch(self, place: Place) -> None:
@@ -492,6 +498,8 @@ class Body(Expressions):
         with self.scope():
             self.block(self.inner(place, uniform=True, in_loop=False))
             self.phase(Place(place.level + 1, 0))
+            if self.choose.chance(4):
+                self.say(place.level + 1, self.choose.pick("break", "continue", "return") if self.turns else "return")
         if self.choose.chance(2):
             self.say(place.level, "else:")
             with self.scope():

@@ -160,4 +160,149 @@ def test_no_barrier_is_left_in_a_branch_where_that_matters(device: DeviceRecord)
     (text,) = three_branches.inspect_opencl().values()
     kernel = text[text.index("__kernel") :]
     inside = re.findall(r"^ {8,}barrier\(", kernel, re.MULTILINE)
-    assert bool(inside) == (device.capabilities.barrier_branches == 0)
+    assert bool(inside) == device.capabilities.conditional_barriers
+
+
+@cuda.jit
+def leaving_together(x, out, n, mode):
+    tile = cuda.shared.array(32, dtype=np.int64)
+    t = cuda.threadIdx.x
+    tile[t] = x[t]
+    cuda.syncthreads()
+    for k in range(n):
+        if k == 1 and mode & 1:
+            continue
+        if x[k] < 0:
+            if mode & 2:
+                out[t] = -1 - k
+                return
+            break
+        held = tile[t ^ 1]
+        cuda.syncthreads()
+        tile[t] = held + k
+        cuda.syncthreads()
+        if k == 3 and mode & 4:
+            break
+    else:
+        tile[t] += 1000
+    rounds = 0
+    while True:
+        rounds += 1
+        cuda.syncthreads()
+        if t == 0:
+            tile[0] += 1
+        cuda.syncthreads()
+        if tile[0] % 7 == 0:
+            if mode & 8:
+                tile[t] -= 1
+                cuda.syncthreads()
+                continue
+            break
+        if rounds > 9:
+            return
+    out[t] = tile[t] + rounds
+
+
+def _leaving_together(x: np.ndarray, n: int, mode: int) -> np.ndarray:
+    tile = x.copy()
+    for k in range(n):
+        if k == 1 and mode & 1:
+            continue
+        if x[k] < 0:
+            if mode & 2:
+                return np.full(32, -1 - k)
+            break
+        tile = tile[np.arange(32) ^ 1] + k
+        if k == 3 and mode & 4:
+            break
+    else:
+        tile = tile + 1000
+    rounds = 0
+    while True:
+        rounds += 1
+        tile[0] += 1
+        if tile[0] % 7 == 0:
+            if mode & 8:
+                tile -= 1
+                continue
+            break
+        if rounds > 9:
+            return np.zeros(32, np.int64)
+    return tile + rounds
+
+
+@pytest.mark.parametrize("mode", range(16))
+@pytest.mark.parametrize(("n", "stop"), ((0, 31), (2, 31), (6, 31), (8, 5)))
+def test_blocks_that_leave_loops_and_kernels_together(device: DeviceRecord, mode: int, n: int, stop: int) -> None:
+    x = np.arange(32, dtype=np.int64) ** 2
+    x[stop] = -5
+    out = np.zeros(32, np.int64)
+    leaving_together[1, 32](x, out, n, mode)
+    np.testing.assert_array_equal(out, _leaving_together(x, n, mode))
+
+
+@cuda.jit(device=True)
+def total(tile, t, n):
+    if n == 0:
+        return -1
+    step = n // 2
+    while step > 0:
+        if t < step:
+            tile[t] += tile[t + step]
+        cuda.syncthreads()
+        step //= 2
+    return tile[0]
+
+
+@cuda.jit
+def totals_of_chosen_blocks(x, out, n):
+    tile = cuda.shared.array(32, dtype=np.int64)
+    t = cuda.threadIdx.x
+    b = cuda.blockIdx.x
+    if x[b, 0] == 0:
+        out[b, t] = -7
+        return
+    tile[t] = x[b, t]
+    cuda.syncthreads()
+    if b % 2 == 0:
+        s = total(tile, t, n)
+    else:
+        s = total(tile, t, n // 2)
+        cuda.syncthreads()
+        if x[b, 1] > 3:
+            tile[t] = s
+            cuda.syncthreads()
+            s = total(tile, t, n)
+    cuda.syncthreads()
+    if t == 31 and b != 5:
+        return
+    tile[t] = s
+    for k in range(n - 28, 0, -1):
+        cuda.syncthreads()
+        s += tile[(t + k) % n]
+    out[b, t] = s
+
+
+def test_functions_with_barriers_that_only_some_blocks_call(device: DeviceRecord) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.integers(-9, 9, (8, 32))
+    x[2, 0], x[3, 0] = 0, 0
+    x[1, 1], x[7, 1] = 9, 1
+    expected = np.zeros((8, 32), np.int64)
+    for b in range(8):
+        if x[b, 0] == 0:
+            expected[b] = -7
+            continue
+        if b % 2 == 0:
+            s = x[b].sum()
+        else:
+            s = x[b, :16].sum()
+            s = 32 * s if x[b, 1] > 3 else s
+        tile = np.full(32, s)
+        found = s + 4 * tile
+        if b != 5:
+            found[31] = 0
+        expected[b] = found
+    out = np.zeros((8, 32), np.int64)
+    totals_of_chosen_blocks[8, 32](x, out, 32)
+    np.testing.assert_array_equal(out, expected)
