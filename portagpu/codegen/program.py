@@ -19,6 +19,7 @@ from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
 from portagpu.ir.access import Finding, findings
 from portagpu.ir.lockstep import SCRATCH
+from portagpu.ir.nesting import deeply_nested
 from portagpu.ir.nodes import Constant, Print
 from portagpu.ir.program import (
     ConstantArray,
@@ -101,6 +102,7 @@ class ProgramView:
 _BARRIER = re.compile(r"(\bbarrier\([A-Z_| ]+\);)")
 
 
+@deeply_nested
 def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int = 0) -> KernelBinary:
     """Print a program for a device.
 

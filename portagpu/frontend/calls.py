@@ -118,7 +118,7 @@ class PythonFunction(DeviceCallable):
     @property
     def signature(self) -> inspect.Signature:
         """Parameters with their defaults."""
-        return inspect.signature(self.py_func)
+        return inspect.signature(self.py_func, follow_wrapped=False)
 
     def captured(self, ctx: FunctionState) -> tuple[FunctionSource, list[Value]]:
         """The source; closures are constants."""

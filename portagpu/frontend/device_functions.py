@@ -25,6 +25,8 @@ from portagpu.ir.uniform import Marks
 from portagpu.types import Number
 from portagpu.types import Type as PublicType
 
+_MAX_VARIANTS = 200  # of one function inside each other
+
 
 def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call) -> Value:
     """Call a device function, or a kernel as one, specialised for these argument types."""
@@ -83,6 +85,12 @@ def _call(ctx: FunctionState, callee: DeviceCallable, source: FunctionSource, ar
     program = ctx.program
     if key in program.in_progress:
         ctx.fail(f"`{name}` calls itself", kind=UnsupportedSyntaxError, hint="OpenCL has no recursion; use a loop")
+    if sum(other[0] is callee.identity for other in program.in_progress) >= _MAX_VARIANTS:
+        ctx.fail(
+            f"`{name}` calls itself, {_MAX_VARIANTS} times so far, with other types or constants each time",
+            kind=UnsupportedSyntaxError,
+            hint="let the calls end at a constant, or use a loop",
+        )
     found = program.functions.get(key)
     if found is None:
         program.in_progress.append(key)

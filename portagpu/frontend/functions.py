@@ -20,6 +20,7 @@ from portagpu.frontend import libdevice_library as libdevice_library  # register
 from portagpu.frontend import library as library  # registers lowerings
 from portagpu.frontend import memory as memory  # registers lowerings
 from portagpu.frontend import more_functions as more_functions  # registers lowerings
+from portagpu.frontend import number_methods as number_methods
 from portagpu.frontend import printing as printing  # registers lowerings
 from portagpu.frontend import statements
 from portagpu.frontend import warp as warp  # registers lowerings
@@ -34,12 +35,14 @@ from portagpu.ir.converge import converge
 from portagpu.ir.fuse import fuse
 from portagpu.ir.halves import widen_functions, widen_halves
 from portagpu.ir.lockstep import SCRATCH, lockstep
+from portagpu.ir.nesting import deeply_nested
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
 from portagpu.ir.program import Function, GridShape, Parameter, ParameterRole, Program
 from portagpu.ir.types import BYTE, VOID, ArgumentType, ArrayType, ConstantType, Layout, Pointer, Scalar, TupleType
 from portagpu.records import Record
 
 
+@deeply_nested
 def specialise(
     source: FunctionSource,
     arguments: tuple[ArgumentType, ...],
@@ -80,6 +83,7 @@ def specialise(
         return attempt(False)
 
 
+@deeply_nested
 def check_device_function(source: FunctionSource, arguments: tuple[ArgumentType, ...], caps: Capabilities) -> None:
     """Lower a device function by itself, to see whether its text fits these types. Raises `KernelError` subclasses."""
     ctx = FunctionState(ProgramState(caps, wide_index=False, debug=False), source, is_kernel=False)

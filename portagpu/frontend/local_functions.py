@@ -59,6 +59,10 @@ class LocalFunction(DeviceCallable):
                 continue
             if ctx.source.tree is self._owner:
                 found[name] = value
+            elif isinstance(value, Const) and value.value is self:
+                ctx.fail(
+                    f"`{name}` calls itself", kind=UnsupportedSyntaxError, hint="OpenCL has no recursion; use a loop"
+                )
         constants = {n for n, v in found.items() if isinstance(v, Const)}
         source = self._source
         arguments = source.tree.args

@@ -121,6 +121,8 @@ def _constant(ctx: FunctionState, value: Const) -> list[Piece]:
     if isinstance(inner, tuple):
         return _sequence(ctx, tuple(Const(v) for v in inner))
     kind = constant_type(inner, ctx.program.py_float)
+    if kind is not None and kind.dtype.is_complex:
+        ctx.fail("complex numbers cannot be printed in a kernel", hint="print z.real and z.imag")
     if kind is not None and kind.dtype is not BOOL:
         return [_number(ctx, value, kind)]
     return [_escaped(str(inner))]

@@ -15,6 +15,7 @@ import operator
 import sys
 import threading
 from collections import deque
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -52,10 +53,11 @@ sys.addaudithook(_remember)
 
 def source_lines(function: FunctionType) -> tuple[list[str], int]:
     """A function's lines and the number of the first. Raises `OSError` where they cannot be found."""
+    code = function.__code__
+    wraps = hasattr(function, "__wrapped__")  # functools.wraps: inspect would show the function around which it is
     try:
-        return inspect.getsourcelines(function)
+        return inspect.getsourcelines(code if wraps else function)
     except (OSError, TypeError) as error:
-        code = function.__code__
         lines = whole_text(code)
         if lines:
             return inspect.getblock(lines[code.co_firstlineno - 1 :]), code.co_firstlineno
@@ -87,10 +89,24 @@ def _unparsed(code: CodeType) -> list[str] | None:
 def _candidates(filename: str) -> list[str]:
     with _lock:
         found = [text for name, text in reversed(_texts) if name == filename]
+    if filename == "<stdin>":
+        found.append(_standard_input())
     if filename == "<string>" and "-c" in sys.orig_argv[:-1]:
         found.append(sys.orig_argv[sys.orig_argv.index("-c") + 1])
     cached = linecache.getlines(filename)
     return [*found, "".join(cached)] if cached else found
+
+
+@functools.cache
+def _standard_input() -> str:
+    """The program of ``python < file``; empty for a pipe, which has been read and tells nothing any more."""
+    try:
+        with Path("/dev/stdin").open(
+            encoding="utf-8"
+        ) as opened:  # anew: the position of Python's own stays where it is
+            return opened.read(_LONGEST) if opened.seekable() else ""
+    except (OSError, ValueError):
+        return ""
 
 
 def _holds(text: str | ast.Module, code: CodeType) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.dtypes import BOOL
+from portagpu.ir.nesting import deeply_nested
 from portagpu.ir.nodes import (
     Assign,
     Binary,
@@ -131,6 +132,7 @@ INVARIANTS: dict[type[Node], tuple[tuple[str, Callable[[Any], bool]], ...]] = {
 }
 
 
+@deeply_nested
 def verify(program: Program) -> None:
     """Raise `VerificationError` for the first broken invariant."""
     for function in (*program.functions, program.kernel):
