@@ -134,6 +134,7 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
             inner.env[name] = _inner_parameter(inner, source, name, value)
         with inner.nested() as body:
             statements.lower_body(inner, source.tree.body)
+            statements.lower_end(inner)
         inner.body = tuple(body)
         return inner
 
