@@ -78,6 +78,41 @@ class Number(Type, dtypes.Named):
         return self.row.name
 
 
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class NPDatetime(Number):
+    """A date with a unit such as ``"D"`` or ``"10ms"``; kernels see its 64-bit count."""
+
+    unit: str
+
+    def __init__(self, unit: str) -> None:
+        object.__setattr__(self, "row", dtypes.INT64)
+        object.__setattr__(self, "unit", unit)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype."""
+        return np.dtype(f"M8[{self.unit}]")
+
+    def __call__(self, *args: Any) -> Any:
+        """NumPy's scalar of a date, or a signature of types."""
+        if len(args) == 1 and not is_type(args[0]):
+            return np.asarray(args[0]).astype(self.dtype)[()]
+        return Type.__call__(self, *args)
+
+    def __str__(self) -> str:
+        return str(self.dtype)
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class NPTimedelta(NPDatetime):
+    """A span of time with a unit such as ``"D"`` or ``"10ms"``; kernels see its 64-bit count."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype."""
+        return np.dtype(f"m8[{self.unit}]")
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class NestedArray(Type):
     """An array inside a record: its elements' type and its shape."""
@@ -279,6 +314,9 @@ def as_type(value: Any) -> Type:
         return Record(record)
     if type_text.is_foreign(value) and records.parse_record(getattr(value, "dtype", None)) is not None:
         return Array(as_type(value.dtype), value.ndim, value.layout, not getattr(value, "mutable", True))
+    time = _as_time(value)
+    if time is not None:
+        return time
     if type_text.is_foreign(value):
         return parse(type_text.foreign_text(value))
     if isinstance(value, str) and value not in NAMES:
@@ -291,6 +329,15 @@ def as_type(value: Any) -> Type:
     if row is None:
         raise KernelTypeError(f"{value!r} is not a type", hint=f"types are {_Names.known}")
     return Number(row)
+
+
+def _as_time(value: Any) -> Type | None:
+    """The type of a date or span that a dtype, its text or a type of numba names."""
+    if type_text.is_foreign(value) and type(value).__name__ in ("NPDatetime", "NPTimedelta"):
+        return (NPDatetime if type(value).__name__ == "NPDatetime" else NPTimedelta)(value.unit)
+    if isinstance(value, str) and value.startswith(("datetime64[", "timedelta64[")) and value.count("[") == 1:
+        value = np.dtype(value)
+    return _time_type(value) if isinstance(value, np.dtype) and value.kind in "mM" else None
 
 
 def as_signature(value: Any) -> Signature:
@@ -321,8 +368,16 @@ def from_dtype(dtype: Any) -> Type:
     kind: np.dtype[Any] = np.dtype(dtype)
     if kind.subdtype is not None:
         return NestedArray(from_dtype(kind.base), kind.shape)
+    if kind.kind in "mM":
+        return _time_type(kind)
     record = records.record_of(kind)
     return Number(dtypes.from_numpy(kind)) if record is None else Record(record)
+
+
+def _time_type(dtype: np.dtype[Any]) -> Number:
+    unit, count = np.datetime_data(dtype)
+    made = NPDatetime if dtype.kind == "M" else NPTimedelta
+    return made(unit if count == 1 else f"{count}{unit}")
 
 
 def as_dtype(kind: Any) -> np.dtype[Any]:
@@ -337,7 +392,7 @@ def as_dtype(kind: Any) -> np.dtype[Any]:
 
 def typeof_dtype(dtype: np.dtype[Any]) -> Number:
     """The scalar type of a NumPy dtype. Raises `DTypeError`."""
-    return Number(dtypes.from_numpy(dtype))
+    return _time_type(dtype) if dtype.kind in "mM" else Number(dtypes.from_numpy(dtype))
 
 
 def _listed(found: Any) -> tuple[Type, ...]:

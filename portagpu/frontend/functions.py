@@ -22,6 +22,7 @@ from portagpu.frontend import memory as memory  # registers lowerings
 from portagpu.frontend import more_functions as more_functions  # registers lowerings
 from portagpu.frontend import printing as printing  # registers lowerings
 from portagpu.frontend import statements
+from portagpu.frontend import type_tests as type_tests  # registers lowerings
 from portagpu.frontend import warp as warp  # registers lowerings
 from portagpu.frontend.attributes import item_bytes
 from portagpu.frontend.capture import FunctionSource

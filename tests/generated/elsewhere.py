@@ -33,6 +33,8 @@ FUNCTIONS: dict[Any, str] = {
     print: _KERNELS + "test_print.py",
     **dict.fromkeys((len, range, enumerate, zip), _KERNELS + "test_control_flow.py"),
     tuple: _LANGUAGE,
+    np.isnat: "tests/runtime/test_dates.py",
+    **dict.fromkeys((isinstance, type), _KERNELS + "test_type_tests.py"),
     **dict.fromkeys((np.ndindex, np.ndenumerate), _KERNELS + "test_all_places.py"),
     **dict.fromkeys((np.iinfo, np.finfo), _KERNELS + "test_functions.py"),
     **dict.fromkeys((operator.getitem, np.size, np.shape, np.reshape, np.ravel, np.transpose), _REST),
