@@ -19,7 +19,8 @@
     ├── LaunchError                    the call of a kernel is at fault
     │   ├── ArgumentCountError           too many, too few or unknown arguments            (also TypeError)
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
-    │   │   └── LayoutError                a layout of guvectorize that means nothing   (also ValueError)
+    │   │   ├── LayoutError                a layout of guvectorize that means nothing   (also ValueError)
+    │   │   └── UnknownOptionError         an option that does not exist       (also SettingsError, KeyError)
     │   ├── LaunchConfigError            grid, block or shared memory do not fit (also ValueError, CudaAPIError)
     │   │   └── LaunchConfigTypeError      they are no integers                             (also TypeError)
     │   ├── DeviceFunctionLaunchError    the host calls a device function    (also RuntimeError, ValueError)
@@ -94,6 +95,7 @@ __all__ = [
     "StoreError",
     "TuningError",
     "TypingError",
+    "UnknownOptionError",
     "UnsetVariableError",
     "UnsupportedError",
     "UnsupportedSyntaxError",
@@ -222,6 +224,10 @@ class CudaAPIError(CudaDriverError):
         return int(getattr(self.__cause__, "code", None) or 0)
 
 
+class SettingsError(PortaGPUError, ValueError):
+    """An environment variable or option has a bad value."""
+
+
 class LaunchError(PortaGPUError):
     """The call of a kernel is at fault."""
 
@@ -236,6 +242,10 @@ class ArgumentTypeError(LaunchError, TypeError):
 
 class LayoutError(ArgumentTypeError, ValueError):
     """A layout of `guvectorize` that means nothing."""
+
+
+class UnknownOptionError(ArgumentTypeError, SettingsError, KeyError):
+    """An option that a decorator does not have."""
 
 
 class LaunchConfigError(LaunchError, CudaAPIError, ValueError):
@@ -312,10 +322,6 @@ class TuningError(PortaGPUError):
 
 class StoreError(PortaGPUError):
     """A result or cache file is unreadable or of another version."""
-
-
-class SettingsError(PortaGPUError, ValueError):
-    """An environment variable or option has a bad value."""
 
 
 class PortaGPUWarning(UserWarning):

@@ -92,7 +92,7 @@ class Overload:
 
     def max_cooperative_grid_blocks(self, blockdim: int | tuple[int, ...], dynsmemsize: int = 0) -> int:
         """Blocks of the given size that a launch may have whose threads all wait for each other."""
-        x, y, z = extent(blockdim, "the block")
+        x, y, z = extent(blockdim, "blockdim")
         return self.compiled.cooperative_blocks(
             x * y * z, count(dynsmemsize, "dynamic shared memory is a number of bytes")
         )

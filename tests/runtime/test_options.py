@@ -1,0 +1,29 @@
+"""Options that decorators do not have, and those that do not go together."""
+
+from __future__ import annotations
+
+import pytest
+
+from portagpu import cuda, errors
+from portagpu.cuda.errors import NumbaInvalidConfigWarning
+
+
+@pytest.mark.parametrize("kind", [TypeError, ValueError, KeyError, errors.SettingsError, errors.ArgumentTypeError])
+def test_unknown_options_are_errors_of_every_kind_that_programs_catch(kind):
+    with pytest.raises(kind, match="cuda.jit has no option 'fastmaths'"):
+        cuda.jit(fastmaths=True)
+    with pytest.raises(kind, match="Unrecognized options: fastmaths, other\n  hint: leave them away"):
+        cuda.vectorize(["float32(float32)"], fastmaths=True, other=1)
+    with pytest.raises(kind, match="target options are not supported: fastmaths"):
+        cuda.guvectorize(["float32[:], float32[:]"], "(n)->(n)", fastmaths=True)
+
+
+def test_options_that_the_original_does_not_take_together_warn():
+    with pytest.warns(NumbaInvalidConfigWarning, match="debug=True with opt=True"):
+        cuda.jit(debug=True, opt=True)
+    with pytest.warns(NumbaInvalidConfigWarning, match="mutually exclusive") as caught:
+        cuda.jit(debug=True, lineinfo=True, opt=False)(lambda: None)
+    assert [w.filename for w in caught] == [__file__]
+    cuda.jit(debug=True)
+    cuda.jit(debug=True, opt=False)
+    cuda.jit(lineinfo=True)
