@@ -23,6 +23,7 @@
     │   │   └── UnknownOptionError         an option that does not exist       (also SettingsError, KeyError)
     │   ├── LaunchConfigError            grid, block or shared memory do not fit (also ValueError, CudaAPIError)
     │   │   └── LaunchConfigTypeError      they are no integers                             (also TypeError)
+    │   ├── KernelOnlyError              the host uses what kernels have (also NotImplementedError, AttributeError)
     │   ├── DeviceFunctionLaunchError    the host calls a device function    (also RuntimeError, ValueError)
     │   └── SpecialisationError          a kernel for one signature cannot be specialised again (also RuntimeError)
     ├── CudaDriverError                what CUDA's driver would report: CudaAPIError with DeviceError below it
@@ -33,7 +34,7 @@
     │   ├── OutOfMemoryError             the device has no memory left                     (also MemoryError)
     │   ├── DeviceLostError              the device's context died; nothing more can run in it
     │   └── DriverError                  any other error code of the driver
-    ├── ClosedError                    a closed array, stream or context was used
+    ├── ClosedError                    a closed array, stream, event or context was used (also CudaAPIError)
     ├── MemoryNotSharedError           memory that others cannot use in place             (also BufferError)
     ├── ShapeError                     shapes, strides or indices do not fit               (also ValueError)
     │   ├── NotContiguousError           a view would need a copy                  (also NotImplementedError)
@@ -71,6 +72,7 @@ __all__ = [
     "DriverError",
     "KernelError",
     "KernelNameError",
+    "KernelOnlyError",
     "KernelTypeError",
     "KernelValueError",
     "LaunchConfigError",
@@ -256,6 +258,10 @@ class LaunchConfigTypeError(LaunchConfigError, TypeError):
     """A launch configuration that is not made of integers."""
 
 
+class KernelOnlyError(LaunchError, NotImplementedError, AttributeError):
+    """What exists only inside kernels was called, or asked for an attribute, on the host."""
+
+
 class DeviceFunctionLaunchError(LaunchError, RuntimeError, ValueError):
     """A device function was launched or called on the host."""
 
@@ -292,7 +298,7 @@ class DriverError(DeviceError):
     """Any other error code of the OpenCL driver."""
 
 
-class ClosedError(PortaGPUError):
+class ClosedError(CudaAPIError):
     """A closed array, stream, event or context was used."""
 
 

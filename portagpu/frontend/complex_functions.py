@@ -333,7 +333,7 @@ def rect(r: Any, phi: Any) -> Any:
     """`cmath.rect`."""
     if phi == 0:
         return complex(r, r * phi if math.isfinite(r) else phi)
-    if r == 0 and math.isinf(phi):
+    if r == 0 and not math.isfinite(phi):
         return complex(abs(r), 0.0)
     return complex(r * math.cos(phi), r * math.sin(phi))
 

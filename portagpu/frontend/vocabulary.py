@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from portagpu.dtypes import ALL, DType
-from portagpu.errors import LaunchError
+from portagpu.errors import KernelOnlyError
 from portagpu.frontend.meanings import GROUPS, meaning_of
 from portagpu.types import Number
 
@@ -29,7 +29,7 @@ class Intrinsic:
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: on the host there is nothing to call."""
-        raise LaunchError(
+        raise KernelOnlyError(
             f"cuda.{self.name} works only inside a kernel or device function",
             hint="decorate the function that calls it with @cuda.jit and launch it with kernel[grid, block](...)",
         )
@@ -38,7 +38,7 @@ class Intrinsic:
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        raise LaunchError(f"cuda.{self.name}.{attribute} does not exist, or works only inside a kernel")
+        raise KernelOnlyError(f"cuda.{self.name}.{attribute} does not exist, or works only inside a kernel")
 
     @property
     def help_text(self) -> str | None:
@@ -160,7 +160,7 @@ class VectorMaker:
 
     def __call__(self, *args: Any) -> NoReturn:
         """Raise: on the host there are no vectors."""
-        raise LaunchError(
+        raise KernelOnlyError(
             f"cuda.{self} works only inside a kernel", hint="on the host, use a NumPy array with a last axis of lanes"
         )
 

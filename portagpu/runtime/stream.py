@@ -35,11 +35,12 @@ _uses = itertools.count(1)
 class Stream:
     """An in-order queue of copies and kernels on one device."""
 
-    __slots__ = ("__weakref__", "_callbacks", "_joined", "_pending", "_queue", "_seen", "_used", "context")
+    __slots__ = ("__weakref__", "_callbacks", "_joined", "_pending", "_queue", "_seen", "_used", "context", "label")
 
     def __init__(self, context: Context, queue: cl.CommandQueue | None = None) -> None:
         self._queue: cl.CommandQueue | None = None
         self.context = context
+        self.label = "CUDA stream"
         self._used = 0  # number of the latest use
         self._joined = 0  # the use of this stream that the default stream waits for
         self._seen = 0  # the use of the default stream that this stream waits for
@@ -260,7 +261,12 @@ class Stream:
         return 0 if self is self.context.default_stream else self.queue.int_ptr
 
     def __repr__(self) -> str:
-        return f"<portagpu stream on {self.context.device.name}>"
+        kind = (
+            "Legacy default CUDA stream (the Default CUDA stream)"
+            if self is self.context.default_stream
+            else self.label
+        )
+        return f"<{kind} of portagpu on {self.context.device.name}>"
 
 
 class enqueuing:

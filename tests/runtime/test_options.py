@@ -27,3 +27,19 @@ def test_options_that_the_original_does_not_take_together_warn():
     cuda.jit(debug=True)
     cuda.jit(debug=True, opt=False)
     cuda.jit(lineinfo=True)
+
+
+def test_what_only_kernels_have_is_an_error_of_the_host():
+    for use in (lambda: cuda.grid(1), cuda.syncthreads, lambda: cuda.shared.array(3, "f4"), lambda: cuda.float32x2(1)):
+        with pytest.raises(NotImplementedError, match="works only inside a kernel"):
+            use()
+    assert not hasattr(cuda.grid, "x")
+
+
+def test_streams_say_what_they_are(device):
+    assert repr(cuda.stream()).startswith("<CUDA stream of portagpu on ")
+    assert "Default CUDA stream" in repr(cuda.default_stream())
+    assert repr(cuda.legacy_default_stream()).startswith("<Legacy default CUDA stream")
+    assert repr(cuda.per_thread_default_stream()).startswith("<Per-thread default CUDA stream")
+    with pytest.raises(errors.CudaAPIError, match="was not recorded"):
+        cuda.event().elapsed_time(cuda.event())
