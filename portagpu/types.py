@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -76,41 +77,6 @@ class Number(Type, dtypes.Named):
 
     def __str__(self) -> str:
         return self.row.name
-
-
-@dataclass(frozen=True, slots=True, repr=False, init=False)
-class NPDatetime(Number):
-    """A date with a unit such as ``"D"`` or ``"10ms"``; kernels see its 64-bit count."""
-
-    unit: str
-
-    def __init__(self, unit: str) -> None:
-        object.__setattr__(self, "row", dtypes.INT64)
-        object.__setattr__(self, "unit", unit)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The NumPy dtype."""
-        return np.dtype(f"M8[{self.unit}]")
-
-    def __call__(self, *args: Any) -> Any:
-        """NumPy's scalar of a date, or a signature of types."""
-        if len(args) == 1 and not is_type(args[0]):
-            return np.asarray(args[0]).astype(self.dtype)[()]
-        return Type.__call__(self, *args)
-
-    def __str__(self) -> str:
-        return str(self.dtype)
-
-
-@dataclass(frozen=True, slots=True, repr=False, init=False)
-class NPTimedelta(NPDatetime):
-    """A span of time with a unit such as ``"D"`` or ``"10ms"``; kernels see its 64-bit count."""
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The NumPy dtype."""
-        return np.dtype(f"m8[{self.unit}]")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -314,30 +280,19 @@ def as_type(value: Any) -> Type:
         return Record(record)
     if type_text.is_foreign(value) and records.parse_record(getattr(value, "dtype", None)) is not None:
         return Array(as_type(value.dtype), value.ndim, value.layout, not getattr(value, "mutable", True))
-    time = _as_time(value)
+    time: Type | None = _times().as_time(value)
     if time is not None:
         return time
     if type_text.is_foreign(value):
         return parse(type_text.foreign_text(value))
-    if isinstance(value, str) and value not in NAMES:
-        return parse(value)
     if isinstance(value, str):
-        return NAMES[value]
+        return NAMES[value] if value in NAMES else parse(value)
     if isinstance(value, tuple | list):
         return Tuple(tuple(value))
     row = dtypes.parse(value)
     if row is None:
         raise KernelTypeError(f"{value!r} is not a type", hint=f"types are {_Names.known}")
     return Number(row)
-
-
-def _as_time(value: Any) -> Type | None:
-    """The type of a date or span that a dtype, its text or a type of numba names."""
-    if type_text.is_foreign(value) and type(value).__name__ in ("NPDatetime", "NPTimedelta"):
-        return (NPDatetime if type(value).__name__ == "NPDatetime" else NPTimedelta)(value.unit)
-    if isinstance(value, str) and value.startswith(("datetime64[", "timedelta64[")) and value.count("[") == 1:
-        value = np.dtype(value)
-    return _time_type(value) if isinstance(value, np.dtype) and value.kind in "mM" else None
 
 
 def as_signature(value: Any) -> Signature:
@@ -369,15 +324,10 @@ def from_dtype(dtype: Any) -> Type:
     if kind.subdtype is not None:
         return NestedArray(from_dtype(kind.base), kind.shape)
     if kind.kind in "mM":
-        return _time_type(kind)
+        time: Type = _times().time_type(kind)
+        return time
     record = records.record_of(kind)
     return Number(dtypes.from_numpy(kind)) if record is None else Record(record)
-
-
-def _time_type(dtype: np.dtype[Any]) -> Number:
-    unit, count = np.datetime_data(dtype)
-    made = NPDatetime if dtype.kind == "M" else NPTimedelta
-    return made(unit if count == 1 else f"{count}{unit}")
 
 
 def as_dtype(kind: Any) -> np.dtype[Any]:
@@ -392,7 +342,12 @@ def as_dtype(kind: Any) -> np.dtype[Any]:
 
 def typeof_dtype(dtype: np.dtype[Any]) -> Number:
     """The scalar type of a NumPy dtype. Raises `DTypeError`."""
-    return _time_type(dtype) if dtype.kind in "mM" else Number(dtypes.from_numpy(dtype))
+    return _times().time_type(dtype) if dtype.kind in "mM" else Number(dtypes.from_numpy(dtype))
+
+
+def _times() -> Any:
+    """The module of dates and spans, which needs this one."""
+    return import_module("portagpu.time_types")
 
 
 def _listed(found: Any) -> tuple[Type, ...]:
@@ -437,9 +392,9 @@ _VOCABULARY = type_text.Vocabulary(
 )
 
 
-def __getattr__(name: str) -> Type:
+def __getattr__(name: str) -> Any:
     """The other names of types, such as ``intp``, ``float_`` or ``bool_``."""
-    found = NAMES.get(name)
+    found = getattr(_times(), name) if name in ("NPDatetime", "NPTimedelta") else NAMES.get(name)
     if found is None:
         raise AttributeError(f"portagpu.types has no {name!r}")
     return found

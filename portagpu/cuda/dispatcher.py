@@ -162,9 +162,7 @@ class Dispatcher(Inspection, PythonFunction):
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
         """Launch with at least ``ntasks`` threads in one dimension, ``tpb`` a block (0: chosen for the device)."""
-        if type(ntasks) is int and ntasks < 0:
-            raise LaunchConfigError(f"Can't create ForAll with negative task count: {ntasks}")
-        tasks = count(ntasks, "forall takes a number of tasks, at least 0")
+        tasks = count(ntasks, "Can't create ForAll with negative task count: tasks are an integer of at least 0")
         block = count(tpb, "forall takes threads per block, at least 0")
 
         def launch(*args: Any, **kwargs: Any) -> None:

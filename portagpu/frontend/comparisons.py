@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.dtypes import BOOL, INT64, UINT64, integer_range
+from portagpu.frontend.characters import equal, is_text
 from portagpu.frontend.conditions import logical, negate
 from portagpu.frontend.convert import as_number, common_type, convert, describe, number_type
 from portagpu.frontend.operators import fold, is_narrow
@@ -41,6 +42,9 @@ def compare(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Con
     symbol, python, code = COMPARE[type(op)]
     if isinstance(left, Const) and isinstance(right, Const):
         return fold(ctx, python, left.value, right.value, what=f"`{left.value!r} {symbol} {right.value!r}`")
+    if isinstance(op, ast.Eq | ast.NotEq) and (is_text(left) or is_text(right)):
+        matches = equal(ctx, left, right)
+        return negate(ctx, matches) if isinstance(op, ast.NotEq) else matches
     if isinstance(op, ast.Eq | ast.NotEq) and (isinstance(left, TupleValue) or isinstance(right, TupleValue)):
         return _compare_tuples(ctx, op, left, right)
     if isinstance(op, ast.Eq | ast.NotEq) and (is_none(left) or is_none(right)):

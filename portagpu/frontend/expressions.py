@@ -122,8 +122,6 @@ def lower_nested(ctx: FunctionState, node: ast.expr, optional: bool = False) -> 
 
 
 def _constant(ctx: FunctionState, node: ast.Constant) -> Value:
-    if isinstance(node.value, bytes):
-        ctx.fail("a bytes literal cannot be used in a kernel", kind=UnsupportedSyntaxError)
     return Const(node.value)
 
 

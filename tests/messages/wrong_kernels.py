@@ -339,7 +339,7 @@ def loops_over_number(x):
         x[0] = i
 
 
-R = np.zeros(2, [("flag", np.uint8), ("weight", np.float32), ("name", "S4")])
+R = np.zeros(2, [("flag", np.uint8), ("weight", np.float32), ("name", np.longdouble)])
 
 
 def slices_of_other_shapes(x):
