@@ -91,7 +91,7 @@ def parse_record(value: object) -> Record | None:
         return value
     if isinstance(value, NamedRecord):
         return value.layout
-    if type(value).__module__.startswith("numba.core.types"):
+    if type(value).__module__.startswith(("numba.core.types", "numba.np.types")):
         value = getattr(value, "dtype", None)
     return record_of(value) if isinstance(value, np.dtype) else None
 

@@ -48,7 +48,11 @@ class NPTimedelta(NPDatetime):
 
 def as_time(value: Any) -> Type | None:
     """The type of a date or span that a dtype, its text or a type of numba names."""
-    if type_text.is_foreign(value) and type(value).__name__ in ("NPDatetime", "NPTimedelta"):
+    if (
+        not hasattr(value, "ndim")
+        and type_text.is_foreign(value)
+        and type(value).__name__ in ("NPDatetime", "NPTimedelta")
+    ):
         return (NPDatetime if type(value).__name__ == "NPDatetime" else NPTimedelta)(value.unit)
     if isinstance(value, str) and value.startswith(("datetime64[", "timedelta64[")) and value.count("[") == 1:
         value = np.dtype(value)

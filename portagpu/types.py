@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -261,12 +261,7 @@ NAMES: dict[str, Type] = {
 }
 
 
-class _Names:
-    """For messages only."""
-
-    known: ClassVar[str] = (
-        "boolean, int8 ... uint64, float16 ... float64, complex64, complex128, arrays such as float32[:, ::1], Tuple"
-    )
+_KNOWN = "boolean, int8 ... uint64, float16 ... float64, complex64, complex128, arrays such as float32[:, ::1], Tuple"
 
 
 def as_type(value: Any) -> Type:
@@ -278,7 +273,7 @@ def as_type(value: Any) -> Type:
     record = records.parse_record(value)
     if record is not None and not hasattr(value, "layout"):
         return Record(record)
-    if type_text.is_foreign(value) and records.parse_record(getattr(value, "dtype", None)) is not None:
+    if type_text.is_foreign(value) and _has_own_elements(value):
         return Array(as_type(value.dtype), value.ndim, value.layout, not getattr(value, "mutable", True))
     time: Type | None = _times().as_time(value)
     if time is not None:
@@ -289,9 +284,8 @@ def as_type(value: Any) -> Type:
         return NAMES[value] if value in NAMES else parse(value)
     if isinstance(value, tuple | list):
         return Tuple(tuple(value))
-    row = dtypes.parse(value)
-    if row is None:
-        raise KernelTypeError(f"{value!r} is not a type", hint=f"types are {_Names.known}")
+    if (row := dtypes.parse(value)) is None:
+        raise KernelTypeError(f"{value!r} is not a type", hint=f"types are {_KNOWN}")
     return Number(row)
 
 
@@ -343,6 +337,12 @@ def as_dtype(kind: Any) -> np.dtype[Any]:
 def typeof_dtype(dtype: np.dtype[Any]) -> Number:
     """The scalar type of a NumPy dtype. Raises `DTypeError`."""
     return _times().time_type(dtype) if dtype.kind in "mM" else Number(dtypes.from_numpy(dtype))
+
+
+def _has_own_elements(value: Any) -> bool:
+    """Whether a type of numba is an array of records, dates or spans, which its text does not tell."""
+    element = getattr(value, "dtype", None)
+    return records.parse_record(element) is not None or _times().as_time(element) is not None
 
 
 def _times() -> Any:

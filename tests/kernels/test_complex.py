@@ -485,3 +485,12 @@ def test_rect_of_no_radius_is_zero_whatever_the_angle(device):
     out = np.full(4, 7, np.complex128)
     kernel[1, 4](angles, out)
     assert out.tolist() == [cmath.rect(0.0, a) for a in angles] == [0] * 4
+
+    @cuda.jit
+    def along_the_axis(radii, out):
+        i = cuda.grid(1)
+        out[i] = cmath.rect(radii[i], 0.0)
+
+    radii = np.array([np.inf, -np.inf, -2.0, 0.0])
+    along_the_axis[1, 4](radii, out)
+    assert [str(z) for z in out.tolist()] == [str(cmath.rect(r, 0.0)) for r in radii]
