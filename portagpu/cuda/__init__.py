@@ -116,7 +116,11 @@ _LATER_BY_MODULE: dict[str, str] = {
     "shared_memory": "mapped mapped_array mapped_array_like managed_array pinned_array_like",
     "cuda_only": (
         "CudaSupportError compile compile_for_current_device compile_ptx compile_ptx_for_current_device declare_device"
-        " is_supported_version open_ipc_array set_memory_manager"
+        " is_supported_version open_ipc_array"
+    ),
+    "memory_managers": (
+        "BaseCUDAMemoryManager GetIpcHandleMixin HostOnlyCUDAMemoryManager IpcHandle ManagedMemory MappedMemory"
+        " MemoryInfo MemoryPointer NumbaCUDAMemoryManager PinnedMemory set_memory_manager"
     ),
     "interchange": "from_dlpack from_cuda_array_interface",
     "session": (
@@ -135,8 +139,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"portagpu.cuda.{name}")
     if name in _LATER:
         return getattr(import_module(f"portagpu.cuda.{_LATER[name]}"), name)
-    reason = "" if name.startswith("_") else import_module("portagpu.cuda.cuda_only").why_absent(name)
-    raise AttributeError(f"portagpu.cuda has no {name!r}{reason}")
+    raise AttributeError(f"portagpu.cuda has no {name!r}")
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

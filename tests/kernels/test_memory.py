@@ -280,3 +280,15 @@ def test_tuples_in_rows(device):
     assert not longer.any()
     with pytest.raises(ValueError, match="a tuple of 3 items"):
         cuda.jit(debug=True)(kernel.py_func)[1, 1](longer, 1)
+
+
+def test_what_is_no_constant_stays_what_it_is(device):
+    @cuda.jit
+    def kernel(x, out):
+        held = cuda.const.array_like(x)
+        for i in range(held.shape[0]):
+            out[i] = 2 * held[i]
+
+    out = np.zeros(4, np.float32)
+    kernel[1, 1](np.arange(4, dtype=np.float32), out)
+    assert list(out) == [0, 2, 4, 6]
