@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from portagpu import cuda, errors, types
@@ -38,12 +39,21 @@ def matmul(a: Any, b: Any, out: Any = None, *, stream: Any = None) -> Any:
     return implementation(a, b, out, stream=stream)
 
 
+# of an installed numba, so that `from numba import cuda, njit` needs no second line
+_COMPILERS_FOR_CPUS = frozenset({"cfunc", "jit", "njit", "objmode", "prange", "stencil"})
+
+
 def __getattr__(name: str) -> Any:
-    """Types under their other names, such as ``intp`` or ``f4``, and what kernels, too, may call."""
+    """Types under their other names, such as ``intp`` or ``f4``, what kernels, too, may call, and numba's own."""
     if name == "literal_unroll":
         return cuda.literal_unroll
     if name in types.NAMES:
         return types.NAMES[name]
+    if name in _COMPILERS_FOR_CPUS:
+        try:
+            return getattr(importlib.import_module("numba"), name)
+        except ImportError:
+            raise AttributeError(f"{name!r} compiles for the CPU: that is numba's, which is not installed") from None
     raise AttributeError(f"module 'portagpu' has no attribute {name!r}")
 
 

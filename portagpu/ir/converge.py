@@ -29,7 +29,7 @@ from dataclasses import replace
 
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.ir.control import control_slots
-from portagpu.ir.exits import gated, without_exits
+from portagpu.ir.exits import GATE, gated, without_exits
 from portagpu.ir.guards import Guard, Level
 from portagpu.ir.leaving import divides, leaves_early, strip
 from portagpu.ir.nodes import (
@@ -59,7 +59,7 @@ from portagpu.ir.types import BOOLEAN, VOID, Scalar
 from portagpu.ir.uniform import EXCHANGES, Marks, Uniformity, is_pure, jumps, mentions
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
-FLAG_PREFIXES = ("pg.live", "pg.in", "pg.gate")
+FLAG_PREFIXES = ("pg.live", "pg.in", GATE)
 # hidden parameters of a device function: whether this thread, and whether any thread of the block, takes part in a call
 _ACTIVE, _OPEN = "pg.active", "pg.open"
 Behind = tuple[str, ...]  # which of them a variant of a function has

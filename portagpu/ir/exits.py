@@ -20,6 +20,7 @@ from portagpu.ir.types import BOOLEAN
 from portagpu.ir.uniform import Marks, Uniformity, jumps
 from portagpu.ir.walk import blocks
 
+GATE = "pg.gate"  # how the names of gates begin
 Fresh = Callable[[str], Var]
 
 
@@ -74,6 +75,10 @@ def gated(loop: For | While, gate: Var, fresh: Callable[[str], Var]) -> tuple[li
     """A loop that goes on while its gate is open, and what must be held before it."""
     if isinstance(loop, While):
         return [], replace(loop, condition=Logical(LogicalOp.AND, gate, loop.condition, span=loop.span))
+    stop = loop.stop
+    if isinstance(stop, Select) and isinstance(stop.condition, Var) and stop.condition.name.startswith(GATE):
+        both = Logical(LogicalOp.AND, gate, stop.condition, span=stop.span)  # asked again before each turn
+        return [], replace(loop, stop=replace(stop, condition=both))
     held: list[Assign] = []
     bounds: list[Expr] = []
     for bound in (loop.start, loop.stop, loop.step):

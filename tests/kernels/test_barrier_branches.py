@@ -192,14 +192,16 @@ def leaving_together(x, out, n, mode):
         if t == 0:
             tile[0] += 1
         cuda.syncthreads()
-        if tile[0] % 7 == 0:
+        seen = tile[0]
+        cuda.syncthreads()
+        if rounds > 9:
+            return
+        if seen % 7 == 0:
             if mode & 8:
                 tile[t] -= 1
                 cuda.syncthreads()
                 continue
             break
-        if rounds > 9:
-            return
     out[t] = tile[t] + rounds
 
 
@@ -221,13 +223,13 @@ def _leaving_together(x: np.ndarray, n: int, mode: int) -> np.ndarray:
     while True:
         rounds += 1
         tile[0] += 1
+        if rounds > 9:
+            return np.zeros(32, np.int64)
         if tile[0] % 7 == 0:
             if mode & 8:
                 tile -= 1
                 continue
             break
-        if rounds > 9:
-            return np.zeros(32, np.int64)
     return tile + rounds
 
 
@@ -274,9 +276,9 @@ def totals_of_chosen_blocks(x, out, n):
             cuda.syncthreads()
             s = total(tile, t, n)
     cuda.syncthreads()
+    tile[t] = s
     if t == 31 and b != 5:
         return
-    tile[t] = s
     for k in range(n - 28, 0, -1):
         cuda.syncthreads()
         s += tile[(t + k) % n]
