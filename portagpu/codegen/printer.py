@@ -40,7 +40,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import MemoryArray
 from portagpu.ir.types import INT, Pointer, Scalar, Vector, element_size
-from portagpu.ir.walk import unreachable
+from portagpu.ir.walk import all_expressions, unreachable
 
 # C's precedence, higher binds tighter
 PRIMARY, POSTFIX, UNARY = 16, 15, 14
@@ -171,6 +171,8 @@ class Printer:
         kind = expr.type
         if self._in_subscript or not isinstance(kind, Scalar) or kind.dtype not in (INT32, INT64):
             return False
+        if isinstance(expr, Negate) and _shifts(expr.operand):
+            return True  # -(i << 63): of 0, a compiler may conclude, if the smallest integer cannot be negated
         return not is_index(expr, self.facts.indices)
 
     def _modular(self, expr: Expr, level: int) -> str:
@@ -339,3 +341,7 @@ def _float_literal(value: float, kind: Scalar) -> tuple[str, int]:
     if kind.dtype.size == 2:
         return f"({kind.c}){text}f", UNARY
     return text + suffix, PRIMARY if not text.startswith("-") else UNARY
+
+
+def _shifts(expr: Expr) -> bool:
+    return any(isinstance(e, Binary) and e.op is BinaryOp.SHL for e in all_expressions(expr))

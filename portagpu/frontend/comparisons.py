@@ -54,11 +54,18 @@ def compare(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Con
         ctx.fail(f"`{symbol}` on {kind}", hint="compare lane by lane")
     if kind.dtype.is_complex and not isinstance(op, ast.Eq | ast.NotEq):
         ctx.fail(f"`{symbol}` on complex numbers, which have no order", hint="compare abs(x), x.real or x.imag")
+    if UINT64 in (_dtype(ctx, left), _dtype(ctx, right)):
+        left, right = _widened(ctx, left), _widened(ctx, right)
     if {_dtype(ctx, left), _dtype(ctx, right)} == {INT64, UINT64}:
         return Operation(
             f"compare_{code.name.lower()}", (as_number(ctx, left), as_number(ctx, right)), BOOLEAN, span=ctx.span
         )
     return Compare(code, convert(ctx, left, kind), convert(ctx, right, kind), span=ctx.span)
+
+
+def _widened(ctx: FunctionState, value: Value) -> Value:
+    """Thread indices and the like, which are kept in 32 bits, as the 64-bit integers that they stand for."""
+    return convert(ctx, value, PYINT) if is_narrow(ctx, value) else value
 
 
 def _dtype(ctx: FunctionState, value: Value) -> Any:

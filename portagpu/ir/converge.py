@@ -169,7 +169,7 @@ class _Converger:
     # blocks -----------------------------------------------------------------------------------------------------------
 
     def _block(self, body: tuple[Stmt, ...], guard: Guard, follows: bool) -> tuple[list[Stmt], Level]:
-        """Rewrite a block, and say which threads may have left at its end.
+        """Rewrite a block, and say which threads may have left in it by flags.
 
         ``follows``: a barrier may come after this block, so that returns must become flags.
         """
@@ -181,15 +181,16 @@ class _Converger:
                 result.append(If(guard.var, tuple(waiting), (), span=waiting[0].span))
                 waiting.clear()
 
+        left = Level.NONE
         last = max((n for n, s in enumerate(body) if self.marks.has_barrier(s)), default=-1)
         for position, statement in enumerate(body):
             after = follows or position < last
             steering = guard.level is Level.THREAD and self._steers(statement)
             if self.marks.has_barrier(statement):
                 flush()
-                made, level = self._with_barrier(statement, guard, after)
+                made, gone = self._with_barrier(statement, guard, after)
                 result += made
-                guard = guard.at(level)
+                guard, left = guard.at(gone), max(left, gone)
             elif self.marks.has_return(statement) and after and (leaving := self._leaving(statement, guard)):
                 if steering:
                     raise self._refusal(statement)
@@ -200,7 +201,7 @@ class _Converger:
                     flush()
                 else:
                     result += stripped
-                guard = guard.at(leaving)
+                guard, left = guard.at(leaving), max(left, leaving)
             elif guard.level is Level.NONE:
                 result.append(statement)
             elif steering:
@@ -211,7 +212,7 @@ class _Converger:
             else:
                 waiting.append(statement)
         flush()
-        return result, guard.level
+        return result, left
 
     def _leaving(self, statement: Stmt, guard: Guard) -> Level:
         """Which threads of those that are here may take the return in a statement; NONE: it stays a return."""
@@ -249,7 +250,7 @@ class _Converger:
         match statement:
             case Evaluate() | Assign():
                 guarded = guard.level > Level.NONE
-                return (self._barrier(statement, guard) if guarded else [statement]), guard.level
+                return (self._barrier(statement, guard) if guarded else [statement]), Level.NONE
             case If():
                 return self._branch(statement, guard, after)
             case For() | While():
@@ -313,16 +314,16 @@ class _Converger:
         if together:
             then, left = self._block(statement.then, guard, after)
             orelse, right = self._block(statement.orelse, guard, after)
-            return [replace(statement, then=tuple(then), orelse=tuple(orelse))], max(guard.level, left, right)
+            return [replace(statement, then=tuple(then), orelse=tuple(orelse))], max(left, right)
         made, flag, other = self._sides(statement, "in", guard.var if guard.level > Level.NONE else None)
         waits = after or self.marks.has_barrier(*statement.orelse)
-        lines, _ = self._block(statement.then, self._inside(guard, flag), waits)
+        lines, left = self._block(statement.then, self._inside(guard, flag), waits)
         made += lines
         if other is not None:
-            lines, _ = self._block(statement.orelse, self._inside(guard, other), after)
+            lines, right = self._block(statement.orelse, self._inside(guard, other), after)
             made += lines
-        leaves = (waits and self.marks.has_return(*statement.then)) or (after and self.marks.has_return(statement))
-        return made, Level.THREAD if leaves else guard.level
+            left = max(left, right)
+        return made, left
 
     @staticmethod
     def _inside(guard: Guard, flag: Var) -> Guard:
@@ -347,7 +348,7 @@ class _Converger:
         """A branch that all threads of a block take, or none: one gate for each side."""
         made, gate, other = self._sides(statement, "gate", guard.gate)
         waits = after or self.marks.has_barrier(*statement.orelse)
-        level = guard.level
+        left = Level.NONE
         for side, body, follows in ((gate, statement.then, waits), (other, statement.orelse, after)):
             if side is None:
                 continue
@@ -359,11 +360,10 @@ class _Converger:
                     inside = Logical(LogicalOp.AND, guard.var, side, span=statement.span)
                 made.append(Assign(flag, inside, span=statement.span))
                 inner = replace(inner, flags=(*guard.flags, flag) if guard.flags else ())
-            lines, left = self._block(body, inner, follows)
+            lines, gone = self._block(body, inner, follows)
             made += lines
-            if follows and self.marks.has_return(*body):  # others stay returns
-                level = max(level, left)
-        return made, level
+            left = max(left, gone)
+        return made, left
 
     def _escapes(self, statement: If) -> bool:
         """Whether threads outside a branch would notice that they keep up its control variables, or its jumps."""
@@ -382,16 +382,15 @@ class _Converger:
         return any(whole[slot] > within.get(slot, 0) for slot in inside)
 
     def _loop(self, statement: For | While, guard: Guard) -> tuple[list[Stmt], Level]:
-        body, level = self._block(statement.body, guard, True)
-        if level > guard.level:  # a later iteration starts with flags down
-            guard = guard.at(level)
-            body, level = self._block(statement.body, guard, True)
-        guard = guard.at(level)
+        body, left = self._block(statement.body, guard, True)
+        if left > guard.level:  # a later iteration starts with flags down
+            guard = guard.at(left)
+            body, left = self._block(statement.body, guard, True)
         if guard.level is Level.THREAD and not all(map(is_pure, expressions(statement))):
             raise self._refusal(statement)
         statement = replace(statement, body=tuple(body))
         gate = guard.gate
         if gate is None:
-            return [statement], level
+            return [statement], left
         held, statement = gated(statement, gate, self._fresh)
-        return [*([If(gate, tuple(held), (), span=statement.span)] if held else []), statement], level
+        return [*([If(gate, tuple(held), (), span=statement.span)] if held else []), statement], left

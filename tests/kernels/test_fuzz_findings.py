@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.device import DeviceRecord
 
 
 @cuda.jit
@@ -111,3 +112,62 @@ def test_constants_divided_by_zero(device):
     checked = cuda.jit(debug=True, opt=False)(kernel.py_func)
     with pytest.raises(ZeroDivisionError, match="division by zero"):
         checked[1, 1](o)
+
+
+@cuda.jit
+def compared_with_indices(x, out):
+    t = cuda.threadIdx.x
+    out[t, 0] = -t <= x[t]
+    out[t, 1] = x[t] < 3 - t
+    out[t, 2] = -t == x[t]
+
+
+def test_negative_indices_are_below_every_unsigned_number(device: DeviceRecord) -> None:
+    x = np.array([0, 1, 2, 2**63, 2**64 - 4, 2**64 - 1], np.uint64)
+    out = np.zeros((6, 3), np.bool_)
+    compared_with_indices[1, 6](x, out)
+    expected = [(-t <= int(v), int(v) < 3 - t, -t == int(v)) for t, v in enumerate(x)]
+    np.testing.assert_array_equal(out, expected)
+
+
+@cuda.jit
+def negated_shifts(out):
+    b = cuda.blockIdx.x
+    out[b] = -(b << 63)
+
+
+def test_the_smallest_integer_is_negated_to_itself(device: DeviceRecord) -> None:
+    out = np.ones(2, np.int64)
+    negated_shifts[2, 1](out)
+    np.testing.assert_array_equal(out, [0, -(2**63)])
+
+
+@cuda.jit
+def leaving_a_common_branch(x, out, n, again):
+    tile = cuda.shared.array(16, np.int64)
+    t = cuda.threadIdx.x
+    if n > 1:
+        if x[t] < 0:
+            out[t] = -1
+            return
+        tile[t] = x[t]
+        cuda.syncthreads()
+        if x[t ^ 1] >= 0:
+            out[t] = tile[t ^ 1]
+        if again:
+            cuda.syncthreads()
+            tile[t] = n
+            return
+    out[t] += 100
+
+
+@pytest.mark.parametrize("n", (1, 2))
+@pytest.mark.parametrize("again", (False, True))
+def test_returns_under_a_branch_of_the_whole_block(device: DeviceRecord, n: int, again: bool) -> None:
+    x = np.arange(16)
+    x[[3, 8]] = -7
+    out = np.zeros(16, np.int64)
+    leaving_a_common_branch[1, 16](x, out, n, again)
+    expected = np.where(x[np.arange(16) ^ 1] >= 0, x[np.arange(16) ^ 1], 0) * (n > 1)
+    expected += 0 if again and n > 1 else 100
+    np.testing.assert_array_equal(out, np.where((x < 0) & (n > 1), -1, expected))
