@@ -72,7 +72,7 @@ def _no_handles() -> NoReturn:
 
 
 def set_memory_manager(manager: Any) -> None:
-    """Take `NumbaCUDAMemoryManager`, which is always set; `UnsupportedError` for others."""
+    """Take the one ``manager`` that is always set, `NumbaCUDAMemoryManager`; `UnsupportedError` for others."""
     if manager is not NumbaCUDAMemoryManager:
         raise UnsupportedError(_MANAGERS, hint="leave the call out: freed memory is kept")
 
