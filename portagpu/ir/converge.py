@@ -56,7 +56,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, VOID, Scalar
-from portagpu.ir.uniform import EXCHANGES, Marks, Uniformity, is_pure, jumps, mentions
+from portagpu.ir.uniform import EXCHANGES, Marks, Uniformity, is_pure, jumps, mentions, slots_in
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
 FLAG_PREFIXES = ("pg.live", "pg.in", GATE)
@@ -111,6 +111,8 @@ class _Converger:
             self.marks = Marks(self.function.body, callees)
             self.uniform = Uniformity(self.function, arguments=is_kernel)
         self.control = control_slots(self.function.body, self.marks)
+        assigned = {(s.target.name, s.target.type) for s in all_statements(self.function.body) if isinstance(s, Assign)}
+        self.unassigned = set(mentions((self.function.body,))) - assigned
 
     def run(self) -> Function:
         function, span = self.function, self.function.span
@@ -302,7 +304,7 @@ class _Converger:
 
     def _branch(self, statement: If, guard: Guard, after: bool) -> tuple[list[Stmt], Level]:
         condition = statement.condition
-        together = self.uniform.is_uniform(condition) and (guard.level < Level.THREAD or is_pure(condition))
+        together = self.uniform.is_uniform(condition) and (guard.level < Level.THREAD or self._is_kept(condition))
         if together and self.gates:
             return self._gates(statement, guard, after)
         if not together and self._escapes(statement):
@@ -324,6 +326,10 @@ class _Converger:
             made += lines
             left = max(left, right)
         return made, left
+
+    def _is_kept(self, condition: Expr) -> bool:
+        """Whether threads that have left know a condition, too: of assignments they make those for loops."""
+        return is_pure(condition) and slots_in(condition) <= self.control | self.unassigned
 
     @staticmethod
     def _inside(guard: Guard, flag: Var) -> Guard:
