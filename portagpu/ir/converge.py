@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from portagpu.errors import UnsupportedSyntaxError
-from portagpu.ir.control import control_slots
+from portagpu.ir.control import control_slots, unassigned_slots
 from portagpu.ir.exits import GATE, gated, without_exits
 from portagpu.ir.guards import Guard, Level
 from portagpu.ir.leaving import divides, leaves_early, strip
@@ -111,8 +111,7 @@ class _Converger:
             self.marks = Marks(self.function.body, callees)
             self.uniform = Uniformity(self.function, arguments=is_kernel)
         self.control = control_slots(self.function.body, self.marks)
-        assigned = {(s.target.name, s.target.type) for s in all_statements(self.function.body) if isinstance(s, Assign)}
-        self.unassigned = set(mentions((self.function.body,))) - assigned
+        self.kept = self.control | unassigned_slots(self.function.body)
 
     def run(self) -> Function:
         function, span = self.function, self.function.span
@@ -304,7 +303,8 @@ class _Converger:
 
     def _branch(self, statement: If, guard: Guard, after: bool) -> tuple[list[Stmt], Level]:
         condition = statement.condition
-        together = self.uniform.is_uniform(condition) and (guard.level < Level.THREAD or self._is_kept(condition))
+        known = is_pure(condition) and slots_in(condition) <= self.kept  # by threads that have left, too
+        together = self.uniform.is_uniform(condition) and (guard.level < Level.THREAD or known)
         if together and self.gates:
             return self._gates(statement, guard, after)
         if not together and self._escapes(statement):
@@ -326,10 +326,6 @@ class _Converger:
             made += lines
             left = max(left, right)
         return made, left
-
-    def _is_kept(self, condition: Expr) -> bool:
-        """Whether threads that have left know a condition, too: of assignments they make those for loops."""
-        return is_pure(condition) and slots_in(condition) <= self.control | self.unassigned
 
     @staticmethod
     def _inside(guard: Guard, flag: Var) -> Guard:
