@@ -20,6 +20,7 @@ from portagpu.frontend.values import (
     PlacesValue,
     TupleValue,
     Value,
+    aggregate,
     leaves,
     structure,
 )
@@ -149,6 +150,7 @@ def tuple_item(ctx: FunctionState, items: tuple[Value, ...], index: Value) -> Va
     kind = number_type(ctx, index)
     if not isinstance(kind, Scalar) or kind.dtype.is_inexact or not items:
         ctx.fail(f"cannot index a tuple of {len(items)} items with {describe(ctx, index)}")
+    items = tuple(map(aggregate, items))
     if len({structure(i) for i in items}) > 1 or any(leaves(i) and not _selectable(ctx, i) for i in items):
         ctx.fail(
             f"the items of ({', '.join(describe(ctx, i) for i in items)}) have no common type, so the index must be"

@@ -20,6 +20,7 @@ from portagpu.frontend.local_functions import define
 from portagpu.frontend.names import bind, captured, is_stable, tuple_items
 from portagpu.frontend.optional import certain
 from portagpu.frontend.records import get_field
+from portagpu.frontend.slice_objects import as_item
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import (
     ArrayValue,
@@ -305,9 +306,9 @@ def index_items(ctx: FunctionState, node: ast.expr) -> tuple[Any, ...]:
         elif isinstance(part, ast.Starred):
             items += tuple_items(ctx, lower(ctx, part.value))
         else:
-            value = lower(ctx, part)
+            value = as_item(lower(ctx, part))
             if isinstance(value, TupleValue) or (isinstance(value, Const) and isinstance(value.value, tuple)):
-                items += tuple_items(ctx, value)
+                items += map(as_item, tuple_items(ctx, value))
             else:
                 items.append(value)
     return tuple(items)

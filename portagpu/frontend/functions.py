@@ -10,6 +10,7 @@ from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, UINT8
 from portagpu.errors import LaunchConfigError, MissingCapabilityError, UnsupportedSyntaxError
 from portagpu.frontend import array_methods as array_methods  # registers lowerings
 from portagpu.frontend import array_ufuncs as array_ufuncs  # registers lowerings
+from portagpu.frontend import cache_hints as cache_hints  # registers lowerings
 from portagpu.frontend import cooperative as cooperative  # registers lowerings
 from portagpu.frontend import device_functions as device_functions  # registers lowerings
 from portagpu.frontend import elementwise as elementwise  # registers lowerings

@@ -16,18 +16,7 @@ from portagpu.frontend.optional import adapt, widen
 from portagpu.frontend.raising import lower_assert, lower_raise
 from portagpu.frontend.slots import merge, same_value
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import (
-    ArrayValue,
-    Const,
-    OptionalValue,
-    TupleValue,
-    Value,
-    aggregate,
-    is_expr,
-    leaves,
-    rebuild,
-    structure,
-)
+from portagpu.frontend.values import Const, OptionalValue, Value, aggregate, is_expr, leaves, rebuild, structure
 from portagpu.ir.nodes import Evaluate, Expr, If, Return, Stmt, Var
 from portagpu.ir.types import Element, Pointer, Scalar, Space, Vector
 from portagpu.ir.walk import has_effect
@@ -120,8 +109,7 @@ def _return(ctx: FunctionState, node: ast.Return) -> None:
         ctx.reachable = False
         return
     value = aggregate(value)
-    if any(_is_own(ctx, value) for value in (value.items if isinstance(value, TupleValue) else (value,))):
-        ctx.fail("a local array ends with its function", hint="pass the array in and write to it")
+    ctx.lends = ctx.lends or any(_is_own(ctx, leaf) for leaf in leaves(value))
     ctx.returns.append((value, ctx.span))
     _leave_with(ctx, value)
 
@@ -147,9 +135,10 @@ def lower_end(ctx: FunctionState) -> None:
         _leave_with(ctx, Const(None))
 
 
-def _is_own(ctx: FunctionState, value: Value) -> bool:
-    """Whether a value may lie in a local array of this function."""
-    return isinstance(value, ArrayValue) and value.space is Space.PRIVATE and bool(ctx.local_arrays)
+def _is_own(ctx: FunctionState, leaf: Value) -> bool:
+    """Whether a leaf may point into a local array of this function."""
+    kind = leaf_type(ctx, leaf) if ctx.local_arrays else None
+    return isinstance(kind, Pointer) and kind.space is Space.PRIVATE
 
 
 def return_template(ctx: FunctionState) -> Value | None:

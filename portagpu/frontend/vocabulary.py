@@ -101,12 +101,16 @@ class GridGroup:
 
 GRID_GROUP = GridGroup()
 
+CACHED_LOADS = ("ldca", "ldcg", "ldcs", "ldlu", "ldcv")
+CACHED_STORES = ("stcg", "stcs", "stwb", "stwt")
 _SIMPLE = (
     *("grid", "gridsize", "laneid", "warpsize", "syncthreads", "syncthreads_count", "syncthreads_and"),
     *("syncthreads_or", "threadfence", "threadfence_block", "threadfence_system"),
     *("popc", "clz", "ffs", "brev", "fma", "cbrt", "rsqrt", "selp", "vload", "vstore", "unroll", "nanosleep"),
     *("syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "all_sync", "any_sync", "eq_sync"),
     *("ballot_sync", "match_any_sync", "match_all_sync", "activemask", "lanemask_lt", "literal_unroll"),
+    *CACHED_LOADS,
+    *CACHED_STORES,
 )
 INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for name in _SIMPLE}
 
