@@ -169,7 +169,7 @@ def parse(value: object) -> DType | None:
             return from_numpy(np.dtype(value))
         except TypeError:
             return None
-    if type(value).__module__.startswith("numba.core.types"):
+    if type(value).__module__.startswith(("numba.core.types", "numba.np.types")):
         return _BY_NAME.get(str(value).replace("boolean", "bool"))
     return None
 

@@ -19,9 +19,11 @@
     ├── LaunchError                    the call of a kernel is at fault
     │   ├── ArgumentCountError           too many, too few or unknown arguments            (also TypeError)
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
-    │   │   └── LayoutError                a layout of guvectorize that means nothing   (also ValueError)
+    │   │   ├── LayoutError                a layout of guvectorize that means nothing   (also ValueError)
+    │   │   └── UnknownOptionError         an option that does not exist       (also SettingsError, KeyError)
     │   ├── LaunchConfigError            grid, block or shared memory do not fit (also ValueError, CudaAPIError)
     │   │   └── LaunchConfigTypeError      they are no integers                             (also TypeError)
+    │   ├── KernelOnlyError              the host uses what kernels have (also NotImplementedError, AttributeError)
     │   ├── DeviceFunctionLaunchError    the host calls a device function    (also RuntimeError, ValueError)
     │   └── SpecialisationError          a kernel for one signature cannot be specialised again (also RuntimeError)
     ├── CudaDriverError                what CUDA's driver would report: CudaAPIError with DeviceError below it
@@ -32,7 +34,7 @@
     │   ├── OutOfMemoryError             the device has no memory left                     (also MemoryError)
     │   ├── DeviceLostError              the device's context died; nothing more can run in it
     │   └── DriverError                  any other error code of the driver
-    ├── ClosedError                    a closed array, stream or context was used
+    ├── ClosedError                    a closed array, stream, event or context was used (also CudaAPIError)
     ├── MemoryNotSharedError           memory that others cannot use in place             (also BufferError)
     ├── ShapeError                     shapes, strides or indices do not fit               (also ValueError)
     │   ├── NotContiguousError           a view would need a copy                  (also NotImplementedError)
@@ -70,6 +72,7 @@ __all__ = [
     "DriverError",
     "KernelError",
     "KernelNameError",
+    "KernelOnlyError",
     "KernelTypeError",
     "KernelValueError",
     "LaunchConfigError",
@@ -94,6 +97,7 @@ __all__ = [
     "StoreError",
     "TuningError",
     "TypingError",
+    "UnknownOptionError",
     "UnsetVariableError",
     "UnsupportedError",
     "UnsupportedSyntaxError",
@@ -222,6 +226,10 @@ class CudaAPIError(CudaDriverError):
         return int(getattr(self.__cause__, "code", None) or 0)
 
 
+class SettingsError(PortaGPUError, ValueError):
+    """An environment variable or option has a bad value."""
+
+
 class LaunchError(PortaGPUError):
     """The call of a kernel is at fault."""
 
@@ -238,12 +246,20 @@ class LayoutError(ArgumentTypeError, ValueError):
     """A layout of `guvectorize` that means nothing."""
 
 
+class UnknownOptionError(ArgumentTypeError, SettingsError, KeyError):
+    """An option that a decorator does not have."""
+
+
 class LaunchConfigError(LaunchError, CudaAPIError, ValueError):
     """Grid, block or shared memory are malformed or exceed what the device can do."""
 
 
 class LaunchConfigTypeError(LaunchConfigError, TypeError):
     """A launch configuration that is not made of integers."""
+
+
+class KernelOnlyError(LaunchError, NotImplementedError, AttributeError):
+    """What exists only inside kernels was called, or asked for an attribute, on the host."""
 
 
 class DeviceFunctionLaunchError(LaunchError, RuntimeError, ValueError):
@@ -282,7 +298,7 @@ class DriverError(DeviceError):
     """Any other error code of the OpenCL driver."""
 
 
-class ClosedError(PortaGPUError):
+class ClosedError(CudaAPIError):
     """A closed array, stream, event or context was used."""
 
 
@@ -312,10 +328,6 @@ class TuningError(PortaGPUError):
 
 class StoreError(PortaGPUError):
     """A result or cache file is unreadable or of another version."""
-
-
-class SettingsError(PortaGPUError, ValueError):
-    """An environment variable or option has a bad value."""
 
 
 class PortaGPUWarning(UserWarning):

@@ -34,6 +34,11 @@ class Record:
         """Bytes from one record to the next."""
         return self.dtype.itemsize
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a text of a fixed length, not fields."""
+        return self.dtype.kind in "SU"
+
     @cached_property
     def fields(self) -> dict[str, Field]:
         """Fields by name, in order."""
@@ -52,6 +57,8 @@ class Record:
         return found
 
     def __str__(self) -> str:
+        if self.is_text:
+            return str(self.dtype)
         shown, end = [], 0
         for field in self.fields.values():
             kind: Any = Record(field.dtype) if field.dtype.names else field.dtype
@@ -74,8 +81,8 @@ class NamedRecord:
 
 @lru_cache(maxsize=512)
 def record_of(dtype: np.dtype[Any]) -> Record | None:
-    """The record type of a structured dtype; None for any other dtype."""
-    return Record(dtype) if dtype.names else None
+    """The record type of a structured dtype, or of a text, which is one without fields; None for any other dtype."""
+    return Record(dtype) if dtype.names or (dtype.kind in "SU" and dtype.itemsize) else None
 
 
 def parse_record(value: object) -> Record | None:
@@ -84,7 +91,7 @@ def parse_record(value: object) -> Record | None:
         return value
     if isinstance(value, NamedRecord):
         return value.layout
-    if type(value).__module__.startswith("numba.core.types"):
+    if type(value).__module__.startswith(("numba.core.types", "numba.np.types")):
         value = getattr(value, "dtype", None)
     return record_of(value) if isinstance(value, np.dtype) else None
 

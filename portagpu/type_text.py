@@ -68,10 +68,12 @@ def _slice(node: ast.expr, text: str) -> slice:
             raise KernelTypeError(f"the signature {text!r} cannot be read at [{ast.unparse(node)}]", hint=EXAMPLE)
 
 
+FOREIGN_MODULES = ("numba.core.types", "numba.core.typing", "numba.cuda.types", "numba.np.types")
+
+
 def is_foreign(value: Any) -> bool:
     """Whether an object is a type or signature of an installed numba."""
-    module = type(value).__module__
-    return module.startswith(("numba.core.types", "numba.core.typing", "numba.cuda.types"))
+    return type(value).__module__.startswith(FOREIGN_MODULES)
 
 
 def foreign_text(value: Any) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -260,12 +261,7 @@ NAMES: dict[str, Type] = {
 }
 
 
-class _Names:
-    """For messages only."""
-
-    known: ClassVar[str] = (
-        "boolean, int8 ... uint64, float16 ... float64, complex64, complex128, arrays such as float32[:, ::1], Tuple"
-    )
+_KNOWN = "boolean, int8 ... uint64, float16 ... float64, complex64, complex128, arrays such as float32[:, ::1], Tuple"
 
 
 def as_type(value: Any) -> Type:
@@ -277,19 +273,19 @@ def as_type(value: Any) -> Type:
     record = records.parse_record(value)
     if record is not None and not hasattr(value, "layout"):
         return Record(record)
-    if type_text.is_foreign(value) and records.parse_record(getattr(value, "dtype", None)) is not None:
+    if type_text.is_foreign(value) and _has_own_elements(value):
         return Array(as_type(value.dtype), value.ndim, value.layout, not getattr(value, "mutable", True))
+    time: Type | None = _times().as_time(value)
+    if time is not None:
+        return time
     if type_text.is_foreign(value):
         return parse(type_text.foreign_text(value))
-    if isinstance(value, str) and value not in NAMES:
-        return parse(value)
     if isinstance(value, str):
-        return NAMES[value]
+        return NAMES[value] if value in NAMES else parse(value)
     if isinstance(value, tuple | list):
         return Tuple(tuple(value))
-    row = dtypes.parse(value)
-    if row is None:
-        raise KernelTypeError(f"{value!r} is not a type", hint=f"types are {_Names.known}")
+    if (row := dtypes.parse(value)) is None:
+        raise KernelTypeError(f"{value!r} is not a type", hint=f"types are {_KNOWN}")
     return Number(row)
 
 
@@ -321,6 +317,9 @@ def from_dtype(dtype: Any) -> Type:
     kind: np.dtype[Any] = np.dtype(dtype)
     if kind.subdtype is not None:
         return NestedArray(from_dtype(kind.base), kind.shape)
+    if kind.kind in "mM":
+        time: Type = _times().time_type(kind)
+        return time
     record = records.record_of(kind)
     return Number(dtypes.from_numpy(kind)) if record is None else Record(record)
 
@@ -337,7 +336,18 @@ def as_dtype(kind: Any) -> np.dtype[Any]:
 
 def typeof_dtype(dtype: np.dtype[Any]) -> Number:
     """The scalar type of a NumPy dtype. Raises `DTypeError`."""
-    return Number(dtypes.from_numpy(dtype))
+    return _times().time_type(dtype) if dtype.kind in "mM" else Number(dtypes.from_numpy(dtype))
+
+
+def _has_own_elements(value: Any) -> bool:
+    """Whether a type of numba is an array of records, dates or spans, which its text does not tell."""
+    element = getattr(value, "dtype", None)
+    return records.parse_record(element) is not None or _times().as_time(element) is not None
+
+
+def _times() -> Any:
+    """The module of dates and spans, which needs this one."""
+    return import_module("portagpu.time_types")
 
 
 def _listed(found: Any) -> tuple[Type, ...]:
@@ -382,9 +392,9 @@ _VOCABULARY = type_text.Vocabulary(
 )
 
 
-def __getattr__(name: str) -> Type:
+def __getattr__(name: str) -> Any:
     """The other names of types, such as ``intp``, ``float_`` or ``bool_``."""
-    found = NAMES.get(name)
+    found = getattr(_times(), name) if name in ("NPDatetime", "NPTimedelta") else NAMES.get(name)
     if found is None:
         raise AttributeError(f"portagpu.types has no {name!r}")
     return found

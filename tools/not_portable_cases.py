@@ -71,7 +71,9 @@ CUDA_ONLY = (
         "As above.",
         ("open_ipc_array",),
     ),
-    Case("Handles of it", _ON_HOST + "cuda.IpcHandle\n", "As above.", ("IpcHandle", "GetIpcHandleMixin")),
+    Case(
+        "Handles of it", _ON_HOST + "cuda.IpcHandle(None, None, 8)\n", "As above.", ("IpcHandle", "GetIpcHandleMixin")
+    ),
     Case(
         "Memory managers",
         _ON_HOST + "cuda.set_memory_manager(object)\n",
@@ -80,13 +82,13 @@ CUDA_ONLY = (
     ),
     Case(
         "Base classes of memory managers",
-        _ON_HOST + "\nclass Manager(cuda.HostOnlyCUDAMemoryManager):\n    pass\n",
+        _ON_HOST + "\nclass Manager(cuda.HostOnlyCUDAMemoryManager):\n    pass\n\n\nManager(cuda.current_context())\n",
         "As above.",
-        ("BaseCUDAMemoryManager", "HostOnlyCUDAMemoryManager", "MemoryInfo"),
+        ("BaseCUDAMemoryManager", "HostOnlyCUDAMemoryManager"),
     ),
     Case(
         "CUDA's pointers",
-        _ON_HOST + "cuda.MemoryPointer\n",
+        _ON_HOST + "cuda.MemoryPointer(cuda.current_context(), 0, 8)\n",
         "`array.buffer` is a `pyopencl.Buffer`.",
         ("MemoryPointer", "MappedMemory", "PinnedMemory", "ManagedMemory"),
     ),

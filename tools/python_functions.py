@@ -44,9 +44,15 @@ _CALLS = {
     "np.transpose": ("np.transpose(x)", ("i = cuda.grid(1)", "out[0] = r[i]")),
     "np.reshape": ("np.reshape(x, (2, 2))", ("i = cuda.grid(1)", "out[0] = r[i, i]")),
     "np.shape": ("np.shape(x)", ("out[0] = r[0]",)),
+    "isinstance": ("isinstance(x, float)", ("out[0] = r",)),
+    "type": ("type(x)(2)", ("out[0] = r",)),
+    "np.isnat": ("np.isnat(np.int64(x))", ("out[0] = r",)),
     "np.iinfo": ("np.iinfo(np.int32)", ("out[0] = r.max",)),
     "np.finfo": ("np.finfo(np.float32)", ("out[0] = r.max",)),
 }
+
+# what functions take whose samples take numbers only to make others of them
+_TAKES = {"np.isnat": "dates and spans"}
 
 
 def name_of(function: Any) -> str:
@@ -82,6 +88,8 @@ def rows() -> Iterator[tuple[str, str, str]]:
             if text is None:
                 raise LookupError(f"no sample call of {name} compiles: add one to {__name__}._CALLS")
             found = {"arrays": "a loop over the elements" if "for (" in text else text}
+        if name in _TAKES:
+            found = {_TAKES[name]: "a comparison with the smallest count"}
         by_text: dict[str, list[str]] = {}
         for label, text in found.items():
             by_text.setdefault(text, []).append(label)

@@ -56,6 +56,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Atomics": ("atomic.",),
     "Arithmetic": ("fma", "popc", "clz", "ffs", "brev", "rsqrt", "cbrt", "selp"),
     "Loops and vectors": ("unroll", "literal_unroll", "vload", "vstore"),
+    "Cache hints": ("ldca", "ldcg", "ldcs", "ldlu", "ldcv", "stcg", "stcs", "stwb", "stwt"),
     "Warps": (
         *("syncwarp", "shfl_", "all_sync", "any_sync", "eq_sync", "ballot_sync", "match_", "activemask"),
         *("lanemask_lt", "nanosleep"),

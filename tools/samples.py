@@ -29,6 +29,8 @@ _KINDS: dict[str, str | tuple[tuple[str, ArgumentType], ...]] = {
     "NumPy, scalar, vector or record type": "np.float32",
     "captured NumPy array": "TABLE",
     "int, or tuple of ints": "0",
+    "index or tuple of indices": "0",
+    "numbers": _arrays("int8", "int64", "float32", "float64"),
     "2, 3, 4, 8 or 16": "4",
     "of the array's elements": "cuda.float32x4(1)",
     "range of constants, or tuple": "range(2)",

@@ -80,6 +80,15 @@ rsqrt: Any = INTRINSICS["rsqrt"]
 selp: Any = INTRINSICS["selp"]
 vload: Any = INTRINSICS["vload"]
 vstore: Any = INTRINSICS["vstore"]
+ldca: Any = INTRINSICS["ldca"]
+ldcg: Any = INTRINSICS["ldcg"]
+ldcs: Any = INTRINSICS["ldcs"]
+ldlu: Any = INTRINSICS["ldlu"]
+ldcv: Any = INTRINSICS["ldcv"]
+stcg: Any = INTRINSICS["stcg"]
+stcs: Any = INTRINSICS["stcs"]
+stwb: Any = INTRINSICS["stwb"]
+stwt: Any = INTRINSICS["stwt"]
 unroll: Any = INTRINSICS["unroll"]
 literal_unroll: Any = INTRINSICS["literal_unroll"]
 nanosleep: Any = INTRINSICS["nanosleep"]
@@ -116,7 +125,11 @@ _LATER_BY_MODULE: dict[str, str] = {
     "shared_memory": "mapped mapped_array mapped_array_like managed_array pinned_array_like",
     "cuda_only": (
         "CudaSupportError compile compile_for_current_device compile_ptx compile_ptx_for_current_device declare_device"
-        " is_supported_version open_ipc_array set_memory_manager"
+        " is_supported_version open_ipc_array"
+    ),
+    "memory_managers": (
+        "BaseCUDAMemoryManager GetIpcHandleMixin HostOnlyCUDAMemoryManager IpcHandle ManagedMemory MappedMemory"
+        " MemoryInfo MemoryPointer NumbaCUDAMemoryManager PinnedMemory set_memory_manager"
     ),
     "interchange": "from_dlpack from_cuda_array_interface",
     "session": (
@@ -135,8 +148,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"portagpu.cuda.{name}")
     if name in _LATER:
         return getattr(import_module(f"portagpu.cuda.{_LATER[name]}"), name)
-    reason = "" if name.startswith("_") else import_module("portagpu.cuda.cuda_only").why_absent(name)
-    raise AttributeError(f"portagpu.cuda has no {name!r}{reason}")
+    raise AttributeError(f"portagpu.cuda has no {name!r}")
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

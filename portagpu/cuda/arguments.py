@@ -117,7 +117,7 @@ def _number(value: Any, name: str) -> Any:
 
 
 def _check_dtype(dtype: np.dtype[Any], name: str) -> None:
-    if dtype.names:
+    if record_of(dtype) is not None:
         return  # fields that kernels do not know may stand beside others
     try:
         stored(dtype)

@@ -53,29 +53,6 @@ def open_ipc_array(handle: Any, shape: Any, dtype: Any, *args: Any, **options: A
     )
 
 
-def set_memory_manager(manager: Any) -> NoReturn:
-    """Raise `UnsupportedError`: memory comes from the OpenCL driver only."""
-    raise UnsupportedError(
-        "memory managers allocate CUDA memory, which OpenCL cannot use", hint="leave the call out: freed memory is kept"
-    )
-
-
 def is_supported_version() -> bool:
     """Whether kernels run; OpenCL has no runtime whose version could be too old."""
     return bool(working_devices())
-
-
-# classes of CUDA-Python's for which there is nothing to stand for, with the reason and what to do instead
-_MANAGERS = "memory managers allocate CUDA memory, which OpenCL cannot use; leave them out: freed memory is kept"
-_POINTERS = "it holds a pointer of CUDA's; device arrays hold a PyOpenCL buffer: array.buffer"
-_IPC = "OpenCL has no handles of device memory for other processes; share host memory: multiprocessing.shared_memory"
-ABSENT: dict[str, str] = {
-    **dict.fromkeys(("BaseCUDAMemoryManager", "HostOnlyCUDAMemoryManager", "MemoryInfo"), _MANAGERS),
-    **dict.fromkeys(("MemoryPointer", "MappedMemory", "PinnedMemory", "ManagedMemory"), _POINTERS),
-    **dict.fromkeys(("GetIpcHandleMixin", "IpcHandle"), _IPC),
-}
-
-
-def why_absent(name: str) -> str:
-    """The reason for a name that is missing on purpose, as the end of a message."""
-    return f": {ABSENT[name]}" if name in ABSENT else ""

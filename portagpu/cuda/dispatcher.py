@@ -120,7 +120,7 @@ class Dispatcher(Inspection, PythonFunction):
     def _configure(self, config: Any) -> Configured:
         if self.is_device_function:
             raise DeviceFunctionLaunchError(
-                f"`{self.__name__}` is a device function and cannot be launched",
+                f"Cannot compile a device function as a kernel: `{self.__name__}` cannot be launched",
                 hint="call it from a kernel, or decorate it with plain @cuda.jit",
             )
         if not isinstance(config, tuple) or not 2 <= len(config) <= 4:
@@ -135,8 +135,8 @@ class Dispatcher(Inspection, PythonFunction):
             # kept by nobody else: a stream in the dictionary would never be freed
             return self[grid, block, 0, shared].on(stream)
         shape = LaunchShape(
-            extent(grid, "the grid"),
-            extent(block, "the block"),
+            extent(grid, "griddim"),
+            extent(block, "blockdim"),
             count(shared, "dynamic shared memory is a number of bytes"),
         )
         check_grid(shape)
@@ -156,13 +156,13 @@ class Dispatcher(Inspection, PythonFunction):
                 hint=f"for a test on the host call {self.__name__}.py_func(...)",
             )
         raise LaunchConfigError(
-            f"`{self.__name__}` is a kernel and needs a launch configuration",
+            f"the launch configuration was not specified: `{self.__name__}` is a kernel",
             hint=f"launch it as {self.__name__}[blocks, threads_per_block](...), or {self.__name__}.forall(n)(...)",
         )
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
         """Launch with at least ``ntasks`` threads in one dimension, ``tpb`` a block (0: chosen for the device)."""
-        tasks = count(ntasks, "forall takes a number of tasks, at least 0")
+        tasks = count(ntasks, "Can't create ForAll with negative task count: tasks are an integer of at least 0")
         block = count(tpb, "forall takes threads per block, at least 0")
 
         def launch(*args: Any, **kwargs: Any) -> None:

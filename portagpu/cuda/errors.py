@@ -39,7 +39,7 @@ KernelRuntimeError = DeviceError
 NumbaWarning = PortaGPUWarning
 NumbaPerformanceWarning = PortaGPUPerformanceWarning
 
-# PortaGPU gives none of the warnings below: they are here to be filtered
+# of the warnings below PortaGPU gives only NumbaInvalidConfigWarning; the others are here to be filtered
 
 
 class NumbaDeprecationWarning(NumbaWarning, DeprecationWarning):
@@ -63,7 +63,7 @@ class NumbaDebugInfoWarning(NumbaWarning):
 
 
 class NumbaInvalidConfigWarning(NumbaWarning):
-    """A configuration that does not fit."""
+    """Options that do not go together."""
 
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import cuda
-from portagpu.cuda import operands
+from portagpu.cuda import dates, operands
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.cuda.generated import kernel_from, launch, position
 from portagpu.cuda.gulayout import Layout
@@ -161,6 +161,7 @@ class GeneralizedFunction(Pickled):
         return (*self.layout.inputs, *self.layout.outputs)
 
     def _place(self, n: int, value: Any, dtype: np.dtype[Any], context: Context, stream: Any) -> Any:
+        value = dates.converted(value, dtype) if is_array(value) else value
         if not is_array(value):
             value = np.asarray(operands.number(value, dtype))
         if isinstance(value, np.ndarray):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
@@ -92,7 +92,7 @@ class Overload:
 
     def max_cooperative_grid_blocks(self, blockdim: int | tuple[int, ...], dynsmemsize: int = 0) -> int:
         """Blocks of the given size that a launch may have whose threads all wait for each other."""
-        x, y, z = extent(blockdim, "the block")
+        x, y, z = extent(blockdim, "blockdim")
         return self.compiled.cooperative_blocks(
             x * y * z, count(dynsmemsize, "dynamic shared memory is a number of bytes")
         )
@@ -118,6 +118,7 @@ class Inspection:
     """The part of a kernel object that tells about its specialisations."""
 
     __name__: str
+    is_device_function: bool
     specialized: bool
     declared: tuple[Signature, ...]
     options: JitOptions
@@ -127,6 +128,13 @@ class Inspection:
     def source(self) -> FunctionSource:
         """The captured Python text."""
         raise NotImplementedError
+
+    @property
+    def targetoptions(self) -> dict[str, Any]:
+        """The options of `cuda.jit` that this was made with, under CUDA-Python's name; a copy."""
+        options = {field.name: getattr(self.options, field.name) for field in fields(self.options)}
+        options["fastmath"] = "fast" in self.options.fastmath or set(self.options.fastmath)
+        return {"device": self.is_device_function, **options}
 
     def forget(self, context: Context) -> None:
         """Drop the specialisations for a context that is closed."""

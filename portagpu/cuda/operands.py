@@ -121,7 +121,7 @@ def _narrowed(wanted: np.dtype[Any], value: Any) -> bool:
 def number(value: Any, dtype: np.dtype[Any]) -> Any:
     """A number as a NumPy scalar of ``dtype``. Raises `ArgumentTypeError`."""
     try:
-        return dtype.type(value)
+        return np.asarray(value).astype(dtype)[()] if dtype.kind in "mM" else dtype.type(value)
     except (OverflowError, TypeError, ValueError) as error:
         raise ArgumentTypeError(f"{value!r} does not fit {dtype}") from error
 

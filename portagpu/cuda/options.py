@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
-from portagpu.errors import SettingsError
+from portagpu.cuda.errors import NumbaInvalidConfigWarning
+from portagpu.errors import SettingsError, UnknownOptionError
 from portagpu.runtime.context import Context
 from portagpu.runtime.launch import Extent, extent
 
@@ -48,7 +50,7 @@ class JitOptions:
                     hint='write @cuda.jit("void(float32[:])")',
                 )
             if name not in _KNOWN | _IGNORED | _DEPRECATED:
-                raise SettingsError(
+                raise UnknownOptionError(
                     f"cuda.jit has no option {name!r}", hint=f"it has device, {', '.join(sorted(_KNOWN | _IGNORED))}"
                 )
             if name in _IGNORED and value not in (None, False, [], ()):
@@ -58,6 +60,7 @@ class JitOptions:
                 "cuda.jit(link=...): CUDA object files cannot be linked into OpenCL programs",
                 hint="write the functions in Python with @cuda.jit(device=True)",
             )
+        _warn_of_pairs(options)
         block, registers = options.get("block_dim"), options.get("max_registers")
         if registers is not None and (isinstance(registers, bool) or not isinstance(registers, int) or registers < 1):
             raise SettingsError(f"cuda.jit(max_registers={registers!r}) is no number of registers")
@@ -91,6 +94,16 @@ class JitOptions:
         if "arcp" not in self.fastmath and caps.correctly_rounded_divide_sqrt:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")
         return tuple(options)
+
+
+def _warn_of_pairs(options: Mapping[str, Any]) -> None:
+    """Warn of options that the original does not take together."""
+    if options.get("debug") and options.get("opt"):
+        text = "debug=True with opt=True works here but is not supported by CUDA; give opt=False, or leave opt out"
+        warnings.warn(text, NumbaInvalidConfigWarning, stacklevel=4)
+    if options.get("debug") and options.get("lineinfo"):
+        text = "debug and lineinfo are mutually exclusive; debug alone tells the lines, too"
+        warnings.warn(text, NumbaInvalidConfigWarning, stacklevel=4)
 
 
 def _fastmath(value: Any) -> frozenset[str]:

@@ -33,6 +33,7 @@ __all__ = [
     "create_xoroshiro128p_states",
     "init_xoroshiro128p_state",
     "init_xoroshiro128p_states",
+    "init_xoroshiro128p_states_cpu",
     "xoroshiro128p_dtype",
     "xoroshiro128p_jump",
     "xoroshiro128p_next",
@@ -75,12 +76,27 @@ def init_xoroshiro128p_states(
     """
     if not isinstance(states, DeviceNDArray):
         raise ArgumentTypeError(f"the states are a device array, not {type(states).__name__}")
+    _check_states(states)
+    states.copy_to_device(_states(states.size, seed, subsequence_start), stream)
+
+
+def init_xoroshiro128p_states_cpu(states: np.ndarray[Any, Any], seed: int, subsequence_start: int = 0) -> None:
+    """Set ``states``, a 1-D NumPy array of `xoroshiro128p_dtype`, as `create_xoroshiro128p_states` does.
+
+    ``seed``, ``subsequence_start`` and what is raised are as there.
+    """
+    if not isinstance(states, np.ndarray):
+        raise ArgumentTypeError(f"the states are a NumPy array, not {type(states).__name__}")
+    _check_states(states)
+    states[...] = _states(states.size, seed, subsequence_start)
+
+
+def _check_states(states: Any) -> None:
     if states.dtype != xoroshiro128p_dtype or states.ndim != 1:
         raise DTypeError(
             f"the states are a 1-D array of {xoroshiro128p_dtype}, not {states.ndim}-D of {states.dtype}",
             hint="make them with create_xoroshiro128p_states(n, seed)",
         )
-    states.copy_to_device(_states(states.size, seed, subsequence_start), stream)
 
 
 def _states(n: int, seed: int, subsequence_start: int) -> np.ndarray[Any, Any]:

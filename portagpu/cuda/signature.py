@@ -63,13 +63,15 @@ def _choose(declared: tuple[Signature, ...], args: tuple[Any, ...]) -> Signature
     given = ", ".join(describe_argument(a) for a in args)
     if not ranked:
         raise ArgumentTypeError(
-            f"no signature of the kernel takes ({given})", hint="convert the arguments, or add a signature", notes=shown
+            f"No matching definition of the kernel for ({given})",
+            hint="convert the arguments, or add a signature",
+            notes=shown,
         )
     best = min(cost for cost, _ in ranked)
     found = [s for cost, s in ranked if cost == best]
     if len(found) > 1:
         raise ArgumentTypeError(
-            f"({given}) fits several signatures of the kernel equally well",
+            f"Ambiguous overloading for ({given}): several signatures of the kernel fit equally well",
             hint="give one argument its exact type, such as np.float32(x)",
             notes=[str(s) for s in found],
         )

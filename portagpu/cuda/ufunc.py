@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import cuda
-from portagpu.cuda import operands
+from portagpu.cuda import dates, operands
 from portagpu.cuda.arguments import argument_type
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.cuda.generated import kernel_from, launch, position
@@ -18,13 +18,12 @@ from portagpu.cuda.operands import Result, is_array, shape_of
 from portagpu.cuda.pickling import Pickled
 from portagpu.cuda.signature import check_count
 from portagpu.device.ideal import IDEAL
-from portagpu.dtypes import from_numpy
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, SettingsError, ShapeError
 from portagpu.frontend.results import result_dtype
 from portagpu.ir.types import Scalar
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context
-from portagpu.types import Number, Signature, as_signature
+from portagpu.types import Number, Signature, Type, as_signature, from_dtype
 
 
 class VectorizedFunction(Pickled):
@@ -62,14 +61,19 @@ class VectorizedFunction(Pickled):
         found = as_signature(signature)
         check_count(found, self.core.source)
         if found.return_type is None and all(isinstance(t, Number) for t in found.args):
-            kinds = tuple(Scalar(from_numpy(_dtype(t))) for t in found.args)
-            found = Signature(Number(result_dtype(self.py_func, kinds, IDEAL)), found.args)
+            found = Signature(self._inferred(found.args), found.args)
         if not isinstance(found.return_type, Number) or not all(isinstance(t, Number) for t in found.args):
             raise KernelTypeError(
                 f"'{found}' is no signature of a function of numbers",
                 hint="write the result's and the arguments' types: 'float32(float32, float32)'",
             )
         self.signatures.append(found)
+
+    def _inferred(self, arguments: tuple[Any, ...]) -> Type:
+        """The type of the result for arguments of these types."""
+        if any(dates.is_date(_dtype(t)) for t in arguments):
+            return from_dtype(dates.result_dtype(self.py_func, [_dtype(t) for t in arguments]))
+        return Number(result_dtype(self.py_func, tuple(Scalar(t.row) for t in arguments), IDEAL))
 
     @property
     def types(self) -> list[str]:
@@ -97,6 +101,7 @@ class VectorizedFunction(Pickled):
         context = operands.context_of([*inputs, out], stream)
         wanted, dtype = self._types(inputs, context)
         inputs = [v if is_array(v) or w is None else operands.number(v, w) for v, w in zip(inputs, wanted, strict=True)]
+        inputs = [dates.converted(v, w) for v, w in zip(inputs, wanted, strict=True)]
         shape = operands.broadcast_shapes([shape_of(v) for v in inputs])
         result = Result(out, shape, dtype)
         keep = result.is_on_device or any(isinstance(v, DeviceNDArray) for v in inputs)
@@ -155,11 +160,15 @@ class VectorizedFunction(Pickled):
             return [_dtype(t) for t in found.args], _dtype(found.return_type)
         wanted = _numbers_adopt(inputs)
         kinds = tuple(
-            Scalar(from_numpy(w or v.dtype)) if w or hasattr(v, "dtype") else argument_type(v, alias=False)
+            Scalar(dates.stored(w or v.dtype)) if w or hasattr(v, "dtype") else argument_type(v, alias=False)
             for v, w in zip(inputs, wanted, strict=True)
         )
-        key = (kinds, context.key)
-        if key not in self._results:
+        given = [w or getattr(v, "dtype", None) for v, w in zip(inputs, wanted, strict=True)]
+        dated = any(map(dates.is_date, given))
+        key = (tuple(given) if dated else kinds, context.key)
+        if key not in self._results and dated:
+            self._results[key] = dates.result_dtype(self.py_func, [d or np.dtype(np.int64) for d in given])
+        elif key not in self._results:
             self._results[key] = result_dtype(self.py_func, kinds, context.capabilities).numpy  # type: ignore[arg-type]
         return wanted, self._results[key]
 
@@ -213,7 +222,7 @@ class VectorizedFunction(Pickled):
 
 def _numbers_adopt(inputs: Sequence[Any]) -> list[np.dtype[Any] | None]:
     """Dtypes for Python numbers among arrays, as NumPy gives them; None elsewhere."""
-    strong = [v.dtype for v in inputs if hasattr(v, "dtype")]
+    strong = [v.dtype for v in inputs if hasattr(v, "dtype") and not dates.is_date(v.dtype)]
     if not strong:
         return [None] * len(inputs)
     return [None if hasattr(v, "dtype") else np.result_type(*strong, v) for v in inputs]

@@ -8,7 +8,7 @@ from typing import Any
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.cuda.gufunc import GeneralizedFunction
 from portagpu.cuda.ufunc import VectorizedFunction
-from portagpu.errors import ArgumentTypeError
+from portagpu.errors import ArgumentTypeError, UnknownOptionError
 from portagpu.types import Signature, as_signature, is_type
 
 _TARGETS = ("cuda", "gpu", "cpu", "parallel")
@@ -82,10 +82,9 @@ def _jit_options(name: str, target: Any, options: dict[str, Any]) -> dict[str, A
     if target not in _TARGETS:
         raise ArgumentTypeError(f"{name} has no target {target!r}", hint="use target='cuda'")
     if options.get("nopython", True) is not True:
-        raise ArgumentTypeError("nopython flag must be True", hint="functions are always compiled")
+        raise ArgumentTypeError("nopython flag must be True")
     unknown = [o for o in options if o not in _IGNORED and o != "fastmath"]
     if unknown:
-        raise ArgumentTypeError(
-            f"{name}: the following target options are not supported: {', '.join(unknown)}", hint="leave them away"
-        )
+        what = "Unrecognized options" if name == "vectorize" else "The following target options are not supported"
+        raise UnknownOptionError(f"{what}: {', '.join(unknown)}", hint=f"leave them away: {name} has no such option")
     return {"fastmath": bool(options.get("fastmath", False))}

@@ -40,6 +40,8 @@ class _Record(Protocol):
     def capabilities(self) -> Capabilities | None: ...
     @property
     def compute_capability(self) -> tuple[int, int]: ...
+    @property
+    def MAX_SHARED_MEMORY_PER_BLOCK(self) -> int: ...
 
 
 class CudaNames:
@@ -169,6 +171,41 @@ class CudaNames:
     def UNIFIED_ADDRESSING(self) -> int:
         """0: OpenCL's buffers have no addresses that host and device share."""
         return 0
+
+    @property
+    def MAX_SHARED_MEMORY_PER_BLOCK_OPTIN(self: _Record) -> int:
+        """As `MAX_SHARED_MEMORY_PER_BLOCK`, for which nothing has to be opted in."""
+        return self.MAX_SHARED_MEMORY_PER_BLOCK
+
+    @property
+    def MAX_SHARED_MEMORY_PER_MULTIPROCESSOR(self: _Record) -> int:
+        """Bytes of shared memory that the blocks of a compute unit have together, as far as OpenCL tells."""
+        return self.MAX_SHARED_MEMORY_PER_BLOCK
+
+    @property
+    def MAX_THREADS_PER_MULTI_PROCESSOR(self: _Record) -> int:
+        """Threads that a compute unit takes for certain: those of the largest block; GPUs may take more."""
+        return _facts(self).max_work_group_size
+
+    @property
+    def CONCURRENT_KERNELS(self) -> int:
+        """1: kernels of several streams may run at the same time."""
+        return 1
+
+    @property
+    def COOPERATIVE_LAUNCH(self) -> int:
+        """1: the threads of a grid can wait for each other on every device."""
+        return 1
+
+    @property
+    def MANAGED_MEMORY(self) -> int:
+        """1: kernels take `cuda.managed_array` on every device."""
+        return 1
+
+    @property
+    def ECC_ENABLED(self: _Record) -> int:
+        """1 where the memory corrects errors, else 0."""
+        return int(bool(self.cl_device.error_correction_support))
 
     @property
     def INTEGRATED(self: _Record) -> int:

@@ -27,7 +27,7 @@ def lower_assign(ctx: FunctionState, node: ast.Assign) -> None:
     hint = ctx.name_hint
     first = node.targets[0]
     ctx.name_hint = first.id if isinstance(first, ast.Name) else "array"
-    value = lower(ctx, node.value)
+    value = lower(ctx, node.value, isinstance(first, ast.Name))
     ctx.name_hint = hint
     if len(node.targets) > 1 and is_expr(value) and not isinstance(value, Constant | Var):
         value = ctx.temp(value)

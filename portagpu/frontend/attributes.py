@@ -20,6 +20,7 @@ from portagpu.frontend.values import (
     PlacesValue,
     TupleValue,
     Value,
+    aggregate,
     leaves,
     structure,
 )
@@ -106,13 +107,6 @@ def array_attribute(ctx: FunctionState, array: ArrayValue, name: str, node: ast.
     )
 
 
-def _opened(value: Value) -> Value:
-    """A captured tuple as one whose items can differ: those of a tuple of tuples are chosen at run time."""
-    if isinstance(value, Const) and type(value.value) is tuple:
-        return TupleValue(tuple(_opened(Const(item)) for item in value.value))
-    return value
-
-
 def _selectable(ctx: FunctionState, value: Value) -> bool:
     return number_type(ctx, value) is not None or isinstance(value, ArrayValue | TupleValue)
 
@@ -156,7 +150,7 @@ def tuple_item(ctx: FunctionState, items: tuple[Value, ...], index: Value) -> Va
     kind = number_type(ctx, index)
     if not isinstance(kind, Scalar) or kind.dtype.is_inexact or not items:
         ctx.fail(f"cannot index a tuple of {len(items)} items with {describe(ctx, index)}")
-    items = tuple(_opened(i) for i in items)
+    items = tuple(map(aggregate, items))
     if len({structure(i) for i in items}) > 1 or any(leaves(i) and not _selectable(ctx, i) for i in items):
         ctx.fail(
             f"the items of ({', '.join(describe(ctx, i) for i in items)}) have no common type, so the index must be"

@@ -20,7 +20,16 @@ from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.convert import as_number, constant, convert, describe, number_type
 from portagpu.frontend.operators import fold
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue, Value, constants, is_expr
+from portagpu.frontend.values import (
+    ArrayValue,
+    Const,
+    MethodValue,
+    OptionalValue,
+    TupleValue,
+    Value,
+    constants,
+    is_expr,
+)
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
 from portagpu.ir.nodes import MakeVector, Operation
 from portagpu.ir.types import INT, PYINT_NARROW, WARP, Scalar, Vector
@@ -98,6 +107,12 @@ class DeviceCallable:
     def captured(self, ctx: FunctionState) -> tuple[FunctionSource, list[Value]]:
         """The source, and values for parameters of it beyond those of `signature`."""
         raise NotImplementedError
+
+
+def takes_optional(function: Value) -> bool:
+    """Whether a callee's parameters may be None on some paths and numbers on others."""
+    target = function.value if isinstance(function, Const) else None
+    return isinstance(target, DeviceCallable) and target.is_device_function and not target.declared
 
 
 class PythonFunction(DeviceCallable):
@@ -372,4 +387,6 @@ def _bound(given: Mapping[str, Any], name: str, parameter: inspect.Parameter) ->
 
 
 def _default(value: Any) -> Value:
-    return value if isinstance(value, Const | ArrayValue | TupleValue) or is_expr(value) else Const(value)
+    return (
+        value if isinstance(value, Const | ArrayValue | TupleValue | OptionalValue) or is_expr(value) else Const(value)
+    )

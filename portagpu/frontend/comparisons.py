@@ -8,11 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.dtypes import BOOL, INT64, UINT64, integer_range
+from portagpu.frontend.characters import equal, is_text
 from portagpu.frontend.conditions import logical, negate
 from portagpu.frontend.convert import as_number, common_type, convert, describe, number_type
 from portagpu.frontend.operators import fold, is_narrow
+from portagpu.frontend.optional import is_none
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import Condition, Const, TupleValue, Value
+from portagpu.frontend.values import Condition, Const, OptionalValue, TupleValue, Value
 from portagpu.ir.nodes import Compare, CompareOp, LogicalOp, Operation
 from portagpu.ir.types import BOOLEAN, PYINT, PYINT_NARROW, Scalar, Vector
 
@@ -28,8 +30,10 @@ COMPARE: dict[type[ast.AST], tuple[str, Callable[..., Any], CompareOp]] = {
 
 def compare(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Condition:
     """``left op right`` for one comparison."""
+    if isinstance(left, OptionalValue) or isinstance(right, OptionalValue):
+        return _compare_optional(ctx, op, left, right)
     if isinstance(op, ast.Is | ast.IsNot):
-        if BOOL in (_dtype(ctx, left), _dtype(ctx, right)) and not (_is_none(left) or _is_none(right)):
+        if BOOL in (_dtype(ctx, left), _dtype(ctx, right)) and not (is_none(left) or is_none(right)):
             return _same_bool(ctx, op, left, right)
         same = _identical(ctx, left, right)
         return Const(same if isinstance(op, ast.Is) else not same)
@@ -38,9 +42,12 @@ def compare(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Con
     symbol, python, code = COMPARE[type(op)]
     if isinstance(left, Const) and isinstance(right, Const):
         return fold(ctx, python, left.value, right.value, what=f"`{left.value!r} {symbol} {right.value!r}`")
+    if isinstance(op, ast.Eq | ast.NotEq) and (is_text(left) or is_text(right)):
+        matches = equal(ctx, left, right)
+        return negate(ctx, matches) if isinstance(op, ast.NotEq) else matches
     if isinstance(op, ast.Eq | ast.NotEq) and (isinstance(left, TupleValue) or isinstance(right, TupleValue)):
         return _compare_tuples(ctx, op, left, right)
-    if isinstance(op, ast.Eq | ast.NotEq) and (_is_none(left) or _is_none(right)):
+    if isinstance(op, ast.Eq | ast.NotEq) and (is_none(left) or is_none(right)):
         return Const(isinstance(op, ast.NotEq))
     if number_type(ctx, left) is None or number_type(ctx, right) is None:
         ctx.fail(f"cannot compare {describe(ctx, left)} {symbol} {describe(ctx, right)}")
@@ -98,8 +105,20 @@ def _out_of_range(ctx: FunctionState, code: CompareOp, left: Value, right: Value
     return None
 
 
-def _is_none(value: Value) -> bool:
-    return isinstance(value, Const) and value.value is None
+def _compare_optional(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Condition:
+    """``==`` and ``is`` of a value that may be None, which equals None only."""
+    equal: Condition
+    if is_none(left) or is_none(right):
+        value = right if is_none(left) else left
+        assert isinstance(value, OptionalValue)
+        equal = negate(ctx, value.present)
+    else:
+        both = [v.item if isinstance(v, OptionalValue) else v for v in (left, right)]
+        present = [as_number(ctx, v.present if isinstance(v, OptionalValue) else Const(True)) for v in (left, right)]
+        same = Compare(CompareOp.EQ, present[0], present[1], span=ctx.span)
+        positive = ast.Is() if isinstance(op, ast.Is | ast.IsNot) else ast.Eq()
+        equal = logical(ctx, LogicalOp.AND, same, compare(ctx, positive, both[0], both[1]))
+    return negate(ctx, equal) if isinstance(op, ast.IsNot | ast.NotEq) else equal
 
 
 def _same_bool(ctx: FunctionState, op: ast.cmpop, left: Value, right: Value) -> Condition:
@@ -113,7 +132,7 @@ def _identical(ctx: FunctionState, left: Value, right: Value) -> bool:
     if isinstance(left, Const) and isinstance(right, Const):
         plain = type(left.value) is type(right.value) and isinstance(left.value, int | float | str)
         return left.value is right.value or (plain and left.value == right.value)
-    if _is_none(left) or _is_none(right):
+    if is_none(left) or is_none(right):
         return False
     ctx.fail("`is` compares with None or between compile-time objects", hint="use `==` for numbers")
 

@@ -332,8 +332,8 @@ def polar(z: Any) -> Any:
 def rect(r: Any, phi: Any) -> Any:
     """`cmath.rect`."""
     if phi == 0:
-        return complex(r, r * phi if math.isfinite(r) else phi)
-    if r == 0 and math.isinf(phi):
+        return complex(r, r * phi if math.isfinite(r) else -phi if r < 0 else phi)
+    if r == 0 and not math.isfinite(phi):
         return complex(abs(r), 0.0)
     return complex(r * math.cos(phi), r * math.sin(phi))
 

@@ -15,11 +15,13 @@ from portagpu.frontend.convert import (
     truth,
     unify_types,
 )
+from portagpu.frontend.optional import adapt, widen
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import (
     ArrayValue,
     Condition,
     Const,
+    OptionalValue,
     TupleValue,
     Value,
     is_expr,
@@ -57,6 +59,12 @@ def select(ctx: FunctionState, condition: Condition, yes: Value, no: Value, what
         return yes if condition.value else no
     if isinstance(yes, Const) and isinstance(no, Const) and yes.value is no.value:
         return yes
+    yes, no = widen(ctx, [yes, no])
+    if isinstance(yes, OptionalValue) and isinstance(no, OptionalValue):
+        held = ctx.temp(condition)
+        return OptionalValue(
+            truth(ctx, select(ctx, held, yes.present, no.present)), select(ctx, held, yes.item, no.item)
+        )
     if isinstance(yes, TupleValue) and isinstance(no, TupleValue) and len(yes.items) == len(no.items):
         held = ctx.temp(condition)
         items = tuple(select(ctx, held, a, b) for a, b in zip(yes.items, no.items, strict=True))
@@ -128,6 +136,8 @@ def choose(ctx: FunctionState, test: Condition, yes: tuple[Value, list[Stmt]], n
     template = select(ctx, test, yes[0], no[0])
     if not yes[1] and not no[1]:
         return template
+    if isinstance(template, OptionalValue):
+        return _choose_optional(ctx, test, template, yes, no)
     if not is_expr(template):
         ctx.fail("a conditional expression of tuples with calls inside", hint="use an if statement")
     held = Var(ctx.fresh("t"), template.type, span=ctx.span)
@@ -142,3 +152,25 @@ def choose(ctx: FunctionState, test: Condition, yes: tuple[Value, list[Stmt]], n
     condition = Constant(bool(test.value), BOOLEAN, span=ctx.span) if isinstance(test, Const) else test
     ctx.emit(If(condition, blocks[0], blocks[1], span=ctx.span))
     return held
+
+
+def _choose_optional(
+    ctx: FunctionState,
+    test: Condition,
+    template: OptionalValue,
+    yes: tuple[Value, list[Stmt]],
+    no: tuple[Value, list[Stmt]],
+) -> Value:
+    """`choose` of values of which one may be None."""
+    slots = [Var(ctx.fresh("t"), as_element(leaf_type(ctx, leaf)), span=ctx.span) for leaf in leaves(template)]
+    blocks = []
+    for value, block in (yes, no):
+        with ctx.nested() as inner:
+            for statement in block:
+                ctx.emit(statement)
+            for slot, leaf in zip(slots, leaves(adapt(ctx, value, template)), strict=True):
+                ctx.emit(Assign(slot, convert(ctx, leaf, as_element(slot.type)), span=ctx.span))
+        blocks.append(tuple(inner))
+    condition = Constant(bool(test.value), BOOLEAN, span=ctx.span) if isinstance(test, Const) else test
+    ctx.emit(If(condition, blocks[0], blocks[1], span=ctx.span))
+    return rebuild(template, iter(slots))

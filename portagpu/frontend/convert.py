@@ -11,7 +11,16 @@ from portagpu import dtypes
 from portagpu.dtypes import BOOL, INT64, UINT64, DType
 from portagpu.errors import KernelValueError, MissingCapabilityError
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Condition, Const, MethodValue, TupleValue, Value, is_expr
+from portagpu.frontend.values import (
+    ArrayValue,
+    Condition,
+    Const,
+    MethodValue,
+    OptionalValue,
+    TupleValue,
+    Value,
+    is_expr,
+)
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
 from portagpu.ir.nodes import Cast, Compare, CompareOp, Constant, Expr, Operation
 from portagpu.ir.types import BOOLEAN, PYINT, Element, Scalar, Type, Vector
@@ -69,6 +78,8 @@ def describe(ctx: FunctionState, value: Value) -> str:
         return value.describe()
     if isinstance(value, TupleValue):
         return f"({', '.join(describe(ctx, item) for item in value.items)})"
+    if isinstance(value, OptionalValue):
+        return f"{describe(ctx, value.item)} or None"
     if isinstance(value, MethodValue):
         return f"the method {value.name}"
     if is_expr(value):
@@ -207,6 +218,8 @@ def truth(ctx: FunctionState, value: Value) -> Condition:
             ctx.fail(f"{describe(ctx, value)} is neither true nor false")
     if isinstance(value, TupleValue):
         return Const(bool(value.items))
+    if isinstance(value, OptionalValue):
+        return _optional_truth(ctx, value)
     kind = number_type(ctx, value)
     if not isinstance(kind, Scalar):
         ctx.fail(
@@ -214,6 +227,11 @@ def truth(ctx: FunctionState, value: Value) -> Condition:
             hint="compare an element or a number: `if a[i] > 0:`",
         )
     return convert(ctx, value, BOOLEAN)
+
+
+def _optional_truth(ctx: FunctionState, value: OptionalValue) -> Condition:
+    """An optional number is zero where it is None, a tuple is true unless it is None."""
+    return value.present if isinstance(value.item, TupleValue) else truth(ctx, value.item)
 
 
 def common_type(ctx: FunctionState, a: Value, b: Value) -> Element:

@@ -19,7 +19,7 @@ from portagpu.frontend.memory import use_shared
 from portagpu.frontend.state import DeviceFunction, FunctionState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
 from portagpu.ir.nodes import CallFunction, Constant, Expr, Member, Var
-from portagpu.ir.program import Function, Parameter, ParameterRole
+from portagpu.ir.program import Function, MemoryArray, Parameter, ParameterRole
 from portagpu.ir.types import VOID, Element, Pointer, Scalar, Space, Struct, Type
 from portagpu.ir.uniform import Marks
 from portagpu.types import Number
@@ -142,6 +142,7 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
             inner.env[name] = _inner_parameter(inner, source, name, value)
         with inner.nested() as body:
             statements.lower_body(inner, source.tree.body)
+            statements.lower_end(inner)
         inner.body = tuple(body)
         return inner
 
@@ -160,13 +161,17 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
     parameters += [
         Parameter(name=a.name, type=Pointer(a.element, Space.LOCAL), role=ParameterRole.SHARED) for a in shared
     ]
+    lent = tuple(done.local_arrays.values()) if done.lends else ()
+    parameters += [
+        Parameter(name=a.name, type=Pointer(a.element, Space.PRIVATE), role=ParameterRole.SCALAR) for a in lent
+    ]
     parameters += hidden_parameters(done)
     function = Function(
         name=program.unique(source.name),
         parameters=tuple(parameters),
         result=c_type,
         body=done.body,
-        locals=tuple(done.local_arrays.values()),
+        locals=() if done.lends else tuple(done.local_arrays.values()),
         span=source.span(source.tree),
         effect=done.effect,
     )
@@ -179,6 +184,7 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
         records=done.records,
         raises=done.raises,
         hidden=tuple(done.hidden.values()),
+        lent=lent,
     )
 
 
@@ -227,6 +233,7 @@ def _emit_call(ctx: FunctionState, found: DeviceFunction, source: FunctionSource
     for array in found.shared:
         use_shared(ctx, array)
         values.append(Var(array.name, Pointer(array.element, Space.LOCAL), span=ctx.span))
+    values += (_lend(ctx, found, array) for array in found.lent)
     values += hidden_arguments(ctx, found)
     function = found.function
     ctx.effect = ctx.effect or function.effect
@@ -246,6 +253,14 @@ def _emit_call(ctx: FunctionState, found: DeviceFunction, source: FunctionSource
     held = ctx.temp(node)
     after_call(ctx, found)
     return rebuild(result, _members(ctx, result, held))
+
+
+def _lend(ctx: FunctionState, found: DeviceFunction, array: MemoryArray) -> Expr:
+    """A local array of this function's, one for each place of a call, for one that the called function returns."""
+    span = ctx.span
+    key = ("lent", span.line, span.column, span.end_column, found.function.name, array.name)
+    held = ctx.memory_array(key, lambda name: replace(array, name=name, span=span), f"{ctx.name_hint}.local")
+    return Var(held.name, Pointer(held.element, Space.PRIVATE), span=span)
 
 
 def rebuild_single(template: Value, node: Expr) -> Value:

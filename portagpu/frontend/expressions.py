@@ -18,7 +18,9 @@ from portagpu.frontend.flat import flat_item
 from portagpu.frontend.indexing import SliceValue
 from portagpu.frontend.local_functions import define
 from portagpu.frontend.names import bind, captured, is_stable, tuple_items
+from portagpu.frontend.optional import certain
 from portagpu.frontend.records import get_field
+from portagpu.frontend.slice_objects import as_item
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import (
     ArrayValue,
@@ -26,6 +28,7 @@ from portagpu.frontend.values import (
     Const,
     MethodValue,
     Missing,
+    OptionalValue,
     PlacesValue,
     TupleValue,
     Value,
@@ -38,8 +41,11 @@ from portagpu.ir.walk import has_effect, is_movable
 from portagpu.records import Record
 
 
-def lower(ctx: FunctionState, node: ast.expr) -> Value:
-    """Lower one expression; effects it has are emitted in order before it is used."""
+def lower(ctx: FunctionState, node: ast.expr, optional: bool = False) -> Value:
+    """Lower one expression; effects it has are emitted in order before it is used.
+
+    ``optional``: what uses the value can do with None, too; else an optional value is taken to be a number.
+    """
     handler = _HANDLERS.get(type(node))
     saved, ctx.span = ctx.span, ctx.source.span(node)  # as `ctx.at`, which costs more than many an expression
     if handler is None:
@@ -49,6 +55,8 @@ def lower(ctx: FunctionState, node: ast.expr) -> Value:
             hint=_SYNTAX_HINTS.get(type(node)),
         )
     value = handler(ctx, node)
+    if isinstance(value, OptionalValue) and not optional:
+        value = certain(ctx, value)
     ctx.span = saved
     return value
 
@@ -74,14 +82,14 @@ _SYNTAX_HINTS: dict[type[ast.AST], str] = {
 }
 
 
-def lower_all(ctx: FunctionState, nodes: list[ast.expr]) -> list[Value]:
+def lower_all(ctx: FunctionState, nodes: list[ast.expr], optional: bool = False) -> list[Value]:
     """Lower several expressions in order; those that a later one's effects could change are kept in variables."""
     values: list[Value] = []
     ends: list[int] = []  # where the statements of each value end
     kept: set[int] = set()
     for node in nodes:
         start = len(ctx.block)
-        value = lower(ctx, node)
+        value = lower(ctx, node, optional)
         if values and any(disturbs(s) for s in ctx.block[start:]):
             shift = 0
             for n, earlier in enumerate(values):
@@ -107,16 +115,14 @@ def disturbs(statement: Stmt) -> bool:
     return isinstance(statement, Store | VectorStore | Evaluate) or not isinstance(statement, Assign)
 
 
-def lower_nested(ctx: FunctionState, node: ast.expr) -> tuple[Value, list[Stmt]]:
+def lower_nested(ctx: FunctionState, node: ast.expr, optional: bool = False) -> tuple[Value, list[Stmt]]:
     """Lower into a block of its own."""
     with ctx.nested() as block:
-        value = lower(ctx, node)
+        value = lower(ctx, node, optional)
     return value, block
 
 
 def _constant(ctx: FunctionState, node: ast.Constant) -> Value:
-    if isinstance(node.value, bytes):
-        ctx.fail("a bytes literal cannot be used in a kernel", kind=UnsupportedSyntaxError)
     return Const(node.value)
 
 
@@ -215,11 +221,12 @@ def _binop(ctx: FunctionState, node: ast.BinOp) -> Value:
 
 
 def _unary(ctx: FunctionState, node: ast.UnaryOp) -> Value:
-    return operators.unary(ctx, node.op, lower(ctx, node.operand))
+    return operators.unary(ctx, node.op, lower(ctx, node.operand, isinstance(node.op, ast.Not)))
 
 
 def _compare(ctx: FunctionState, node: ast.Compare) -> Value:
-    left, first = lower_all(ctx, [node.left, node.comparators[0]])
+    equality = isinstance(node.ops[0], ast.Is | ast.IsNot | ast.Eq | ast.NotEq)
+    left, first = lower_all(ctx, [node.left, node.comparators[0]], equality)
     result: Condition = Const(True)
     for n, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
         if n == 0:
@@ -236,7 +243,7 @@ def _compare(ctx: FunctionState, node: ast.Compare) -> Value:
             with ctx.nested() as more:
                 test = compare(ctx, op, left, right)
             result = short_circuit(ctx, LogicalOp.AND, result, test, block + more)
-        left = right
+        left = certain(ctx, right)
     return result
 
 
@@ -266,10 +273,10 @@ def _boolop(ctx: FunctionState, node: ast.BoolOp) -> Value:
 
 
 def _ifexp(ctx: FunctionState, node: ast.IfExp) -> Value:
-    test = truth(ctx, lower(ctx, node.test))
+    test = truth(ctx, lower(ctx, node.test, optional=True))
     if isinstance(test, Const):
-        return lower(ctx, node.body if test.value else node.orelse)
-    yes, no = lower_nested(ctx, node.body), lower_nested(ctx, node.orelse)
+        return lower(ctx, node.body if test.value else node.orelse, optional=True)
+    yes, no = (lower_nested(ctx, n, optional=True) for n in (node.body, node.orelse))
     return choose(ctx, test, yes, no)
 
 
@@ -299,9 +306,9 @@ def index_items(ctx: FunctionState, node: ast.expr) -> tuple[Any, ...]:
         elif isinstance(part, ast.Starred):
             items += tuple_items(ctx, lower(ctx, part.value))
         else:
-            value = lower(ctx, part)
+            value = as_item(lower(ctx, part))
             if isinstance(value, TupleValue) or (isinstance(value, Const) and isinstance(value.value, tuple)):
-                items += tuple_items(ctx, value)
+                items += map(as_item, tuple_items(ctx, value))
             else:
                 items.append(value)
     return tuple(items)
@@ -334,7 +341,9 @@ def _subscript(ctx: FunctionState, node: ast.Subscript) -> Value:
 def lower_call(ctx: FunctionState, node: ast.Call) -> Value:
     """Lower a call; the returned expression may have an effect, which the caller must evaluate exactly once."""
     function = lower(ctx, node.func)
-    positional = lower_all(ctx, [_unstar(a) for a in node.args] + [k.value for k in node.keywords])
+    positional = lower_all(
+        ctx, [_unstar(a) for a in node.args] + [k.value for k in node.keywords], calls.takes_optional(function)
+    )
     args: list[Value] = []
     for argument, value in zip(node.args, positional, strict=False):
         if isinstance(argument, ast.Starred):
@@ -362,8 +371,7 @@ def _lambda(ctx: FunctionState, node: ast.Lambda) -> Value:
 
 
 def _walrus(ctx: FunctionState, node: ast.NamedExpr) -> Value:
-    value = lower(ctx, node.value)
-    return bind(ctx, node.target.id, value)
+    return bind(ctx, node.target.id, lower(ctx, node.value, optional=True))
 
 
 _HANDLERS: dict[type[ast.AST], Callable[[FunctionState, Any], Value]] = {

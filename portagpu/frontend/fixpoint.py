@@ -9,9 +9,10 @@ from typing import Any
 from portagpu.errors import UnsetVariableError
 from portagpu.frontend.convert import leaf_type
 from portagpu.frontend.occurrences import assigned_names, has_break, is_loop_local, is_read_elsewhere
-from portagpu.frontend.slots import aggregate, conflict, force_slots, slots_of, to_slots, unify_kinds
+from portagpu.frontend.optional import adapt, is_none, widen
+from portagpu.frontend.slots import conflict, force_slots, slots_of, to_slots, unify_kinds
 from portagpu.frontend.state import FunctionState, LoopFrame
-from portagpu.frontend.values import Const, Missing, Value, is_expr, leaves, structure
+from portagpu.frontend.values import Const, Missing, Value, aggregate, is_expr, leaves, structure
 from portagpu.ir.nodes import Constant, Stmt, Var
 from portagpu.ir.types import BOOLEAN
 
@@ -71,6 +72,10 @@ def _run(
                     templates[name], kinds[name] = value, [leaf_type(ctx, p) for p in leaves(value)]
                     changed = True
                     continue
+                wider, value = widen(ctx, [templates[name], value])
+                if wider is not templates[name]:  # None on one of the edges
+                    kinds[name] = _optional_kinds(ctx, templates[name], wider, kinds[name])
+                    templates[name], changed = wider, True
                 merged = _merge(ctx, name, templates[name], kinds[name], value)
                 if merged is None:  # no variable can carry both: reading it before it is set again is an error
                     where = "before an iteration and {} after it"
@@ -87,7 +92,8 @@ def _run(
         if isinstance(templates[name], Missing):
             ctx.env[name] = templates[name]
             continue
-        value = to_slots(ctx, name, templates[name], kinds[name], [(ctx.block, aggregate(initial[name]))])
+        before = adapt(ctx, aggregate(initial[name]), templates[name])
+        value = to_slots(ctx, name, templates[name], kinds[name], [(ctx.block, before)])
         ctx.env[name] = force_slots(ctx, name, value, kinds[name], ctx.block)
     frame = LoopFrame(types={n: (templates[n], kinds[n]) for n in kinds}, final=True)
     if node.orelse and has_break(node.body):
@@ -113,6 +119,12 @@ def _merge(ctx: FunctionState, name: str, template: Value, kinds: list[Any], val
     merged = [unify_kinds(ctx, name, a, b) for a, b in zip(kinds, found, strict=True)]
     known = all(m is not None or (a is None and b is None) for m, a, b in zip(merged, kinds, found, strict=True))
     return merged if known else None
+
+
+def _optional_kinds(ctx: FunctionState, old: Value, new: Value, kinds: list[Any]) -> list[Any]:
+    """Types of the leaves of a loop variable that turns out to be None on some edge."""
+    found = [leaf_type(ctx, part) for part in leaves(new)]
+    return found if is_none(old) else [found[0], *kinds]
 
 
 def _hashable(kind: Any) -> Any:
@@ -145,4 +157,4 @@ def edge(ctx: FunctionState, frame: LoopFrame) -> None:
             value = aggregate(ctx.env[name])
             if isinstance(template, Missing) or isinstance(value, Missing):
                 continue
-            force_slots(ctx, name, value, kinds, ctx.block)
+            force_slots(ctx, name, adapt(ctx, value, template), kinds, ctx.block)

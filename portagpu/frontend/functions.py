@@ -10,6 +10,7 @@ from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, UINT8
 from portagpu.errors import LaunchConfigError, MissingCapabilityError, UnsupportedSyntaxError
 from portagpu.frontend import array_methods as array_methods  # registers lowerings
 from portagpu.frontend import array_ufuncs as array_ufuncs  # registers lowerings
+from portagpu.frontend import cache_hints as cache_hints  # registers lowerings
 from portagpu.frontend import cooperative as cooperative  # registers lowerings
 from portagpu.frontend import device_functions as device_functions  # registers lowerings
 from portagpu.frontend import elementwise as elementwise  # registers lowerings
@@ -23,6 +24,7 @@ from portagpu.frontend import more_functions as more_functions  # registers lowe
 from portagpu.frontend import number_methods as number_methods
 from portagpu.frontend import printing as printing  # registers lowerings
 from portagpu.frontend import statements
+from portagpu.frontend import type_tests as type_tests  # registers lowerings
 from portagpu.frontend import warp as warp  # registers lowerings
 from portagpu.frontend.attributes import item_bytes
 from portagpu.frontend.capture import FunctionSource

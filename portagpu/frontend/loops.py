@@ -15,7 +15,7 @@ from portagpu.frontend.fixpoint import edge, run_loop
 from portagpu.frontend.iteration import item_at, length_of, unrolled_items
 from portagpu.frontend.occurrences import assigned_names, has_break, is_read_elsewhere, mentions
 from portagpu.frontend.operators import is_narrow
-from portagpu.frontend.slots import aggregate, merge
+from portagpu.frontend.slots import merge
 from portagpu.frontend.state import FunctionState, LoopFrame
 from portagpu.frontend.values import (
     Const,
@@ -23,6 +23,7 @@ from portagpu.frontend.values import (
     TupleValue,
     UnrollValue,
     Value,
+    aggregate,
     is_expr,
     leaves,
     rebuild,
@@ -267,7 +268,7 @@ def lower_while(ctx: FunctionState, node: ast.While, lower_body: Lower) -> None:
 
     def make_body() -> None:
         mark = len(ctx.block)
-        test = truth(ctx, lower(ctx, node.test))
+        test = truth(ctx, lower(ctx, node.test, optional=True))
         prelude = len(ctx.block) > mark
         state["condition"] = None
         if isinstance(test, Const):

@@ -214,6 +214,18 @@ MEANINGS |= {
         "Store a vector's lanes from `index` on.",
         "KernelTypeError: gaps between the elements, or a vector of another type.",
     ),
+    **dict.fromkeys(
+        ("ldca", "ldcg", "ldcs", "ldlu", "ldcv"),
+        _call("array: numbers; i: index or tuple of indices", "element", "`array[i]`: OpenCL takes no hint to caches."),
+    ),
+    **dict.fromkeys(
+        ("stcg", "stcs", "stwb", "stwt"),
+        _call(
+            "array: numbers; i: index or tuple of indices; value: element",
+            "None",
+            "`array[i] = value`: OpenCL takes no hint to caches.",
+        ),
+    ),
     # warps
     "syncwarp": _call("mask: int = 0xFFFFFFFF", "None", "Wait for the lanes of the warp that `mask` names."),
     "shfl_sync": _call(

@@ -146,11 +146,11 @@ def _local_array(ctx: FunctionState, site: Call) -> Value:
 @intrinsic("const.array_like")
 def _array_like(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "cuda.const.array_like", "array")
-    if isinstance(value, ArrayValue) and value.space is Space.CONSTANT:
+    if isinstance(value, ArrayValue):  # as the original does, what is no constant stays what it is
         return value
     if isinstance(value, Const):
         return captured_array(ctx, np.asarray(value.value))
     ctx.fail(
-        f"cuda.const.array_like needs a global or closure NumPy array, not {describe(ctx, value)}",
+        f"cuda.const.array_like needs an array, not {describe(ctx, value)}",
         kind=KernelValueError,
     )

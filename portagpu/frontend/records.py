@@ -8,6 +8,7 @@ written byte by byte.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from dataclasses import replace
 from math import gcd
 from typing import Any
@@ -25,6 +26,7 @@ from portagpu.ir.nodes import Expr, For, Load, Store, Var, VectorLoad, VectorSto
 from portagpu.ir.types import BYTE, PYINT, Layout, Scalar, Space, Vector
 from portagpu.records import Field, Record, alignment_of, record_of
 
+TEXTS: list[Callable[[FunctionState, Value, Record], Value]] = []  # set by `characters`
 _WRITTEN_OUT = 8  # pieces of a record that are copied without a loop
 
 
@@ -125,10 +127,13 @@ def check_writable(ctx: FunctionState, array: ArrayValue) -> None:
 def copy_record(ctx: FunctionState, target: Value, source: Value) -> None:
     """``target = source`` for whole records. As in NumPy, records of other types are assigned field by field."""
     assert isinstance(target, ArrayValue) and target.record is not None
+    source = TEXTS[0](ctx, source, target.record)
     if not isinstance(source, ArrayValue) or source.record is None:
         ctx.fail(
             f"cannot store {describe(ctx, source)} in {target.describe()}",
-            hint="assign another record, or field by field: rec.x = value",
+            hint="assign another text, or a constant one"
+            if target.record.is_text
+            else "assign another record, or field by field: rec.x = value",
         )
     wanted, given = target.record, source.record
     target, source = held(ctx, target), held(ctx, source)
@@ -136,10 +141,21 @@ def copy_record(ctx: FunctionState, target: Value, source: Value) -> None:
         mark_written(ctx, target)
         _copy_bytes(ctx, target, source, wanted.itemsize)
         return
-    if len(wanted.fields) != len(given.fields):
+    if wanted.is_text and wanted.dtype.kind == given.dtype.kind:
+        mark_written(ctx, target)
+        _copy_bytes(ctx, target, source, min(wanted.itemsize, given.itemsize))
+        _clear_bytes(ctx, target, given.itemsize, wanted.itemsize)
+        return
+    if wanted.is_text or given.is_text or len(wanted.fields) != len(given.fields):
         ctx.fail(f"cannot store {source.describe()} in {target.describe()}", hint="assign field by field")
     for to, name in zip(wanted.fields, given.fields, strict=True):
         set_field(ctx, target, to, get_field(ctx, source, name))
+
+
+def _clear_bytes(ctx: FunctionState, target: ArrayValue, start: int, stop: int) -> None:
+    kind = ctx.program.index_type
+    for place in range(start, stop):
+        ctx.emit(Store(target.base, constant(ctx, place, kind), constant(ctx, 0, BYTE), span=ctx.span))
 
 
 def _copy_bytes(ctx: FunctionState, target: ArrayValue, source: ArrayValue, size: int) -> None:

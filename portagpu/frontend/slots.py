@@ -6,10 +6,22 @@ from typing import Any
 
 from portagpu.frontend.convert import as_element, convert, describe, leaf_type, number_type, unify_types
 from portagpu.frontend.occurrences import is_loop_local
+from portagpu.frontend.optional import widen
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Const, Missing, TupleValue, Value, is_expr, leaves, rebuild, structure
+from portagpu.frontend.values import (
+    ArrayValue,
+    Const,
+    Missing,
+    TupleValue,
+    Value,
+    aggregate,
+    is_expr,
+    leaves,
+    rebuild,
+    structure,
+)
 from portagpu.ir.nodes import Assign, Constant, Stmt, Var
-from portagpu.ir.types import Pointer, Scalar, Vector, fields_of
+from portagpu.ir.types import Pointer, Scalar, Vector
 
 
 def unified_types(ctx: FunctionState, name: str, values: list[Value]) -> list[Any] | None:
@@ -112,13 +124,6 @@ def _store_leaf(ctx: FunctionState, block: list[Stmt], slot: Var, leaf: Value) -
     ctx.block = saved
 
 
-def aggregate(value: Value) -> Value:
-    """A value whose constant tuples are tuples of constants."""
-    if isinstance(value, Const) and isinstance(value.value, tuple):
-        return TupleValue(tuple(aggregate(Const(v)) for v in value.value), fields_of(value.value))
-    return value
-
-
 def merge(ctx: FunctionState, branches: list[tuple[list[Stmt], dict[str, Value], bool]]) -> None:
     """Join the environments of branches; values that differ go to common variables at the end of each branch."""
     alive = [(block, env) for block, env, reachable in branches if reachable]
@@ -149,7 +154,9 @@ def _is_slots(value: Value) -> bool:
 
 def _merge_name(ctx: FunctionState, name: str, values: list[tuple[list[Stmt], Value | None]]) -> Value:
     present = [v for _, v in values if v is not None]
+    blocks = [block for block, v in values if v is not None]
     present = [aggregate(v) if any(isinstance(o, TupleValue) for o in present) else v for v in present]
+    present = widen(ctx, present)
     template = present[0]
     for other in present[1:]:
         if isinstance(template, Missing) or isinstance(other, Missing):
@@ -159,7 +166,7 @@ def _merge_name(ctx: FunctionState, name: str, values: list[tuple[list[Stmt], Va
     kinds = unified_types(ctx, name, present)
     if kinds is None:
         return conflict(ctx, name, template, present[-1])
-    return to_slots(ctx, name, template, kinds, [(b, v) for b, v in values if v is not None])
+    return to_slots(ctx, name, template, kinds, list(zip(blocks, present, strict=True)))
 
 
 def same_value(a: Value, b: Value) -> bool:

@@ -41,6 +41,7 @@ class DeviceFunction:
     records: bool  # whether it records exceptions, or calls what does: it then takes the record's address
     raises: bool  # whether a thread may end in it: it then takes the address of the thread's flag
     hidden: tuple[Parameter, ...] = ()  # of the kernel, which it takes too
+    lent: tuple[MemoryArray, ...] = ()  # local arrays that it returns, so that they lie in its caller
 
 
 class ProgramState:
@@ -121,6 +122,7 @@ class FunctionState:
         self.return_types: Any = None  # leaf types once known
         self.last_bound: dict[str, Value] = {}  # what each name was last bound to, in the order of the text
         self.effect = False
+        self.lends = False  # whether it returns a local array of its own
         self.hidden: dict[str, Parameter] = {}  # of the kernel, which this function or its callees use
         self.records = False  # see `DeviceFunction`
         self.raises = False

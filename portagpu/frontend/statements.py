@@ -12,10 +12,11 @@ from portagpu.frontend.assignment import lower_annotated, lower_assign, lower_au
 from portagpu.frontend.convert import as_element, convert, describe, leaf_type, truth, unify
 from portagpu.frontend.expressions import lower, lower_call
 from portagpu.frontend.local_functions import define
+from portagpu.frontend.optional import adapt, widen
 from portagpu.frontend.raising import lower_assert, lower_raise
-from portagpu.frontend.slots import aggregate, merge, same_value
+from portagpu.frontend.slots import merge, same_value
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
+from portagpu.frontend.values import Const, OptionalValue, Value, aggregate, is_expr, leaves, rebuild, structure
 from portagpu.ir.nodes import Evaluate, Expr, If, Return, Stmt, Var
 from portagpu.ir.types import Element, Pointer, Scalar, Space, Vector
 from portagpu.ir.walk import has_effect
@@ -78,7 +79,7 @@ def _expression(ctx: FunctionState, node: ast.Expr) -> None:
 
 
 def _if(ctx: FunctionState, node: ast.If) -> None:
-    test = truth(ctx, lower(ctx, node.test))
+    test = truth(ctx, lower(ctx, node.test, optional=True))
     if isinstance(test, Const):
         lower_body(ctx, node.body if test.value else node.orelse)
         return
@@ -100,7 +101,7 @@ def _if(ctx: FunctionState, node: ast.If) -> None:
 
 
 def _return(ctx: FunctionState, node: ast.Return) -> None:
-    value: Value = Const(None) if node.value is None else lower(ctx, node.value)
+    value: Value = Const(None) if node.value is None else lower(ctx, node.value, optional=True)
     if ctx.is_kernel:
         if not (isinstance(value, Const) and value.value is None):
             ctx.fail("a kernel cannot return a value", hint="write results to an array argument")
@@ -108,12 +109,16 @@ def _return(ctx: FunctionState, node: ast.Return) -> None:
         ctx.reachable = False
         return
     value = aggregate(value)
-    if any(_is_own(ctx, value) for value in (value.items if isinstance(value, TupleValue) else (value,))):
-        ctx.fail("a local array ends with its function", hint="pass the array in and write to it")
+    ctx.lends = ctx.lends or any(_is_own(ctx, leaf) for leaf in leaves(value))
     ctx.returns.append((value, ctx.span))
+    _leave_with(ctx, value)
+
+
+def _leave_with(ctx: FunctionState, value: Value) -> None:
     values: list[Expr] = []
     template = ctx.return_types
     if template is not None:
+        value = adapt(ctx, value, template)
         for part, found in zip(leaves(template), leaves(value), strict=True):
             if is_expr(part) and isinstance(part.type, Pointer):
                 assert is_expr(found)
@@ -124,9 +129,16 @@ def _return(ctx: FunctionState, node: ast.Return) -> None:
     ctx.reachable = False
 
 
-def _is_own(ctx: FunctionState, value: Value) -> bool:
-    """Whether a value may lie in a local array of this function."""
-    return isinstance(value, ArrayValue) and value.space is Space.PRIVATE and bool(ctx.local_arrays)
+def lower_end(ctx: FunctionState) -> None:
+    """The end of a device function that returns a value elsewhere: it returns None there."""
+    if ctx.reachable and isinstance(ctx.return_types, OptionalValue):
+        _leave_with(ctx, Const(None))
+
+
+def _is_own(ctx: FunctionState, leaf: Value) -> bool:
+    """Whether a leaf may point into a local array of this function."""
+    kind = leaf_type(ctx, leaf) if ctx.local_arrays else None
+    return isinstance(kind, Pointer) and kind.space is Space.PRIVATE
 
 
 def return_template(ctx: FunctionState) -> Value | None:
@@ -136,14 +148,17 @@ def return_template(ctx: FunctionState) -> Value | None:
     values = [v for v, _ in ctx.returns]
     if all(isinstance(v, Const) and v.value is None for v in values):
         return None
+    count = len(values)
+    values = widen(ctx, [*values, Const(None)] if ctx.reachable else values)
     first = values[0]
-    if ctx.reachable:
+    if ctx.reachable and not isinstance(first, OptionalValue):
         ctx.span = ctx.returns[0][1]
         ctx.fail(
             f"`{ctx.source.name}` returns a value here, but can also reach its end without one",
             hint="return a value on every path",
         )
-    for value, span in ctx.returns[1:]:
+    spans = [span for _, span in ctx.returns]
+    for value, span in zip(values[1:count], spans[1:], strict=True):
         if structure(value) != structure(first) or len(leaves(value)) != len(leaves(first)):
             ctx.span = span
             ctx.fail(f"`{ctx.source.name}` returns {describe(ctx, value)} here and {describe(ctx, first)} elsewhere")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from portagpu.ir.nodes import Expr, Node
-from portagpu.ir.types import CUDA_NAMES, Element, Layout, Space
+from portagpu.ir.types import CUDA_NAMES, Element, Layout, Space, fields_of
 from portagpu.records import Record
 
 if TYPE_CHECKING:
@@ -63,6 +63,14 @@ class TupleValue:
 
     items: tuple[Value, ...]
     fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OptionalValue:
+    """A number, or a tuple of numbers, on some paths and None on others; zeros where it is None."""
+
+    present: Condition
+    item: Value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,6 +134,7 @@ Value = (
     | Expr
     | ArrayValue
     | TupleValue
+    | OptionalValue
     | RangeValue
     | UnrollValue
     | EnumerateValue
@@ -150,6 +159,13 @@ def constants(values: Sequence[Value]) -> list[Any] | None:
     return known if len(known) == len(values) else None
 
 
+def aggregate(value: Value) -> Value:
+    """A value whose constant tuples are tuples of constants."""
+    if isinstance(value, Const) and isinstance(value.value, tuple):
+        return TupleValue(tuple(aggregate(Const(v)) for v in value.value), fields_of(value.value))
+    return value
+
+
 def leaves(value: Value) -> tuple[Value, ...]:
     """The constants and expressions a value is made of."""
     if isinstance(value, ArrayValue):
@@ -158,6 +174,8 @@ def leaves(value: Value) -> tuple[Value, ...]:
         return ()
     if isinstance(value, TupleValue):
         return tuple(leaf for item in value.items for leaf in leaves(item))
+    if isinstance(value, OptionalValue):
+        return (value.present, *leaves(value.item))
     return (value,)
 
 
@@ -173,6 +191,9 @@ def rebuild(value: Value, parts: Iterator[Value]) -> Value:
         return value
     if isinstance(value, TupleValue):
         return TupleValue(tuple(rebuild(item, parts) for item in value.items), value.fields)
+    if isinstance(value, OptionalValue):
+        present: Any = next(parts)
+        return OptionalValue(present, rebuild(value.item, parts))
     return next(parts)
 
 
@@ -184,4 +205,6 @@ def structure(value: Value) -> object:
         return "missing"
     if isinstance(value, TupleValue):
         return ("tuple", value.fields, tuple(structure(item) for item in value.items))
+    if isinstance(value, OptionalValue):
+        return ("optional", structure(value.item))
     return "leaf"

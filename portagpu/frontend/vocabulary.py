@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from portagpu.dtypes import ALL, DType
-from portagpu.errors import LaunchError
+from portagpu.errors import KernelOnlyError
 from portagpu.frontend.meanings import GROUPS, meaning_of
 from portagpu.types import Number
 
@@ -29,7 +29,7 @@ class Intrinsic:
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         """Raise: on the host there is nothing to call."""
-        raise LaunchError(
+        raise KernelOnlyError(
             f"cuda.{self.name} works only inside a kernel or device function",
             hint="decorate the function that calls it with @cuda.jit and launch it with kernel[grid, block](...)",
         )
@@ -38,7 +38,7 @@ class Intrinsic:
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        raise LaunchError(f"cuda.{self.name}.{attribute} does not exist, or works only inside a kernel")
+        raise KernelOnlyError(f"cuda.{self.name}.{attribute} does not exist, or works only inside a kernel")
 
     @property
     def help_text(self) -> str | None:
@@ -101,12 +101,16 @@ class GridGroup:
 
 GRID_GROUP = GridGroup()
 
+CACHED_LOADS = ("ldca", "ldcg", "ldcs", "ldlu", "ldcv")
+CACHED_STORES = ("stcg", "stcs", "stwb", "stwt")
 _SIMPLE = (
     *("grid", "gridsize", "laneid", "warpsize", "syncthreads", "syncthreads_count", "syncthreads_and"),
     *("syncthreads_or", "threadfence", "threadfence_block", "threadfence_system"),
     *("popc", "clz", "ffs", "brev", "fma", "cbrt", "rsqrt", "selp", "vload", "vstore", "unroll", "nanosleep"),
     *("syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "all_sync", "any_sync", "eq_sync"),
     *("ballot_sync", "match_any_sync", "match_all_sync", "activemask", "lanemask_lt", "literal_unroll"),
+    *CACHED_LOADS,
+    *CACHED_STORES,
 )
 INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for name in _SIMPLE}
 
@@ -160,7 +164,7 @@ class VectorMaker:
 
     def __call__(self, *args: Any) -> NoReturn:
         """Raise: on the host there are no vectors."""
-        raise LaunchError(
+        raise KernelOnlyError(
             f"cuda.{self} works only inside a kernel", hint="on the host, use a NumPy array with a last axis of lanes"
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from portagpu.ir.nodes import Assign, Expr, For, If, Operation, Stmt, While
-from portagpu.ir.uniform import BLOCK_VOTES, Marks, Slot, jumps, slots_in
+from portagpu.ir.uniform import BLOCK_VOTES, Marks, Slot, jumps, mentions, slots_in
 from portagpu.ir.walk import all_statements, blocks, expressions
 
 
@@ -24,6 +24,12 @@ def control_slots(body: tuple[Stmt, ...], marks: Marks) -> set[Slot]:
                 slot = (statement.target.name, statement.target.type)
                 found |= slots_in(statement.value) if slot in found else set()
     return found
+
+
+def unassigned_slots(body: tuple[Stmt, ...]) -> set[Slot]:
+    """Variables that no assignment of a body sets, so that threads that have left know them as the others do."""
+    assigned = {(s.target.name, s.target.type) for s in all_statements(body) if isinstance(s, Assign)}
+    return set(mentions((body,))) - assigned
 
 
 def _exits(body: tuple[Stmt, ...]) -> set[Slot]:

@@ -28,7 +28,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from portagpu.errors import UnsupportedSyntaxError
-from portagpu.ir.control import control_slots
+from portagpu.ir.control import control_slots, unassigned_slots
 from portagpu.ir.exits import GATE, gated, without_exits
 from portagpu.ir.guards import Guard, Level
 from portagpu.ir.leaving import divides, leaves_early, strip
@@ -56,7 +56,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, VOID, Scalar
-from portagpu.ir.uniform import EXCHANGES, Marks, Uniformity, is_pure, jumps, mentions
+from portagpu.ir.uniform import EXCHANGES, Marks, Uniformity, is_pure, jumps, mentions, slots_in
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
 FLAG_PREFIXES = ("pg.live", "pg.in", GATE)
@@ -111,6 +111,7 @@ class _Converger:
             self.marks = Marks(self.function.body, callees)
             self.uniform = Uniformity(self.function, arguments=is_kernel)
         self.control = control_slots(self.function.body, self.marks)
+        self.kept = self.control | unassigned_slots(self.function.body)
 
     def run(self) -> Function:
         function, span = self.function, self.function.span
@@ -302,7 +303,8 @@ class _Converger:
 
     def _branch(self, statement: If, guard: Guard, after: bool) -> tuple[list[Stmt], Level]:
         condition = statement.condition
-        together = self.uniform.is_uniform(condition) and (guard.level < Level.THREAD or is_pure(condition))
+        known = is_pure(condition) and slots_in(condition) <= self.kept  # by threads that have left, too
+        together = self.uniform.is_uniform(condition) and (guard.level < Level.THREAD or known)
         if together and self.gates:
             return self._gates(statement, guard, after)
         if not together and self._escapes(statement):

@@ -189,6 +189,7 @@ class Context(ContextNames):
                 hint="make it without OUT_OF_ORDER_EXEC_MODE_ENABLE",
             )
         found = self._register(Stream(self, queue))
+        found.label = "External CUDA stream"
         with self._pool_lock:
             self._wrapped[queue.int_ptr] = found
             while len(self._wrapped) > _MAX_WRAPPED:

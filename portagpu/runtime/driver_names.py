@@ -47,6 +47,7 @@ class ContextNames:
         found = streams.get(self.key)
         if found is None or found.closed:
             found = streams[self.key] = self.stream()
+            found.label = "Per-thread default CUDA stream"
         return found
 
     def can_access_peer(self, peer_context: object) -> bool:

@@ -81,12 +81,15 @@ def extent(value: Any, what: str) -> Extent:
     """``value`` as three positive integers. Raises `LaunchConfigError`."""
     items: Sequence[Any] = value if isinstance(value, tuple | list) else (value,)
     if not 1 <= len(items) <= 3:
-        raise LaunchConfigError(f"{what} has {len(items)} dimensions", hint="give an int or a tuple of 1 to 3 ints")
+        raise LaunchConfigError(
+            f"{what} must be a sequence of 1, 2 or 3 integers, got {list(items)}",
+            hint="give an int or a tuple of 1 to 3 ints",
+        )
     numbers = []
     for item in items:
         if isinstance(item, bool) or not isinstance(item, int | np.integer):
             hint = "use integer division: (n + block - 1) // block" if isinstance(item, float | np.floating) else None
-            raise LaunchConfigTypeError(f"{what} must be integers, not {value!r}", hint=hint)
+            raise LaunchConfigTypeError(f"{what} must be a sequence of integers, got {list(items)}", hint=hint)
         if item <= 0:
             raise LaunchConfigError(
                 f"{what} is {value!r}: every extent must be at least 1",

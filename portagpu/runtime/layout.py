@@ -44,7 +44,7 @@ def alignment_of(
 
     Those are records, and elements that start or step at bytes that are no multiple of their size.
     """
-    if not dtype.names and not (offset % dtype.itemsize or any(s % dtype.itemsize for s in strides)):
+    if records.record_of(dtype) is None and not (offset % dtype.itemsize or any(s % dtype.itemsize for s in strides)):
         return 0
     steps = strides if layout == "A" else (dtype.itemsize,) * min(len(shape), 1)
     return records.alignment_of(offset, *steps)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pyopencl as cl
 
 from portagpu.errors import ArgumentTypeError, ClosedError, DriverError, PortaGPUError
+from portagpu.runtime.callbacks import Callbacks
 from portagpu.runtime.output import flush_output
 from portagpu.runtime.translate import translate_cl_errors, translated
 
@@ -34,15 +35,17 @@ _uses = itertools.count(1)
 class Stream:
     """An in-order queue of copies and kernels on one device."""
 
-    __slots__ = ("__weakref__", "_joined", "_pending", "_queue", "_seen", "_used", "context")
+    __slots__ = ("__weakref__", "_callbacks", "_joined", "_pending", "_queue", "_seen", "_used", "context", "label")
 
     def __init__(self, context: Context, queue: cl.CommandQueue | None = None) -> None:
         self._queue: cl.CommandQueue | None = None
         self.context = context
+        self.label = "CUDA stream"
         self._used = 0  # number of the latest use
         self._joined = 0  # the use of this stream that the default stream waits for
         self._seen = 0  # the use of the default stream that this stream waits for
         self._pending: deque[tuple[cl.Event, Any]] = deque()
+        self._callbacks = Callbacks()
         if queue is None:
             with translate_cl_errors(context):
                 queue = cl.CommandQueue(
@@ -151,10 +154,14 @@ class Stream:
                 return
 
     def synchronize(self) -> None:
-        """Wait for everything in this stream; for the default stream, everything in the context."""
+        """Wait for everything in this stream, callbacks too; for the default stream, everything in the context."""
         with translate_cl_errors(self.context):
             self.ready().finish()
             self._trim()
+        others = list(self.context.streams) if self is self.context.default_stream else ()
+        for stream in (self, *others):
+            if stream._callbacks:
+                stream._callbacks.wait()
         if self.context.prints:
             flush_output()
 
@@ -197,7 +204,8 @@ class Stream:
         """Call ``callback(stream, status, arg)`` from a driver's thread once everything so far is done."""
         with enqueuing(self) as queue:
             marker = cl.enqueue_marker(queue)
-            marker.set_callback(cl.command_execution_status.COMPLETE, lambda status: callback(self, status, arg))
+            call = self._callbacks.expect(lambda status: callback(self, status, arg))
+            marker.set_callback(cl.command_execution_status.COMPLETE, call)
             queue.flush()
 
     def async_done(self) -> asyncio.Future[Stream]:
@@ -253,7 +261,12 @@ class Stream:
         return 0 if self is self.context.default_stream else self.queue.int_ptr
 
     def __repr__(self) -> str:
-        return f"<portagpu stream on {self.context.device.name}>"
+        kind = (
+            "Legacy default CUDA stream (the Default CUDA stream)"
+            if self is self.context.default_stream
+            else self.label
+        )
+        return f"<{kind} of portagpu on {self.context.device.name}>"
 
 
 class enqueuing:

@@ -104,8 +104,10 @@ def unary(name: str, a: Any) -> Any:
 def _extreme(choose: Callable[..., Any]) -> Callable[..., Any]:
     def function(*args: Any) -> Any:
         a, b = args
-        result = choose(a, b)
         wanted = binary("Add", a, b)
+        if isinstance(wanted, np.uint64):  # a Python integer, which may be negative, adopts the type first
+            a, b = meet(a, b)
+        result = choose(a, b)
         if isinstance(wanted, np.generic):
             return wanted.dtype.type(result)
         return type(wanted)(result)

@@ -19,6 +19,7 @@ BESSEL = tuple(f"{name}{end}" for name in ("j0", "j1", "jn", "y0", "y1", "yn") f
 INTRINSICS: dict[str, str] = {
     **dict.fromkeys(("shared.array", "local.array", "grid", "gridsize", "const.array_like", "unroll"), _MEMORY),
     **dict.fromkeys(("vload", "vstore"), _MEMORY),
+    **dict.fromkeys(("ldca", "ldcg", "ldcs", "ldlu", "ldcv", "stcg", "stcs", "stwb", "stwt"), _MEMORY),
     **dict.fromkeys(("syncthreads", "syncthreads_count", "syncthreads_and", "syncthreads_or", "nanosleep"), _THREADS),
     **dict.fromkeys(("threadfence", "threadfence_block", "threadfence_system"), _THREADS),
     **dict.fromkeys(("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "syncwarp"), _THREADS),
@@ -33,6 +34,9 @@ FUNCTIONS: dict[Any, str] = {
     print: _KERNELS + "test_print.py",
     **dict.fromkeys((len, range, enumerate, zip), _KERNELS + "test_control_flow.py"),
     tuple: _LANGUAGE,
+    np.isnat: "tests/runtime/test_dates.py",
+    **dict.fromkeys((isinstance, type), _KERNELS + "test_type_tests.py"),
+    slice: _KERNELS + "test_slice_objects.py",
     **dict.fromkeys((np.ndindex, np.ndenumerate), _KERNELS + "test_all_places.py"),
     **dict.fromkeys((np.iinfo, np.finfo), _KERNELS + "test_functions.py"),
     **dict.fromkeys((operator.getitem, np.size, np.shape, np.reshape, np.ravel, np.transpose), _REST),

@@ -473,3 +473,24 @@ def test_devices_without_float64(device: DeviceRecord) -> None:
     for kind in (Scalar(COMPLEX128), ArrayType(Scalar(COMPLEX128), 1, Layout.C)):
         with pytest.raises(MissingCapabilityError, match="this device has no float64"):
             specialise(single.source, (array, types[1], kind, array), caps, wide_index=False, debug=False)
+
+
+def test_rect_of_no_radius_is_zero_whatever_the_angle(device):
+    @cuda.jit
+    def kernel(angles, out):
+        i = cuda.grid(1)
+        out[i] = cmath.rect(0.0, angles[i])
+
+    angles = np.array([np.nan, np.inf, -np.inf, 0.5])
+    out = np.full(4, 7, np.complex128)
+    kernel[1, 4](angles, out)
+    assert out.tolist() == [cmath.rect(0.0, a) for a in angles] == [0] * 4
+
+    @cuda.jit
+    def along_the_axis(radii, out):
+        i = cuda.grid(1)
+        out[i] = cmath.rect(radii[i], 0.0)
+
+    radii = np.array([np.inf, -np.inf, -2.0, 0.0])
+    along_the_axis[1, 4](radii, out)
+    assert [str(z) for z in out.tolist()] == [str(cmath.rect(r, 0.0)) for r in radii]

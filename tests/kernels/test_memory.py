@@ -280,3 +280,53 @@ def test_tuples_in_rows(device):
     assert not longer.any()
     with pytest.raises(ValueError, match="a tuple of 3 items"):
         cuda.jit(debug=True)(kernel.py_func)[1, 1](longer, 1)
+
+
+def test_what_is_no_constant_stays_what_it_is(device):
+    @cuda.jit
+    def kernel(x, out):
+        held = cuda.const.array_like(x)
+        for i in range(held.shape[0]):
+            out[i] = 2 * held[i]
+
+    out = np.zeros(4, np.float32)
+    kernel[1, 1](np.arange(4, dtype=np.float32), out)
+    assert list(out) == [0, 2, 4, 6]
+
+
+CACHED = (
+    *((cuda.ldca, cuda.stwb), (cuda.ldcg, cuda.stcg), (cuda.ldcs, cuda.stcs)),
+    *((cuda.ldlu, cuda.stwt), (cuda.ldcv, cuda.stwt)),
+)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float32, np.float64])
+@pytest.mark.parametrize(("load", "store"), CACHED, ids=lambda f: f.name)
+def test_loads_and_stores_with_hints(device, load, store, dtype):
+    @cuda.jit
+    def kernel(x, y, z):
+        i = cuda.grid(1)
+        if i < x.shape[0]:
+            store(y, i, load(x, i))
+            store(z, (i, 1), load(z, (i, 0)))
+
+    x, y = np.arange(8).astype(dtype), np.zeros(8, dtype)
+    z = np.stack([x, y], axis=1)
+    kernel[1, 16](x, y, z)
+    np.testing.assert_array_equal(y, x)
+    np.testing.assert_array_equal(z, np.stack([x, x], axis=1))
+
+
+def test_hints_are_for_elements(device):
+    @cuda.jit
+    def whole_row(x):
+        cuda.ldcg(x, 0)
+
+    @cuda.jit
+    def no_array(x):
+        cuda.stwt(x[0], 0, 1)
+
+    with pytest.raises(errors.KernelError, match="2 indices"):
+        whole_row[1, 1](np.zeros((2, 2)))
+    with pytest.raises(errors.KernelError, match="takes an array"):
+        no_array[1, 1](np.zeros(2))

@@ -64,7 +64,7 @@ def test_the_best_of_several_signatures(device):
     assert floats[0] == 1.25
     put[1, 1](floats, np.int32(7))
     assert floats[0] == 3.5
-    with pytest.raises(ArgumentTypeError, match="no signature") as caught:
+    with pytest.raises(ArgumentTypeError, match="No matching definition") as caught:
         put[1, 1](np.zeros(1, np.float32), 1)
     assert "void(int32[:], int32)" in str(caught.value)
 

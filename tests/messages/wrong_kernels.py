@@ -20,7 +20,7 @@ def plain(x):
 
 @cuda.jit(device=True)
 def half_way(x):
-    if x > 0:
+    if x[0] > 0:
         return x
 
 
@@ -202,7 +202,7 @@ def calls_with_too_few(x):
 
 
 def calls_half_way(x):
-    x[0] = half_way(x[0])
+    half_way(x)[0] = 1
 
 
 def calls_two_kinds(x):
@@ -339,7 +339,7 @@ def loops_over_number(x):
         x[0] = i
 
 
-R = np.zeros(2, [("flag", np.uint8), ("weight", np.float32), ("name", "S4")])
+R = np.zeros(2, [("flag", np.uint8), ("weight", np.float32), ("name", np.longdouble)])
 
 
 def slices_of_other_shapes(x):

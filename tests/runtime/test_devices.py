@@ -40,6 +40,11 @@ def test_facts(device):
     assert current.WARP_SIZE == 32
     assert current.CLOCK_RATE >= 0
     assert current.INTEGRATED in (0, 1)
+    assert current.ECC_ENABLED in (0, 1)
+    assert current.MAX_THREADS_PER_MULTI_PROCESSOR >= current.MAX_THREADS_PER_BLOCK
+    assert current.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR >= current.MAX_SHARED_MEMORY_PER_BLOCK
+    assert current.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN >= current.MAX_SHARED_MEMORY_PER_BLOCK
+    assert (current.CONCURRENT_KERNELS, current.COOPERATIVE_LAUNCH, current.MANAGED_MEMORY) == (1, 1, 1)
     capability = current.compute_capability
     assert len(capability) == 2
     assert capability >= (5, 0)

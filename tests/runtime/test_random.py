@@ -12,6 +12,7 @@ from portagpu.cuda.random import (
     create_xoroshiro128p_states,
     init_xoroshiro128p_state,
     init_xoroshiro128p_states,
+    init_xoroshiro128p_states_cpu,
     xoroshiro128p_dtype,
     xoroshiro128p_jump,
     xoroshiro128p_next,
@@ -157,3 +158,13 @@ def test_wrong_uses(device, call, kind):
     with pytest.raises(errors.PortaGPUError) as caught:
         call()
     assert isinstance(caught.value, kind)
+
+
+def test_states_in_host_memory_are_those_of_the_device(device):
+    host = np.zeros(5, xoroshiro128p_dtype)
+    init_xoroshiro128p_states_cpu(host, seed=11, subsequence_start=3)
+    assert host.tolist() == create_xoroshiro128p_states(5, 11, 3).copy_to_host().tolist()
+    with pytest.raises(errors.ArgumentTypeError, match="a NumPy array, not DeviceNDArray"):
+        init_xoroshiro128p_states_cpu(cuda.to_device(host), 1)
+    with pytest.raises(errors.DTypeError, match="not 1-D of float32"):
+        init_xoroshiro128p_states_cpu(np.zeros(5, np.float32), 1)

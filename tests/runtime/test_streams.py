@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pyopencl as cl
@@ -114,3 +115,17 @@ def test_in_out_wrappers(device):
     frozen.flags.writeable = False
     with pytest.raises(errors.ArgumentTypeError):
         copy[20, 256](frozen, cuda.Out(frozen))
+
+
+def test_synchronize_waits_for_callbacks(device):
+    stream, order = cuda.stream(), []
+
+    def slow(given, status, arg):
+        given.synchronize()  # does not wait for itself
+        time.sleep(0.05)
+        order.append((given is stream, status, arg))
+
+    for n, wait in enumerate((stream.synchronize, cuda.synchronize, stream.synchronize)):
+        stream.add_callback(slow, n)
+        wait()
+        assert order[-1] == (True, 0, n)

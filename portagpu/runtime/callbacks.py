@@ -1,0 +1,48 @@
+"""Callbacks of a stream that are still to be called: as in CUDA, who waits for the stream waits for them, too."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable
+
+_LONGEST = 30.0  # seconds; a driver that lost its device may never call
+_thread = threading.local()
+
+
+class Callbacks:
+    """What `Stream.add_callback` was given."""
+
+    __slots__ = ("_open",)
+
+    def __init__(self) -> None:
+        self._open: deque[threading.Event] = deque()
+
+    def __bool__(self) -> bool:
+        return bool(self._open)
+
+    def expect(self, function: Callable[[int], None]) -> Callable[[int], None]:
+        """The function to give to the driver instead, which notes that it was called."""
+        while self._open and self._open[0].is_set():
+            self._open.popleft()
+        called = threading.Event()
+        self._open.append(called)
+
+        def call(status: int) -> None:
+            _thread.calling = True
+            try:
+                function(status)
+            finally:
+                _thread.calling = False
+                called.set()
+
+        return call
+
+    def wait(self) -> None:
+        """Wait until those of finished work have returned; a callback that waits for its own stream does not."""
+        if getattr(_thread, "calling", False):
+            return
+        for called in list(self._open):
+            called.wait(_LONGEST)
+        while self._open and self._open[0].is_set():
+            self._open.popleft()
