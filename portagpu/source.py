@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import threading
 from dataclasses import dataclass
 
 
@@ -20,3 +22,18 @@ class Span:
         width = max(1, self.end_column - self.column)
         pad = "".join(ch if ch == "\t" else " " for ch in self.text[: self.column])
         return f"{self.filename}:{self.line}\n    {self.text}\n    {pad}{'^' * width}"
+
+
+_parsing = threading.RLock()
+
+
+def parsed(text: str) -> ast.Module:
+    """The syntax tree of statements. Raises `SyntaxError`."""
+    with _parsing:  # threads that parse at once disturb each other's count of nested nodes (Python 3.11: SystemError)
+        return ast.parse(text)
+
+
+def parsed_expression(text: str) -> ast.expr:
+    """The syntax tree of one expression. Raises `SyntaxError`."""
+    with _parsing:
+        return ast.parse(text, mode="eval").body

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from portagpu.errors import KernelTypeError
+from portagpu.source import parsed_expression
 
 EXAMPLE = 'write it like "void(float32[:], int64)", or void(float32[:], int64) with types of portagpu.cuda'
 
@@ -26,7 +27,7 @@ class Vocabulary:
 def evaluate(text: str, vocabulary: Vocabulary) -> Any:
     """What a text means. Raises `KernelTypeError`."""
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = parsed_expression(text.strip())
     except SyntaxError as error:
         raise KernelTypeError(f"the signature {text!r} cannot be read", hint=EXAMPLE) from error
     return _node(tree, text, vocabulary)

@@ -14,7 +14,7 @@ from portagpu.errors import SourceUnavailableError, UnsupportedSyntaxError
 from portagpu.frontend.lambdas import NAME, lambda_tree
 from portagpu.frontend.texts import source_lines
 from portagpu.frontend.vocabulary import ConstExpr
-from portagpu.source import Span
+from portagpu.source import Span, parsed, parsed_expression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -113,7 +113,7 @@ def capture(function: Callable[..., Any], source: str | None = None) -> Function
     dedented = textwrap.dedent(text)
     indent = len(lines[0]) - len(lines[0].lstrip())
     try:
-        tree = ast.parse(dedented)
+        tree = parsed(dedented)
     except SyntaxError as error:
         raise SourceUnavailableError(
             f"the text of {function.__qualname__} cannot be parsed alone: {error.msg}",
@@ -172,7 +172,7 @@ def _constexpr_parameters(function: FunctionType, tree: ast.FunctionDef) -> froz
     for argument in tree.args.posonlyargs + tree.args.args + tree.args.kwonlyargs:
         annotation = argument.annotation
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-            annotation = ast.parse(annotation.value, mode="eval").body
+            annotation = parsed_expression(annotation.value)
         leaf = annotation.attr if isinstance(annotation, ast.Attribute) else getattr(annotation, "id", None)
         if leaf == "constexpr":
             names.add(argument.arg)

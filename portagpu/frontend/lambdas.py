@@ -10,6 +10,7 @@ from typing import Any
 
 from portagpu.errors import SourceUnavailableError, UnsupportedSyntaxError
 from portagpu.frontend.texts import whole_text
+from portagpu.source import parsed
 
 NAME = "<lambda>"
 
@@ -28,7 +29,7 @@ def lambda_tree(function: FunctionType, text: str | None = None) -> tuple[ast.Fu
         lines = whole_text(code)
     found: list[ast.Lambda] = []
     if lines:
-        tree = ast.parse("".join(lines))
+        tree = parsed("".join(lines))
         found = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno]
     if len(found) > 1:
         found = _at_positions(found, code) or [node for node in found if _is_of(node, code)]

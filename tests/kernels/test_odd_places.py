@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
 
 from portagpu import cuda
 from portagpu.errors import UnsupportedSyntaxError
+from portagpu.frontend.capture import capture
 
 
 def shifted(function):
@@ -203,3 +206,38 @@ def test_tuples_of_tuples_take_indices_at_run_time(device):
     out = np.zeros(4)
     kernel[1, 1](out, 3)
     assert out.tolist() == [11, 34.5, 55, 6]
+
+
+def test_threads_parse_one_after_the_other(tmp_path):
+    """Python 3.11 raises SystemError where threads parse at once."""
+    program = tmp_path / "program.py"
+    sums = " + ".join(["(x + 1)"] * 60)
+    functions = [f"def f{n}(x):\n    return {sums}\n" for n in range(40)]
+    program.write_text("import sys\n" + "".join(functions))
+    names: dict = {}
+    exec(compile(program.read_text(), str(program), "exec"), names)
+    failures = []
+
+    def work():
+        try:
+            for n in range(40):
+                assert capture(names[f"f{n}"]).name == f"f{n}"
+        except BaseException as error:
+            failures.append(error)
+
+    def let_others_run(phase, info):
+        time.sleep(0)
+
+    threshold = gc.get_threshold()
+    gc.callbacks.append(let_others_run)  # garbage is collected, and other threads run, in the middle of a tree
+    gc.set_threshold(50)
+    try:
+        threads = [threading.Thread(target=work) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        gc.set_threshold(*threshold)
+        gc.callbacks.remove(let_others_run)
+    assert not failures
