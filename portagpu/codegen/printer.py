@@ -12,7 +12,7 @@ from portagpu.codegen.complex_numbers import cast_complex, compare_complex, is_c
 from portagpu.codegen.helpers import HelperSet
 from portagpu.codegen.lowering import lower_operation
 from portagpu.codegen.names import Names
-from portagpu.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64
+from portagpu.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT64
 from portagpu.ir.nodes import (
     Binary,
     BinaryOp,
@@ -86,6 +86,15 @@ class Printer:
         number = int(axis.value)
         return self.block_sizes.setdefault(number, self.names(f"pg.blockDim.{'xyz'[number]}", INT))
 
+    def _guarded(self, expr: Compare, text: str, own: int) -> tuple[str, int]:
+        """A comparison, with a term that decides nothing where the driver cannot be trusted with the bare one."""
+        dtype = expr.left.type.dtype if isinstance(expr.left.type, Scalar) else None
+        if self.helpers.caps.compares_ids or dtype not in (INT64, UINT64):
+            return text, own
+        if expr.op is CompareOp.EQ:
+            return f"({text} | get_work_dim() == 0u)", PRIMARY
+        return (f"({text} & get_work_dim() != 0u)", PRIMARY) if expr.op is CompareOp.NE else (text, own)
+
     def text(self, expr: Expr, level: int = LOWEST) -> str:
         """C text of an expression, in parentheses where its precedence is below ``level``."""
         text, own = self._print(expr)
@@ -123,7 +132,8 @@ class Printer:
                 if is_complex(expr.left.type):
                     return compare_complex(self, expr)
                 own = _COMPARE_LEVEL[expr.op]
-                return f"{self.text(expr.left, own + 1)} {expr.op.value} {self.text(expr.right, own + 1)}", own
+                text = f"{self.text(expr.left, own + 1)} {expr.op.value} {self.text(expr.right, own + 1)}"
+                return self._guarded(expr, text, own)
             case Logical():
                 own = _LOGICAL_LEVEL[expr.op]
                 inner_level = own if expr.op is LogicalOp.AND else own + 2  # compilers warn about `a || b && c`

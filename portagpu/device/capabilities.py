@@ -68,6 +68,7 @@ class Capabilities:
     extensions: frozenset[str]
     measured_gflops: float  # float32 rate of a small kernel when probed: ranks devices, is no peak figure
     single_barriers: bool = True  # False: barriers are written twice
+    compares_ids: bool = True  # False: work-items run what only a negative id, which none has, would run
     conditional_barriers: bool = True  # False: no barrier stands under a branch, even if a whole block takes it
     measured_gflops_double: float = 0.0  # the same in float64; 0.0 where it is missing
     optimised_rotations: bool = True  # the driver runs what its optimiser makes of `x << k | x >> 32 - k`

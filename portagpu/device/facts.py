@@ -65,6 +65,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         language_option=results.language_option,
         line_directives=hints.line_directives,
         single_barriers=hints.single_barriers,
+        compares_ids=hints.compares_ids,
         conditional_barriers=hints.conditional_barriers,
         optimised_rotations=not hints.lacks_rotations,
         max_registers_option=results.max_registers_option,

@@ -17,6 +17,7 @@ class Hints:
     ``compute_capability_query``: the same for CUDA's compute capability, with {} for "major" and "minor".
     ``single_barriers``: False where a barrier must be written twice.
     ``conditional_barriers``: False where a barrier under a branch is compiled wrongly, though a whole block takes it.
+    ``compares_ids``: False where work-items run what is for a negative id only.
     ``line_directives``: the driver reports the user's positions. ``simulated``: every operation costs microseconds, so
     probing is kept small. ``lacks_rotations``: it cannot run what its own optimiser makes of two shifts.
     """
@@ -28,6 +29,7 @@ class Hints:
     line_directives: bool = False
     single_barriers: bool = True
     conditional_barriers: bool = True
+    compares_ids: bool = True
     simulated: bool = False
     lacks_rotations: bool = False
 
@@ -91,6 +93,15 @@ QUIRKS: tuple[Quirk, ...] = (
         reason="3.1 and 5.0: under a branch with a barrier, a condition that threads computed before a barrier may have"
         " the last thread's value after it, and one before the branch's first barrier that of the first thread; 3.1:"
         " what follows such a branch is compiled twice, so that nine in a row never end",
+    ),
+    Quirk(
+        match="intel(r) opencl\n",
+        field="compares_ids",
+        value=False,
+        reason="the CPU runtime 2026.22 makes a test for equality of an id and a uniform number into the bounds of"
+        " its loop over work-items, and where the number is negative it runs them with ids that no item has: after"
+        " `i = get_local_id(0) + get_group_id(0) * n`, `if (i == 0)` was entered by every group. A comparison that"
+        " is or-ed with a uniform one is left alone",
     ),
     Quirk(
         match="oclgrind",

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
+import time
+import weakref
 from collections import deque
 from collections.abc import Callable
 
 _LONGEST = 30.0  # seconds; a driver that lost its device may never call
+_AT_EXIT = 5.0  # seconds that the end of a program waits for callbacks
+_RETURN = 0.02  # seconds in which a driver's thread gives Python back after its callback
 _thread = threading.local()
 
 
 class Callbacks:
     """What `Stream.add_callback` was given."""
 
-    __slots__ = ("_open",)
+    __slots__ = ("__weakref__", "_open")
 
     def __init__(self) -> None:
         self._open: deque[threading.Event] = deque()
@@ -26,6 +31,7 @@ class Callbacks:
         while self._open and self._open[0].is_set():
             self._open.popleft()
         called = threading.Event()
+        _expecting.add(self)
         self._open.append(called)
 
         def call(status: int) -> None:
@@ -46,3 +52,17 @@ class Callbacks:
             called.wait(_LONGEST)
         while self._open and self._open[0].is_set():
             self._open.popleft()
+
+
+_expecting: weakref.WeakSet[Callbacks] = weakref.WeakSet()
+
+
+@atexit.register
+def _finish() -> None:
+    """A driver's thread that calls back when Python has gone aborts the process."""
+    until = time.monotonic() + _AT_EXIT
+    waiting = [called for callbacks in list(_expecting) for called in list(callbacks._open)]
+    for called in waiting:
+        called.wait(max(0.0, until - time.monotonic()))
+    if waiting:
+        time.sleep(_RETURN)
