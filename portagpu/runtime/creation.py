@@ -131,8 +131,9 @@ def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
     last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s > 0) + dtype.itemsize
     if first < 0 or last > keeper.buffer.size:
         raise ShapeError(f"shape {shape} with strides {strides} reaches out of the array's {keeper.buffer.size} bytes")
-    if sync and keeper.stream is not None and desc.get("stream"):
-        keeper.stream.synchronize()
+    stream = keeper.stream if desc.get("stream") else None
+    if sync and stream is not None:
+        stream.synchronize()
     return DeviceNDArray(
         shape,
         dtype,
@@ -141,6 +142,7 @@ def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
         keeper.context,
         offset=offset,
         base=keeper,
+        stream=stream,
         readonly=readonly or keeper.readonly,
         allocation_key=keeper.allocation_key,
     )

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
+from portagpu.errors import ArgumentTypeError, MaskedArrayError, MemoryNotSharedError
 from portagpu.runtime.layout import strides_of
 
 VERSION = 3
@@ -85,7 +85,7 @@ def parsed(desc: Any) -> tuple[Any, int, tuple[int, ...], tuple[int, ...], np.dt
     """What a description is of: (an array of ours with its memory, offset in bytes, shape, strides, dtype, read-only).
 
     The array is None where there are no elements. Raises `ArgumentTypeError` for what is no description, and
-    `MemoryNotSharedError` for memory of others, and masks.
+    `MemoryNotSharedError` for memory of others, with `MaskedArrayError` for masks.
     """
     try:
         shape = tuple(int(n) for n in desc["shape"])
@@ -101,7 +101,7 @@ def parsed(desc: Any) -> tuple[Any, int, tuple[int, ...], tuple[int, ...], np.dt
     if not 0 <= version <= VERSION:
         raise ArgumentTypeError(f"version {version} of the CUDA Array Interface is not known")
     if desc.get("mask") is not None:
-        raise MemoryNotSharedError("masked arrays are not supported", hint="apply the mask, and pass it as an array")
+        raise MaskedArrayError("Masked arrays are not supported", hint="apply the mask, and pass it as an array")
     if strides is None:
         strides = strides_of(shape, dtype, "C")
     if 0 in shape:
