@@ -36,6 +36,7 @@
     │   └── DriverError                  any other error code of the driver
     ├── ClosedError                    a closed array, stream, event or context was used (also CudaAPIError)
     ├── MemoryNotSharedError           memory that others cannot use in place             (also BufferError)
+    │   └── MaskedArrayError             an array with a mask                      (also NotImplementedError)
     ├── ShapeError                     shapes, strides or indices do not fit               (also ValueError)
     │   ├── NotContiguousError           a view would need a copy                  (also NotImplementedError)
     │   └── OutOfBoundsError             an index beyond the end of an axis                (also IndexError)
@@ -80,6 +81,7 @@ __all__ = [
     "LaunchError",
     "LayoutError",
     "LoweringError",
+    "MaskedArrayError",
     "MemoryNotSharedError",
     "MissingCapabilityError",
     "NeedsConstantError",
@@ -304,6 +306,10 @@ class ClosedError(CudaAPIError):
 
 class MemoryNotSharedError(PortaGPUError, BufferError):
     """Memory that other libraries, or the device, cannot use in place."""
+
+
+class MaskedArrayError(MemoryNotSharedError, NotImplementedError):
+    """An array with a mask, which kernels cannot see."""
 
 
 class ShapeError(PortaGPUError, ValueError):

@@ -48,14 +48,15 @@ def is_available() -> bool:
 def as_cuda_array(obj: Any, dtype: Any = None) -> DeviceNDArray:
     """A device array of the memory of ``obj``, without copying: a `pyopencl.array.Array`, or a `pyopencl.Buffer`.
 
-    A buffer needs the ``dtype`` of its elements and becomes a 1-D array. Device arrays are returned as they are. Raises
-    `ArgumentTypeError` for anything else.
+    A buffer needs the ``dtype`` of its elements and becomes a 1-D array. Objects with ``__cuda_array_interface__`` may
+    wrap device arrays of ours. Device arrays are returned as they are. Raises `ArgumentTypeError` for anything else,
+    and `MemoryNotSharedError` for memory of CUDA's libraries.
     """
     return as_device_array(obj, dtype=dtype)
 
 
 def is_cuda_array(obj: Any) -> bool:
-    """Whether kernels take ``obj`` without copying: a device array, or a `pyopencl.array.Array`."""
+    """Whether kernels take ``obj`` without copying: a device array, a `pyopencl.array.Array`, or a wrapper of one."""
     return isinstance(obj, DeviceNDArray) or is_device_like(obj)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, PortaGPUError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import current_context
-from portagpu.runtime.creation import to_device
+from portagpu.runtime.creation import from_interface, to_device
 from portagpu.runtime.dlpack import CPU, shares_with_host
 from portagpu.runtime.hostmem import share_host
 
@@ -39,8 +39,11 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
     return to_device(host)
 
 
-def from_cuda_array_interface(desc: Any, owner: Any = None, sync: bool = True) -> NoReturn:
-    """Raise `MemoryNotSharedError`: pointers of CUDA mean nothing to OpenCL."""
-    raise MemoryNotSharedError(
-        "memory of CUDA libraries cannot be used by OpenCL", hint="copy it through the host: cuda.to_device(host_array)"
-    )
+def from_cuda_array_interface(desc: Any, owner: Any = None, sync: bool = True) -> DeviceNDArray:
+    """A device array of the memory that ``desc``, a CUDA Array Interface, describes, without copying.
+
+    The memory is that of one of our device arrays, which ``owner`` may wrap: pointers of CUDA mean nothing to OpenCL.
+    With ``sync``, the stream that the description names is waited for. Raises `MemoryNotSharedError` for memory of
+    CUDA's libraries, `ArgumentTypeError` for what is no description.
+    """
+    return from_interface(desc, sync=sync)

@@ -11,6 +11,7 @@ from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context
+from portagpu.runtime.interface import has_interface, parsed
 from portagpu.runtime.layout import checked_dtype, checked_shape, strides_like, strides_of
 from portagpu.runtime.stream import Stream
 
@@ -64,8 +65,8 @@ def to_device(
 
 
 def is_device_like(obj: Any) -> bool:
-    """Whether an object is a PyOpenCL array that can be wrapped without copies."""
-    return isinstance(obj, pyopencl.array.Array)
+    """Whether an object can be wrapped without copies: a PyOpenCL array, or what offers the CUDA Array Interface."""
+    return isinstance(obj, pyopencl.array.Array) or has_interface(obj)
 
 
 def as_device_array(
@@ -73,10 +74,13 @@ def as_device_array(
 ) -> DeviceNDArray:
     """Wrap a `pyopencl.array.Array`, or a `pyopencl.Buffer` with a ``dtype``, without copying.
 
-    Raises `ArgumentTypeError` for anything else.
+    Or an object that offers the CUDA Array Interface of a device array of ours. Raises `ArgumentTypeError` for anything
+    else.
     """
     if isinstance(obj, DeviceNDArray):
         return obj
+    if has_interface(obj):
+        return from_interface(obj.__cuda_array_interface__)
     if isinstance(obj, pyopencl.array.Array):
         owner: Any = obj.queue if obj.queue is not None else obj.context
         where = Context.wrap(owner)
@@ -114,6 +118,33 @@ def as_device_array(
     raise ArgumentTypeError(
         f"{type(obj).__name__} cannot be wrapped as a device array",
         hint="pass a pyopencl.array.Array, or a pyopencl.Buffer with dtype=",
+    )
+
+
+def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
+    """The device array that a CUDA Array Interface describes; see `cuda.from_cuda_array_interface`."""
+    keeper, offset, shape, strides, dtype, readonly = parsed(desc)
+    if keeper is None:
+        return device_array(shape, dtype)
+    dtype = checked_dtype(dtype)
+    first = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s < 0)
+    last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s > 0) + dtype.itemsize
+    if first < 0 or last > keeper.buffer.size:
+        raise ShapeError(f"shape {shape} with strides {strides} reaches out of the array's {keeper.buffer.size} bytes")
+    stream = keeper.stream if desc.get("stream") else None
+    if sync and stream is not None:
+        stream.synchronize()
+    return DeviceNDArray(
+        shape,
+        dtype,
+        strides,
+        keeper.buffer,
+        keeper.context,
+        offset=offset,
+        base=keeper,
+        stream=stream,
+        readonly=readonly or keeper.readonly,
+        allocation_key=keeper.allocation_key,
     )
 
 

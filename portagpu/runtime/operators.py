@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
@@ -10,6 +11,7 @@ import numpy as np
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
 from portagpu.runtime import ufuncs
 from portagpu.runtime.dlpack import device_of, host_view
+from portagpu.runtime.interface import address, described
 
 
 def _refused(symbol: str) -> Callable[..., Any]:
@@ -42,12 +44,18 @@ class ArrayOperators:
         raise NotImplementedError
 
     @property
-    def __cuda_array_interface__(self) -> Any:
-        """Raise AttributeError, so that libraries do not take OpenCL's memory for CUDA's."""
-        raise AttributeError(
-            "device arrays have no __cuda_array_interface__: its pointers are CUDA's, the memory is OpenCL's;"
-            " use x.copy_to_host(), or on CPU devices np.from_dlpack(x)"
-        )
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The CUDA Array Interface (version 3), for objects of this process that wrap the array.
+
+        Its pointer is a name that PortaGPU knows, no address: CUDA's libraries cannot use it, since the memory is
+        OpenCL's. Hand those ``x.copy_to_host()``, or on CPU devices ``np.from_dlpack(x)``.
+        """
+        return described(self)
+
+    @property
+    def device_ctypes_pointer(self) -> ctypes.c_void_p:
+        """The pointer of ``__cuda_array_interface__``, as ctypes has it."""
+        return ctypes.c_void_p(address(self) or None)
 
     def get_ipc_handle(self) -> NoReturn:
         """Raise `MemoryNotSharedError`: processes do not share device memory."""

@@ -587,15 +587,20 @@ def test_constant_records_cannot_be_written(device):
         kernel[1, 1](np.zeros(1))
 
 
-def test_a_local_record_cannot_be_returned(device):
+def test_a_local_record_is_returned(device):
     @cuda.jit(device=True)
-    def make():
-        rec = cuda.local.array(1, SIMPLE)
-        return rec[0]
+    def make(a):
+        rec = cuda.local.array(2, SIMPLE)
+        rec[1].a = a
+        rec[1].b = a / 2
+        return rec[1]
 
     @cuda.jit
     def kernel(x):
-        x[0] = make()
+        first, second = make(3), make(5)
+        x[0] = first
+        x[1] = second
 
-    with pytest.raises(errors.KernelTypeError, match="local array"):
-        kernel[1, 1](np.zeros(1, SIMPLE))
+    x = np.zeros(2, SIMPLE)
+    kernel[1, 1](x)
+    assert x.tolist() == [(3, 1.5), (5, 2.5)]

@@ -145,8 +145,6 @@ def test_from_dlpack_of_a_device(device):
 
     with pytest.raises(BufferError, match="device's memory"):
         cuda.from_dlpack(Elsewhere())
-    with pytest.raises(errors.MemoryNotSharedError):
-        cuda.from_cuda_array_interface({})
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,6 @@ def test_sizes(device):
     assert array[:, :2].alloc_size == 80
     assert array[:, :2].nbytes == 32
     assert array[:0].alloc_size == 0
-    assert not hasattr(array, "__cuda_array_interface__")
 
 
 def test_numpys_facts(device):

@@ -1,0 +1,124 @@
+"""The CUDA Array Interface between objects of one process."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+import pytest
+
+from portagpu import cuda, errors
+from portagpu.device import DeviceRecord
+
+
+class Wrapper:
+    """What other libraries look like: an object around a device array, with the interface only."""
+
+    def __init__(self, array: Any, **changes: Any) -> None:
+        self.array, self.changes = array, changes
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return self.array.__cuda_array_interface__ | self.changes
+
+
+@cuda.jit
+def double(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] *= 2
+
+
+def test_the_description(device: DeviceRecord) -> None:
+    x = cuda.to_device(np.zeros((3, 4), np.float32))
+    told = x.__cuda_array_interface__
+    assert told["shape"] == (3, 4) and told["strides"] is None
+    assert told["typestr"] == "<f4" and told["version"] == 3
+    pointer, readonly = told["data"]
+    assert readonly is False and pointer == x.device_ctypes_pointer.value
+    assert x[1:].__cuda_array_interface__["data"][0] == pointer + 16
+    assert x.T.__cuda_array_interface__["strides"] == (4, 16)
+    assert told["stream"] is None
+    assert cuda.device_array(0).__cuda_array_interface__["data"][0] == 0
+    stream = cuda.stream()
+    there = cuda.to_device(np.ones(3), stream=stream)
+    assert there.__cuda_array_interface__["stream"] == int(stream)
+    assert cuda.as_cuda_array(Wrapper(there)).stream is stream
+
+
+def test_wrapped_arrays_are_arguments_and_operands(device: DeviceRecord) -> None:
+    x = cuda.to_device(np.arange(10))
+    double[1, 32](Wrapper(x))
+    double[1, 32](Wrapper(x[5:]))
+    double[1, 32](Wrapper(x[::2]))
+    expected = np.arange(10) * 2
+    expected[5:] *= 2
+    expected[::2] *= 2
+    np.testing.assert_array_equal(x.copy_to_host(), expected)
+    again = cuda.as_cuda_array(Wrapper(x))
+    assert again.dtype == x.dtype and cuda.is_cuda_array(Wrapper(x)) and not cuda.is_cuda_array(Wrapper)
+    again[2] = 77
+    assert x[2] == 77
+    assert cuda.to_device(Wrapper(x))[2] == 77
+    target = cuda.device_array_like(x)
+    target.copy_to_device(cuda.as_cuda_array(Wrapper(x)))
+    assert target[2] == 77
+
+
+def test_views_by_the_description_alone(device: DeviceRecord) -> None:
+    x = cuda.to_device(np.arange(24, dtype=np.int32).reshape(4, 6))
+    back = cuda.from_cuda_array_interface(x[::-1, 1::2].__cuda_array_interface__)
+    np.testing.assert_array_equal(back.copy_to_host(), np.arange(24).reshape(4, 6)[::-1, 1::2])
+    flat = cuda.as_cuda_array(Wrapper(x, shape=(24,), strides=None))
+    assert flat[13] == 13
+    assert cuda.as_cuda_array(Wrapper(x, shape=(0, 6))).shape == (0, 6)
+    pair = np.dtype([("a", np.int32), ("b", np.float64)])
+    records = cuda.to_device(np.array([(1, 2.5), (3, 4.5)], pair))
+    assert cuda.as_cuda_array(Wrapper(records)).copy_to_host().tolist() == [(1, 2.5), (3, 4.5)]
+
+
+def test_the_memory_lives_as_long_as_who_uses_it(device: DeviceRecord) -> None:
+    x = cuda.to_device(np.arange(100))
+    told = x.__cuda_array_interface__
+    view = cuda.from_cuda_array_interface(told)
+    del x
+    gc.collect()
+    others = [cuda.to_device(np.zeros(100, np.int64)) for _ in range(5)]
+    np.testing.assert_array_equal(view.copy_to_host(), np.arange(100))
+    del view, others
+    gc.collect()
+    with pytest.raises(errors.MemoryNotSharedError, match="memory of CUDA libraries"):
+        cuda.from_cuda_array_interface(told)
+
+
+def test_read_only_arrays_stay_so(device: DeviceRecord) -> None:
+    x = cuda.to_device(np.arange(4))
+    pointer = x.__cuda_array_interface__["data"][0]
+    with pytest.raises(errors.PortaGPUError, match="read-only"):
+        double[1, 4](Wrapper(x, data=(pointer, True)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    (
+        ({"data": (4096, False)}, errors.MemoryNotSharedError, "memory of CUDA libraries"),
+        ({"mask": object()}, errors.MaskedArrayError, "Masked"),
+        ({"shape": (99,)}, errors.ShapeError, "reaches out of"),
+        ({"strides": (-8,)}, errors.ShapeError, "reaches out of"),
+        ({"typestr": "?!"}, errors.ArgumentTypeError, "not a CUDA Array Interface"),
+        ({"version": 9}, errors.ArgumentTypeError, "version 9"),
+        ({"typestr": "|O"}, errors.PortaGPUError, "object"),
+    ),
+)
+def test_what_cannot_be_used_says_so(
+    device: DeviceRecord, changes: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    x = cuda.to_device(np.arange(4))
+    with pytest.raises(error, match=words):
+        cuda.as_cuda_array(Wrapper(x, **changes))
+
+
+def test_no_description_at_all(device: DeviceRecord) -> None:
+    with pytest.raises(errors.ArgumentTypeError, match="not a CUDA Array Interface: KeyError"):
+        cuda.from_cuda_array_interface({})
