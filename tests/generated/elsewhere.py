@@ -47,3 +47,4 @@ METHODS: dict[str, str] = {
     "item": _REST,
     "fill": _KERNELS + "test_all_places.py",
 }
+NUMBER_METHODS: dict[str, str] = {"view": _KERNELS + "test_number_views.py"}
