@@ -105,7 +105,7 @@ def test_declared_kernels_take_dates(device):
 
     out = np.zeros_like(DATES)
     shift[2, 32](DATES, np.timedelta64(3, "D"), out)
-    np.testing.assert_array_equal(out, DATES + 3)
+    np.testing.assert_array_equal(out, DATES + np.timedelta64(3, "D"))
     assert repr(DAY) == "datetime64[D]"
     assert DAYS("5") == np.timedelta64(5, "D")
     assert cuda.types.NPDatetime("10s").dtype == "M8[10s]"
