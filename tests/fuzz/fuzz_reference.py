@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from fuzz_rough import COMPLEX, FUNCTIONS, allowed, apply
+from fuzz_rough import COMPLEX, FUNCTIONS, allowed, apply, chosen
 
 
 class PyInt(int):
@@ -295,7 +295,7 @@ class _RoughRewriter(ast.NodeTransformer):
         return self.exact.visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        return ast.IfExp(self.exact.visit(node.test), self.visit(node.body), self.visit(node.orelse))
+        return _call("_chosen", self.exact.visit(node.test), self.visit(node.body), self.visit(node.orelse))
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
@@ -365,7 +365,7 @@ def execute(
         tolerance = tolerances.setdefault(id(array), np.zeros(array.shape))
         array[index], tolerance[index] = allowed(value, array.dtype)
 
-    scope = _SCOPE | {"_rough_store": rough_store, "_rough": apply}
+    scope = _SCOPE | {"_rough_store": rough_store, "_rough": apply, "_chosen": chosen}
     exec(compile(translate(source), f"<reference of {name}>", "exec"), scope)
     values = tuple(PyInt(a) if type(a) is int else a for a in args)
     shape = tuple((*s, 1, 1)[:3] for s in (grid, block))

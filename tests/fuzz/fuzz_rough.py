@@ -107,6 +107,13 @@ def apply(name: str, *values: Any) -> Rough:
     return Rough(value, error, unit)
 
 
+def chosen(test: Any, yes: Any, no: Any) -> Rough:
+    """``yes if test else no``: both have one type, that of the one with fewer digits."""
+    taken, unit = lifted(yes if test else no), max(lifted(yes).unit, lifted(no).unit)
+    lost = unit * float(abs(taken.value)) if unit > taken.unit else 0.0
+    return Rough(taken.value, taken.error + lost, unit)
+
+
 def allowed(value: Any, dtype: Any) -> tuple[Any, float]:
     """What an element of a type gets, and by how much it may differ; infinity: by anything."""
     rough = lifted(value)
