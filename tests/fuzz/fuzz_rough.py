@@ -110,7 +110,7 @@ def apply(name: str, *values: Any) -> Rough:
 def chosen(test: Any, yes: Any, no: Any) -> Rough:
     """``yes if test else no``: both have one type, that of the one with fewer digits."""
     taken, unit = lifted(yes if test else no), max(lifted(yes).unit, lifted(no).unit)
-    lost = unit * float(abs(taken.value)) if unit > taken.unit else 0.0
+    lost = unit * float(abs(taken.value)) if unit > taken.unit and math.isfinite(taken.error) else 0.0
     return Rough(taken.value, taken.error + lost, unit)
 
 
