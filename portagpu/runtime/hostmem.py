@@ -11,6 +11,7 @@ import numpy as np
 import pyopencl as cl
 from numpy.lib.array_utils import byte_bounds
 
+from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.layout import checked_dtype, checked_shape, checked_strides, extent_of, strides_of
@@ -142,5 +143,11 @@ def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order
 
 @contextmanager
 def pinned(*arrays: np.ndarray[Any, Any]) -> Iterator[None]:
-    """Kept for programs of CUDA-Python: OpenCL cannot pin ``arrays`` that exist, so copies inside run as outside."""
+    """Kept for programs of CUDA-Python: OpenCL cannot pin ``arrays`` that exist, so copies inside run as outside.
+
+    Raises `ArgumentTypeError` for what is no NumPy array.
+    """
+    for array in arrays:
+        if not isinstance(array, np.ndarray):
+            raise ArgumentTypeError(f"cuda.pinned takes NumPy arrays, not {type(array).__name__}")
     yield

@@ -201,7 +201,15 @@ class Stream:
             cl.enqueue_barrier(queue, wait_for=[event.cl_event])
 
     def add_callback(self, callback: Callable[[Stream, int, Any], None], arg: Any = None) -> None:
-        """Call ``callback(stream, status, arg)`` from a driver's thread once everything so far is done."""
+        """Call ``callback(stream, status, arg)`` from a driver's thread once everything so far is done.
+
+        Raises `ArgumentTypeError` for what cannot be called.
+        """
+        if not callable(callback):
+            raise ArgumentTypeError(
+                f"a callback is a function of (stream, status, arg), not {type(callback).__name__}",
+                hint="pass a function: stream.add_callback(lambda stream, status, arg: ...)",
+            )
         with enqueuing(self) as queue:
             marker = cl.enqueue_marker(queue)
             call = self._callbacks.expect(lambda status: callback(self, status, arg))

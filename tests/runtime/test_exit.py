@@ -9,7 +9,7 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("callback", ["lambda *a: print('called')", "lambda *a: 1 / 0", "3"])
+@pytest.mark.parametrize("callback", ["lambda *a: print('called')", "lambda *a: 1 / 0", "lambda: None"])
 def test_a_callback_at_the_end(device, callback):
     """The program waits for it, and ends as always, also where the callback fails."""
     text = f"from portagpu import cuda\ncuda.stream().add_callback({callback})\nprint('end')\n"

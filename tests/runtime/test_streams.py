@@ -129,3 +129,11 @@ def test_synchronize_waits_for_callbacks(device):
         stream.add_callback(slow, n)
         wait()
         assert order[-1] == (True, 0, n)
+
+
+def test_callbacks_are_functions_and_pinned_things_arrays(device):
+    with pytest.raises(errors.ArgumentTypeError, match=r"a callback is a function .* not int"):
+        cuda.stream().add_callback(3)
+    words = r"cuda\.pinned takes NumPy arrays, not list"
+    with pytest.raises(errors.ArgumentTypeError, match=words), cuda.pinned(np.zeros(3), [1, 2]):
+        pass
