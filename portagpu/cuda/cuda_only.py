@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from portagpu.device import working_devices
-from portagpu.errors import MemoryNotSharedError, NoDeviceError, UnsupportedError
+from portagpu.errors import NoDeviceError, UnsupportedError
+from portagpu.runtime.driver_names import refuse_ipc
 
 CudaSupportError = NoDeviceError
 
@@ -47,10 +48,7 @@ def declare_device(name: str, sig: Any, *args: Any, **options: Any) -> NoReturn:
 
 def open_ipc_array(handle: Any, shape: Any, dtype: Any, *args: Any, **options: Any) -> NoReturn:
     """Raise `MemoryNotSharedError`: processes do not share device memory."""
-    raise MemoryNotSharedError(
-        "OpenCL has no handles of device memory for other processes",
-        hint="share host memory: multiprocessing.shared_memory",
-    )
+    refuse_ipc()
 
 
 def is_supported_version() -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from portagpu.errors import MemoryNotSharedError, UnsupportedError
+from portagpu.errors import UnsupportedError
 from portagpu.runtime.context import MemoryInfo as MemoryInfo
+from portagpu.runtime.driver_names import refuse_ipc
 
 _MANAGERS = "memory managers allocate CUDA memory, which OpenCL cannot use"
 
@@ -32,14 +33,14 @@ class GetIpcHandleMixin:
 
     def get_ipc_handle(self, memory: Any) -> NoReturn:
         """Raise `MemoryNotSharedError`: processes do not share device memory."""
-        _no_handles()
+        refuse_ipc()
 
 
 class IpcHandle:
     """Made, it raises `MemoryNotSharedError`: processes do not share device memory."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        _no_handles()
+        refuse_ipc()
 
 
 class MemoryPointer:
@@ -62,13 +63,6 @@ class PinnedMemory(MemoryPointer):
 
 class ManagedMemory(MemoryPointer):
     """Memory that CUDA moves: made, it raises `UnsupportedError`; see `cuda.managed_array`."""
-
-
-def _no_handles() -> NoReturn:
-    raise MemoryNotSharedError(
-        "OpenCL has no handles of device memory for other processes",
-        hint="share host memory: multiprocessing.shared_memory",
-    )
 
 
 def set_memory_manager(manager: Any) -> None:

@@ -82,9 +82,8 @@ QUIRKS: tuple[Quirk, ...] = (
         match="portable computing language",
         field="single_barriers",
         value=False,
-        reason="3.1 and 5.0: in a branch or a loop with barriers, a condition that threads computed before a barrier"
-        " may have the last thread's value after it, and one before the branch's first barrier that of the first"
-        " thread: two barriers in a row, and one where such a branch begins, cost little and keep both right",
+        reason="3.1 and 5.0: in a loop with barriers, a condition that threads computed before a barrier may have the"
+        " last thread's value after it; two barriers in a row keep it right",
     ),
     Quirk(
         match="portable computing language",

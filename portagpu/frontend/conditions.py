@@ -136,32 +136,8 @@ def choose(ctx: FunctionState, test: Condition, yes: tuple[Value, list[Stmt]], n
     template = select(ctx, test, yes[0], no[0])
     if not yes[1] and not no[1]:
         return template
-    if isinstance(template, OptionalValue):
-        return _choose_optional(ctx, test, template, yes, no)
-    if not is_expr(template):
+    if not is_expr(template) and not isinstance(template, OptionalValue):
         ctx.fail("a conditional expression of tuples with calls inside", hint="use an if statement")
-    held = Var(ctx.fresh("t"), template.type, span=ctx.span)
-    blocks = []
-    for value, block in (yes, no):
-        with ctx.nested() as inner:
-            for statement in block:
-                ctx.emit(statement)
-            converted = convert(ctx, value, as_element(template.type))
-            ctx.emit(Assign(held, converted, span=ctx.span))
-        blocks.append(tuple(inner))
-    condition = Constant(bool(test.value), BOOLEAN, span=ctx.span) if isinstance(test, Const) else test
-    ctx.emit(If(condition, blocks[0], blocks[1], span=ctx.span))
-    return held
-
-
-def _choose_optional(
-    ctx: FunctionState,
-    test: Condition,
-    template: OptionalValue,
-    yes: tuple[Value, list[Stmt]],
-    no: tuple[Value, list[Stmt]],
-) -> Value:
-    """`choose` of values of which one may be None."""
     slots = [Var(ctx.fresh("t"), as_element(leaf_type(ctx, leaf)), span=ctx.span) for leaf in leaves(template)]
     blocks = []
     for value, block in (yes, no):

@@ -305,14 +305,12 @@ class _Converger:
         condition = statement.condition
         known = is_pure(condition) and slots_in(condition) <= self.kept  # by threads that have left, too
         together = self.uniform.is_uniform(condition) and (guard.level < Level.THREAD or known)
-        if together and self.gates:
-            return self._gates(statement, guard, after)
         if not together and self._escapes(statement):
             if guard.level > Level.NONE:
                 raise self._refusal(statement)
             together = True  # cannot be taken apart; the condition is taken to be uniform, as CUDA demands
-            if self.gates:
-                return self._gates(statement, guard, after)
+        if together and self.gates:
+            return self._gates(statement, guard, after)
         if together:
             then, left = self._block(statement.then, guard, after)
             orelse, right = self._block(statement.orelse, guard, after)

@@ -12,7 +12,7 @@ from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context
 from portagpu.runtime.interface import has_interface, parsed
-from portagpu.runtime.layout import checked_dtype, checked_shape, strides_like, strides_of
+from portagpu.runtime.layout import checked_dtype, checked_shape, extent_of, strides_like, strides_of
 from portagpu.runtime.stream import Stream
 
 
@@ -127,9 +127,8 @@ def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
     if keeper is None:
         return device_array(shape, dtype)
     dtype = checked_dtype(dtype)
-    first = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s < 0)
-    last = offset + sum((n - 1) * s for n, s in zip(shape, strides, strict=True) if s > 0) + dtype.itemsize
-    if first < 0 or last > keeper.buffer.size:
+    nbytes, before = extent_of(shape, strides, dtype.itemsize)
+    if not before <= offset <= keeper.buffer.size - (nbytes - before):
         raise ShapeError(f"shape {shape} with strides {strides} reaches out of the array's {keeper.buffer.size} bytes")
     stream = keeper.stream if desc.get("stream") else None
     if sync and stream is not None:

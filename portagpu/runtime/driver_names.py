@@ -62,7 +62,7 @@ class ContextNames:
 
     def get_ipc_handle(self, memory: object) -> NoReturn:
         """Raise `MemoryNotSharedError`: processes do not share device memory."""
-        _refuse_ipc()
+        refuse_ipc()
 
 
 class ArrayNames:
@@ -82,10 +82,11 @@ class ArrayNames:
 
     def get_ipc_handle(self) -> NoReturn:
         """Raise `MemoryNotSharedError`: processes do not share device memory."""
-        _refuse_ipc()
+        refuse_ipc()
 
 
-def _refuse_ipc() -> NoReturn:
+def refuse_ipc() -> NoReturn:
+    """Raise `MemoryNotSharedError`: processes do not share device memory."""
     raise MemoryNotSharedError(
         "OpenCL has no handles of device memory for other processes",
         hint="share host memory: multiprocessing.shared_memory",

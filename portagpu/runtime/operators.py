@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
+from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime import ufuncs
 from portagpu.runtime.dlpack import device_of, host_view
 from portagpu.runtime.interface import address, described
@@ -56,13 +56,6 @@ class ArrayOperators:
     def device_ctypes_pointer(self) -> ctypes.c_void_p:
         """The pointer of ``__cuda_array_interface__``, as ctypes has it."""
         return ctypes.c_void_p(address(self) or None)
-
-    def get_ipc_handle(self) -> NoReturn:
-        """Raise `MemoryNotSharedError`: processes do not share device memory."""
-        raise MemoryNotSharedError(
-            "OpenCL has no handles of device memory for other processes",
-            hint="share host memory: multiprocessing.shared_memory",
-        )
 
     def __getitem__(self, key: Any) -> Any:
         raise NotImplementedError
