@@ -5,12 +5,13 @@ from __future__ import annotations
 from portagpu.blas.choice import choose
 from portagpu.blas.direct_kernels import multiply_elements
 from portagpu.blas.problem import Problem
-from portagpu.blas.registry import variant_of
-from portagpu.blas.variant import Config, Product
+from portagpu.blas.product import multiply, rows_of_c
+from portagpu.blas.variant import Config
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.stream import Stream
 
 _DIRECT_LIMIT = 32 * 32 * 32  # multiply-adds; below, packing or tiles cost more than they gain
+_ALIGNMENT = 16
 
 
 def gemm(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Stream, config: Config | None = None) -> None:
@@ -18,15 +19,38 @@ def gemm(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Stream, c
 
     ``c`` must not overlap ``a`` or ``b``. ``config`` overrides the tuned or default parameters.
     """
-    if c.layout == "F" and c.shape[0] > 1 and c.shape[1] > 1:
-        a, b, c = b.T, a.T, c.T
+    a, b, c = rows_of_c(a, b, c)
     (m, k), n = a.shape, b.shape[1]
     if config is None:
         if m * n * k <= _DIRECT_LIMIT:
             _direct(a, b, c, stream)
             return
-        config = choose(Problem(m=m, n=n, k=k, dtype=c.dtype.name), c.context)
-    variant_of(config).run(config, Product(a=a, b=b, c=c, stream=stream))
+        config = choose(problem_of(a, b, c), c.context)
+    multiply(a, b, c, stream, config)
+
+
+def problem_of(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray) -> Problem:
+    """The problem that a product is."""
+    (m, k), n = a.shape, b.shape[1]
+    return Problem(
+        m=m,
+        n=n,
+        k=k,
+        dtype=c.dtype.name,
+        layout=_layout(a) + _layout(b),
+        aligned=_is_aligned(a) and _is_aligned(b) and _is_aligned(c),
+    )
+
+
+def _layout(operand: DeviceNDArray) -> str:
+    return "T" if operand.layout == "F" and operand.shape[0] > 1 and operand.shape[1] > 1 else "N"
+
+
+def _is_aligned(operand: DeviceNDArray) -> bool:
+    """Whether every row, or column, begins at a multiple of 16 bytes."""
+    return operand.offset % _ALIGNMENT == 0 and all(
+        s == operand.itemsize or s % _ALIGNMENT == 0 for s in operand.strides
+    )
 
 
 def _direct(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Stream) -> None:

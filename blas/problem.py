@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +13,8 @@ class Problem:
     n: int
     k: int
     dtype: str
+    layout: str = "NN"  # a and b: N where rows are contiguous, T where columns are
+    aligned: bool = True  # whether rows of a, b and c begin at multiples of 16 bytes
 
     @property
     def itemsize(self) -> int:
@@ -25,6 +27,6 @@ class Problem:
         return 2 * self.m * self.n * self.k
 
     @property
-    def shape_class(self) -> str:
-        """The sizes: times of different sizes cannot be compared. `choice` decides which results serve which sizes."""
-        return f"{self.m}x{self.n}x{self.k}"
+    def values(self) -> dict[str, int | float | str | bool]:
+        """The problem as the tuner knows it."""
+        return asdict(self)

@@ -1,84 +1,58 @@
-"""One GEMM trial: runs in the tuner's child process."""
+"""GEMM's trials: operands, launches and checks; they run in the tuner's child process."""
 
 from __future__ import annotations
 
-import statistics
-import time
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from portagpu.blas.gemm import gemm
 from portagpu.blas.problem import Problem
+from portagpu.blas.product import multiply
 from portagpu.blas.registry import from_json
-from portagpu.blas.variant import Config
 from portagpu.blas.verification import ProductCheck
-from portagpu.errors import BuildError, KernelError, LaunchConfigError, PortaGPUError
-from portagpu.runtime.array import DeviceNDArray, device_array
-from portagpu.runtime.context import Context, select_device
+from portagpu.runtime.context import current_context
 from portagpu.runtime.creation import to_device
-from portagpu.tuning import outcomes
-from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, WrongResult
+from portagpu.tuning import Case
+from portagpu.tuning.shapes import Problem as Values
+from portagpu.tuning.space import Point
 
-_REPEAT_SECONDS = 0.12
-_MIN_REPEATS = 3
-_MAX_REPEATS = 25
+Array = np.ndarray[Any, Any]
 
 
-@lru_cache(maxsize=1)
-def _operands(device: str, problem: Problem) -> tuple[DeviceNDArray, DeviceNDArray, DeviceNDArray, ProductCheck]:
-    context = _context(device)
+def prepare(values: Values) -> Case:
+    """Random operands in the problem's layout."""
+    problem = Problem(**values)  # type: ignore[arg-type]
     generator = np.random.default_rng(0)
-    a = generator.standard_normal((problem.m, problem.k)).astype(problem.dtype)
-    b = generator.standard_normal((problem.k, problem.n)).astype(problem.dtype)
-    c = device_array((problem.m, problem.n), np.dtype(problem.dtype), context=context)
-    return to_device(a, context=context), to_device(b, context=context), c, ProductCheck(a, b)
+
+    def operand(rows: int, columns: int, layout: str) -> Array:
+        shape = (rows, columns) if layout == "N" else (columns, rows)
+        made: Array = generator.standard_normal(shape, np.float64 if problem.dtype == "float64" else np.float32)
+        return made.astype(problem.dtype, copy=False) if layout == "N" else made.astype(problem.dtype, copy=False).T
+
+    a = operand(problem.m, problem.k, problem.layout[0])
+    b = operand(problem.k, problem.n, problem.layout[1])
+    c = np.full((problem.m, problem.n), np.nan, problem.dtype)
+    return Case(inputs={"a": a, "b": b}, outputs={"c": c}, facts=ProductCheck(a, b))
 
 
-@lru_cache(maxsize=4)
-def _context(device: str) -> Context:
-    return select_device(int(device))
+def run(data: Mapping[str, Any], point: Point) -> None:
+    """One product."""
+    c = data["c"]
+    multiply(data["a"], data["b"], c, c.context.default_stream, from_json(point))
 
 
-def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Measure or verify a configuration; the answer is JSON (an outcome, or ``{"problem": ...}``)."""
-    config = from_json(request["point"])
-    device = str(request["device"])
-    if request["action"] == "verify":
-        return {"problem": verify(config, device, request["dtype"])}
-    problem = Problem(**request["problem"])
-    return outcomes.to_json(_measure(config, device, problem))
+def check(case: Case, results: Mapping[str, Array]) -> str | None:
+    """Freivalds' method and a sample of rows."""
+    wrong = case.facts.error(results["c"])
+    return None if wrong <= 1 else f"error {wrong:.3g} times the tolerance"
 
 
-def _measure(config: Config, device: str, problem: Problem) -> Outcome:
-    a, b, c, check = _operands(device, problem)
-    context = c.context
-    stream = context.default_stream
-    try:
-        c[...] = np.nan
-        gemm(a, b, c, stream, config)
-        stream.synchronize()
-    except (BuildError, KernelError, LaunchConfigError) as error:
-        return CompileFailed(error.message)
-    except PortaGPUError as error:
-        return LaunchFailed(error.message)
-    wrong = check.error(c.copy_to_host())
-    if not wrong <= 1:
-        return WrongResult(f"error {wrong:.3g} times the tolerance")
-    times: list[float] = []
-    begin = time.perf_counter()
-    while len(times) < _MIN_REPEATS or (time.perf_counter() - begin < _REPEAT_SECONDS and len(times) < _MAX_REPEATS):
-        started = time.perf_counter()
-        gemm(a, b, c, stream, config)
-        stream.synchronize()
-        times.append(time.perf_counter() - started)
-    return Measured(statistics.median(times))
-
-
-def verify(config: Config, device: str, dtype: str) -> str | None:
+def verify(values: Values, point: Point) -> str | None:
     """Odd shapes, transposes, strided results, NaN and infinity against NumPy in float64; None, or what is wrong."""
-    context = _context(device)
+    dtype = str(values["dtype"])
+    config = from_json(point)
+    context = current_context()
     stream = context.default_stream
     generator = np.random.default_rng(1)
     eps = np.finfo(dtype).eps
@@ -93,7 +67,7 @@ def verify(config: Config, device: str, dtype: str) -> str | None:
             # what is in c must not matter, whatever its layout, and nothing beside it may be written
             around = to_device(np.full((m, n, 2) if strided else (2, m, n), np.nan, dtype), context=context)
             c = around[:, :, 0] if strided else around[0]
-            gemm(da.T if transpose else da, db.T if transpose else db, c, stream, config)
+            multiply(da.T if transpose else da, db.T if transpose else db, c, stream, config)
             whole = around.copy_to_host()
             found, beside = (whole[:, :, 0], whole[:, :, 1]) if strided else whole
             with np.errstate(invalid="ignore"):

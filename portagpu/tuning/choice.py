@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from portagpu.device import DeviceRecord
 from portagpu.device.families import device_class
@@ -30,6 +30,7 @@ from portagpu.tuning.tunable import Tunable
 
 NEAR = 2.0  # octaves: results serve problems at most this far away, in each size
 _REMEMBERED = 4096  # choices
+T = TypeVar("T")
 
 
 class Rule(Enum):
@@ -89,20 +90,28 @@ class Chooser:
         self._store = store
         self._shipped = shipped_stores() if shipped is None else shipped
         self._lock = threading.Lock()
-        self._answers: dict[Any, Choice] = {}
+        self._answers: dict[Hashable, Any] = {}
 
     def choose(self, tunable: Tunable, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
         """The parameters for a problem on a device. Raises `TuningError` where the search space is empty."""
         key = (tunable.name, tunable.version, device.key, tuple(sorted(problem.items())))
+        return self.remembered(key, lambda: self._choose(tunable, problem, device, settings))
+
+    def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The answer to a question, from the memory if the store is as it was when ``make`` found it."""
         with self._lock:
             if self._store.refresh() or len(self._answers) >= _REMEMBERED:
                 self._answers.clear()
-            found = self._answers.get(key)
+            found: Any = self._answers.get(key)
         if found is None:
-            found = self._measured(tunable, problem, device) or _from_model(tunable, problem, device, settings)
+            found = make()
             with self._lock:
                 self._answers[key] = found
-        return found
+        answer: T = found
+        return answer
+
+    def _choose(self, tunable: Tunable, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
+        return self._measured(tunable, problem, device) or _from_model(tunable, problem, device, settings)
 
     def _measured(self, tunable: Tunable, problem: Problem, device: DeviceRecord) -> Choice | None:
         """The nearest of the stored winners; of equally near ones, the user's own before shipped ones."""
@@ -141,7 +150,7 @@ def _winners(
         if (task.device, task.kernel, task.kernel_version) != (wanted.device, wanted.kernel, wanted.kernel_version):
             continue
         source = problem_of(task) if task.dtype == wanted.dtype else None
-        octaves = NEAR + 1 if source is None else shapes.distance(source, problem)
+        octaves = NEAR + 1 if source is None else shapes.distance(source, problem, tunable.soft)
         if source is not None and octaves <= NEAR:
             yield source, octaves, point, seconds
 

@@ -101,7 +101,7 @@ def modelled(tunable: Tunable, problem: Problem, device: DeviceRecord, figures: 
         if isinstance(found, Prediction):
             bounds.append(found.bound)
             return found.seconds
-        return math.inf if found is None else found
+        return math.inf if found is None else float(found)
 
     history = rank(tunable.space_for(problem, device), None if tunable.model is None else seconds)
     # what the model says cannot run is not worth a trial, unless it says that of everything
@@ -124,7 +124,7 @@ def expected(
     if tunable.model is None:
         return None
     found = tunable.model(problem, point, device)
-    return predict(found, figures) if isinstance(found, Resources) else float(found)
+    return predict(found, figures) if isinstance(found, Resources) else found
 
 
 @dataclass(slots=True)

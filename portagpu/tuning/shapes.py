@@ -8,9 +8,11 @@ logarithms, rounded to halves, are equal.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from portagpu.errors import TuningError
@@ -18,6 +20,7 @@ from portagpu.errors import TuningError
 Value = int | float | str | bool
 Problem = Mapping[str, Value]
 HALF_OCTAVES = 2.0  # classes in an octave
+_MOST_SIZES = 4  # that `spread` varies
 
 
 def checked(problem: Problem) -> dict[str, Value]:
@@ -76,31 +79,39 @@ def same_class(one: Problem, other: Problem) -> bool:
     return class_of(one) == class_of(other)
 
 
-def distance(one: Problem, other: Problem) -> float:
-    """Octaves between the sizes of two problems, the largest over all sizes; infinite where traits differ."""
+def distance(one: Problem, other: Problem, soft: Mapping[str, float] = MappingProxyType({})) -> float:
+    """Octaves between the sizes of two problems, the largest over all sizes; infinite where traits differ.
+
+    ``soft``: traits that may differ, and how many octaves that counts as.
+    """
     if one.keys() != other.keys():
         return math.inf
-    worst = 0.0
+    worst, beside = 0.0, 0.0
     for name, value in one.items():
         theirs = other[name]
         if is_size(value) and is_size(theirs):
             worst = max(worst, abs(math.log2(float(value) / float(theirs))))
         elif value != theirs:
-            return math.inf
-    return worst
+            beside += soft.get(name, math.inf)
+    return worst + beside
 
 
-def spread(problem: Problem, octaves: float = 2.0, count: int = 20) -> list[dict[str, Value]]:
-    """Problems of up to ``count`` classes around one, nearest first: each size and all of them grow and shrink."""
+def spread(problem: Problem, count: int = 20, octaves: int = 2) -> list[dict[str, Value]]:
+    """Problems of up to ``count`` other classes around one, nearest first: sizes grow and shrink by powers of two.
+
+    None has more than twice the elements of the product of all sizes, so that none takes far longer.
+    """
     sizes = [name for name, value in problem.items() if is_size(value)]
+    steps = itertools.product(range(-octaves, octaves + 1), repeat=min(len(sizes), _MOST_SIZES))
+    near = sorted((s for s in steps if any(s) and sum(s) <= 1), key=lambda s: (sum(map(abs, s)), s))
     found: list[dict[str, Value]] = []
-    for step in range(1, int(octaves) + 1):
-        for factor in (2.0**step, 2.0**-step):
-            for names in [sizes, *([name] for name in sizes if len(sizes) > 1)]:
-                sized = {name: max(1, round(float(problem[name]) * factor)) for name in names}
-                candidate = {**problem, **sized}
-                if not same_class(candidate, problem) and not any(same_class(candidate, f) for f in found):
-                    found.append(candidate)
+    for step in near:
+        sized = {name: max(1, round(float(problem[name]) * 2.0**x)) for name, x in zip(sizes, step, strict=False)}
+        candidate = {**problem, **sized}
+        if not any(same_class(candidate, f) for f in (problem, *found)):
+            found.append(candidate)
+        if len(found) >= count:
+            break
     return found[:count]
 
 

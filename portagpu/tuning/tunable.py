@@ -15,7 +15,7 @@ import numpy as np
 
 from portagpu.device import DeviceRecord
 from portagpu.errors import TuningError
-from portagpu.tuning.model import Resources
+from portagpu.tuning.model import Prediction, Resources
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point, Space
 
@@ -57,11 +57,13 @@ class Tunable:
     compared with the case's ``expected``.
     ``verify(problem, point)``: a longer check that a new best point must pass before it becomes the winner; None, or
     what is wrong. ``verify_on``: further problems, of odd sizes for instance, for which a new best must be right.
-    ``model(problem, point, device)``: `Resources`, or seconds.
+    ``model(problem, point, device)``: `Resources`, or a `Prediction` or seconds of one's own.
     ``roof(problem, device)``: seconds that no kernel can beat; without it, the least bound of the modelled points.
     ``default``: the point, or function of problem and device, for untuned devices; without it, the model's best, or the
     first point.
     ``spill_limit``: bytes of registers that a thread may keep in memory; points beyond are not timed. None: any number.
+    ``soft``: texts of problems that need not be the same for a stored result to serve, and how many octaves of distance
+    a difference counts as: ``{"layout": 1.0}``.
     ``reference``: ``module:name`` where the tunable cannot be found by itself; the name may be that of a function
     without parameters that returns it.
     """
@@ -74,10 +76,11 @@ class Tunable:
     check: Callable[[Case, Mapping[str, Array]], str | None] | None = None
     verify: Callable[[Problem, Point], str | None] | None = None
     verify_on: tuple[Problem, ...] = ()
-    model: Callable[[Problem, Point, DeviceRecord], Resources | float] | None = None
+    model: Callable[[Problem, Point, DeviceRecord], Resources | Prediction | float | None] | None = None
     roof: Callable[[Problem, DeviceRecord], float | None] | None = None
     default: Point | Callable[[Problem, DeviceRecord], Point] | None = None
     spill_limit: int | None = 128
+    soft: Mapping[str, float] = field(default_factory=dict)
     reference: str | None = None
 
     def space_for(self, problem: Problem, device: DeviceRecord) -> Space:
@@ -92,25 +95,26 @@ def reference_of(tunable: Tunable) -> str:
     """
     if tunable.reference is not None:
         return tunable.reference
-    functions = [tunable.run, tunable.prepare, *filter(None, (tunable.check, tunable.model))]
-    for name in dict.fromkeys(str(getattr(f, "__module__", "")) for f in functions):
-        module = sys.modules.get(name)
-        found = [key for key, value in vars(module).items() if value is tunable] if module else []
+    functions: list[Any] = [tunable.run, tunable.prepare, *filter(None, (tunable.check, tunable.model))]
+    for function in functions:
+        values: dict[str, Any] = getattr(function, "__globals__", {})
+        found = [key for key, value in values.items() if value is tunable]
         if found:
-            return f"{_importable(name, module, tunable)}:{found[0]}"
+            return f"{_place(values, tunable)}:{found[0]}"
     raise TuningError(
         f"the tunable {tunable.name!r} is no variable of the module that its functions are in",
         hint="assign it to a variable of the module, or give reference='module:name'",
     )
 
 
-def _importable(name: str, module: types.ModuleType | None, tunable: Tunable) -> str:
-    if name != "__main__":
-        return name
-    spec = getattr(module, "__spec__", None)
-    if spec is not None and spec.name != "__main__":
+def _place(values: dict[str, Any], tunable: Tunable) -> str:
+    """Name of the module whose variables these are, or its file."""
+    name, spec, path = str(values.get("__name__")), values.get("__spec__"), values.get("__file__")
+    module = sys.modules.get(name)
+    if name == "__main__" and spec is not None and spec.name != "__main__":
         return str(spec.name)  # python -m
-    path = getattr(module, "__file__", None)
+    if name != "__main__" and module is not None and vars(module) is values:
+        return name
     if path is None or not Path(path).is_file():
         raise TuningError(
             f"the tunable {tunable.name!r} was made in an interactive session, where no other process finds it",
