@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from portagpu.blas.choice import choose
+from portagpu.blas.choice import choose, explain
 from portagpu.blas.direct_kernels import multiply_elements
 from portagpu.blas.problem import Problem
 from portagpu.blas.product import multiply, rows_of_c
 from portagpu.blas.variant import Config
 from portagpu.runtime.array import DeviceNDArray
+from portagpu.runtime.context import Context
 from portagpu.runtime.stream import Stream
 
 _DIRECT_LIMIT = 32 * 32 * 32  # multiply-adds; below, packing or tiles cost more than they gain
@@ -40,6 +41,14 @@ def problem_of(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray) -> Problem:
         layout=_layout(a) + _layout(b),
         aligned=_is_aligned(a) and _is_aligned(b) and _is_aligned(c),
     )
+
+
+def explanation(problem: Problem, context: Context) -> str:
+    """Which rule chooses the kernel of a product, and the parameters, for people."""
+    title = f"{problem.m} x {problem.n} x {problem.k} {problem.dtype} {problem.layout} on {context.device.name}"
+    if problem.m * problem.n * problem.k <= _DIRECT_LIMIT:
+        return f"{title}\nrule: products of at most {_DIRECT_LIMIT} multiply-adds take the direct kernel, untuned"
+    return f"{title}\n{explain(problem, context)}"
 
 
 def _layout(operand: DeviceNDArray) -> str:

@@ -34,10 +34,16 @@ def search_space(problem: Problem, caps: Capabilities) -> UnionSpace:
     return UnionSpace(tuple(variant.space(problem, caps) for variant in registry.variants_for(problem, caps)))
 
 
+@lru_cache(maxsize=16)
 def _capabilities(device: DeviceRecord) -> Capabilities:
-    if device.capabilities is None:
+    """The capabilities; a clock that the driver does not tell follows from the measured peak."""
+    caps = device.capabilities
+    if caps is None:
         raise TuningError(f"{device.name} does not work: {device.problem}", hint=device.remedy)
-    return device.capabilities
+    if caps.clock_mhz > 1:
+        return caps
+    a_cycle = 4.0 * caps.vector_width_float * caps.compute_units  # two vector multiply-adds
+    return replace(caps, clock_mhz=max(1, round(_figures(device).peak("float32") / a_cycle / 1e6)))
 
 
 def _space(values: Values, device: DeviceRecord) -> UnionSpace:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from importlib import resources
 from pathlib import Path
@@ -72,6 +72,12 @@ class Choice:
         return "\n".join(lines)
 
 
+def shipped_file(device: DeviceRecord) -> Path:
+    """The file of shipped results for a device's class."""
+    words = "".join(c if c.isalnum() else " " for c in device_class(device).lower()).split()
+    return shipped_folder() / f"{'-'.join(words)}.jsonl"
+
+
 def shipped_folder() -> Path:
     """Where results that come with the package are; it may not exist."""
     return Path(str(resources.files("portagpu.tuning"))) / "shipped"
@@ -111,7 +117,10 @@ class Chooser:
         return answer
 
     def _choose(self, tunable: Tunable, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
-        return self._measured(tunable, problem, device) or _from_model(tunable, problem, device, settings)
+        found = self._measured(tunable, problem, device)
+        if found is None:
+            return _from_model(tunable, problem, device, settings)
+        return replace(found, expected=expected(tunable, problem, found.point, device, figures_of(device, settings)))
 
     def _measured(self, tunable: Tunable, problem: Problem, device: DeviceRecord) -> Choice | None:
         """The nearest of the stored winners; of equally near ones, the user's own before shipped ones."""

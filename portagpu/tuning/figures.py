@@ -30,6 +30,7 @@ _GPU_THREADS = 2048
 _GPU_BLOCKS = 32
 _BYTES_PER_FLOP = 0.06  # memory bandwidth over float32 rate, where neither could be measured
 _CACHE_FACTOR = 3.0  # bandwidth of the cache over the memory's
+_LOCAL_FACTOR = 4.0  # bandwidth of a CPU's first-level cache over the last one's
 _LAUNCH_SECONDS = 1e-5
 
 
@@ -79,13 +80,14 @@ def _figures(caps: Capabilities, rates: Rates | None) -> DeviceFigures:
     dram = (rates.dram if rates else 0.0) or single * _BYTES_PER_FLOP
     gpu = caps.device_type is not DeviceType.CPU
     units = max(1, caps.compute_units)
-    clock = max(1, caps.clock_mhz) * 1e6
+    cache = max(dram, (rates.cache if rates else 0.0) or dram * _CACHE_FACTOR)
     return DeviceFigures(
         units=units,
         flops={"float32": single, "float64": double, "complex64": single, "complex128": double},
         dram=dram,
-        cache=max(dram, (rates.cache if rates else 0.0) or dram * _CACHE_FACTOR),
-        local=units * clock * (128.0 if gpu else 64.0),  # bytes a cycle: 32 banks of 4; a CPU's first-level cache
+        cache=cache,
+        # 32 banks of 4 bytes a cycle; on CPUs it is the first-level cache
+        local=max(cache, units * caps.clock_mhz * 1e6 * 128.0) if gpu else cache * _LOCAL_FACTOR,
         launch=(rates.launch if rates else 0.0) or _LAUNCH_SECONDS,
         registers=_GPU_REGISTERS if gpu else 0,
         local_memory=caps.local_memory_static if caps.local_memory_dedicated else 0,

@@ -58,7 +58,7 @@ class Prediction:
     limit: Limit
     bound: float  # seconds below which no launch with this work can be on the device: the roof
     resident: int  # blocks of a compute unit at the same time
-    occupancy: float  # threads of a compute unit over what it holds
+    occupancy: float  # threads of a compute unit over what it holds; 1.0 on CPUs
     waves: float  # blocks over what the device holds at the same time
     utilisation: float  # share of the compute units' time that has work, 1.0 without a partial wave
     terms: Mapping[Limit, float]  # seconds of each resource
@@ -86,7 +86,7 @@ def predict(need: Resources, figures: DeviceFigures) -> Prediction | None:
     if need.blocks < 1 or obstacle(need, figures) is not None:
         return None
     resident = _resident(need, figures)
-    occupancy = min(1.0, resident * need.threads / figures.threads)
+    occupancy = min(1.0, resident * need.threads / figures.threads) if figures.warp > 1 else 1.0
     shares = math.ceil(need.blocks / figures.units)  # blocks that the busiest unit works off
     utilisation = need.blocks / (shares * figures.units)
     active = min(1.0, need.blocks / figures.units)

@@ -229,7 +229,8 @@ class Session:
         return self._worker.ask({"tunable": self._reference, "device": self.device.index, **request}, limit)
 
     def _measure(self, problem: Problem, point: Point, limit: float) -> Outcome:
-        limit = limit if self._warm else limit + _FIRST_TRIAL_LIMIT
+        if not self._warm:  # what a child needs to start is not the candidate's fault
+            self._prepare(problem)
         self._warm = False  # a child that is replaced starts cold
         request = {"action": "measure", "problem": dict(problem), "point": point}
         answer = outcomes.from_json(self._ask(request, limit))
@@ -239,6 +240,15 @@ class Session:
         else:
             self._warm = True
         return answer
+
+    def _prepare(self, problem: Problem) -> None:
+        try:
+            self._ask({"action": "prepare", "problem": dict(problem)}, _FIRST_TRIAL_LIMIT)
+        except (TimeoutError, WorkerDied) as error:
+            raise TuningError(
+                f"the arguments of {self.tunable.name} for {shapes.text_of(problem)} cannot be made: {error}",
+                hint=f"call its prepare({dict(problem)!r}) and see",
+            ) from error
 
     def _verify(self, problem: Problem, point: Point) -> str | None:
         if self.tunable.verify is None and not self.tunable.verify_on:

@@ -82,7 +82,7 @@ _benches: dict[tuple[str, str, int], _Bench] = {}
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer a request of the tuner: ``measure`` and ``verify`` a point, or the device's ``figures``."""
+    """Answer the tuner: the device's ``figures``, ``prepare`` a problem, ``measure`` or ``verify`` a point."""
     context = select_device(int(request["device"]))
     if context.capabilities.max_registers_option:
         context.remarks = ("-cl-nv-verbose",)
@@ -93,6 +93,9 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     tunable = _tunables.get(reference)
     if tunable is None:
         tunable = _tunables[reference] = resolve(reference)
+    if request["action"] == "prepare":
+        _bench(tunable, reference, request["problem"], context)
+        return {}
     if request["action"] == "verify":
         return {"problem": _verify(tunable, reference, request, context)}
     return outcomes.to_json(_trial(tunable, reference, request["problem"], request["point"], context))
