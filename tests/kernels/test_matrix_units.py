@@ -166,9 +166,7 @@ def test_what_a_device_lacks_is_refused(device):
     if device.capabilities.architecture_ptx:
         pytest.skip("this device has it")
     maps, target = cuda.device_array(16, np.uint64), cuda.device_array((64, 32), np.float32)
-    with pytest.raises(
-        errors.MissingCapabilityError, match="cuda.setmaxnreg exists on CUDA GPUs of compute capability 9"
-    ):
+    with pytest.raises(errors.MissingCapabilityError, match="setmaxnreg exists on CUDA GPUs of compute capability 9"):
         groups[1, 128](target, maps)
 
 
