@@ -25,6 +25,7 @@ from portagpu.frontend import number_methods as number_methods
 from portagpu.frontend import printing as printing  # registers lowerings
 from portagpu.frontend import statements
 from portagpu.frontend import type_tests as type_tests  # registers lowerings
+from portagpu.frontend import vector_memory as vector_memory  # registers lowerings
 from portagpu.frontend import warp as warp  # registers lowerings
 from portagpu.frontend.attributes import item_bytes
 from portagpu.frontend.capture import FunctionSource
@@ -40,7 +41,18 @@ from portagpu.ir.lockstep import SCRATCH, lockstep
 from portagpu.ir.nesting import deeply_nested
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
 from portagpu.ir.program import Function, GridShape, Parameter, ParameterRole, Program
-from portagpu.ir.types import BYTE, VOID, ArgumentType, ArrayType, ConstantType, Layout, Pointer, Scalar, TupleType
+from portagpu.ir.types import (
+    BYTE,
+    VOID,
+    ArgumentType,
+    ArrayType,
+    ConstantType,
+    Layout,
+    Pointer,
+    Scalar,
+    TupleType,
+    in_memory,
+)
 from portagpu.records import Record
 
 
@@ -199,8 +211,8 @@ def _check_element(ctx: FunctionState, name: str, kind: ArrayType) -> None:
 def _array_parameter(ctx: FunctionState, name: str, kind: ArrayType, add: Callable[..., Var]) -> ArrayValue:
     _check_element(ctx, name, kind)
     program = ctx.program
-    in_memory = BYTE if kind.align or isinstance(kind.element, Record) else kind.element
-    pointer = Pointer(in_memory, kind.space, kind.readonly, restrict=not kind.alias)
+    held_as = BYTE if kind.align or isinstance(kind.element, Record) else in_memory(kind.element)
+    pointer = Pointer(held_as, kind.space, kind.readonly, restrict=not kind.alias)
     base: Expr = add("", pointer, ParameterRole.POINTER)
     ctx.stable.add(name)
     if kind.offset:
