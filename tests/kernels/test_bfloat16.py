@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portagpu import cuda, guvectorize, types, vectorize
-from portagpu.errors import DTypeError, KernelTypeError
+from portagpu.errors import DTypeError, KernelTypeError, MemoryNotSharedError
 from portagpu.frontend.bfloat16 import nearest
 
 BF16 = ml_dtypes.bfloat16
@@ -102,6 +102,7 @@ def test_the_converter(device):
         assert same(out, x.astype(BF16).astype(np.float32) + np.float32(BF16(0.1)))
 
 
+@pytest.mark.oclgrind
 def test_shared_and_local_arrays(device):
     @cuda.jit
     def kernel(x, out):
@@ -233,7 +234,39 @@ def test_host_arrays(device):
     out = np.zeros_like(big)
     copy[40, 256](big, out)
     assert same(out, big)
-    assert cuda.as_cuda_array(d.bind(0)).dtype == BF16
+
+
+def test_exchange_with_other_libraries(device):
+    class Wrapper:
+        def __init__(self, array):
+            self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+    x = cuda.to_device(np.arange(6).astype(BF16))
+    assert cuda.as_cuda_array(Wrapper(x[1:])).copy_to_host().tolist() == [1, 2, 3, 4, 5]
+    if not (device.capabilities.host_unified_memory and device.capabilities.device_type.value == "cpu"):
+        with pytest.raises(MemoryNotSharedError):
+            x.__dlpack__()
+        return
+
+    class Exporter:
+        __dlpack__ = x[1:].__dlpack__
+        __dlpack_device__ = x.__dlpack_device__
+
+    for same_memory in (cuda.from_dlpack(Exporter()), cuda.from_dlpack(Old())):
+        assert same_memory.dtype == BF16
+        assert same_memory.copy_to_host().tolist()[-5:] == [1, 2, 3, 4, 5]
+    with pytest.raises((BufferError, RuntimeError)):  # NumPy's own reader
+        np.from_dlpack(x)
+
+
+class Old:
+    """An exporter from before versions of DLPack."""
+
+    def __dlpack__(self, **options):
+        return cuda.to_device(np.arange(6).astype(BF16)).__dlpack__()
+
+    def __dlpack_device__(self):
+        return (1, 0)
 
 
 def test_types():
@@ -257,6 +290,7 @@ def test_without_ml_dtypes(monkeypatch):
 
 @pytest.mark.parametrize("width", [2, 3, 4, 8, 16])
 @pytest.mark.parametrize("aligned", [False, True])
+@pytest.mark.oclgrind
 def test_vectors_are_of_float32(device, width, aligned):
     @cuda.jit
     def kernel(x, out, floats):
