@@ -201,6 +201,9 @@ def convert(ctx: FunctionState, value: Value, to: Element, *, explicit: bool = F
     if kind == to:
         return expr
     if isinstance(kind, Vector):
+        if to == _BFLOAT16 and explicit:  # each lane
+            wide = Vector(FLOAT32, kind.lanes)
+            return value_of(bits_of(expr if kind == wide else Cast(expr, wide, span=ctx.span)))
         if isinstance(to, Vector) and to.lanes == kind.lanes and (explicit or to.dtype is kind.dtype):
             return Cast(expr, to, span=ctx.span)
         ctx.fail(f"a {kind} cannot become {to}", hint="take a lane (v.x, v[0]) or convert lane by lane")

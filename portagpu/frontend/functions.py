@@ -36,7 +36,7 @@ from portagpu.frontend.state import FunctionState, ProgramState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
 from portagpu.ir.converge import converge
 from portagpu.ir.fuse import fuse
-from portagpu.ir.halves import widen_functions, widen_halves
+from portagpu.ir.halves import needs_extension, widen_functions, widen_halves
 from portagpu.ir.lockstep import SCRATCH, lockstep
 from portagpu.ir.nesting import deeply_nested
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
@@ -154,10 +154,12 @@ def _check_fits(launch: GridShape, caps: Capabilities) -> None:
 
 
 def with_halves(program: Program, caps: Capabilities) -> Program:
-    """A program that uses float16 as the device can say it. Raises `MissingCapabilityError`."""
-    if not caps.fp16:
+    """A program that uses float16 as the device can say it."""
+    if caps.fp16 and "cl_khr_fp16" in caps.extensions:
+        return program
+    if not caps.fp16 or needs_extension(program):
         return widen_halves(program)
-    return program if "cl_khr_fp16" in caps.extensions else widen_functions(program)
+    return widen_functions(program)
 
 
 def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[int, ...]) -> Value:
