@@ -15,6 +15,7 @@ from portagpu.frontend import bulk_copies as bulk_copies  # registers lowerings
 from portagpu.frontend import cache_hints as cache_hints  # registers lowerings
 from portagpu.frontend import cooperative as cooperative  # registers lowerings
 from portagpu.frontend import device_functions as device_functions  # registers lowerings
+from portagpu.frontend import dot_product as dot_product  # registers lowerings
 from portagpu.frontend import elementwise as elementwise  # registers lowerings
 from portagpu.frontend import fp16 as fp16  # registers lowerings
 from portagpu.frontend import intrinsics as intrinsics  # registers lowerings
@@ -25,6 +26,7 @@ from portagpu.frontend import matrix_units as matrix_units  # registers lowering
 from portagpu.frontend import memory as memory  # registers lowerings
 from portagpu.frontend import more_functions as more_functions  # registers lowerings
 from portagpu.frontend import number_methods as number_methods
+from portagpu.frontend import prefetching as prefetching  # registers lowerings
 from portagpu.frontend import printing as printing  # registers lowerings
 from portagpu.frontend import statements
 from portagpu.frontend import type_tests as type_tests  # registers lowerings
