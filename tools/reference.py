@@ -57,9 +57,9 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Memory": ("shared.", "local.", "const."),
     "Barriers and fences": ("syncthreads*", "threadfence*", "cg."),
     "Atomics": ("atomic.",),
-    "Arithmetic": ("fma", "popc", "clz", "ffs", "brev", "rsqrt", "cbrt", "selp"),
+    "Arithmetic": ("fma", "popc", "clz", "ffs", "brev", "rsqrt", "cbrt", "selp", "dp4a"),
     "Loops and vectors": ("unroll", "literal_unroll", "vload", "vstore"),
-    "Cache hints": ("ldca", "ldcg", "ldcs", "ldlu", "ldcv", "stcg", "stcs", "stwb", "stwt"),
+    "Cache hints": ("ldca", "ldcg", "ldcs", "ldlu", "ldcv", "stcg", "stcs", "stwb", "stwt", "prefetch"),
     "Warps": (
         *("syncwarp", "shfl_", "all_sync", "any_sync", "eq_sync", "ballot_sync", "match_", "activemask"),
         *("lanemask_lt", "nanosleep"),
@@ -118,7 +118,7 @@ def _kernel_sections() -> Iterator[str]:
         yield f"### {section}\n"
         if section in _NOTES:
             yield _NOTES[section] + "\n"
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for name in sorted(members) if section in ("libdevice", "float16") else members:
             meaning = described(name)
             gives = _types(meaning)

@@ -30,6 +30,7 @@ INTRINSICS: dict[str, str] = {
     **dict.fromkeys((f"libdevice.{name}" for name in BESSEL), _KERNELS + "test_bessel.py"),
     **dict.fromkeys(("pipeline_memcpy_async", "pipeline_commit", "pipeline_wait_prior"), _KERNELS + "test_pipeline.py"),
     **dict.fromkeys(vocabulary.MATRIX_UNITS, _KERNELS + "test_matrix_units.py"),
+    **dict.fromkeys(("dp4a", "prefetch"), _KERNELS + "test_dot_products.py"),
     "literal_unroll": _KERNELS + "test_records.py",
     "cg.this_grid": _KERNELS + "test_cooperative.py",
     "cg.this_grid().sync": _KERNELS + "test_cooperative.py",
