@@ -62,7 +62,7 @@ def register_column(
         copy_tile(a, row0, k0, tile_a, tile_m, tile_k, threads)
         copy_tile(b, k0, column0, tile_b, tile_k, tile_n, threads)
         cuda.syncthreads()
-        for depth in range(np.int32(tile_k)):
+        for depth in cuda.unroll(range(tile_k)):
             value = tile_b[depth, thread_column]
             for i in cuda.unroll(range(thread_m)):
                 acc[i] = cuda.fma(tile_a[thread_row + i, depth], value, acc[i])
@@ -105,7 +105,7 @@ def register_tile(
         copy_tile(a, row0, k0, tile_a, tile_m, tile_k, threads_m * threads_n)
         copy_tile(b, k0, column0, tile_b, tile_k, tile_n, threads_m * threads_n)
         cuda.syncthreads()
-        for depth in range(np.int32(tile_k)):
+        for depth in cuda.unroll(range(tile_k)):
             for i in cuda.unroll(range(thread_m)):
                 rows[i] = tile_a[thread_row + i * threads_m, depth]
             for j in cuda.unroll(range(thread_n)):

@@ -84,7 +84,7 @@ def vectorised(
             y, x = place // (tile_n // lanes), place % (tile_n // lanes) * lanes
             cuda.vstore(load_vector(b, k0 + y, column0 + x, vector, aligned), tile_b, (y, x), aligned=True)
         cuda.syncthreads()
-        for depth in range(np.int32(tile_k)):
+        for depth in cuda.unroll(range(tile_k)):
             for i in cuda.unroll(range(groups_m)):
                 rows[i] = cuda.vload(tile_a, (depth, thread_row + i * threads_m * lanes), lanes, aligned=True)
             for j in cuda.unroll(range(groups_n)):
