@@ -7,10 +7,10 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-from portagpu.blas import config as configs
-from portagpu.blas.config import Config
+from portagpu.blas import registry
 from portagpu.blas.problem import Problem
 from portagpu.blas.tuner import store_path, task_key
+from portagpu.blas.variant import Config
 from portagpu.errors import StoreError
 from portagpu.runtime.context import Context
 from portagpu.tuning.store import Store
@@ -32,7 +32,8 @@ def choose(problem: Problem, context: Context) -> Config:
         key = (path, context.device.key, problem)
         found = _chosen.get(key)
     if found is None:
-        found = _tuned(problem, context, store) or configs.default_config(problem, context.capabilities)
+        found = _tuned(problem, context, store) or registry.default_config(problem, context.capabilities)
+        assert found is not None
         with _lock:
             _chosen[key] = found
     return found
@@ -49,10 +50,10 @@ def _tuned(problem: Problem, context: Context, store: Store) -> Config | None:
     ]
     for _, point in sorted(near, key=lambda found: found[0]):
         try:
-            config = configs.from_json(point)
+            config = registry.from_json(point)
         except StoreError:
             continue
-        if configs.is_legal(config, context.capabilities, problem.itemsize):
+        if registry.is_legal(config, problem, context.capabilities):
             return config
     return None
 

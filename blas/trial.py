@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas import config as configs
 from portagpu.blas.gemm import gemm
 from portagpu.blas.problem import Problem
+from portagpu.blas.registry import from_json
+from portagpu.blas.variant import Config
 from portagpu.blas.verification import ProductCheck
 from portagpu.errors import BuildError, KernelError, LaunchConfigError, PortaGPUError
 from portagpu.runtime.array import DeviceNDArray, device_array
@@ -42,7 +43,7 @@ def _context(device: str) -> Context:
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """Measure or verify a configuration; the answer is JSON (an outcome, or ``{"problem": ...}``)."""
-    config = configs.from_json(request["point"])
+    config = from_json(request["point"])
     device = str(request["device"])
     if request["action"] == "verify":
         return {"problem": verify(config, device, request["dtype"])}
@@ -50,7 +51,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     return outcomes.to_json(_measure(config, device, problem))
 
 
-def _measure(config: configs.Config, device: str, problem: Problem) -> Outcome:
+def _measure(config: Config, device: str, problem: Problem) -> Outcome:
     a, b, c, check = _operands(device, problem)
     context = c.context
     stream = context.default_stream
@@ -75,7 +76,7 @@ def _measure(config: configs.Config, device: str, problem: Problem) -> Outcome:
     return Measured(statistics.median(times))
 
 
-def verify(config: configs.Config, device: str, dtype: str) -> str | None:
+def verify(config: Config, device: str, dtype: str) -> str | None:
     """Odd shapes, transposes, strided results, NaN and infinity against NumPy in float64; None, or what is wrong."""
     context = _context(device)
     stream = context.default_stream

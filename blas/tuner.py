@@ -6,15 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from portagpu.blas import config as configs
-from portagpu.blas.config import KERNEL_VERSION, PanelConfig, TileConfig
+from portagpu.blas import registry
 from portagpu.blas.problem import Problem
+from portagpu.blas.registry import KERNEL_VERSION
 from portagpu.device import DeviceRecord
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
 from portagpu.tuning import (
-    Axis,
     LaunchFailed,
     Outcome,
     Progress,
@@ -60,33 +59,11 @@ def task_key(problem: Problem, device_key: str) -> TaskKey:
     )
 
 
-def search_space(caps: Capabilities, itemsize: int) -> SearchSpace:
-    """The legal configurations of a device as a search space."""
-
-    def legal(point: Point) -> bool:
-        return configs.is_legal(configs.from_json(point), caps, itemsize)
-
-    if caps.local_memory_dedicated:
-        axes = (
-            Axis("kind", ("tile",)),
-            Axis("tile_m", (32, 64, 128, 256)),
-            Axis("tile_n", (32, 64, 128, 256)),
-            Axis("tile_k", (4, 8, 16, 32)),
-            Axis("thread_m", (2, 4, 8, 16)),
-            Axis("thread_n", (2, 4, 8, 16)),
-            Axis("group", (1, 4, 8, 16)),
-        )
-        return SearchSpace(axes, (legal,))
-    axes = (
-        Axis("kind", ("panel",)),
-        Axis("tile_m", tuple(range(4, 15))),
-        Axis("vectors_n", (1, 2, 3, 4)),
-        Axis("lanes", (configs.native_lanes(caps, itemsize),)),
-        Axis("unroll_k", (1, 2, 4)),
-        Axis("group_m", (1, 2, 4, 8, 16, 32)),
-        Axis("group_n", (1, 2, 4)),
-    )
-    return SearchSpace(axes, (legal, lambda p: p["tile_m"] * p["vectors_n"] >= 6))
+def search_space(problem: Problem, caps: Capabilities) -> SearchSpace:
+    """The legal configurations of the variant that the model prefers."""
+    default = registry.default_config(problem, caps)
+    assert default is not None
+    return registry.variant_of(default).space(problem, caps)
 
 
 def tune_gemm(
@@ -120,11 +97,13 @@ def tune_gemm(
     with Worker("portagpu.blas.trial", "run", environment) as worker:
         trials = _Trials(worker, device)
         for problem in problems:
-            seeds = [configs.to_json(configs.default_config(problem, caps))]
+            default = registry.default_config(problem, caps)
+            assert default is not None
+            seeds = [registry.to_json(default)]
             seeds += [r.result.winner for r in results if r.result.winner and r.problem.dtype == problem.dtype]
             result = tune(
-                search_space(caps, problem.itemsize),
-                lambda point, p=problem: configs.predicted_time(configs.from_json(point), p, caps),  # type: ignore[misc]
+                search_space(problem, caps),
+                lambda point, p=problem: registry.predicted_time(registry.from_json(point), p, caps),  # type: ignore[misc]
                 trials.evaluator(problem),
                 trials.verifier(problem),
                 store=store,
@@ -179,4 +158,4 @@ class _Trials:
         return verify
 
 
-__all__ = ["PanelConfig", "TileConfig", "TunedProblem", "search_space", "store_path", "task_key", "tune_gemm"]
+__all__ = ["TunedProblem", "search_space", "store_path", "task_key", "tune_gemm"]

@@ -7,10 +7,10 @@ import dataclasses
 import pytest
 
 from portagpu import cuda
-from portagpu.blas import config as configs
+from portagpu.blas import registry
 from portagpu.blas.choice import choose
-from portagpu.blas.config import default_config
 from portagpu.blas.problem import Problem
+from portagpu.blas.registry import default_config
 from portagpu.blas.tuner import store_path, task_key
 from portagpu.tuning import Store
 
@@ -26,14 +26,14 @@ def context(device, tmp_path, monkeypatch):
 
 def other_config(context):
     best = default_config(PROBLEM, context.capabilities)
-    return next(c for c in configs.candidates(context.capabilities, 4) if c != best)
+    return next(c for c in registry.candidates(PROBLEM, context.capabilities) if c != best)
 
 
 def test_winner_applies_at_once(context):
     assert choose(PROBLEM, context) == default_config(PROBLEM, context.capabilities)
     wanted = other_config(context)
     store = Store(store_path(context.settings))
-    store.add_winner(task_key(PROBLEM, context.device.key), configs.to_json(wanted), 0.1)
+    store.add_winner(task_key(PROBLEM, context.device.key), registry.to_json(wanted), 0.1)
     assert choose(PROBLEM, context) == wanted
     near = Problem(m=1000, n=600, k=300, dtype="float32")
     assert choose(near, context) == wanted
@@ -45,11 +45,11 @@ def test_winner_applies_at_once(context):
 def test_nearest_sizes_win(context):
     """1000 and 1024 are tuned apart: times of different sizes cannot be compared."""
     caps = context.capabilities
-    others = [c for c in configs.candidates(caps, 4) if c != default_config(PROBLEM, caps)]
+    others = [c for c in registry.candidates(PROBLEM, caps) if c != default_config(PROBLEM, caps)]
     store = Store(store_path(context.settings))
     for size, config, seconds in ((1000, others[0], 0.2), (1024, others[1], 0.1)):
         problem = Problem(m=size, n=size, k=size, dtype="float32")
-        store.add_winner(task_key(problem, context.device.key), configs.to_json(config), seconds)
+        store.add_winner(task_key(problem, context.device.key), registry.to_json(config), seconds)
     for size, config in ((1000, others[0]), (1024, others[1]), (900, others[0]), (2000, others[1])):
         assert choose(Problem(m=size, n=size, k=size, dtype="float32"), context) == config
 
@@ -57,7 +57,7 @@ def test_nearest_sizes_win(context):
 @pytest.mark.parametrize("shape_class", ["", "8x8", "axbxc", "0x1x1", "-4x8x8", "1x2x3x4"])
 def test_malformed_sizes_are_ignored(context, shape_class):
     key = dataclasses.replace(task_key(PROBLEM, context.device.key), shape_class=shape_class)
-    Store(store_path(context.settings)).add_winner(key, configs.to_json(other_config(context)), 0.1)
+    Store(store_path(context.settings)).add_winner(key, registry.to_json(other_config(context)), 0.1)
     assert choose(PROBLEM, context) == default_config(PROBLEM, context.capabilities)
 
 
@@ -68,6 +68,6 @@ def test_unreadable_store_leaves_the_default(context):
 
 def test_foreign_winners_are_ignored(context):
     store = Store(store_path(context.settings))
-    store.add_winner(task_key(PROBLEM, "another device"), configs.to_json(other_config(context)), 0.1)
+    store.add_winner(task_key(PROBLEM, "another device"), registry.to_json(other_config(context)), 0.1)
     store.add_winner(task_key(PROBLEM, context.device.key), {"kind": "unknown"}, 0.1)
     assert choose(PROBLEM, context) == default_config(PROBLEM, context.capabilities)

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 import portagpu
 from portagpu import cuda, errors
-from portagpu.blas.config import PanelConfig, TileConfig, candidates, default_config, from_json, is_legal, to_json
 from portagpu.blas.gemm import gemm
+from portagpu.blas.panel_variant import PanelConfig
 from portagpu.blas.problem import Problem
+from portagpu.blas.registry import candidates, default_config, from_json, is_legal, to_json
+from portagpu.blas.tile_variant import TileConfig
 from portagpu.runtime.array import device_array
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
@@ -191,9 +193,9 @@ def test_default_and_candidates_are_legal(device):
         for size in (1, 33, 512, 4096):
             problem = Problem(m=size, n=size, k=size, dtype=dtype)
             config = default_config(problem, caps)
-            assert is_legal(config, caps, problem.itemsize)
+            assert is_legal(config, problem, caps)
             assert from_json(to_json(config)) == config
-        assert len(candidates(caps, np.dtype(dtype).itemsize)) > 50
+        assert len(list(candidates(problem, caps))) > 50
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import os
 import numpy as np
 import pytest
 
-from portagpu.blas import config as configs
-from portagpu.blas import trial
-from portagpu.blas.config import PanelConfig, default_config
+from portagpu.blas import registry, trial
+from portagpu.blas.panel_variant import PanelConfig
 from portagpu.blas.problem import Problem
+from portagpu.blas.registry import default_config
 from portagpu.blas.tuner import search_space, tune_gemm
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
@@ -44,7 +44,7 @@ def test_a_fresh_process_follows_a_failed_launch(device, settings, monkeypatch):
 
 def test_winners_are_of_the_space_and_stored(device, settings, tmp_path):
     (tuned,) = tune_gemm(device, (PROBLEM,), budget=3.0, settings=settings)
-    assert search_space(device.capabilities, 4).is_legal(tuned.result.winner)
+    assert search_space(PROBLEM, device.capabilities).is_legal(tuned.result.winner)
     ((task, (point, seconds)),) = Store(tmp_path / "tuning" / "gemm.jsonl").winners().items()
     assert (task.device, task.shape_class) == (device.key, "80x80x80")
     assert (point, seconds) == (tuned.result.winner, tuned.result.seconds)
@@ -80,7 +80,7 @@ def test_verification_and_measurement_reject_what_is_wrong(device, wrong, monkey
 
 def test_a_trial_of_a_configuration_that_does_not_fit_is_a_value(device):
     """Far more registers than any device has: whatever it comes to, it is an outcome."""
-    config = configs.to_json(PanelConfig(tile_m=40, vectors_n=4, lanes=16, unroll_k=1, group_m=1, group_n=1))
+    config = registry.to_json(PanelConfig(tile_m=40, vectors_n=4, lanes=16, unroll_k=1, group_m=1, group_n=1))
     shape = {"m": 64, "n": 64, "k": 8, "dtype": "float32"}
     request = {"action": "measure", "point": config, "problem": shape, "device": device.index}
     with Worker("portagpu.blas.trial", "run") as worker:
