@@ -2,45 +2,59 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from collections.abc import Callable
+from dataclasses import asdict
 
 from portagpu.bench.ladder.plan import Operands, Prepared
 from portagpu.blas.choice import choose
-from portagpu.blas.config import Config, TileConfig, default_config
-from portagpu.blas.gemm import gemm
 from portagpu.blas.matmul import matmul
 from portagpu.blas.problem import Problem
+from portagpu.blas.registry import variant_of
+from portagpu.blas.tile_variant import TileConfig, TileVariant
+from portagpu.blas.variant import Config, Product, Variant
 
 
-def tuned(operands: Operands) -> Prepared:
-    """The tile kernel with tuned parameters, else those of the model.
+def tuned_tiles(operands: Operands) -> Prepared:
+    """The tile variant; where the library takes another one, as on CPUs, with what the tile variant's model says."""
+    return _variant(TileVariant(), operands)
 
-    Where shared memory is not on the chip the tuner takes another variant; the model then chooses as if it were.
-    """
-    problem = _problem(operands)
-    config = choose(problem, operands.context)
-    if not isinstance(config, TileConfig):
-        config = default_config(problem, replace(operands.capabilities, local_memory_dedicated=True))
-    assert isinstance(config, TileConfig)
-    stream = operands.context.default_stream
-    return Prepared(
-        enqueue=lambda: gemm(operands.a, operands.b, operands.c, stream, config),
-        tile=(config.tile_m, config.tile_n),
-        thread_tile=(config.thread_m, config.thread_n),
-        note=_text(config),
-    )
+
+def no_tiles(operands: Operands) -> str | None:
+    """Why the device cannot run the tile variant: it is tried on CPUs, too, where the library never takes it."""
+    if TileVariant().shortlist(_problem(operands), operands.capabilities):
+        return None
+    return "no tile of the library fits into the device's shared memory and blocks"
 
 
 def shipped(operands: Operands) -> Prepared:
     """`portagpu.matmul` on device arrays."""
-    config = choose(_problem(operands), operands.context)
-    tile = (config.tile_m, config.tile_n) if isinstance(config, TileConfig) else None
-    thread_tile = (config.thread_m, config.thread_n) if isinstance(config, TileConfig) else None
 
     def enqueue() -> None:
         matmul(operands.a, operands.b, out=operands.c)
 
-    return Prepared(enqueue=enqueue, tile=tile, thread_tile=thread_tile, note=_text(config))
+    return _described(choose(_problem(operands), operands.context), enqueue)
+
+
+def _variant(variant: Variant, operands: Operands) -> Prepared:
+    problem = _problem(operands)
+    config: Config = choose(problem, operands.context)
+    if variant_of(config).name != variant.name:
+        caps = operands.capabilities
+        config = min(variant.shortlist(problem, caps), key=lambda sound: variant.predict(sound, problem, caps))
+    product = Product(a=operands.a, b=operands.b, c=operands.c, stream=operands.context.default_stream)
+    return _described(config, lambda: variant.run(config, product))
+
+
+def _described(config: Config, enqueue: Callable[[], None]) -> Prepared:
+    parameters = " ".join(f"{name}={value}" for name, value in asdict(config).items())
+    if not isinstance(config, TileConfig):
+        return Prepared(enqueue=enqueue, tile=None, thread_tile=None, note=f"{variant_of(config).name}: {parameters}")
+    return Prepared(
+        enqueue=enqueue,
+        tile=(config.tile_m, config.tile_n),
+        thread_tile=(config.thread_m, config.thread_n),
+        note=parameters,
+    )
 
 
 def _problem(operands: Operands) -> Problem:
@@ -48,8 +62,4 @@ def _problem(operands: Operands) -> Problem:
     return Problem(m=m, n=n, k=k, dtype=operands.c.dtype.name)
 
 
-def _text(config: Config) -> str:
-    return " ".join(f"{name}={value}" for name, value in asdict(config).items())
-
-
-__all__ = ["shipped", "tuned"]
+__all__ = ["no_tiles", "shipped", "tuned_tiles"]

@@ -12,6 +12,7 @@ from portagpu.errors import SettingsError
 from portagpu.files import write_atomically
 
 FORMATS = ("png", "svg")
+_LABEL_BOX = {"facecolor": "white", "edgecolor": "none", "pad": 1}
 
 
 def check_plot(path: Path) -> None:
@@ -36,7 +37,7 @@ def plot(result: LadderResult, path: Path) -> None:
     right = 1.3 * max(100.0, *shares)
     for place, step, share in zip(places, steps, shares, strict=True):
         text = textwrap.shorten(step.problem or "", 70) if step.gflops is None else _label(share, step.gflops)
-        axes.text(share + 0.01 * right, place, text, va="center", fontsize=9)
+        axes.text(share + 0.01 * right, place, text, va="center", fontsize=9, bbox=_LABEL_BOX)
     axes.axvline(100, color="#cc3311", linestyle="--", linewidth=1)
     axes.set_yticks(places, [step.name for step in steps])
     axes.invert_yaxis()

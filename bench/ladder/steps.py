@@ -9,9 +9,10 @@ from typing import Any, Protocol
 from portagpu.bench.ladder.kernels.elements import coalesced, naive
 from portagpu.bench.ladder.kernels.tiles import register_column, register_tile, shared_tile
 from portagpu.bench.ladder.kernels.vectors import double_buffered, vectorised
-from portagpu.bench.ladder.library import shipped, tuned
+from portagpu.bench.ladder.library import no_tiles, shipped, tuned_tiles
 from portagpu.bench.ladder.plan import Operands, Prepared
-from portagpu.blas.config import tile_lanes, vector_type
+from portagpu.blas.tile_variant import tile_lanes
+from portagpu.blas.vectors import vector_type
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
 
@@ -86,15 +87,16 @@ class KernelStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LibraryStep:
-    """A step that runs kernels of `portagpu.blas`."""
+    """A step that runs kernels of `portagpu.blas`. ``needs`` says why a device cannot run them, or None."""
 
     name: str
     change: str
     make: Callable[[Operands], Prepared]
+    needs: Callable[[Operands], str | None] = lambda operands: None
 
     def obstacle(self, operands: Operands) -> str | None:
-        """The library runs on every device."""
-        return None
+        """What ``needs`` says."""
+        return self.needs(operands)
 
     def prepare(self, operands: Operands) -> Prepared:
         """Bind the operands."""
@@ -226,7 +228,8 @@ STEPS: tuple[Step, ...] = (
         name="tuned",
         change="The library's tile kernel, built like the step before, with the tuner's sizes of tiles (before "
         "tuning, its model's), and blocks ordered so that neighbours share what is in the cache.",
-        make=tuned,
+        make=tuned_tiles,
+        needs=no_tiles,
     ),
     LibraryStep(
         name="shipped",
