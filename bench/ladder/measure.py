@@ -148,9 +148,9 @@ def _without(step: Step, problem: str) -> StepResult:
 
 
 def default_size(device: DeviceRecord) -> int:
-    """A size at which the whole ladder takes about a minute: 4096 on large GPUs, 2048 on small ones, 768 on CPUs."""
+    """A size at which the whole ladder takes about a minute: 4096 on large GPUs, 2048 on small ones, 1024 on CPUs."""
     if device.device_type is not DeviceType.GPU:
-        return 768
+        return 1024
     fast = device.capabilities is not None and device.capabilities.measured_gflops >= _FAST_GPU_GFLOPS
     return 4096 if fast else 2048
 

@@ -160,15 +160,16 @@ def _register_tile(operands: Operands) -> Launch:
 
 
 def _vectors(operands: Operands, buffers: int = 1) -> Launch:
-    """As the register tile, with the vector type and whether all rows are whole, aligned vectors."""
+    """As the register tile, with the vector type, and whether tiles divide the matrices and rows are aligned."""
     tile_m, tile_n, tile_k, thread_m, thread_n = _TILE
     vector = vector_type(operands.c.dtype.name, tile_lanes(operands.itemsize))
-    matrices = (operands.a, operands.b, operands.c)
-    aligned = all(x.shape[1] % vector.lanes == 0 and x.offset % _VECTOR_BYTES == 0 for x in matrices)
+    (m, n), k = operands.c.shape, operands.a.shape[1]
+    whole = m % tile_m == n % tile_n == k % tile_k == 0
+    exact = whole and all(x.offset % _VECTOR_BYTES == 0 for x in (operands.a, operands.b, operands.c))
     return Launch(
         grid=_blocks(operands, tile_m, tile_n),
         block=(tile_m // thread_m * (tile_n // thread_n), 1),
-        parameters=(*_TILE, vector, aligned),
+        parameters=(*_TILE, vector, exact),
         tile=(tile_m, tile_n),
         thread_tile=(thread_m, thread_n),
         shared_bytes=buffers * tile_k * (tile_m + vector.lanes + tile_n) * operands.itemsize,

@@ -13,14 +13,10 @@ from portagpu.bench.ladder.kernels.tiles import element
 
 
 @cuda.jit(device=True)
-def load_vector(source, row, column, vector: cuda.constexpr, aligned: cuda.constexpr):
-    """The vector at ``source[row, column]``, zeros outside.
-
-    ``aligned``: rows are whole vectors at aligned addresses, so a vector is inside as a whole, or outside.
-    """
-    if aligned:
-        inside = row < source.shape[0] and column < source.shape[1]
-        return cuda.vload(source, (row, column), vector.lanes, aligned=True) if inside else vector(0)
+def load_vector(source, row, column, vector: cuda.constexpr, exact: cuda.constexpr):
+    """The vector at ``source[row, column]``, zeros outside. ``exact`` says that it is inside and aligned."""
+    if exact:
+        return cuda.vload(source, (row, column), vector.lanes, aligned=True)
     if vector.lanes == 2:
         return vector(element(source, row, column), element(source, row, column + 1))
     return vector(
@@ -32,11 +28,10 @@ def load_vector(source, row, column, vector: cuda.constexpr, aligned: cuda.const
 
 
 @cuda.jit(device=True)
-def store_vector(value, target, row, column, vector: cuda.constexpr, aligned: cuda.constexpr):
+def store_vector(value, target, row, column, vector: cuda.constexpr, exact: cuda.constexpr):
     """Store a vector at ``target[row, column]``; what lies outside is dropped."""
-    if aligned:
-        if row < target.shape[0] and column < target.shape[1]:
-            cuda.vstore(value, target, (row, column), aligned=True)
+    if exact:
+        cuda.vstore(value, target, (row, column), aligned=True)
     else:
         for lane in cuda.unroll(range(vector.lanes)):
             if row < target.shape[0] and column + lane < target.shape[1]:
@@ -54,7 +49,7 @@ def vectorised(
     thread_m: cuda.constexpr,
     thread_n: cuda.constexpr,
     vector: cuda.constexpr,
-    aligned: cuda.constexpr,
+    exact: cuda.constexpr,
 ):
     """A thread's rows and columns come in groups of one vector, which are spread over the tile."""
     lanes = vector.lanes
@@ -65,24 +60,24 @@ def vectorised(
     tile_b = cuda.shared.array((tile_k, tile_n), c.dtype)
     rows = cuda.local.array(groups_m, vector)
     columns = cuda.local.array(groups_n, vector)
-    acc = cuda.local.array((thread_m, groups_n), vector)
+    acc = cuda.local.array((thread_m, thread_n), c.dtype)
     thread = np.int32(cuda.threadIdx.x)
     thread_row, thread_column = thread // threads_n * lanes, thread % threads_n * lanes
     row0, column0 = np.int32(cuda.blockIdx.y) * tile_m, np.int32(cuda.blockIdx.x) * tile_n
     for i in cuda.unroll(range(thread_m)):
-        for j in cuda.unroll(range(groups_n)):
-            acc[i, j] = vector(0)
+        for j in cuda.unroll(range(thread_n)):
+            acc[i, j] = 0
     for k0 in range(np.int32(0), np.int32(a.shape[1]), np.int32(tile_k)):
         for load in cuda.unroll(range(tile_m * tile_k // (lanes * threads))):
             place = thread + load * threads
             y, x = place // (tile_k // lanes), place % (tile_k // lanes) * lanes
-            part = load_vector(a, row0 + y, k0 + x, vector, aligned)
+            part = load_vector(a, row0 + y, k0 + x, vector, exact)
             for lane in cuda.unroll(range(lanes)):
                 tile_a[x + lane, y] = part[lane]
         for load in cuda.unroll(range(tile_k * tile_n // (lanes * threads))):
             place = thread + load * threads
             y, x = place // (tile_n // lanes), place % (tile_n // lanes) * lanes
-            cuda.vstore(load_vector(b, k0 + y, column0 + x, vector, aligned), tile_b, (y, x), aligned=True)
+            cuda.vstore(load_vector(b, k0 + y, column0 + x, vector, exact), tile_b, (y, x), aligned=True)
         cuda.syncthreads()
         for depth in cuda.unroll(range(tile_k)):
             for i in cuda.unroll(range(groups_m)):
@@ -90,13 +85,18 @@ def vectorised(
             for j in cuda.unroll(range(groups_n)):
                 columns[j] = cuda.vload(tile_b, (depth, thread_column + j * threads_n * lanes), lanes, aligned=True)
             for i in cuda.unroll(range(thread_m)):
-                for j in cuda.unroll(range(groups_n)):
-                    acc[i, j] = cuda.fma(rows[i // lanes][i % lanes], columns[j], acc[i, j])
+                for j in cuda.unroll(range(thread_n)):
+                    acc[i, j] = cuda.fma(rows[i // lanes][i % lanes], columns[j // lanes][j % lanes], acc[i, j])
         cuda.syncthreads()
     for i in cuda.unroll(range(thread_m)):
         row = row0 + thread_row + (i // lanes * threads_m * lanes + i % lanes)
         for j in cuda.unroll(range(groups_n)):
-            store_vector(acc[i, j], c, row, column0 + thread_column + j * threads_n * lanes, vector, aligned)
+            first = j * lanes
+            if lanes == 2:
+                line = vector(acc[i, first], acc[i, first + 1])
+            else:
+                line = vector(acc[i, first], acc[i, first + 1], acc[i, first + 2], acc[i, first + 3])
+            store_vector(line, c, row, column0 + thread_column + first * threads_n, vector, exact)
 
 
 @cuda.jit(block_dim=(256, 1, 1))
@@ -110,7 +110,7 @@ def double_buffered(
     thread_m: cuda.constexpr,
     thread_n: cuda.constexpr,
     vector: cuda.constexpr,
-    aligned: cuda.constexpr,
+    exact: cuda.constexpr,
 ):
     """In step s the tiles of step s are loaded into registers and those of step s - 1, in shared memory, are used.
 
@@ -128,23 +128,23 @@ def double_buffered(
     next_b = cuda.local.array(loads_b, vector)
     rows = cuda.local.array(groups_m, vector)
     columns = cuda.local.array(groups_n, vector)
-    acc = cuda.local.array((thread_m, groups_n), vector)
+    acc = cuda.local.array((thread_m, thread_n), c.dtype)
     thread = np.int32(cuda.threadIdx.x)
     thread_row, thread_column = thread // threads_n * lanes, thread % threads_n * lanes
     row0, column0 = np.int32(cuda.blockIdx.y) * tile_m, np.int32(cuda.blockIdx.x) * tile_n
     for i in cuda.unroll(range(thread_m)):
-        for j in cuda.unroll(range(groups_n)):
-            acc[i, j] = vector(0)
+        for j in cuda.unroll(range(thread_n)):
+            acc[i, j] = 0
     steps = (np.int32(a.shape[1]) + (tile_k - 1)) // tile_k
     buffer = np.int32(0)
     for step in range(np.int32(0), steps + 1):
         if step < steps:
             for load in cuda.unroll(range(loads_a)):
                 y, x = (thread + load * threads) // (tile_k // lanes), (thread + load * threads) % (tile_k // lanes)
-                next_a[load] = load_vector(a, row0 + y, step * tile_k + x * lanes, vector, aligned)
+                next_a[load] = load_vector(a, row0 + y, step * tile_k + x * lanes, vector, exact)
             for load in cuda.unroll(range(loads_b)):
                 y, x = (thread + load * threads) // (tile_n // lanes), (thread + load * threads) % (tile_n // lanes)
-                next_b[load] = load_vector(b, step * tile_k + y, column0 + x * lanes, vector, aligned)
+                next_b[load] = load_vector(b, step * tile_k + y, column0 + x * lanes, vector, exact)
         if step > 0:
             for depth in cuda.unroll(range(tile_k)):
                 for i in cuda.unroll(range(groups_m)):
@@ -154,8 +154,8 @@ def double_buffered(
                     place = thread_column + j * threads_n * lanes
                     columns[j] = cuda.vload(tile_b, (buffer, depth, place), lanes, aligned=True)
                 for i in cuda.unroll(range(thread_m)):
-                    for j in cuda.unroll(range(groups_n)):
-                        acc[i, j] = cuda.fma(rows[i // lanes][i % lanes], columns[j], acc[i, j])
+                    for j in cuda.unroll(range(thread_n)):
+                        acc[i, j] = cuda.fma(rows[i // lanes][i % lanes], columns[j // lanes][j % lanes], acc[i, j])
             buffer ^= 1
         if step < steps:
             for load in cuda.unroll(range(loads_a)):
@@ -169,4 +169,9 @@ def double_buffered(
     for i in cuda.unroll(range(thread_m)):
         row = row0 + thread_row + (i // lanes * threads_m * lanes + i % lanes)
         for j in cuda.unroll(range(groups_n)):
-            store_vector(acc[i, j], c, row, column0 + thread_column + j * threads_n * lanes, vector, aligned)
+            first = j * lanes
+            if lanes == 2:
+                line = vector(acc[i, first], acc[i, first + 1])
+            else:
+                line = vector(acc[i, first], acc[i, first + 1], acc[i, first + 2], acc[i, first + 3])
+            store_vector(line, c, row, column0 + thread_column + first * threads_n, vector, exact)
