@@ -85,7 +85,7 @@ def _report_losses(console: Console, old: LadderResult, new: LadderResult, toler
     for loss in lost:
         console.print(f"[bold]{loss.name}[/bold]: {loss.reason}", soft_wrap=True)
     if lost:
-        raise click.ClickException(f"{len(lost)} steps lost more than {tolerance:.0%}")
+        raise click.ClickException(f"{len(lost)} step{'s' if len(lost) > 1 else ''} lost more than {tolerance:.0%}")
     console.print(f"No step lost more than {tolerance:.0%} since {old.machine.get('date', 'the earlier run')}.")
 
 
