@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from portagpu import cuda
 from portagpu.frontend.attributes import ARRAY_ATTRIBUTES
 from portagpu.frontend.calls import INTRINSICS, METHODS, NUMBER_METHODS
-from portagpu.frontend.meanings import MEANINGS, Meaning, meaning_of
+from portagpu.frontend.meaning import Meaning
+from portagpu.frontend.meanings import MEANINGS, meaning_of
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
 from tools import host_names, python_functions
 from tools.lowered import lower

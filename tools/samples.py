@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from portagpu import dtypes
-from portagpu.frontend.meanings import Meaning
+from portagpu.frontend.meaning import Meaning
 from portagpu.ir.types import ArgumentType, ArrayType, Layout, Scalar
 from tools.lowered import Lowered, lower
 from tools.profiles import PROFILES

@@ -291,7 +291,7 @@ def _kernel(
         printer.names(parameter.name, parameter.type)
     shared = [
         f"    __local {storage(a.element)} {printer.names(a.name, Pointer(a.element, Space.LOCAL))}[{a.size}]"
-        " __attribute__((aligned(128)));"
+        f" __attribute__((aligned({max(128, a.alignment)})));"
         for a in program.shared
     ]
     statements = Emitter(kernel, facts, printer).run()

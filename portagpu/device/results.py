@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-PROBE_SCHEMA = 4  # raise it whenever a trial or its meaning changes
+PROBE_SCHEMA = 5  # raise it whenever a trial or its meaning changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +28,7 @@ class ProbeResults:
     double_atomic_add_global: bool = False
     double_atomic_add_local: bool = False
     inline_ptx: bool = False
+    architecture_ptx: bool = False
     subgroups: bool = False
     subgroup_shuffle: bool = False
     required_subgroup_size: bool = False

@@ -11,6 +11,7 @@ import pyopencl as cl
 
 from portagpu.device import local_memory, output, rate
 from portagpu.device.journal import Journal
+from portagpu.device.ptx import unmarked
 from portagpu.device.results import ProbeResults
 from portagpu.device.workbench import DRIVER_ERRORS, Workbench, first_telling_line
 
@@ -40,6 +41,7 @@ def run_trials(bench: Workbench, journal: Journal, *, isolated: bool) -> ProbeRe
     language = journal.trial("language", lambda: _language_option(bench), "")
     fp64 = yes("fp64", lambda: _arithmetic(bench, "double", np.float64))
     subgroup_size = journal.trial("subgroups", lambda: _subgroup_size(bench, language), 0)
+    inline_ptx = bench.hints.may_take_ptx and isolated and yes("inline_ptx", lambda: _inline_ptx(bench))
     static, argument = local_memory.usable(bench, journal, isolated=isolated)
     return ProbeResults(
         local_memory_static=static,
@@ -60,7 +62,8 @@ def run_trials(bench: Workbench, journal: Journal, *, isolated: bool) -> ProbeRe
         float_atomic_add_local=adds_atomically("float", True),
         double_atomic_add_global=fp64 and adds_atomically("double", False),
         double_atomic_add_local=fp64 and adds_atomically("double", True),
-        inline_ptx=bench.hints.may_take_ptx and isolated and yes("inline_ptx", lambda: _inline_ptx(bench)),
+        inline_ptx=inline_ptx,
+        architecture_ptx=inline_ptx and yes("architecture_ptx", lambda: _architecture_ptx(bench)),
         printf=isolated and yes("printf", lambda: output.printf_works(bench)),
         max_registers_option="cl_nv_compiler_options" in bench.extensions
         and yes("registers", lambda: _builds(bench, "-cl-nv-maxrregcount=64", "-cl-nv-verbose")),
@@ -173,6 +176,18 @@ def _inline_ptx(bench: Workbench) -> bool:
     target = np.zeros_like(source)
     bench.run(bench.build("inline_ptx"), _ITEMS, None, source, target)
     return bool(np.array_equal(target, source.byteswap()))
+
+
+def _architecture_ptx(bench: Workbench) -> bool:
+    """Whether the driver's own text, with an instruction of its architecture alone added, is loaded and runs."""
+    source = np.arange(_ITEMS, dtype=np.uint32)
+    target = np.zeros_like(source)
+    built: Any = bench.build("architecture_ptx").program
+    compiled = built.binaries[0]
+    program: Any = cl.Program(bench.context, [bench.device], [unmarked(bytes(compiled))])
+    kernel = cl.Kernel(program.build(["-w"], cache_dir=False), "architecture_ptx")
+    bench.run(kernel, _ITEMS, _ITEMS, source, target)
+    return bool(np.array_equal(target, source + 1))
 
 
 def _subgroup_options(bench: Workbench, language: str) -> list[str]:

@@ -10,6 +10,8 @@ from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, UINT8
 from portagpu.errors import LaunchConfigError, MissingCapabilityError, UnsupportedSyntaxError
 from portagpu.frontend import array_methods as array_methods  # registers lowerings
 from portagpu.frontend import array_ufuncs as array_ufuncs  # registers lowerings
+from portagpu.frontend import async_copies as async_copies  # registers lowerings
+from portagpu.frontend import bulk_copies as bulk_copies  # registers lowerings
 from portagpu.frontend import cache_hints as cache_hints  # registers lowerings
 from portagpu.frontend import cooperative as cooperative  # registers lowerings
 from portagpu.frontend import device_functions as device_functions  # registers lowerings
@@ -19,6 +21,7 @@ from portagpu.frontend import intrinsics as intrinsics  # registers lowerings
 from portagpu.frontend import libdevice as libdevice  # registers lowerings
 from portagpu.frontend import libdevice_library as libdevice_library  # registers lowerings
 from portagpu.frontend import library as library  # registers lowerings
+from portagpu.frontend import matrix_units as matrix_units  # registers lowerings
 from portagpu.frontend import memory as memory  # registers lowerings
 from portagpu.frontend import more_functions as more_functions  # registers lowerings
 from portagpu.frontend import number_methods as number_methods
