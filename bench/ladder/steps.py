@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from portagpu.bench.ladder.kernels.elements import coalesced, naive
+from portagpu.bench.ladder.kernels.pipelined import pipelined
 from portagpu.bench.ladder.kernels.tiles import register_column, register_tile, shared_tile
 from portagpu.bench.ladder.kernels.vectors import double_buffered, vectorised
 from portagpu.bench.ladder.library import no_tiles, shipped, tuned_tiles
@@ -17,6 +18,7 @@ from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
 
 _VECTOR_BYTES = 16
+_PIPELINES = ((16, 4), (16, 3), (8, 3), (8, 2))  # depth of a tile and stages, the best first
 _TILE = (128, 128, 8, 8, 8)  # rows, columns and depth of a block's tile, rows and columns of a thread's
 
 
@@ -34,6 +36,7 @@ class Launch:
     tile: tuple[int, int] = (1, 1)
     thread_tile: tuple[int, int] = (1, 1)
     shared_bytes: int = 0
+    note: str = ""
 
 
 class Step(Protocol):
@@ -82,7 +85,7 @@ class KernelStep:
         def enqueue() -> None:
             configured(*arguments)
 
-        return Prepared(enqueue=enqueue, tile=launch.tile, thread_tile=launch.thread_tile)
+        return Prepared(enqueue=enqueue, tile=launch.tile, thread_tile=launch.thread_tile, note=launch.note)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,9 +166,7 @@ def _vectors(operands: Operands, buffers: int = 1) -> Launch:
     """As the register tile, with the vector type, and whether tiles divide the matrices and rows are aligned."""
     tile_m, tile_n, tile_k, thread_m, thread_n = _TILE
     vector = vector_type(operands.c.dtype.name, tile_lanes(operands.itemsize))
-    (m, n), k = operands.c.shape, operands.a.shape[1]
-    whole = m % tile_m == n % tile_n == k % tile_k == 0
-    exact = whole and all(x.offset % _VECTOR_BYTES == 0 for x in (operands.a, operands.b, operands.c))
+    exact = _is_exact(operands, tile_m, tile_n, tile_k)
     return Launch(
         grid=_blocks(operands, tile_m, tile_n),
         block=(tile_m // thread_m * (tile_n // thread_n), 1),
@@ -174,6 +175,32 @@ def _vectors(operands: Operands, buffers: int = 1) -> Launch:
         thread_tile=(thread_m, thread_n),
         shared_bytes=buffers * tile_k * (tile_m + vector.lanes + tile_n) * operands.itemsize,
     )
+
+
+def _pipeline(operands: Operands) -> Launch:
+    """As many stages as fit into half of the shared memory, so that two blocks may share a compute unit."""
+    tile_m, tile_n, _, thread_m, thread_n = _TILE
+    sizes = {(k, stages): stages * k * (tile_m + tile_n) * operands.itemsize for k, stages in _PIPELINES}
+    half = operands.capabilities.local_memory_static // 2
+    tile_k, stages = next((p for p, size in sizes.items() if size <= half), _PIPELINES[-1])
+    vector = vector_type(operands.c.dtype.name, tile_lanes(operands.itemsize))
+    exact = _is_exact(operands, tile_m, tile_n, tile_k)
+    return Launch(
+        grid=_blocks(operands, tile_m, tile_n),
+        block=(tile_m // thread_m * (tile_n // thread_n), 1),
+        parameters=(tile_m, tile_n, tile_k, thread_m, thread_n, stages, vector, exact),
+        tile=(tile_m, tile_n),
+        thread_tile=(thread_m, thread_n),
+        shared_bytes=sizes[tile_k, stages],
+        note=f"{stages} stages of depth {tile_k}",
+    )
+
+
+def _is_exact(operands: Operands, tile_m: int, tile_n: int, tile_k: int) -> bool:
+    """Whether tiles divide the matrices and all rows are aligned to vectors."""
+    (m, n), k = operands.c.shape, operands.a.shape[1]
+    whole = m % tile_m == n % tile_n == k % tile_k == 0
+    return whole and all(x.offset % _VECTOR_BYTES == 0 for x in (operands.a, operands.b, operands.c))
 
 
 STEPS: tuple[Step, ...] = (
@@ -231,6 +258,13 @@ STEPS: tuple[Step, ...] = (
         "tuning, its model's), and blocks ordered so that neighbours share what is in the cache.",
         make=tuned_tiles,
         needs=no_tiles,
+    ),
+    KernelStep(
+        name="pipelined",
+        change="Copies to shared memory run by themselves, several steps ahead, without passing through registers: "
+        "they hide longer waits than one step of arithmetic, and leave the threads more registers.",
+        kernel=pipelined,
+        rule=_pipeline,
     ),
     LibraryStep(
         name="shipped",

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from portagpu.bench.ladder.kernels import elements, tiles, vectors
+from portagpu.bench.ladder.kernels import elements, pipelined, tiles, vectors
 from portagpu.bench.ladder.plan import flops_per_byte
 from portagpu.bench.ladder.steps import STEPS, KernelStep, Operands, step_named
 from portagpu.blas.verification import ProductCheck
@@ -119,7 +119,7 @@ def test_every_kernel_is_a_step():
     used = {step.kernel for step in STEPS if isinstance(step, KernelStep)}
     made = {
         value
-        for module in (elements, tiles, vectors)
+        for module in (elements, tiles, vectors, pipelined)
         for value in vars(module).values()
         if isinstance(value, Dispatcher) and not value.is_device_function
     }
@@ -127,7 +127,7 @@ def test_every_kernel_is_a_step():
 
 
 def test_lines_that_the_document_shows_are_those_of_the_kernels():
-    kernels = "\n".join(inspect.getsource(module) for module in (elements, tiles, vectors))
+    kernels = "\n".join(inspect.getsource(module) for module in (elements, tiles, vectors, pipelined))
     have = {" ".join(line.split()) for line in kernels.splitlines()}
     shown = [
         line.strip() for block in re.findall(r"^```py\n(.*?)^```", DOCUMENT, re.S | re.M) for line in block.splitlines()
