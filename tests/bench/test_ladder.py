@@ -89,6 +89,15 @@ def test_smaller_blocks_where_the_device_asks_for_them(device, monkeypatch):
         assert check.error(multiply(step_named(name), operands)) <= 1
 
 
+@pytest.mark.parametrize("memory, stages", [(2**18, 4), (100_000, 3), (64_000, 3), (40_000, 2)])
+def test_as_many_stages_as_fit(device, monkeypatch, memory, stages):
+    check, operands = make(130, 70, 90, "float32")
+    monkeypatch.setattr(Operands, "capabilities", replace(operands.capabilities, local_memory_static=memory))
+    step = step_named("pipelined")
+    assert step.prepare(operands).note.startswith(f"{stages} stages")
+    assert check.error(multiply(step, operands)) <= 1
+
+
 def test_shared_memory_is_as_much_as_the_kernels_declare(device):
     _, operands = make(128, 128, 64, "float32")
     for step in STEPS:
