@@ -6,13 +6,12 @@ from portagpu.blas.choice import choose, explain
 from portagpu.blas.direct_kernels import multiply_elements
 from portagpu.blas.problem import Problem
 from portagpu.blas.product import multiply, rows_of_c
-from portagpu.blas.variant import Config
+from portagpu.blas.variant import Config, Product
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context
 from portagpu.runtime.stream import Stream
 
 _DIRECT_LIMIT = 32 * 32 * 32  # multiply-adds; below, packing or tiles cost more than they gain
-_ALIGNMENT = 16
 
 
 def gemm(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Stream, config: Config | None = None) -> None:
@@ -26,40 +25,17 @@ def gemm(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Stream, c
         if m * n * k <= _DIRECT_LIMIT:
             _direct(a, b, c, stream)
             return
-        config = choose(problem_of(a, b, c), c.context)
+        config = choose(Product(a=a, b=b, c=c, stream=stream).problem, c.context)
     multiply(a, b, c, stream, config)
-
-
-def problem_of(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray) -> Problem:
-    """The problem that a product is."""
-    (m, k), n = a.shape, b.shape[1]
-    return Problem(
-        m=m,
-        n=n,
-        k=k,
-        dtype=c.dtype.name,
-        layout=_layout(a) + _layout(b),
-        aligned=_is_aligned(a) and _is_aligned(b) and _is_aligned(c),
-    )
 
 
 def explanation(problem: Problem, context: Context) -> str:
     """Which rule chooses the kernel of a product, and the parameters, for people."""
-    title = f"{problem.m} x {problem.n} x {problem.k} {problem.dtype} {problem.layout} on {context.device.name}"
+    layout = "".join("T" if order == "F" else "N" for order in (problem.a_order, problem.b_order))
+    title = f"{problem.m} x {problem.n} x {problem.k} {problem.arithmetic} {layout} on {context.device.name}"
     if problem.m * problem.n * problem.k <= _DIRECT_LIMIT:
         return f"{title}\nrule: products of at most {_DIRECT_LIMIT} multiply-adds take the direct kernel, untuned"
     return f"{title}\n{explain(problem, context)}"
-
-
-def _layout(operand: DeviceNDArray) -> str:
-    return "T" if operand.layout == "F" and operand.shape[0] > 1 and operand.shape[1] > 1 else "N"
-
-
-def _is_aligned(operand: DeviceNDArray) -> bool:
-    """Whether every row, or column, begins at a multiple of 16 bytes."""
-    return operand.offset % _ALIGNMENT == 0 and all(
-        s == operand.itemsize or s % _ALIGNMENT == 0 for s in operand.strides
-    )
 
 
 def _direct(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Stream) -> None:

@@ -25,14 +25,15 @@ def prepare(values: Values) -> Case:
     problem = Problem(**values)  # type: ignore[arg-type]
     generator = np.random.default_rng(0)
 
-    def operand(rows: int, columns: int, layout: str) -> Array:
-        shape = (rows, columns) if layout == "N" else (columns, rows)
+    def operand(rows: int, columns: int, order: str) -> Array:
+        shape = (columns, rows) if order == "F" else (rows, columns)
         made: Array = generator.standard_normal(shape, np.float64 if problem.dtype == "float64" else np.float32)
-        return made.astype(problem.dtype, copy=False) if layout == "N" else made.astype(problem.dtype, copy=False).T
+        made = made.astype(problem.dtype, copy=False)
+        return made.T if order == "F" else made
 
-    a = operand(problem.m, problem.k, problem.layout[0])
-    b = operand(problem.k, problem.n, problem.layout[1])
-    c = np.full((problem.m, problem.n), np.nan, problem.dtype)
+    a = operand(problem.m, problem.k, problem.a_order)
+    b = operand(problem.k, problem.n, problem.b_order)
+    c = np.full((problem.m, problem.n), np.nan, problem.out_dtype)
     return Case(inputs={"a": a, "b": b}, outputs={"c": c}, facts=ProductCheck(a, b))
 
 

@@ -18,7 +18,7 @@ from portagpu.tuning.shapes import Problem as Values
 from portagpu.tuning.space import Point
 
 # a result for another layout or alignment serves, if nothing nearer is known
-SOFT = {"layout": 1.0, "aligned": 0.5}
+SOFT = {"a_order": 0.5, "b_order": 0.5, "c_order": 0.5, "aligned": 0.5, "scaled": 0.25}
 
 
 def problem_from(values: Values) -> Problem:
@@ -73,32 +73,28 @@ def _model(values: Values, point: Point, device: DeviceRecord) -> Prediction | f
 
 def _resources(config: Config, problem: Problem) -> Resources:
     """What a tiled product needs, by the names that the variants' parameters have in common."""
-    m, n, k, itemsize = problem.m, problem.n, problem.k, problem.itemsize
+    m, n = problem.m, problem.n
     tile_m, tile_n = getattr(config, "tile_m", 1), getattr(config, "tile_n", 1)
     rows, columns = math.ceil(m / tile_m), math.ceil(n / tile_n)
     group = getattr(config, "group_m", 1) * getattr(config, "group_n", 1)  # tiles of a work-group
-    tiles = rows * columns
+    tiles = rows * columns * problem.batch
     return Resources(
         threads=getattr(config, "threads", 1),
         blocks=math.ceil(tiles / group),
-        flops=2.0 * tiles * tile_m * tile_n * k,
-        dram_bytes=_traffic(problem),
-        cache_bytes=float(tiles * (tile_m + tile_n) * k * itemsize) / group**0.5,
+        flops=problem.flops / (m * n * problem.batch) * tiles * tile_m * tile_n,
+        dram_bytes=float(problem.nbytes),
+        cache_bytes=float(tiles * (tile_m + tile_n) * problem.k * problem.itemsize) / group**0.5,
         registers=1,  # the variants' own rules decide what fits
         dtype=problem.dtype,
     )
 
 
-def _traffic(problem: Problem) -> float:
-    return float((problem.m * problem.k + problem.k * problem.n + problem.m * problem.n) * problem.itemsize)
-
-
 def _roof(values: Values, device: DeviceRecord) -> float | None:
     """Each operand is moved once, every multiply-add is done once; None where the dtype's peak is not known."""
     problem, figures = problem_from(values), _figures(device)
-    if problem.dtype not in figures.flops or not figures.measured:
+    if problem.dtype not in figures.flops or problem.precision or not figures.measured:
         return None
-    return max(problem.flops / figures.peak(problem.dtype), _traffic(problem) / figures.dram)
+    return max(problem.flops / figures.peak(problem.dtype), problem.nbytes / figures.dram)
 
 
 GEMM = Tunable(

@@ -78,7 +78,8 @@ def explain(sizes: tuple[int, int, int], dtype: str, layout: str, selector: str 
     settings = Settings.from_environment()
     context = Context.for_device(_chosen(selector, settings), settings)
     m, n, k = sizes
-    click.echo(explanation(Problem(m=m, n=n, k=k, dtype=dtype, layout=layout), context))
+    orders = ["F" if letter == "T" else "C" for letter in layout]
+    click.echo(explanation(Problem(m=m, n=n, k=k, dtype=dtype, a_order=orders[0], b_order=orders[1]), context))
 
 
 @tune.command("gemm")
