@@ -4,6 +4,8 @@
 here through the decorator `tuned`, uses what was found, at once, in every program that uses this tunable.
 """
 
+import sys
+
 import numpy as np
 
 from portagpu import cuda, tuning
@@ -100,21 +102,23 @@ def smooth(point, source, target):
     launch(point, source, target)
 
 
-def main(n=1 << 16, budget="3s", trials=6):
+def main(n=50_000, budget="20s", trials=6):
     """Tune, then smooth a random vector with the winner; returns (result of tuning, choice)."""
     problem = {"n": n, "dtype": "float32"}
     device = cuda.current_context().device
-    result = tuning.tune(SMOOTH, problem, device=device, budget=budget, trials=trials, trial_limit="60s")
-    assert result.winner is not None, result
+    result = tuning.tune(SMOOTH, problem, device=device, budget=budget, trials=trials)
+    assert result.winner is not None or result.trials == 0, result
 
     case = prepare(problem)
     source, target = cuda.to_device(case.inputs["source"]), cuda.device_array(n, np.float32)
     smooth(source, target)
     np.testing.assert_allclose(target.copy_to_host(), case.expected["target"], rtol=1e-5)
-    return result, tuning.best(SMOOTH, problem, device=device)
+    choice = tuning.best(SMOOTH, problem, device=device)
+    print(f"{device.name}: {n} elements")
+    print(result)
+    print(choice)
+    return result, choice
 
 
 if __name__ == "__main__":
-    result, choice = main(1 << 22, "20s", None)
-    print(result)
-    print(choice)
+    main(*map(int, sys.argv[1:2]), trials=None)
