@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,10 +60,12 @@ def tune_gemm(
     if not problems:
         raise TuningError("there is nothing to tune", hint="name at least one size and dtype")
     results: list[TunedProblem] = []
+    deadline = time.monotonic() + budget
     with Session(GEMM, device, settings, Store(store_path(settings)), trial_limit) as child:
-        for problem in problems:
+        child.figures()  # counts for the budget
+        for number, problem in enumerate(problems):
             others = _classes(problem, problems, classes)
-            share = budget / len(problems)
+            share = (deadline - time.monotonic()) / (len(problems) - number)
             kept = session.kept_for_classes(share, others)
             result = child.search(
                 problem.values,

@@ -232,7 +232,9 @@ class Session:
         if not self._warm:  # what a child needs to start is not the candidate's fault
             self._prepare(problem)
         self._warm = False  # a child that is replaced starts cold
-        request = {"action": "measure", "problem": dict(problem), "point": point}
+        winner = self.store.winner(task_of(self.tunable, problem, self.device.key))
+        best = winner[1] if winner else None
+        request = {"action": "measure", "problem": dict(problem), "point": point, "best": best}
         answer = outcomes.from_json(self._ask(request, limit))
         if isinstance(answer, LaunchFailed | OutOfBounds) and self._worker is not None:
             # some drivers refuse everything after a kernel has faulted: the next trial gets a fresh process

@@ -117,7 +117,10 @@ class Given:
 
 
 class Staged:
-    """The model's best, a few at random, then another strategy, which has learnt from these."""
+    """The model's best, a few at random, then another strategy, which has learnt from these.
+
+    Without a model all of the beginning is at random.
+    """
 
     def __init__(self, then: Strategy, seed: int = 0, first: int = MODEL_FIRST, at_random: int = RANDOM_NEXT) -> None:
         self._then, self._random = then, RandomOrder(seed)
@@ -125,6 +128,8 @@ class Staged:
 
     def propose(self, history: History) -> Point | None:
         """The next point of the stage that the search is in."""
+        if not history.predicted:
+            self._at_random, self._first = self._at_random + self._first, 0
         head = history.first_new(history.ranked[: self._first])
         if head is not None:
             return head

@@ -27,6 +27,7 @@ from portagpu.tuning.tunable import Case, Tunable, resolve
 _REPEAT_SECONDS = 0.12
 _MIN_REPEATS = 3
 _MAX_REPEATS = 25
+_HOPELESS = 3.0  # times the best so far: one repetition is enough to know that
 _SHORTEST = 2e-4  # seconds of one measurement: shorter runs are repeated within it
 _SPILLS = re.compile(r"(\d+) bytes spill stores")
 _REFUSED = (BuildError, KernelError, LaunchConfigError)
@@ -98,17 +99,18 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         return {}
     if request["action"] == "verify":
         return {"problem": _verify(tunable, reference, request, context)}
-    return outcomes.to_json(_trial(tunable, reference, request["problem"], request["point"], context))
+    best = float(request.get("best") or math.inf)
+    return outcomes.to_json(_trial(tunable, reference, request["problem"], request["point"], context, best))
 
 
-def _trial(tunable: Tunable, reference: str, problem: Problem, point: Point, context: Context) -> Outcome:
+def _trial(tunable: Tunable, reference: str, problem: Problem, point: Point, context: Context, best: float) -> Outcome:
     bench, fresh = _bench(tunable, reference, problem, context)
-    outcome = _measure(bench, point)
+    outcome = _measure(bench, point, best)
     if isinstance(outcome, WrongResult) and not fresh:
         # an earlier candidate may have spoilt an input: this one gets new ones
         _forget(reference, problem, context)
         bench, _ = _bench(tunable, reference, problem, context)
-        outcome = _measure(bench, point)
+        outcome = _measure(bench, point, best)
     if not isinstance(outcome, Measured | CompileFailed | Spilled):
         _forget(reference, problem, context)
     return outcome
@@ -153,19 +155,20 @@ def _checked(bench: _Bench, point: Point) -> Outcome | float:
     return first if wrong is None else WrongResult(wrong)
 
 
-def _measure(bench: _Bench, point: Point) -> Outcome:
+def _measure(bench: _Bench, point: Point, best: float) -> Outcome:
     first = _checked(bench, point)
     if not isinstance(first, float):
         return first
-    times = repetitions(lambda: bench.tunable.run(bench.data, point), bench.context)
+    times = repetitions(lambda: bench.tunable.run(bench.data, point), bench.context, _HOPELESS * best)
     damage = bench.damage()
     if damage is not None:
         return OutOfBounds(damage)
     return Measured(statistics.median(times), tuple(times), first)
 
 
-def repetitions(launch: Any, context: Context) -> list[float]:
-    """Seconds of each repetition of what ``launch`` enqueues; compilation is over."""
+def repetitions(launch: Any, context: Context, hopeless: float = math.inf) -> list[float]:
+    """Seconds of each repetition of what ``launch`` enqueues; compilation is over. What takes longer than ``hopeless``
+    is not repeated."""
     stream = context.default_stream
 
     def timed(count: int) -> float:
@@ -175,7 +178,10 @@ def repetitions(launch: Any, context: Context) -> list[float]:
         stream.synchronize()
         return (time.perf_counter() - started) / count
 
-    count = max(1, min(1000, math.ceil(_SHORTEST / max(timed(1), 1e-7))))
+    single = timed(1)
+    if single > max(hopeless, 10 * _SHORTEST):
+        return [single]
+    count = max(1, min(1000, math.ceil(_SHORTEST / max(single, 1e-7))))
     times: list[float] = []
     begin = time.perf_counter()
     while len(times) < _MIN_REPEATS or (time.perf_counter() - begin < _REPEAT_SECONDS and len(times) < _MAX_REPEATS):

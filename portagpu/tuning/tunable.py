@@ -113,7 +113,7 @@ def _place(values: dict[str, Any], tunable: Tunable) -> str:
     module = sys.modules.get(name)
     if name == "__main__" and spec is not None and spec.name != "__main__":
         return str(spec.name)  # python -m
-    if name != "__main__" and module is not None and vars(module) is values:
+    if name != "__main__" and spec is not None and module is not None and vars(module) is values:
         return name
     if path is None or not Path(path).is_file():
         raise TuningError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -57,7 +58,6 @@ def tune(
     kept = kept_for_classes(seconds, others)
     path = store_path(tunable.name, chosen) if store is None else store
     bar = Bar(tunable.name, seconds) if (sys.stderr.isatty() if show is None else show) else None
-    done = 0.0
 
     def report(state: Progress) -> None:
         if progress is not None:
@@ -68,10 +68,12 @@ def tune(
     session = Session(
         tunable, record, chosen, path if isinstance(path, Store) else Store(path), seconds_of(trial_limit)
     )
+    deadline = time.monotonic() + seconds
     with session, bar or nullcontext():
-        budgeted = Budget(seconds=seconds - kept, trials=trials)
+        if seconds > 0:
+            session.figures()  # counts for the budget
+        budgeted = Budget(seconds=deadline - time.monotonic() - kept, trials=trials)
         result = session.search(wanted, budgeted, strategy, seed=seed, progress=report)
-        done = result.elapsed
         if others:
-            session.retime(wanted, others, max(kept, seconds - done), report)
+            session.retime(wanted, others, max(kept, deadline - time.monotonic()), report)
     return result
