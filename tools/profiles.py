@@ -50,6 +50,7 @@ CPU = Capabilities(
     allows_build_option_g=False,
     extensions=_EXTENSIONS,
     measured_gflops=100.0,
+    builtin_prefetch=True,
 )
 
 SUBGROUPS = dataclasses.replace(

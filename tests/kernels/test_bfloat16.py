@@ -1,5 +1,7 @@
 """bfloat16 arrays: elements are read as float32 and rounded to nearest even when they are stored."""
 
+import dataclasses
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -7,8 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portagpu import cuda, guvectorize, types, vectorize
+from portagpu.codegen.program import generate
+from portagpu.dtypes import BFLOAT16, FLOAT32
 from portagpu.errors import DTypeError, KernelTypeError, MemoryNotSharedError
 from portagpu.frontend.bfloat16 import nearest
+from portagpu.frontend.functions import specialise
+from portagpu.ir.types import ArrayType, Layout, Scalar
 
 BF16 = ml_dtypes.bfloat16
 EVERY = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16).view(BF16)
@@ -304,6 +310,21 @@ def test_vectors_are_of_float32(device, width, aligned):
     kernel[1, 32](x, out, wide)
     assert same(wide, x.astype(np.float32))
     assert same(out, (x.astype(np.float32) * np.float32(1.7)).astype(BF16))
+
+
+@cuda.jit
+def lanes_of_eight(x, out):
+    cuda.vstore(cuda.vload(x, 0, 8), out, 0)
+    out[8] = x[8]
+
+
+def test_one_instruction_rounds_where_there_is_one(device):
+    caps = dataclasses.replace(device.capabilities, inline_ptx=True, ptx_target=(8, 0), line_directives=False)
+    arrays = tuple(ArrayType(Scalar(d), 1, Layout.C) for d in (FLOAT32, BFLOAT16))
+    text = generate(specialise(lanes_of_eight.source, arrays, caps), caps).source
+    assert text.count("cvt.rn.bf16x2.f32") == 4 and text.count("cvt.rn.bf16.f32") == 1
+    older = dataclasses.replace(caps, ptx_target=(7, 5))
+    assert "cvt" not in generate(specialise(lanes_of_eight.source, arrays, older), older).source.replace("convert", "")
 
 
 def test_wrong_vectors(device):

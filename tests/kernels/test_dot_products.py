@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from portagpu import cuda
 from portagpu.codegen.program import generate
+from portagpu.dtypes import INT32, UINT32
 from portagpu.errors import KernelTypeError
 from portagpu.frontend.functions import specialise
 from portagpu.ir.types import ArrayType, Layout, Scalar
-from portagpu.dtypes import INT32, UINT32
 
 pytestmark = pytest.mark.oclgrind
 WORDS = st.integers(0, 2**32 - 1)
