@@ -47,7 +47,7 @@ _KINDS: dict[str, str | tuple[tuple[str, ArgumentType], ...]] = {
     "32- or 64-bit integers or floats": _arrays("int32", "int64", "float32", "float64"),
 }
 _CONVERTED = "number, converted to "
-_DEFAULTS = {"bool": "True", "int": "0xFFFFFFFF"}
+_DEFAULTS = {"bool": "True", "int": "0xFFFFFFFF", "bytes, a constant power of two up to 1024": "256"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from portagpu.device.workbench import DRIVER_ERRORS, Workbench, first_telling_li
 
 _ITEMS = 64
 _GROUP = 32
+_WARP_GROUP = 128  # threads that instructions of a warp group need
 _ROUNDING_SAMPLES = 1 << 14
 _logger = logging.getLogger(__name__)
 
@@ -203,13 +204,13 @@ def _builtin_prefetch(bench: Workbench) -> bool:
 
 def _architecture_ptx(bench: Workbench) -> bool:
     """Whether the driver's own text, with an instruction of its architecture alone added, is loaded and runs."""
-    source = np.arange(_ITEMS, dtype=np.uint32)
+    source = np.arange(_WARP_GROUP, dtype=np.uint32)
     target = np.zeros_like(source)
     built: Any = bench.build("architecture_ptx").program
     compiled = built.binaries[0]
     program: Any = cl.Program(bench.context, [bench.device], [unmarked(bytes(compiled))])
     kernel = cl.Kernel(program.build(["-w"], cache_dir=False), "architecture_ptx")
-    bench.run(kernel, _ITEMS, _ITEMS, source, target)
+    bench.run(kernel, _WARP_GROUP, _WARP_GROUP, source, target)
     return bool(np.array_equal(target, source + 1))
 
 
