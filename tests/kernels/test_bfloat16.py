@@ -163,6 +163,65 @@ def test_captured_arrays_records_and_reductions(device):
     assert records["v"].tolist()[2:] == [3, 4]
 
 
+@cuda.jit(device=True)
+def multiples(x, i):
+    own = cuda.local.array(3, cuda.bfloat16)
+    for k in range(3):
+        own[k] = x[i] * k
+    return own
+
+
+@pytest.mark.oclgrind
+def test_arrays_of_functions_and_of_either_branch(device):
+    @cuda.jit
+    def kernel(x, y, numbers, factor: cuda.constexpr, out):
+        i = cuda.threadIdx.x
+        own = multiples(x, i)
+        either = x if i % 2 == 0 else y
+        out[i] = own[2] + either[i] + numbers[0][i] + numbers[1] * factor
+        y[i], x[i] = x[i], y[i]
+        either[i] += 1
+
+    x, y, out = np.arange(4).astype(BF16), np.arange(4, 8).astype(BF16), np.zeros(4, np.float32)
+    kernel[1, 4](x, y, (np.ones(4, BF16), BF16(0.5)), BF16(0.25), out)
+    assert out.tolist() == [1.125, 8.125, 7.125, 14.125]
+    assert x.tolist() == [5, 5, 7, 7] and y.tolist() == [0, 2, 2, 4]
+
+
+@pytest.mark.oclgrind
+def test_views_and_asynchronous_copies(device):
+    @cuda.jit
+    def kernel(x, out, words):
+        tile = cuda.shared.array(8, cuda.bfloat16)
+        i = cuda.threadIdx.x
+        cuda.pipeline_memcpy_async(tile, 2 * i, x, 2 * i, 2)
+        cuda.pipeline_commit()
+        cuda.pipeline_wait_prior(0)
+        cuda.syncthreads()
+        out[7 - i], out[3 - i] = tile[i], tile[i + 4]
+        words[i] = x.view(np.uint32)[i]
+        if i == 0:
+            words[4] = np.uint32(x.view(np.uint32).view(cuda.bfloat16)[5])
+            words[5] = np.uint32(x.reshape((2, 4))[1, 2] + x.itemsize)
+
+    x, out, words = np.arange(8).astype(BF16), np.zeros(8, BF16), np.zeros(6, np.uint32)
+    kernel[1, 4](x, out, words)
+    assert out.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
+    assert np.array_equal(words[:4], x.view(np.uint32)) and words[4:].tolist() == [5, 8]
+
+
+def test_reductions_and_exceptions(device):
+    @cuda.jit(debug=True)
+    def checked(x):
+        if x[0] > 1:
+            raise ValueError("large", x[0])
+
+    with pytest.raises(ValueError, match="large") as error:
+        checked[1, 1](np.array([2.5], BF16))
+    assert error.value.args[1] == 2.5
+    assert cuda.reduce(lambda a, b: a + b)(cuda.to_device(np.arange(8).astype(BF16))) == 28
+
+
 def test_scalars_and_declared_signatures(device):
     @cuda.jit("void(bfloat16[::1], bfloat16, float32[:])")
     def kernel(x, y, out):
