@@ -181,8 +181,8 @@ MEANINGS |= {
     "vload": call(
         f"{_SIDE_BY_SIDE}; {_PLACE}; width: 2, 3, 4, 8 or 16; aligned: bool = False",
         "a vector",
-        "`width` elements from `index` on as one vector, of bfloat16 as float32; `aligned`: its address is a multiple of"
-        " its size.",
+        "`width` elements from `index` on as one vector, of bfloat16 as float32; `aligned`: its address is a multiple"
+        " of its size.",
         "KernelTypeError: gaps between the elements. KernelValueError: another width.",
     ),
     "vstore": call(
