@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portagpu.codegen.analysis import Facts
+from portagpu.codegen.assembly import assembly
 from portagpu.codegen.complex_numbers import is_complex
 from portagpu.codegen.output import print_call
 from portagpu.codegen.printer import LOWEST, UNARY, Printer
@@ -12,6 +13,7 @@ from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import BOOL
 from portagpu.ir.converge import FLAG_PREFIXES
 from portagpu.ir.nodes import (
+    Assembly,
     Assign,
     Break,
     Constant,
@@ -144,6 +146,8 @@ class Emitter:
                 self._store(statement)
             case VectorStore():
                 self._line(self._vector_store(statement), statement.span)
+            case Assembly():
+                self._line(assembly(self.printer, statement), statement.span)
             case Evaluate():
                 self._line(f"{text(statement.value)};", statement.span)
             case If():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from portagpu.codegen import bfloat16 as bfloat16  # registers lowerings
 from portagpu.codegen import builtins as builtins  # registers lowerings
+from portagpu.codegen import dot_product as dot_product  # registers lowerings
 from portagpu.codegen import halves as halves  # registers lowerings
 from portagpu.codegen import warp as warp  # registers lowerings
 from portagpu.codegen.analysis import Facts, analyse
@@ -291,7 +293,7 @@ def _kernel(
         printer.names(parameter.name, parameter.type)
     shared = [
         f"    __local {storage(a.element)} {printer.names(a.name, Pointer(a.element, Space.LOCAL))}[{a.size}]"
-        " __attribute__((aligned(128)));"
+        f" __attribute__((aligned({max(128, a.alignment)})));"
         for a in program.shared
     ]
     statements = Emitter(kernel, facts, printer).run()

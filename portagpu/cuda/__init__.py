@@ -39,6 +39,7 @@ from portagpu.types import (  # noqa: F401 - named in __all__ below
     UniTuple,
     as_dtype,
     as_signature,
+    bfloat16,
     boolean,
     complex64,
     complex128,
@@ -89,6 +90,33 @@ stcg: Any = INTRINSICS["stcg"]
 stcs: Any = INTRINSICS["stcs"]
 stwb: Any = INTRINSICS["stwb"]
 stwt: Any = INTRINSICS["stwt"]
+dp4a: Any = INTRINSICS["dp4a"]
+prefetch: Any = INTRINSICS["prefetch"]
+pipeline_memcpy_async: Any = INTRINSICS["pipeline_memcpy_async"]
+pipeline_commit: Any = INTRINSICS["pipeline_commit"]
+pipeline_wait_prior: Any = INTRINSICS["pipeline_wait_prior"]
+mma_sync: Any = INTRINSICS["mma_sync"]
+ldmatrix: Any = INTRINSICS["ldmatrix"]
+wgmma: Any = INTRINSICS["wgmma"]
+wgmma_fence: Any = INTRINSICS["wgmma_fence"]
+wgmma_commit_group: Any = INTRINSICS["wgmma_commit_group"]
+wgmma_wait_group: Any = INTRINSICS["wgmma_wait_group"]
+setmaxnreg: Any = INTRINSICS["setmaxnreg"]
+shared_address: Any = INTRINSICS["shared_address"]
+mbarrier_init: Any = INTRINSICS["mbarrier_init"]
+mbarrier_arrive: Any = INTRINSICS["mbarrier_arrive"]
+mbarrier_arrive_expect_tx: Any = INTRINSICS["mbarrier_arrive_expect_tx"]
+mbarrier_wait_parity: Any = INTRINSICS["mbarrier_wait_parity"]
+fence_proxy_async: Any = INTRINSICS["fence_proxy_async"]
+tma_load: Any = INTRINSICS["tma_load"]
+tma_store: Any = INTRINSICS["tma_store"]
+tma_store_commit: Any = INTRINSICS["tma_store_commit"]
+tma_store_wait: Any = INTRINSICS["tma_store_wait"]
+tensor_map_encode: Any = INTRINSICS["tensor_map_encode"]
+tensor_map_acquire: Any = INTRINSICS["tensor_map_acquire"]
+barrier_sync: Any = INTRINSICS["barrier_sync"]
+pack_half2: Any = INTRINSICS["pack_half2"]
+pack_bfloat162: Any = INTRINSICS["pack_bfloat162"]
 unroll: Any = INTRINSICS["unroll"]
 literal_unroll: Any = INTRINSICS["literal_unroll"]
 nanosleep: Any = INTRINSICS["nanosleep"]
@@ -203,7 +231,7 @@ __all__ = [
     *("Dispatcher", "Intrinsic", "jit", "constexpr"),
     *("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic", "cg", "fp16", "libdevice"),
     *("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "complex64", "complex128", "void", "none"),
+    *("float16", "float32", "float64", "bfloat16", "complex64", "complex128", "void", "none"),
     *("Array", "Record", "NestedArray", "Tuple", "UniTuple", "from_dtype", "as_dtype"),
     *(n for n in INTRINSICS if n in globals()),
     *_vectors,

@@ -71,4 +71,8 @@ class Capabilities:
     compares_ids: bool = True  # False: work-items run what only a negative id, which none has, would run
     conditional_barriers: bool = True  # False: no barrier stands under a branch, even if a whole block takes it
     measured_gflops_double: float = 0.0  # the same in float64; 0.0 where it is missing
+    ptx_target: tuple[int, int] = (0, 0)  # architecture whose PTX inline text may use, such as (9, 0)
+    architecture_ptx: bool = False  # instructions of that architecture alone work (`portagpu.device.ptx`)
+    packed_dot_product: bool = False  # cl_khr_integer_dot_product, under `language_option`
+    builtin_prefetch: bool = False  # the compiler takes __builtin_prefetch: a CPU's, where OpenCL's may do nothing
     optimised_rotations: bool = True  # the driver runs what its optimiser makes of `x << k | x >> 32 - k`

@@ -57,11 +57,15 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         double_atomic_add_global=results.double_atomic_add_global,
         double_atomic_add_local=results.double_atomic_add_local,
         inline_ptx=results.inline_ptx,
+        ptx_target=_ptx_target(device, results, hints),
+        architecture_ptx=results.architecture_ptx,
         subgroups=results.subgroups,
         subgroup_size=results.subgroup_size,
         subgroup_shuffle=results.subgroup_shuffle,
         required_subgroup_size=results.required_subgroup_size,
         printf=results.printf,
+        packed_dot_product=results.packed_dot_product,
+        builtin_prefetch=results.builtin_prefetch,
         language_option=results.language_option,
         line_directives=hints.line_directives,
         single_barriers=hints.single_barriers,
@@ -79,6 +83,17 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
 def _c_version(device: cl.Device) -> tuple[int, int]:
     found = re.search(r"(\d+)\.(\d+)", device.opencl_c_version)
     return (int(found[1]), int(found[2])) if found else (1, 0)
+
+
+def _ptx_target(device: cl.Device, results: ProbeResults, hints: Hints) -> tuple[int, int]:
+    """The architecture whose instructions inline PTX may use; (0, 0) without inline PTX."""
+    if not results.inline_ptx or hints.compute_capability_query is None:
+        return (0, 0)
+    try:
+        major, minor = (int(getattr(device, hints.compute_capability_query.format(p))) for p in ("major", "minor"))
+    except (cl.Error, AttributeError):
+        return (0, 0)
+    return (major, minor)
 
 
 def _warp_size(device: cl.Device, kind: DeviceType, results: ProbeResults, hints: Hints) -> int:

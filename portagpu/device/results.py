@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-PROBE_SCHEMA = 4  # raise it whenever a trial or its meaning changes
+PROBE_SCHEMA = 6  # raise it whenever a trial or its meaning changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,10 +28,13 @@ class ProbeResults:
     double_atomic_add_global: bool = False
     double_atomic_add_local: bool = False
     inline_ptx: bool = False
+    architecture_ptx: bool = False
     subgroups: bool = False
     subgroup_shuffle: bool = False
     required_subgroup_size: bool = False
     printf: bool = False
+    packed_dot_product: bool = False
+    builtin_prefetch: bool = False
     max_registers_option: bool = False
     allows_build_option_g: bool = False
     language_option: str = ""  # -cl-std option for subgroups and float atomics; "" is the driver's default

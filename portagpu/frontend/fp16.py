@@ -7,7 +7,8 @@ import re
 from portagpu.dtypes import FLOAT16
 from portagpu.frontend.calls import INTRINSICS, Call, intrinsic
 from portagpu.frontend.convert import constant, convert
-from portagpu.frontend.meanings import LATER, Meaning
+from portagpu.frontend.meaning import Meaning
+from portagpu.frontend.meanings import LATER
 from portagpu.frontend.operation_meanings import text_of
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import Value

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from portagpu.dtypes import FLOAT32, FLOAT64, INT32, INT64, UINT32, UINT64
 from portagpu.frontend.calls import Call, intrinsic
 from portagpu.frontend.convert import constant, convert
-from portagpu.frontend.meanings import LATER, Meaning
+from portagpu.frontend.meaning import Meaning
+from portagpu.frontend.meanings import LATER
 from portagpu.frontend.operation_meanings import text_of
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import TupleValue, Value

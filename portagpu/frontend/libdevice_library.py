@@ -12,7 +12,8 @@ from portagpu.frontend import libdevice_functions as functions
 from portagpu.frontend.calls import Call, LibraryFunction, call_library, intrinsic
 from portagpu.frontend.convert import constant, convert
 from portagpu.frontend.libdevice import F32, F64, I32, I64, U32
-from portagpu.frontend.meanings import LATER, Meaning
+from portagpu.frontend.meaning import Meaning
+from portagpu.frontend.meanings import LATER
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import TupleValue, Value
 from portagpu.ir.nodes import Cast, Operation

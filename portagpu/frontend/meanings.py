@@ -3,40 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """One name: its parameters as ``name: what it takes``, what it gives, and one or two sentences.
-
-    ``parameters`` is None for a value that is not called. A parameter with ``= default`` may be left out.
-    """
-
-    parameters: tuple[str, ...] | None
-    result: str
-    text: str
-    errors: str = ""
-
-    def signature(self, name: str) -> str:
-        """The name as it is written in a kernel."""
-        if self.parameters is None:
-            return name
-        shown = [p.partition(":")[0] + ("=" + p.partition("= ")[2] if "= " in p else "") for p in self.parameters]
-        return f"{name}({', '.join(shown)})"
-
-    def help(self, name: str) -> str:
-        """The text that `help` shows."""
-        lines = [f"{self.signature('cuda.' + name)} -> {self.result}", "", self.text]
-        if self.parameters:
-            lines += ["", "Takes:", *(f"    {p}" for p in self.parameters)]
-        if self.errors:
-            lines += ["", f"Errors: {self.errors}"]
-        return "\n".join([*lines, "", "Works inside kernels and device functions only."])
-
-
-def _call(parameters: str, result: str, text: str, errors: str = "") -> Meaning:
-    return Meaning(tuple(p for p in parameters.split("; ") if p), result, text, errors)
+from portagpu.frontend import hardware_meanings
+from portagpu.frontend.meaning import Meaning, call
 
 
 def _value(result: str, text: str) -> Meaning:
@@ -74,199 +43,215 @@ _EXCHANGE_ERRORS = "KernelTypeError: bools, vectors or complex numbers."
 
 MEANINGS |= {
     # indices
-    "grid": _call(
+    "grid": call(
         "ndim: 1, 2 or 3", "a Python integer, or a tuple", "This thread's number in the whole grid.", _CONSTANT_AXES
     ),
-    "gridsize": _call("ndim: 1, 2 or 3", "a Python integer, or a tuple", "Threads of the whole grid.", _CONSTANT_AXES),
+    "gridsize": call("ndim: 1, 2 or 3", "a Python integer, or a tuple", "Threads of the whole grid.", _CONSTANT_AXES),
     "laneid": _value(_INDEX, "This thread's number in its warp, from 0."),
     "warpsize": _value("a constant", "Threads of a warp: 32, also where the device has none, or others."),
     # memory
-    "shared.array": _call(
-        f"{_SHAPE}; {_DTYPE}",
+    "shared.array": call(
+        f"{_SHAPE}; {_DTYPE}; alignment: bytes, a constant power of two up to 1024 = None",
         "an array",
         "An uninitialised array of the block; with shape 0 it has the bytes that the launch asks for.",
         f"{_SHAPE_ERRORS} KernelValueError: more than the device has.",
     ),
-    "local.array": _call(
+    "local.array": call(
         f"{_SHAPE}; {_DTYPE}", "an array", "An uninitialised array of this thread alone.", _SHAPE_ERRORS
     ),
-    "const.array_like": _call(
+    "const.array_like": call(
         "array: captured NumPy array",
         "a read-only array",
         "The array in constant memory, as it is when the kernel is compiled.",
         "KernelValueError: the array is not a global or closure variable.",
     ),
     # barriers and fences
-    "syncthreads": _call("", "None", "Wait for all threads of the block; they then see each other's writes."),
-    "syncthreads_count": _call(
+    "syncthreads": call("", "None", "Wait for all threads of the block; they then see each other's writes."),
+    "syncthreads_count": call(
         "predicate: number or bool", "int32", "As `syncthreads`; in how many threads of the block it is true."
     ),
-    "syncthreads_and": _call(
+    "syncthreads_and": call(
         "predicate: number or bool", "int32", "As `syncthreads`; 1 if it is true in all threads of the block, else 0."
     ),
-    "syncthreads_or": _call(
+    "syncthreads_or": call(
         "predicate: number or bool", "int32", "As `syncthreads`; 1 if it is true in any thread of the block, else 0."
     ),
-    "threadfence": _call("", "None", "Writes before it are seen by the device before writes after it."),
-    "threadfence_block": _call("", "None", "Writes before it are seen by the block before writes after it."),
-    "threadfence_system": _call("", "None", "Writes before it are seen by host and device before writes after it."),
-    "cg.this_grid": _call("", "the grid's group", "The group of all threads of the grid; it has `sync()`."),
-    "cg.this_grid().sync": _call(
+    "threadfence": call("", "None", "Writes before it are seen by the device before writes after it."),
+    "threadfence_block": call("", "None", "Writes before it are seen by the block before writes after it."),
+    "threadfence_system": call("", "None", "Writes before it are seen by host and device before writes after it."),
+    "cg.this_grid": call("", "the grid's group", "The group of all threads of the grid; it has `sync()`."),
+    "cg.this_grid().sync": call(
         "",
         "None",
         "Wait for all threads of the grid. All blocks must run at once.",
         "LaunchConfigError at a launch of more blocks than can run at once.",
     ),
     # atomics
-    "atomic.add": _call(f"{_CELLS}; {_PLACE}; value: element", _OLD, "`array[index] += value`.", _ATOMIC_ERRORS),
-    "atomic.sub": _call(f"{_CELLS}; {_PLACE}; value: element", _OLD, "`array[index] -= value`.", _ATOMIC_ERRORS),
-    "atomic.max": _call(
+    "atomic.add": call(f"{_CELLS}; {_PLACE}; value: element", _OLD, "`array[index] += value`.", _ATOMIC_ERRORS),
+    "atomic.sub": call(f"{_CELLS}; {_PLACE}; value: element", _OLD, "`array[index] -= value`.", _ATOMIC_ERRORS),
+    "atomic.max": call(
         f"{_CELLS}; {_PLACE}; value: element",
         _OLD,
         "The larger of `array[index]` and `value` is stored; where either is NaN, nothing changes.",
         _ATOMIC_ERRORS,
     ),
-    "atomic.min": _call(
+    "atomic.min": call(
         f"{_CELLS}; {_PLACE}; value: element",
         _OLD,
         "The smaller of `array[index]` and `value` is stored; where either is NaN, nothing changes.",
         _ATOMIC_ERRORS,
     ),
-    "atomic.nanmax": _call(
+    "atomic.nanmax": call(
         f"{_CELLS}; {_PLACE}; value: element", _OLD, "As `atomic.max`; a NaN counts as missing.", _ATOMIC_ERRORS
     ),
-    "atomic.nanmin": _call(
+    "atomic.nanmin": call(
         f"{_CELLS}; {_PLACE}; value: element", _OLD, "As `atomic.min`; a NaN counts as missing.", _ATOMIC_ERRORS
     ),
-    "atomic.and_": _call(f"{_BITS}; {_PLACE}; value: element", _OLD, "`array[index] &= value`.", _ATOMIC_ERRORS),
-    "atomic.or_": _call(f"{_BITS}; {_PLACE}; value: element", _OLD, "`array[index] |= value`.", _ATOMIC_ERRORS),
-    "atomic.xor": _call(f"{_BITS}; {_PLACE}; value: element", _OLD, "`array[index] ^= value`.", _ATOMIC_ERRORS),
-    "atomic.inc": _call(
+    "atomic.and_": call(f"{_BITS}; {_PLACE}; value: element", _OLD, "`array[index] &= value`.", _ATOMIC_ERRORS),
+    "atomic.or_": call(f"{_BITS}; {_PLACE}; value: element", _OLD, "`array[index] |= value`.", _ATOMIC_ERRORS),
+    "atomic.xor": call(f"{_BITS}; {_PLACE}; value: element", _OLD, "`array[index] ^= value`.", _ATOMIC_ERRORS),
+    "atomic.inc": call(
         f"{_BITS}; {_PLACE}; value: element", _OLD, "One is added; from `value` on it becomes 0.", _ATOMIC_ERRORS
     ),
-    "atomic.dec": _call(
+    "atomic.dec": call(
         f"{_BITS}; {_PLACE}; value: element",
         _OLD,
         "One is subtracted; 0, and what is above `value`, becomes `value`.",
         _ATOMIC_ERRORS,
     ),
-    "atomic.exch": _call(f"{_CELLS}; {_PLACE}; value: element", _OLD, "`array[index] = value`.", _ATOMIC_ERRORS),
-    "atomic.cas": _call(
+    "atomic.exch": call(f"{_CELLS}; {_PLACE}; value: element", _OLD, "`array[index] = value`.", _ATOMIC_ERRORS),
+    "atomic.cas": call(
         f"{_CELLS}; {_PLACE}; old: element; val: element",
         _OLD,
         "`array[index] = val` where it was `old`; floats are compared bit by bit.",
         _ATOMIC_ERRORS,
     ),
-    "atomic.compare_and_swap": _call(
+    "atomic.compare_and_swap": call(
         f"{_CELLS}; old: element; val: element", _OLD, "As `atomic.cas` with index 0.", _ATOMIC_ERRORS
     ),
     # arithmetic
-    "fma": _call(
+    "fma": call(
         "a: float; b: float; c: float",
         "their common type",
         "`a * b + c`, rounded once.",
         "KernelTypeError: no operand is a float.",
     ),
-    "popc": _call("x: integer", "int32", "Number of bits that are set.", "KernelTypeError: no integer."),
-    "clz": _call(
+    "popc": call("x: integer", "int32", "Number of bits that are set.", "KernelTypeError: no integer."),
+    "clz": call(
         "x: integer",
         "int32",
         "Number of zero bits above the highest set one, of 32 bits (64 for 64-bit types).",
         "KernelTypeError: no integer.",
     ),
-    "ffs": _call(
+    "ffs": call(
         "x: integer",
         "int32",
         "Place of the lowest set bit, from 1; 0 if there is none.",
         "KernelTypeError: no integer.",
     ),
-    "brev": _call("x: integer", "type of x", "The bits in reverse order.", "KernelTypeError: no integer."),
-    "rsqrt": _call("x: float", "type of x", "`1 / sqrt(x)`."),
-    "cbrt": _call("x: float", "type of x", "Cube root, also of negative numbers."),
-    "selp": _call(
+    "brev": call("x: integer", "type of x", "The bits in reverse order.", "KernelTypeError: no integer."),
+    "rsqrt": call("x: float", "type of x", "`1 / sqrt(x)`."),
+    "cbrt": call("x: float", "type of x", "Cube root, also of negative numbers."),
+    "dp4a": call(
+        "a: four 8-bit integers; b: four 8-bit integers; c: int",
+        "int32; uint32 where a and b are unsigned",
+        "`c` plus the four products of the lanes of `a` and `b`: `int8x4` or `uint8x4` vectors, or the int32 or uint32"
+        " that hold their bits. The sum wraps around.",
+        "KernelTypeError: other types.",
+    ),
+    "selp": call(
         "condition: number or bool; a: any; b: any",
         "the common type of a and b",
         "`a if condition else b`; both are evaluated.",
     ),
-    "nanosleep": _call("ns: int", "None", "A hint to pause this thread for about so many nanoseconds."),
+    "nanosleep": call("ns: int", "None", "A hint to pause this thread for about so many nanoseconds."),
     # loops and vectors
-    "unroll": _call(
+    "unroll": call(
         "iterable: range of constants, or tuple",
         "an iterable",
         "In `for i in cuda.unroll(range(4))` the loop is written out, and `i` is a constant in each copy.",
         "KernelValueError: the bounds are not known at compile time.",
     ),
-    "literal_unroll": _call(
+    "literal_unroll": call(
         "iterable: range of constants, or tuple",
         "an iterable",
         "As `unroll`: for tuples whose items have different types.",
         "KernelValueError: no tuple of constants.",
     ),
-    "vload": _call(
+    "vload": call(
         f"{_SIDE_BY_SIDE}; {_PLACE}; width: 2, 3, 4, 8 or 16; aligned: bool = False",
         "a vector",
         "`width` elements from `index` on as one vector; `aligned`: its address is a multiple of its size.",
         "KernelTypeError: gaps between the elements. KernelValueError: another width.",
     ),
-    "vstore": _call(
+    "vstore": call(
         f"vector: of the array's elements; {_SIDE_BY_SIDE}; {_PLACE}; aligned: bool = False",
         "None",
         "Store a vector's lanes from `index` on.",
         "KernelTypeError: gaps between the elements, or a vector of another type.",
     ),
+    "prefetch": call(
+        "array: numbers in global memory; index: int, or tuple of ints",
+        "None",
+        "A hint that `array[index]` will be read soon. The index may be outside of the array, where nothing is"
+        " fetched; a negative one does not count from the end.",
+        "KernelTypeError: an array in another memory.",
+    ),
     **dict.fromkeys(
         ("ldca", "ldcg", "ldcs", "ldlu", "ldcv"),
-        _call("array: numbers; i: index or tuple of indices", "element", "`array[i]`: OpenCL takes no hint to caches."),
+        call("array: numbers; i: index or tuple of indices", "element", "`array[i]`: OpenCL takes no hint to caches."),
     ),
     **dict.fromkeys(
         ("stcg", "stcs", "stwb", "stwt"),
-        _call(
+        call(
             "array: numbers; i: index or tuple of indices; value: element",
             "None",
             "`array[i] = value`: OpenCL takes no hint to caches.",
         ),
     ),
     # warps
-    "syncwarp": _call("mask: int = 0xFFFFFFFF", "None", "Wait for the lanes of the warp that `mask` names."),
-    "shfl_sync": _call(
+    "syncwarp": call("mask: int = 0xFFFFFFFF", "None", "Wait for the lanes of the warp that `mask` names."),
+    "shfl_sync": call(
         f"{_MASK}; {_SHUFFLED}; src_lane: int", "type of value", "The value of lane `src_lane`.", _EXCHANGE_ERRORS
     ),
-    "shfl_up_sync": _call(
+    "shfl_up_sync": call(
         f"{_MASK}; {_SHUFFLED}; delta: int",
         "type of value",
         "The value of the lane `delta` below; the own one where there is none.",
         _EXCHANGE_ERRORS,
     ),
-    "shfl_down_sync": _call(
+    "shfl_down_sync": call(
         f"{_MASK}; {_SHUFFLED}; delta: int",
         "type of value",
         "The value of the lane `delta` above; the own one where there is none.",
         _EXCHANGE_ERRORS,
     ),
-    "shfl_xor_sync": _call(
+    "shfl_xor_sync": call(
         f"{_MASK}; {_SHUFFLED}; lane_mask: int",
         "type of value",
         "The value of the lane whose number is the own one `^ lane_mask`.",
         _EXCHANGE_ERRORS,
     ),
-    "all_sync": _call(f"{_MASK}; predicate: number or bool", "bool", "Whether it is true in all lanes of `mask`."),
-    "any_sync": _call(f"{_MASK}; predicate: number or bool", "bool", "Whether it is true in any lane of `mask`."),
-    "eq_sync": _call(f"{_MASK}; predicate: number or bool", "bool", "Whether it is the same in all lanes of `mask`."),
-    "ballot_sync": _call(
+    "all_sync": call(f"{_MASK}; predicate: number or bool", "bool", "Whether it is true in all lanes of `mask`."),
+    "any_sync": call(f"{_MASK}; predicate: number or bool", "bool", "Whether it is true in any lane of `mask`."),
+    "eq_sync": call(f"{_MASK}; predicate: number or bool", "bool", "Whether it is the same in all lanes of `mask`."),
+    "ballot_sync": call(
         f"{_MASK}; predicate: number or bool", "int32", "A bit for each lane of `mask` where it is true."
     ),
-    "match_any_sync": _call(
+    "match_any_sync": call(
         f"{_MASK}; {_SHUFFLED}", "int32", "The lanes of `mask` that hold the same value, as bits.", _EXCHANGE_ERRORS
     ),
-    "match_all_sync": _call(
+    "match_all_sync": call(
         f"{_MASK}; {_SHUFFLED}",
         "(int32, bool)",
         "The lanes of `mask` if all hold the same value, else 0; and whether they do.",
         _EXCHANGE_ERRORS,
     ),
-    "activemask": _call("", "uint32", "The lanes of the warp that run here now, as bits."),
-    "lanemask_lt": _call("", "uint32", "The lanes below this one, as bits."),
+    "activemask": call("", "uint32", "The lanes of the warp that run here now, as bits."),
+    "lanemask_lt": call("", "uint32", "The lanes below this one, as bits."),
 }
+
+MEANINGS |= hardware_meanings.MEANINGS
 
 GROUPS = {
     "threadIdx": "This thread's place in its block: `x`, `y`, `z`.",

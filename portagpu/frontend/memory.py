@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +18,19 @@ from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, const
 from portagpu.frontend.vocabulary import VectorMaker
 from portagpu.ir.nodes import Operation, Var
 from portagpu.ir.program import MemoryArray, Parameter, ParameterRole
-from portagpu.ir.types import BYTE, DYNAMIC_SHARED, INT, Element, Layout, Pointer, Scalar, Space, Vector, element_size
+from portagpu.ir.types import (
+    BYTE,
+    DYNAMIC_SHARED,
+    INT,
+    Element,
+    Layout,
+    Pointer,
+    Scalar,
+    Space,
+    Vector,
+    element_size,
+    in_memory,
+)
 from portagpu.records import Record, alignment_of, parse_record
 from portagpu.source import Span
 
@@ -61,9 +74,10 @@ def _element(ctx: FunctionState, value: Value, name: str) -> Element | Record:
 
 @intrinsic("shared.array")
 def _shared_array(ctx: FunctionState, site: Call) -> Value:
-    shape_value, dtype = site.bind(ctx, "cuda.shared.array", "shape", "dtype")
+    shape_value, dtype, aligned = site.bind(ctx, "cuda.shared.array", "shape", "dtype", alignment=Const(None))
     shape = _shape(ctx, shape_value, "cuda.shared.array")
     element = _element(ctx, dtype, "cuda.shared.array")
+    alignment = _alignment(ctx, aligned)
     if shape == (0,):
         return _dynamic_shared(ctx, element)
     if 0 in shape:
@@ -74,11 +88,25 @@ def _shared_array(ctx: FunctionState, site: Call) -> Value:
     array = ctx.program.shared.get(key)
     if array is None:
         name = ctx.program.unique(f"{ctx.name_hint}.shared")
-        array = _memory(name, element, shape, Space.LOCAL, ctx.span)
+        array = replace(_memory(name, element, shape, Space.LOCAL, ctx.span), alignment=alignment)
         ctx.program.shared[key] = array
     use_shared(ctx, array)
     base = Var(array.name, Pointer(array.element, Space.LOCAL), span=ctx.span)
     return static_array(ctx, base, element, shape, Space.LOCAL)
+
+
+def _alignment(ctx: FunctionState, value: Value) -> int:
+    """Bytes, 0 for none asked for."""
+    wanted = value.value if isinstance(value, Const) else -1
+    if wanted is None:
+        return 0
+    if not isinstance(wanted, int | np.integer) or not 1 <= wanted <= 1024 or wanted & (wanted - 1):
+        ctx.fail(
+            f"the alignment of cuda.shared.array must be a constant power of two up to 1024,"
+            f" not {describe(ctx, value)}",
+            kind=KernelValueError,
+        )
+    return int(wanted)
 
 
 def _memory(name: str, element: Element | Record, shape: tuple[int, ...], space: Space, span: Span) -> MemoryArray:
@@ -87,7 +115,7 @@ def _memory(name: str, element: Element | Record, shape: tuple[int, ...], space:
         return MemoryArray(
             name=name, element=BYTE, shape=(math.prod(shape) * element.itemsize,), space=space, span=span
         )
-    return MemoryArray(name=name, element=element, shape=shape, space=space, span=span)
+    return MemoryArray(name=name, element=in_memory(element), shape=shape, space=space, span=span)
 
 
 def use_shared(ctx: FunctionState, array: MemoryArray) -> None:
@@ -103,8 +131,8 @@ def _dynamic_shared(ctx: FunctionState, element: Element | Record) -> Value:
     raw = Var("pg.dynamic_shared", DYNAMIC_SHARED, span=ctx.span)
     record = isinstance(element, Record)
     size = element.itemsize if isinstance(element, Record) else element_size(element)
-    in_memory = BYTE if isinstance(element, Record) else element
-    base = Operation("reinterpret", (raw,), Pointer(in_memory, Space.LOCAL), span=ctx.span)
+    held_as = BYTE if isinstance(element, Record) else in_memory(element)
+    base = Operation("reinterpret", (raw,), Pointer(held_as, Space.LOCAL), span=ctx.span)
     count = Operation(
         "floordiv",
         (Var("pg.dynamic_bytes", INT, span=ctx.span), constant(ctx, size, INT)),

@@ -103,6 +103,13 @@ GRID_GROUP = GridGroup()
 
 CACHED_LOADS = ("ldca", "ldcg", "ldcs", "ldlu", "ldcv")
 CACHED_STORES = ("stcg", "stcs", "stwb", "stwt")
+PIPELINE = ("pipeline_memcpy_async", "pipeline_commit", "pipeline_wait_prior")
+MATRIX_UNITS = (
+    *("mma_sync", "ldmatrix", "wgmma", "wgmma_fence", "wgmma_commit_group", "wgmma_wait_group", "setmaxnreg"),
+    *("shared_address", "mbarrier_init", "mbarrier_arrive", "mbarrier_arrive_expect_tx", "mbarrier_wait_parity"),
+    *("fence_proxy_async", "tma_load", "tma_store", "tma_store_commit", "tma_store_wait", "tensor_map_encode"),
+    *("tensor_map_acquire", "barrier_sync", "pack_half2", "pack_bfloat162"),
+)
 _SIMPLE = (
     *("grid", "gridsize", "laneid", "warpsize", "syncthreads", "syncthreads_count", "syncthreads_and"),
     *("syncthreads_or", "threadfence", "threadfence_block", "threadfence_system"),
@@ -111,6 +118,9 @@ _SIMPLE = (
     *("ballot_sync", "match_any_sync", "match_all_sync", "activemask", "lanemask_lt", "literal_unroll"),
     *CACHED_LOADS,
     *CACHED_STORES,
+    *PIPELINE,
+    *MATRIX_UNITS,
+    *("dp4a", "prefetch"),
 )
 INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for name in _SIMPLE}
 

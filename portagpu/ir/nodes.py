@@ -346,4 +346,20 @@ class Print(Node):
     args: tuple[Expr, ...]
 
 
-Stmt = Assign | Store | VectorStore | Evaluate | If | For | While | Break | Continue | Return | Print
+@dataclass(frozen=True, slots=True, eq=False)
+class Assembly(Node):
+    """One inline assembly statement, for devices that take it; ``%0``, ``%1`` ... in its text are the operands.
+
+    ``results`` are elements of local arrays: they are operands first, and read before they are written if ``updates``.
+    ``operands`` are numbers that are only read. With ``architecture``, the text is an instruction of one architecture
+    (`portagpu.device.ptx`). It may not be dropped, repeated or moved, and touches memory.
+    """
+
+    text: str
+    results: tuple[Load, ...]
+    operands: tuple[Expr, ...]
+    updates: bool
+    architecture: bool = False
+
+
+Stmt = Assign | Store | VectorStore | Assembly | Evaluate | If | For | While | Break | Continue | Return | Print

@@ -12,13 +12,17 @@ from portagpu.source import Span
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryArray:
-    """A shared or local array of static size; ``shape`` names the scalars it may be split into."""
+    """A shared or local array of static size; ``shape`` names the scalars it may be split into.
+
+    ``alignment`` in bytes is what the program asked for; 0 leaves it to code generation.
+    """
 
     name: str
     element: Element
     shape: tuple[int, ...]
     space: Space
     span: Span
+    alignment: int = 0
 
     @property
     def size(self) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from portagpu.ir.nodes import (
+    Assembly,
     Assign,
     Binary,
     Break,
@@ -90,6 +91,8 @@ def expressions(statement: Stmt) -> tuple[Expr, ...]:
             return (statement.value,)
         case Store() | VectorStore():
             return (statement.base, statement.index, statement.value)
+        case Assembly():
+            return (*statement.results, *statement.operands)
         case Evaluate():
             return (statement.value,)
         case If() | While():

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyopencl as cl
 from pyopencl import _cl
 
+from portagpu.device import ptx
 from portagpu.errors import BuildError
 from portagpu.files import write_atomically
 from portagpu.runtime.translate import translated
@@ -87,9 +88,22 @@ def _compile(context: Context, key: str, source: str, options: tuple[str, ...]) 
         if getattr(error, "code", None) != _BUILD_FAILURE:
             raise translated(error, context) from error
         raise _build_error(error, _log_of(raw, context), source) from error
+    if ptx.is_marked(source):
+        raw = _unmarked(context, raw, options, source)
     program = cl.Program(raw)
     _save(context, key, program)
     return program
+
+
+def _unmarked(context: Context, compiled: Any, options: tuple[str, ...], source: str) -> Any:
+    """The program with instructions that the driver takes in its own text only (see `portagpu.device.ptx`)."""
+    text = ptx.unmarked(bytes(compiled.get_info(cl.program_info.BINARIES)[0]))
+    raw = _cl._Program(context.cl_context, [context.device.cl_device], [text])
+    try:
+        build_quietly(raw, options)
+    except cl.Error as error:
+        raise _build_error(error, _log_of(raw, context), f"{source}\n\n{text.decode('latin1')}") from error
+    return raw
 
 
 def build_quietly(program: Any, options: tuple[str, ...]) -> None:

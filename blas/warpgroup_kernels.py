@@ -1,0 +1,256 @@
+"""GEMM for GPUs whose matrix units a group of four warps drives together (Hopper's wgmma); in the dialect.
+
+A persistent grid: each block walks over tiles of C. The first warp group fills a ring of tiles of A and B in shared
+memory by bulk copies; the others, each with its rows of the tile, multiply from there. A barrier for each place of the
+ring says that it is full, another that it may be filled again. One product is always under way while the next is
+issued, and the producer goes on with the next tile of C while this one is stored.
+
+Tiles lie in shared memory as 128-byte rows, swizzled by the copies in the pattern that the matrix units read. Operands
+of 16 bits may be contiguous along either axis: the matrix units transpose them.
+
+V. Thakkar et al., CUTLASS; "Matrix-multiply-accumulate using wgmma" and "cp.async.bulk.tensor" in the PTX ISA.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from portagpu import cuda
+
+# bits of a descriptor: 128-byte swizzle; the distance of groups of eight rows, 1024 bytes, in units of 16
+_SWIZZLE = 1 << 62
+_GROUPS = (1024 >> 4) << 32
+
+
+@cuda.jit
+def encode_maps(
+    maps,
+    a,
+    b,
+    c,
+    strides_a,
+    strides_b,
+    strides_c,
+    box_a: cuda.constexpr,
+    box_b: cuda.constexpr,
+    box_c: cuda.constexpr,
+    kind: cuda.constexpr,
+    kind_c: cuda.constexpr,
+):
+    """Write the tensor maps of A, B and C: (batch, rows, columns) as they lie in memory, strides in bytes."""
+    if cuda.grid(1) == 0:
+        for i in range(48):
+            maps[i] = 0
+        cuda.tensor_map_encode(maps, 0, a, a.shape, strides_a, box_a, 128, kind)
+        cuda.tensor_map_encode(maps, 16, b, b.shape, strides_b, box_b, 128, kind)
+        cuda.tensor_map_encode(maps, 32, c, c.shape, strides_c, box_c, 128, kind_c)
+
+
+@cuda.jit(device=True)
+def _tile_of(number, tiles_m, tiles_n, group: cuda.constexpr):
+    """Row and column of a tile: bands of ``group`` rows are walked column by column, so that operands stay cached."""
+    width = group * tiles_n
+    first = number // width * group
+    height = min(tiles_m - first, group)
+    within = number % width
+    return first + within % height, within // height
+
+
+@cuda.jit(device=True)
+def _scaled(value, c, batch, row, column, m, n, alpha, beta):
+    """``alpha * value + beta * c``; C is not read for a beta of zero."""
+    value *= alpha
+    if beta != 0 and row < m and column < n:
+        value += beta * np.float32(c[batch, row, column])
+    return value
+
+
+@cuda.jit
+def multiply_warpgroups(
+    maps,
+    c,
+    depth,
+    alpha,
+    beta,
+    broadcast_a,
+    broadcast_b,
+    kind: cuda.constexpr,
+    tile_m: cuda.constexpr,
+    tile_n: cuda.constexpr,
+    tile_k: cuda.constexpr,
+    stages: cuda.constexpr,
+    consumers: cuda.constexpr,
+    group: cuda.constexpr,
+    a_transposed: cuda.constexpr,
+    b_transposed: cuda.constexpr,
+    element: cuda.constexpr,
+    columns: cuda.constexpr,
+    brain: cuda.constexpr,
+    scaled: cuda.constexpr,
+):
+    """``c = alpha * a @ b + beta * c``; c: (batch, m, n).
+
+    maps: tensor maps of A and B. ``a_transposed`` says that A lies as (k, m), ``b_transposed`` that B lies as (n, k).
+    ``element`` is the operands' type as far as copies are concerned. C leaves in strips of ``columns``, 128 bytes each:
+    64 of float16 (or bfloat16, if ``brain``), 32 of float32.
+    """
+    size = element.itemsize
+    step_k = 32 // size
+    rows = tile_m // consumers
+    blocks = rows // 64
+    row_a = tile_k * size
+    bytes_a = tile_m * tile_k * size
+    bytes_b = tile_n * tile_k * size
+    span = 128 // size
+    ring_a = cuda.shared.array((stages, tile_m * tile_k), element, alignment=1024)
+    ring_b = cuda.shared.array((stages, tile_n * tile_k), element, alignment=1024)
+    drawer = cuda.shared.array((consumers, 2, 64 * 32), np.uint32 if columns == 64 else np.float32, alignment=1024)
+    bars = cuda.shared.array(2 * stages, np.uint64)
+    batches, m, n = np.int32(c.shape[0]), np.int32(c.shape[1]), np.int32(c.shape[2])
+    thread = np.int32(cuda.threadIdx.x)
+    team = thread // 128
+    tiles_m = (m + (tile_m - 1)) // tile_m
+    tiles_n = (n + (tile_n - 1)) // tile_n
+    tiles = tiles_m * tiles_n
+    steps = (np.int32(depth) + (tile_k - 1)) // tile_k
+    first = np.int32(cuda.blockIdx.x)
+    blocks_of_grid = np.int32(cuda.gridDim.x)
+    if thread == 0:
+        for i in range(stages):
+            cuda.mbarrier_init(bars, i, 1)
+            cuda.mbarrier_init(bars, stages + i, consumers)
+        cuda.fence_proxy_async()
+    cuda.syncthreads()
+    if team == 0:
+        cuda.setmaxnreg(40 if consumers == 2 else 32, False)
+        if thread == 0:
+            cuda.tensor_map_acquire(maps, 0)
+            cuda.tensor_map_acquire(maps, 16)
+            place = np.int32(0)
+            phase = np.int32(1)
+            for number in range(first, tiles * batches, blocks_of_grid):
+                batch = number // tiles
+                tile_row, tile_column = _tile_of(number % tiles, tiles_m, tiles_n, group)
+                row = tile_row * tile_m
+                column = tile_column * tile_n
+                batch_a = batch * broadcast_a
+                batch_b = batch * broadcast_b
+                for step in range(steps):
+                    at = step * tile_k
+                    cuda.mbarrier_wait_parity(bars, stages + place, phase)
+                    cuda.mbarrier_arrive_expect_tx(bars, place, bytes_a + bytes_b)
+                    if a_transposed:
+                        for part in cuda.unroll(range(tile_m // span)):
+                            cuda.tma_load(
+                                ring_a,
+                                (place, part * span * tile_k),
+                                maps,
+                                0,
+                                (batch_a, at, row + part * span),
+                                bars,
+                                place,
+                            )
+                    else:
+                        cuda.tma_load(ring_a, (place, 0), maps, 0, (batch_a, row, at), bars, place)
+                    if b_transposed:
+                        cuda.tma_load(ring_b, (place, 0), maps, 16, (batch_b, column, at), bars, place)
+                    else:
+                        for part in cuda.unroll(range(tile_n // span)):
+                            cuda.tma_load(
+                                ring_b,
+                                (place, part * span * tile_k),
+                                maps,
+                                16,
+                                (batch_b, at, column + part * span),
+                                bars,
+                                place,
+                            )
+                    place += 1
+                    if place == stages:
+                        place = 0
+                        phase ^= 1
+    else:
+        cuda.setmaxnreg(232 if consumers == 2 else 160, True)
+        acc = cuda.local.array((blocks, tile_n // 2), np.float32)
+        mine = team - 1
+        lane = thread % 32
+        warp = thread // 32 % 4
+        place = np.int32(0)
+        phase = np.int32(0)
+        before = np.int32(0)
+        fixed_a = np.uint64(_SWIZZLE | _GROUPS | ((tile_k * 128 >> 4 if a_transposed else 1) << 16))
+        fixed_b = np.uint64(_SWIZZLE | _GROUPS | ((1 if b_transposed else tile_k * 128 >> 4) << 16))
+        # how far the next slice along k is, and the next 64 rows of A, in units of 16 bytes
+        next_a = step_k * 128 >> 4 if a_transposed else 2
+        next_b = 2 if b_transposed else step_k * 128 >> 4
+        start_a = cuda.shared_address(ring_a, (0, 0)) + np.uint32(mine * (rows * row_a))
+        start_b = cuda.shared_address(ring_b, (0, 0))
+        if thread % 128 == 0:
+            cuda.tensor_map_acquire(maps, 32)
+        for number in range(first, tiles * batches, blocks_of_grid):
+            batch = np.uint32(number // tiles)
+            tile_row, tile_column = _tile_of(number % tiles, tiles_m, tiles_n, group)
+            for step in range(steps):
+                cuda.mbarrier_wait_parity(bars, place, phase)
+                address_a = fixed_a | np.uint64(((start_a + np.uint32(place * bytes_a)) & 0x3FFFF) >> 4)
+                address_b = fixed_b | np.uint64(((start_b + np.uint32(place * bytes_b)) & 0x3FFFF) >> 4)
+                cuda.wgmma_fence()
+                for slice_k in cuda.unroll(range(tile_k // step_k)):
+                    for block in cuda.unroll(range(blocks)):
+                        cuda.wgmma(
+                            tile_n,
+                            kind,
+                            acc[block],
+                            address_a + np.uint64(slice_k * next_a + block * (64 * row_a >> 4)),
+                            address_b + np.uint64(slice_k * next_b),
+                            accumulate=True if slice_k else step > 0,
+                            transpose_a=a_transposed,
+                            transpose_b=not b_transposed,
+                        )
+                cuda.wgmma_commit_group()
+                if step > 0:
+                    cuda.wgmma_wait_group(1)
+                    if thread % 128 == 0:
+                        cuda.mbarrier_arrive(bars, stages + before)
+                before = place
+                place += 1
+                if place == stages:
+                    place = 0
+                    phase ^= 1
+            cuda.wgmma_wait_group(0)
+            if thread % 128 == 0:
+                cuda.mbarrier_arrive(bars, stages + before)
+            for block in cuda.unroll(range(blocks)):
+                row0 = tile_row * tile_m + mine * rows + block * 64
+                row = np.uint32(warp * 16 + lane // 4)
+                for strip in cuda.unroll(range(tile_n // columns)):
+                    column0 = tile_column * tile_n + strip * columns
+                    side = (block * (tile_n // columns) + strip) % 2
+                    if thread % 128 == 0:
+                        cuda.tma_store_wait(1)
+                    cuda.barrier_sync(team, 128)
+                    for part in cuda.unroll(range(columns // 8)):
+                        for half in cuda.unroll(range(2)):
+                            low = acc[block, (strip * (columns // 8) + part) * 4 + half * 2]
+                            high = acc[block, (strip * (columns // 8) + part) * 4 + half * 2 + 1]
+                            line = row + np.uint32(half * 8)
+                            if scaled:
+                                at_row = np.uint32(row0) + line
+                                at_column = np.uint32(column0 + part * 8 + lane % 4 * 2)
+                                low = _scaled(low, c, batch, at_row, at_column, m, n, alpha, beta)
+                                high = _scaled(high, c, batch, at_row, at_column + np.uint32(1), m, n, alpha, beta)
+                            # 128-byte lines, their 16-byte parts permuted in the pattern that the copy undoes
+                            if columns == 64:
+                                word = (np.uint32(part) ^ (line & 7)) * 4 + np.uint32(lane % 4)
+                                packed = cuda.pack_bfloat162(low, high) if brain else cuda.pack_half2(low, high)
+                                drawer[mine, side, line * 32 + word] = packed
+                            else:
+                                word = ((np.uint32(part * 2) + np.uint32(lane % 4 // 2)) ^ (line & 7)) * 4
+                                word += np.uint32(lane % 2 * 2)
+                                drawer[mine, side, line * 32 + word] = low
+                                drawer[mine, side, line * 32 + word + 1] = high
+                    cuda.fence_proxy_async()
+                    cuda.barrier_sync(team, 128)
+                    if thread % 128 == 0:
+                        cuda.tma_store(maps, 32, (batch, row0, column0), drawer, (mine, side, 0))
+                        cuda.tma_store_commit()
