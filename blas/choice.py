@@ -19,23 +19,25 @@ _NEAR = 2.0  # octaves of m, n and k: results serve problems at most this far aw
 _REMEMBERED = 4096  # choices
 _lock = threading.Lock()
 _stores: dict[Path, Store] = {}
-_chosen: dict[tuple[Path, str, Problem], Config] = {}
+_chosen: dict[tuple[Path, str, Problem], Config | None] = {}
 
 
-def choose(problem: Problem, context: Context) -> Config:
-    """Parameters for a problem on a device; results of a tuning run, in any process, count from the next call on."""
+def choose(problem: Problem, context: Context) -> Config | None:
+    """Parameters for a problem on a device; results of a tuning run, in any process, count from the next call on.
+
+    None where no variant can compute the problem as it is.
+    """
     path = store_path(context.settings)
     with _lock:
         store = _stores.setdefault(path, Store(path))
         if store.refresh() or len(_chosen) >= _REMEMBERED:
             _chosen.clear()
         key = (path, context.device.key, problem)
-        found = _chosen.get(key)
-    if found is None:
-        found = _tuned(problem, context, store) or registry.default_config(problem, context.capabilities)
-        assert found is not None
-        with _lock:
-            _chosen[key] = found
+        if key in _chosen:
+            return _chosen[key]
+    found = _tuned(problem, context, store) or registry.default_config(problem, context.capabilities)
+    with _lock:
+        _chosen[key] = found
     return found
 
 
