@@ -41,6 +41,7 @@
     │   ├── NotContiguousError           a view would need a copy                  (also NotImplementedError)
     │   └── OutOfBoundsError             an index beyond the end of an axis                (also IndexError)
     ├── DTypeError                     a dtype that the operation does not take            (also TypeError)
+    ├── MissingCompilerError           an offline compiler is not installed
     ├── TuningError                    tuning cannot go on
     ├── StoreError                     a result or cache file is unreadable or of another version
     └── SettingsError                  an environment variable or option has a bad value   (also ValueError)
@@ -84,6 +85,7 @@ __all__ = [
     "MaskedArrayError",
     "MemoryNotSharedError",
     "MissingCapabilityError",
+    "MissingCompilerError",
     "NeedsConstantError",
     "NoDeviceError",
     "NotContiguousError",
@@ -326,6 +328,10 @@ class OutOfBoundsError(ShapeError, IndexError):
 
 class DTypeError(PortaGPUError, TypeError):
     """A dtype that the operation does not take."""
+
+
+class MissingCompilerError(PortaGPUError):
+    """An offline compiler, which builds for devices that are not present, is not installed."""
 
 
 class TuningError(PortaGPUError):

@@ -1,4 +1,4 @@
-"""The command line: ``portagpu devices | doctor | tune | bench | matrix | quickstart``."""
+"""The command line: ``portagpu devices | doctor | check | tune | bench | matrix | quickstart``."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _COMMANDS = {
         "doctor_command",
         "Explain every driver found, what is wrong and how to mend it.",
     ),
+    "check": ("portagpu.cli.check", "check_command", "Compile a kernel for hardware that you do not own."),
     "tune": ("portagpu.cli.tune", "tune", "Tune kernels for a device."),
     "bench": ("portagpu.cli.bench", "bench", "Measure GEMM on every working device against what is installed."),
     "matrix": ("portagpu.cli.bench", "matrix", "Merge result files of several machines into one table."),

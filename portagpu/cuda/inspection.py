@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from portagpu.codegen.program import KernelBinary
+from portagpu.cuda.offline import ForOtherHardware
 from portagpu.cuda.signature import check_count
 from portagpu.cuda.typenames import argument_type, public_type
 from portagpu.errors import ArgumentTypeError, MissingCapabilityError
@@ -114,7 +115,7 @@ def keyed(overloads: Iterable[Overload]) -> dict[Key, Overload]:
     return found
 
 
-class Inspection:
+class Inspection(ForOtherHardware):
     """The part of a kernel object that tells about its specialisations."""
 
     __name__: str

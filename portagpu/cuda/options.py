@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from portagpu.cuda.errors import NumbaInvalidConfigWarning
+from portagpu.device.capabilities import Capabilities
 from portagpu.errors import SettingsError, UnknownOptionError
 from portagpu.runtime.context import Context
 from portagpu.runtime.launch import Extent, extent
@@ -76,11 +77,16 @@ class JitOptions:
 
     def build_options(self, context: Context, source: str = "") -> tuple[str, ...]:
         """Options for the driver's compiler, for this OpenCL C."""
-        caps = context.capabilities
+        return self.options_for(context.capabilities, source)
+
+    def options_for(self, caps: Capabilities, source: str = "") -> tuple[str, ...]:
+        """Options for the compiler of a device with these capabilities, for this OpenCL C."""
         options = ["-w"]
         may_rotate = "<<" in source and ">>" in source
         if not self.opt or (may_rotate and not caps.optimised_rotations):
             options.append("-cl-opt-disable")
+        if "dot_4x8packed" in source and caps.language_option:
+            options.append(caps.language_option)
         if self.max_registers is not None and caps.max_registers_option:
             options.append(f"-cl-nv-maxrregcount={self.max_registers}")
         if "fast" in self.fastmath:

@@ -64,6 +64,8 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         subgroup_shuffle=results.subgroup_shuffle,
         required_subgroup_size=results.required_subgroup_size,
         printf=results.printf,
+        packed_dot_product=results.packed_dot_product,
+        builtin_prefetch=results.builtin_prefetch,
         language_option=results.language_option,
         line_directives=hints.line_directives,
         single_barriers=hints.single_barriers,

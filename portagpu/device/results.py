@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-PROBE_SCHEMA = 5  # raise it whenever a trial or its meaning changes
+PROBE_SCHEMA = 6  # raise it whenever a trial or its meaning changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,8 @@ class ProbeResults:
     subgroup_shuffle: bool = False
     required_subgroup_size: bool = False
     printf: bool = False
+    packed_dot_product: bool = False
+    builtin_prefetch: bool = False
     max_registers_option: bool = False
     allows_build_option_g: bool = False
     language_option: str = ""  # -cl-std option for subgroups and float atomics; "" is the driver's default

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from portagpu.device import local_memory, output, rate
+from portagpu.device import facts, local_memory, output, rate
+from portagpu.device.capabilities import DeviceType
 from portagpu.device.journal import Journal
 from portagpu.device.ptx import unmarked
 from portagpu.device.results import ProbeResults
@@ -65,6 +66,10 @@ def run_trials(bench: Workbench, journal: Journal, *, isolated: bool) -> ProbeRe
         double_atomic_add_local=fp64 and adds_atomically("double", True),
         inline_ptx=inline_ptx,
         architecture_ptx=inline_ptx and yes("architecture_ptx", lambda: _architecture_ptx(bench)),
+        packed_dot_product="cl_khr_integer_dot_product" in bench.extensions
+        and yes("packed_dot_product", lambda: _packed_dot_product(bench, language)),
+        builtin_prefetch=facts.device_type_of(bench.device) is DeviceType.CPU
+        and yes("builtin_prefetch", lambda: _builtin_prefetch(bench)),
         printf=isolated and yes("printf", lambda: output.printf_works(bench)),
         max_registers_option="cl_nv_compiler_options" in bench.extensions
         and yes("registers", lambda: _builds(bench, "-cl-nv-maxrregcount=64", "-cl-nv-verbose")),
@@ -177,6 +182,22 @@ def _inline_ptx(bench: Workbench) -> bool:
     target = np.zeros_like(source)
     bench.run(bench.build("inline_ptx"), _ITEMS, None, source, target)
     return bool(np.array_equal(target, source.byteswap()))
+
+
+def _packed_dot_product(bench: Workbench, language: str) -> bool:
+    source = np.arange(_ITEMS, dtype=np.uint32) * np.uint32(0x9E3779B1)
+    target = np.zeros(_ITEMS, np.int32)
+    bench.run(bench.build("packed_dot_product", *_options(language)), _ITEMS, None, source, target)
+    signed, unsigned = (source.view(t).reshape(-1, 4).astype(np.int32) for t in (np.int8, np.uint8))
+    expected = np.sum(signed * ~signed + unsigned * [4, 3, 2, 1] + signed + unsigned - unsigned + signed, axis=1)
+    return bool(np.array_equal(target, expected))
+
+
+def _builtin_prefetch(bench: Workbench) -> bool:
+    source = np.arange(_ITEMS, dtype=np.uint32)
+    target = np.zeros_like(source)
+    bench.run(bench.build("builtin_prefetch"), _ITEMS, None, source, target)
+    return bool(np.array_equal(target, source + 1))
 
 
 def _architecture_ptx(bench: Workbench) -> bool:

@@ -120,6 +120,7 @@ _SIMPLE = (
     *CACHED_STORES,
     *PIPELINE,
     *MATRIX_UNITS,
+    *("dp4a", "prefetch"),
 )
 INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for name in _SIMPLE}
 

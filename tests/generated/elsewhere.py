@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.frontend import vocabulary
+
 _KERNELS = "tests/kernels/"
 _HERE = "tests/generated/"
 _MEMORY = _KERNELS + "test_memory.py"
@@ -26,6 +28,9 @@ INTRINSICS: dict[str, str] = {
     **dict.fromkeys(("all_sync", "any_sync", "eq_sync", "ballot_sync", "activemask", "lanemask_lt"), _THREADS),
     **dict.fromkeys(("match_any_sync", "match_all_sync"), _THREADS),
     **dict.fromkeys((f"libdevice.{name}" for name in BESSEL), _KERNELS + "test_bessel.py"),
+    **dict.fromkeys(("pipeline_memcpy_async", "pipeline_commit", "pipeline_wait_prior"), _KERNELS + "test_pipeline.py"),
+    **dict.fromkeys(vocabulary.MATRIX_UNITS, _KERNELS + "test_matrix_units.py"),
+    **dict.fromkeys(("dp4a", "prefetch"), _KERNELS + "test_dot_products.py"),
     "literal_unroll": _KERNELS + "test_records.py",
     "cg.this_grid": _KERNELS + "test_cooperative.py",
     "cg.this_grid().sync": _KERNELS + "test_cooperative.py",

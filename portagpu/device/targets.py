@@ -1,0 +1,189 @@
+"""Devices that need not be present: what they can do, and which of their makers' compilers builds for them offline.
+
+The records stand for what the makers' documents and drivers say of one typical product of each architecture; a device
+that is present is probed instead (`portagpu.device.prober`). Sizes of chips (compute units, clock, memory) rank
+configurations only, they decide nothing about what compiles.
+
+Sources: AMD's instruction set manuals of CDNA 2 and 3, RDNA 3 and 4, LLVM's "User Guide for AMDGPU Backend"; Intel's
+oneAPI GPU optimisation guide and its OpenCL extension documents.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from portagpu.device.capabilities import Capabilities
+from portagpu.device.ideal import IDEAL
+from portagpu.errors import DeviceSelectionError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """An architecture that kernels can be compiled for without its hardware.
+
+    ``name`` is what its compiler calls it; ``compiler`` is a key of `portagpu.device.offline_compilers.COMPILERS`.
+    ``math_libraries``: the names under which the compiler's library of mathematical functions knows the architecture,
+    best first (the functions are the same on neighbours).
+    """
+
+    name: str
+    title: str
+    compiler: str
+    capabilities: Capabilities
+    math_libraries: tuple[str, ...] = ()
+
+
+_COMMON = frozenset(
+    {
+        *("cl_khr_fp16", "cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"),
+        *("cl_khr_byte_addressable_store", "cl_khr_subgroups"),
+    }
+)
+
+_WAVES = replace(
+    IDEAL,
+    opencl_c_version=(2, 0),
+    global_memory=2**34,
+    max_allocation=2**33,
+    constant_memory=2**30,
+    local_memory_static=65536,
+    local_memory_argument=65536,
+    global_cache=2**23,
+    max_work_group_size=256,  # what the driver reports by default
+    float_atomic_add_global=False,
+    float_atomic_add_local=False,
+    double_atomic_add_global=False,
+    double_atomic_add_local=False,
+    inline_ptx=False,
+    subgroup_shuffle=False,
+    required_subgroup_size=False,
+    language_option="-cl-std=CL2.0",
+    extensions=_COMMON,
+)
+
+
+def _waves(
+    name: str, title: str, lanes: int, *, units: int, mhz: int, cache: int, libraries: tuple[str, ...]
+) -> Target:
+    """A device of AMD's: wavefronts of 64 lanes on CDNA, of 32 on RDNA."""
+    caps = replace(
+        _WAVES,
+        compute_units=units,
+        clock_mhz=mhz,
+        global_cache=cache,
+        preferred_multiple=lanes,
+        warp_size=lanes,
+        subgroup_size=lanes,
+        measured_gflops=units * mhz * 0.256,
+    )
+    return Target(name=name, title=title, compiler="amdgcn", capabilities=caps, math_libraries=libraries)
+
+
+_EXECUTION_UNITS = replace(
+    IDEAL,
+    global_memory=2**34,
+    max_allocation=2**32,
+    constant_memory=2**32,
+    local_memory_static=65536,
+    local_memory_argument=65536,
+    float_atomic_add_global=False,
+    float_atomic_add_local=False,
+    double_atomic_add_global=False,
+    double_atomic_add_local=False,
+    inline_ptx=False,
+    extensions=_COMMON
+    | {
+        *("cl_khr_subgroup_shuffle", "cl_intel_subgroups", "cl_intel_subgroups_short", "cl_intel_subgroups_char"),
+        "cl_intel_required_subgroup_size",
+    },
+)
+
+
+def _execution_units(
+    name: str, title: str, *, lanes: int, fp64: bool, threads: int, local: int, units: int, mhz: int, cache: int
+) -> Target:
+    """A GPU of Intel's: its compiler chooses among several sizes of a subgroup, of which ``lanes`` is preferred."""
+    caps = replace(
+        _EXECUTION_UNITS,
+        compute_units=units,
+        clock_mhz=mhz,
+        global_cache=cache,
+        local_memory_static=local,
+        local_memory_argument=local,
+        max_work_group_size=threads,
+        max_work_item_sizes=(threads, threads, threads),
+        preferred_multiple=lanes,
+        warp_size=lanes,
+        subgroup_size=lanes,
+        fp64=fp64,
+        language_option="-cl-std=CL2.0",  # ocloc of Debian 12 refuses CL3.0 where a device has no images
+        extensions=_EXECUTION_UNITS.extensions - (frozenset() if fp64 else {"cl_khr_fp64"}),
+        measured_gflops=units * mhz * 0.016,
+    )
+    return Target(name=name, title=title, compiler="ocloc", capabilities=caps)
+
+
+_ALL = (
+    _waves("gfx1100", "AMD Radeon RX 7900 (RDNA 3)", 32, units=48, mhz=2500, cache=6 << 20, libraries=("1100", "1030")),
+    _waves("gfx1201", "AMD Radeon RX 9070 (RDNA 4)", 32, units=32, mhz=2970, cache=8 << 20, libraries=("1201", "1030")),
+    _waves("gfx1030", "AMD Radeon RX 6800 (RDNA 2)", 32, units=36, mhz=2105, cache=4 << 20, libraries=("1030",)),
+    _waves("gfx906", "AMD Radeon VII (Vega 20)", 64, units=60, mhz=1750, cache=4 << 20, libraries=("906",)),
+    _waves("gfx908", "AMD Instinct MI100 (CDNA)", 64, units=120, mhz=1502, cache=8 << 20, libraries=("908",)),
+    _waves("gfx90a", "AMD Instinct MI210 (CDNA 2)", 64, units=104, mhz=1700, cache=8 << 20, libraries=("90a",)),
+    _waves(
+        "gfx942",
+        "AMD Instinct MI300X (CDNA 3)",
+        64,
+        units=304,
+        mhz=2100,
+        cache=4 << 20,
+        libraries=("942", "940", "90a"),
+    ),
+    _execution_units(
+        "dg2",
+        "Intel Arc A770 (Xe-HPG)",
+        lanes=16,
+        fp64=False,
+        threads=1024,
+        local=65536,
+        units=512,
+        mhz=2400,
+        cache=16 << 20,
+    ),
+    _execution_units(
+        "pvc",
+        "Intel Data Center GPU Max 1550 (Xe-HPC)",
+        lanes=16,
+        fp64=True,
+        threads=1024,
+        local=131072,
+        units=1024,
+        mhz=1600,
+        cache=408 << 20,
+    ),
+    _execution_units(
+        "tgllp",
+        "Intel Iris Xe (Gen 12)",
+        lanes=16,
+        fp64=False,
+        threads=512,
+        local=65536,
+        units=96,
+        mhz=1350,
+        cache=3 << 20,
+    ),
+)
+
+TARGETS: dict[str, Target] = {target.name: target for target in _ALL}
+
+
+def find_target(name: str) -> Target:
+    """The target of a name. Raises `DeviceSelectionError`, which lists what there is."""
+    found = TARGETS.get(name)
+    if found is None:
+        raise DeviceSelectionError(
+            f"no target for offline compilation is called {name!r}",
+            notes=[f"{target.name}: {target.title}" for target in _ALL],
+            hint=f"choose one of {', '.join(TARGETS)}",
+        )
+    return found

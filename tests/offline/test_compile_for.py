@@ -1,0 +1,200 @@
+"""Kernels compiled for hardware that is not present: figures, and what is said about mistakes."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from portagpu import cuda
+from portagpu.cli.check import check_command
+from portagpu.cuda import float32, float64, void
+from portagpu.device import offline_compilers
+from portagpu.device.compiled_figures import figures_of_assembly, figures_of_binary
+from portagpu.device.targets import TARGETS, find_target
+from portagpu.errors import (
+    ArgumentCountError,
+    BuildError,
+    DeviceSelectionError,
+    KernelError,
+    LoweringError,
+    MissingCompilerError,
+    PortaGPUError,
+)
+
+_FILE = Path(__file__)
+
+
+@cuda.jit("void(float32[::1], float32[::1], float32)")
+def grow(x, y, a):
+    i = cuda.grid(1)
+    if i < x.shape[0]:
+        y[i] += a * math.exp(x[i])
+
+
+@cuda.jit
+def scratch(x, n: cuda.constexpr):
+    t = cuda.threadIdx.x
+    a = cuda.local.array(n, np.float32)
+    for i in range(n):
+        a[i] = x[i * 64 + t]
+    for r in range(10):
+        for i in range(n):
+            a[i] = a[i] * a[(i * 7 + r) % n]
+    for i in range(n):
+        x[i * 64 + t] = a[i]
+
+
+@cuda.jit
+def reverse(x):
+    tile = cuda.shared.array(256, np.float32)
+    i = cuda.threadIdx.x
+    tile[i] = x[i]
+    cuda.syncthreads()
+    x[i] = tile[255 - i]
+
+
+@cuda.jit
+def halve(x):
+    x[0] = x[0] / 2
+
+
+def test_a_small_kernel_needs_few_registers_and_no_memory(target):
+    made = grow.compile_for(target.name)
+    assert made.target is target
+    assert "__kernel void grow" in made.source
+    assert 0 < made.figures.registers <= 128
+    assert made.figures.lanes in (8, 16, 32, 64)
+    assert made.figures.occupancy >= 8
+    assert not made.figures.spills
+
+
+def test_arrays_that_do_not_fit_registers_are_scratch_memory(target):
+    made = scratch.compile_for(target, "void(float32[::1])", constants={"n": 300}, block=64)
+    assert made.figures.spills
+    assert made.figures.scratch_bytes >= 1200
+
+
+def test_shared_arrays_are_counted(target):
+    made = reverse.compile_for(target, void(float32[::1]), block=256)
+    assert made.figures.local_bytes == 1024
+
+
+def test_assembly_is_shown_where_the_compiler_has_text():
+    target = find_target("gfx90a")
+    if not offline_compilers.is_available(target):
+        pytest.skip("clang for amdgcn is not installed")
+    made = halve.compile_for(target, (float32[::1],))
+    assert "s_endpgm" in made.assembly
+
+
+def test_a_target_without_float64_says_so_at_the_line():
+    with pytest.raises(KernelError, match="float64") as caught:
+        halve.compile_for("dg2", void(float64[::1]))
+    assert caught.value.span.filename == str(_FILE)
+
+
+def test_an_unknown_target_is_refused_with_a_list():
+    with pytest.raises(DeviceSelectionError, match="gfx9999") as caught:
+        halve.compile_for("gfx9999", void(float32[::1]))
+    assert any("gfx942" in note for note in caught.value.notes)
+
+
+def test_constants_and_types_are_checked():
+    with pytest.raises(ArgumentCountError, match="needs values of its compile-time parameters n"):
+        scratch.compile_for("gfx1100", void(float32[::1]))
+    with pytest.raises(ArgumentCountError, match="no compile-time parameter m"):
+        scratch.compile_for("gfx1100", void(float32[::1]), constants={"n": 3, "m": 4})
+    with pytest.raises(ArgumentCountError, match="the signature has 2 types"):
+        halve.compile_for("gfx1100", void(float32[::1], float32))
+    with pytest.raises(ArgumentCountError, match="declares no signatures"):
+        halve.compile_for("gfx1100")
+
+
+def test_a_missing_compiler_names_its_package(monkeypatch):
+    monkeypatch.setenv("PATH", "/nowhere")
+    for name, package in (("tgllp", "intel-opencl-icd"), ("gfx942", "clang-19")):
+        with pytest.raises(MissingCompilerError, match="not installed") as caught:
+            halve.compile_for(name, void(float32[::1]))
+        assert package in caught.value.hint
+
+
+def test_what_the_compiler_refuses_is_told_at_the_python_line(target, monkeypatch):
+    run = offline_compilers._run
+
+    def broken(command, source):
+        path = Path(command[-1])
+        path.write_text(path.read_text().replace("/ 2.0f", "/ nowhere()").replace("* 0.5f", "* nowhere()"))
+        return run(command, source)
+
+    monkeypatch.setattr(offline_compilers, "_run", broken)
+    with pytest.raises(BuildError, match="nowhere") as caught:
+        halve.compile_for(target, void(float32[::1]))
+    assert caught.value.span.text.strip() == "x[0] = x[0] / 2"
+    assert "__kernel" in caught.value.opencl_source
+
+
+def test_functions_that_nobody_defines_are_errors(target):
+    source = "float nowhere(float);\n__kernel void k(__global float* x) { x[0] = nowhere(x[0]); }\n"
+    with pytest.raises(BuildError) as caught:
+        offline_compilers.compile_offline(target, source, ())
+    assert "nowhere" in caught.value.log
+
+
+def test_outputs_of_another_format_are_typed_errors():
+    with pytest.raises(LoweringError, match="assembly"):
+        figures_of_assembly("nothing")
+    with pytest.raises(LoweringError, match="cannot be read"):
+        figures_of_binary(b"nothing at all")
+
+
+# the command ----------------------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_figures():
+    names = [name for name, target in TARGETS.items() if offline_compilers.is_available(target)]
+    done = CliRunner().invoke(check_command, [f"{_FILE}:grow", "--json"])
+    assert done.exit_code == 0
+    found = json.loads(done.output)
+    assert set(found) == set(TARGETS)
+    assert all(found[name]["scratch_bytes"] == 0 for name in names)
+
+
+def test_the_command_fails_for_kernels_that_spill():
+    target = next((t for t in TARGETS.values() if offline_compilers.is_available(t)), None)
+    if target is None:
+        pytest.skip("no offline compiler is installed")
+    arguments = ["--signature", "void(float32[::1])", "--constant", "n=300", "--block", "64", "--target", target.name]
+    done = CliRunner().invoke(check_command, [f"{_FILE}:scratch", *arguments])
+    assert done.exit_code == 1
+    assert target.name in done.output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nowhere.py:k"],
+        [f"{_FILE}:nothing"],
+        [f"{_FILE}"],
+        [f"{_FILE}:scratch", "--constant", "n"],
+        [f"{_FILE}:scratch", "--block", "x"],
+        [],
+    ],
+)
+def test_the_command_explains_wrong_arguments(arguments):
+    assert CliRunner().invoke(check_command, arguments).exit_code == 2
+
+
+def test_the_command_raises_our_errors():
+    done = CliRunner().invoke(check_command, [f"{_FILE}:grow", "--target", "gfx9999"])
+    assert isinstance(done.exception, PortaGPUError)
+
+
+def test_the_command_lists_targets():
+    done = CliRunner().invoke(check_command, ["--list"])
+    assert done.exit_code == 0
+    assert all(name in done.output for name in TARGETS)
