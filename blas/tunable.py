@@ -1,113 +1,22 @@
-"""GEMM as a tunable: search space, model, roof."""
+"""GEMM as a tunable."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
-from functools import lru_cache
-
-from portagpu.blas import registry, trial
-from portagpu.blas.problem import Problem
-from portagpu.blas.variant import Config
-from portagpu.device import DeviceRecord
-from portagpu.device.capabilities import Capabilities
-from portagpu.errors import TuningError
-from portagpu.settings import Settings
-from portagpu.tuning import DeviceFigures, Prediction, Resources, Tunable, UnionSpace, figures_of, predict
-from portagpu.tuning.shapes import Problem as Values
-from portagpu.tuning.space import Point
-
-# a result for another layout or alignment serves, if nothing nearer is known
-SOFT = {"a_order": 0.5, "b_order": 0.5, "c_order": 0.5, "aligned": 0.5, "scaled": 0.25}
-
-
-def problem_from(values: Values) -> Problem:
-    """GEMM's problem from the tuner's. Raises `TuningError`."""
-    try:
-        return Problem(**values)  # type: ignore[arg-type]
-    except TypeError as error:
-        raise TuningError(f"{dict(values)!r} is no GEMM problem", hint="it has m, n, k and dtype") from error
-
-
-def search_space(problem: Problem, caps: Capabilities) -> UnionSpace:
-    """The legal configurations of every variant that can compute the problem on such a device."""
-    return UnionSpace(tuple(variant.space(problem, caps) for variant in registry.variants_for(problem, caps)))
-
-
-@lru_cache(maxsize=16)
-def _capabilities(device: DeviceRecord) -> Capabilities:
-    """The capabilities; a clock that the driver does not tell follows from the measured peak."""
-    caps = device.capabilities
-    if caps is None:
-        raise TuningError(f"{device.name} does not work: {device.problem}", hint=device.remedy)
-    if caps.clock_mhz > 1:
-        return caps
-    a_cycle = 4.0 * caps.vector_width_float * caps.compute_units  # two vector multiply-adds
-    return replace(caps, clock_mhz=max(1, round(_figures(device).peak("float32") / a_cycle / 1e6)))
-
-
-def _space(values: Values, device: DeviceRecord) -> UnionSpace:
-    return search_space(problem_from(values), _capabilities(device))
-
-
-def _default(values: Values, device: DeviceRecord) -> Point:
-    problem = problem_from(values)
-    found = registry.default_config(problem, _capabilities(device))
-    if found is None:
-        raise TuningError(f"no GEMM variant computes {problem.dtype} on {device.name}")
-    return registry.to_json(found)
-
-
-@lru_cache(maxsize=16)
-def _figures(device: DeviceRecord) -> DeviceFigures:
-    return figures_of(device, Settings.from_environment())
-
-
-def _model(values: Values, point: Point, device: DeviceRecord) -> Prediction | float:
-    """The variant's time; what limits it by the roofline model."""
-    problem, config = problem_from(values), registry.from_json(point)
-    seconds = registry.predicted_time(config, problem, _capabilities(device))
-    found = predict(_resources(config, problem), _figures(device))
-    return seconds if found is None else replace(found, seconds=seconds)
-
-
-def _resources(config: Config, problem: Problem) -> Resources:
-    """What a tiled product needs, by the names that the variants' parameters have in common."""
-    m, n = problem.m, problem.n
-    tile_m, tile_n = getattr(config, "tile_m", 1), getattr(config, "tile_n", 1)
-    rows, columns = math.ceil(m / tile_m), math.ceil(n / tile_n)
-    group = getattr(config, "group_m", 1) * getattr(config, "group_n", 1)  # tiles of a work-group
-    tiles = rows * columns * problem.batch
-    return Resources(
-        threads=getattr(config, "threads", 1),
-        blocks=math.ceil(tiles / group),
-        flops=problem.flops / (m * n * problem.batch) * tiles * tile_m * tile_n,
-        dram_bytes=float(problem.nbytes),
-        cache_bytes=float(tiles * (tile_m + tile_n) * problem.k * problem.itemsize) / group**0.5,
-        registers=1,  # the variants' own rules decide what fits
-        dtype=problem.dtype,
-    )
-
-
-def _roof(values: Values, device: DeviceRecord) -> float | None:
-    """Each operand is moved once, every multiply-add is done once; None where the dtype's peak is not known."""
-    problem, figures = problem_from(values), _figures(device)
-    if problem.dtype not in figures.flops or problem.precision or not figures.measured:
-        return None
-    return max(problem.flops / figures.peak(problem.dtype), problem.nbytes / figures.dram)
-
+from portagpu.blas import trial
+from portagpu.blas.parameters import PARAMETERS
+from portagpu.tuning import Tunable
 
 GEMM = Tunable(
-    name="gemm",
-    version=registry.KERNEL_VERSION,
-    space=_space,
+    name=PARAMETERS.name,
+    version=PARAMETERS.version,
+    space=PARAMETERS.space,
+    model=PARAMETERS.model,
+    roof=PARAMETERS.roof,
+    default=PARAMETERS.default,
+    soft=PARAMETERS.soft,
     prepare=trial.prepare,
     run=trial.run,
     check=trial.check,
     verify=trial.verify,
-    model=_model,
-    roof=_roof,
-    default=_default,
-    soft=SOFT,
     reference="portagpu.blas.tunable:GEMM",
 )

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from portagpu.blas.parameters import dense, problem_from, search_space
 from portagpu.blas.problem import Problem
-from portagpu.blas.tunable import GEMM, problem_from, search_space
+from portagpu.blas.tunable import GEMM
 from portagpu.device import DeviceRecord
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
@@ -63,6 +64,7 @@ def tune_gemm(
     deadline = time.monotonic() + budget
     with Session(GEMM, device, settings, Store(store_path(settings)), trial_limit) as child:
         child.figures()  # counts for the budget
+        problems = tuple(dense(p) for p in problems)
         for number, problem in enumerate(problems):
             others = _classes(problem, problems, classes)
             share = (deadline - time.monotonic()) / (len(problems) - number)
@@ -83,6 +85,7 @@ def tune_gemm(
 def _classes(problem: Problem, problems: Sequence[Problem], count: int) -> list[dict[str, shapes.Value]]:
     """Problems of other classes around one that are not tuned themselves."""
     around = shapes.spread(problem.values, count + len(problems)) if count else []
+    around = [dense(problem_from(c)).values for c in around]
     return [c for c in around if not any(shapes.same_class(c, p.values) for p in problems)][:count]
 
 

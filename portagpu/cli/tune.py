@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from portagpu.blas.gemm import explanation
-from portagpu.blas.problem import Problem
+from portagpu.blas.explanation import explanation
+from portagpu.blas.parameters import dense
+from portagpu.blas.problem import DTYPES, Problem
 from portagpu.blas.tuner import TunedProblem, store_path, tune_gemm
 from portagpu.cli.options import time_option
 from portagpu.cli.tuning_files import compact_command, export_command, import_command
@@ -30,7 +31,7 @@ from portagpu.tuning.shapes import parse
 from portagpu.tuning.strategies import DEFAULT
 from portagpu.tuning.tunable import resolve
 
-DTYPES = ("float32", "float64")
+_TUNED = tuple(name for name in DTYPES if not name.startswith("complex"))  # complex products are made of real ones
 _LAYOUTS = ("NN", "NT", "TN", "TT")
 _device_option = click.option("--device", "selector", default=None, help="index, name part, vendor, gpu or cpu")
 _explain_option = click.option(
@@ -79,7 +80,7 @@ def explain(sizes: tuple[int, int, int], dtype: str, layout: str, selector: str 
     context = Context.for_device(_chosen(selector, settings), settings)
     m, n, k = sizes
     orders = ["F" if letter == "T" else "C" for letter in layout]
-    click.echo(explanation(Problem(m=m, n=n, k=k, dtype=dtype, a_order=orders[0], b_order=orders[1]), context))
+    click.echo(explanation(dense(Problem(m=m, n=n, k=k, dtype=dtype, a_order=orders[0], b_order=orders[1])), context))
 
 
 @tune.command("gemm")
@@ -89,7 +90,7 @@ def explain(sizes: tuple[int, int, int], dtype: str, layout: str, selector: str 
 @click.option(
     "--shape", "shapes", nargs=3, type=click.IntRange(min=1), multiple=True, metavar="M N K", help="may be repeated"
 )
-@click.option("--dtype", "dtypes", type=click.Choice(DTYPES), multiple=True, help="may be repeated")
+@click.option("--dtype", "dtypes", type=click.Choice(_TUNED), multiple=True, help="may be repeated")
 @click.option("--strategy", type=click.Choice(strategy_names()), default=DEFAULT, show_default=True)
 @click.option(
     "--classes",
@@ -119,7 +120,7 @@ def tune_gemm_command(
         return
     settings = Settings.from_environment()
     device = _chosen(selector, settings)
-    names = dtypes or (DTYPES if device.capabilities and device.capabilities.fp64 else DTYPES[:1])
+    names = dtypes or (("float32", "float64") if device.capabilities and device.capabilities.fp64 else ("float32",))
     squares = sizes or (() if shapes else default_sizes(device))
     wanted = (*((n, n, n) for n in squares), *shapes)
     problems = tuple(Problem(m=m, n=n, k=k, dtype=d) for d in names for m, n, k in wanted)

@@ -22,7 +22,7 @@ from portagpu.tuning.session import Session
 from portagpu.tuning.space import Axis, SearchSpace, UnionSpace
 from portagpu.tuning.store import Record, Store, TaskKey
 from portagpu.tuning.strategies import History, Strategy, make_strategy, strategy_names
-from portagpu.tuning.tunable import Case, Tunable
+from portagpu.tuning.tunable import Case, Parameters, Tunable
 from portagpu.tuning.tuner import tune
 from portagpu.tuning.worker import Worker
 
@@ -40,6 +40,7 @@ __all__ = [
     "Measured",
     "OutOfBounds",
     "Outcome",
+    "Parameters",
     "Prediction",
     "Progress",
     "Record",

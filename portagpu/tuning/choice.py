@@ -26,7 +26,7 @@ from portagpu.tuning.session import device_of, expected, modelled, problem_of, s
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point
 from portagpu.tuning.store import Store, TaskKey
-from portagpu.tuning.tunable import Tunable
+from portagpu.tuning.tunable import Parameters
 
 NEAR = 2.0  # octaves: results serve problems at most this far away, in each size
 _REMEMBERED = 4096  # choices
@@ -98,7 +98,7 @@ class Chooser:
         self._lock = threading.Lock()
         self._answers: dict[Hashable, Any] = {}
 
-    def choose(self, tunable: Tunable, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
+    def choose(self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
         """The parameters for a problem on a device. Raises `TuningError` where the search space is empty."""
         key = (tunable.name, tunable.version, device.key, tuple(sorted(problem.items())))
         return self.remembered(key, lambda: self._choose(tunable, problem, device, settings))
@@ -116,13 +116,13 @@ class Chooser:
         answer: T = found
         return answer
 
-    def _choose(self, tunable: Tunable, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
+    def _choose(self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
         found = self._measured(tunable, problem, device)
         if found is None:
             return _from_model(tunable, problem, device, settings)
         return replace(found, expected=expected(tunable, problem, found.point, device, figures_of(device, settings)))
 
-    def _measured(self, tunable: Tunable, problem: Problem, device: DeviceRecord) -> Choice | None:
+    def _measured(self, tunable: Parameters, problem: Problem, device: DeviceRecord) -> Choice | None:
         """The nearest of the stored winners; of equally near ones, the user's own before shipped ones."""
         near: list[tuple[tuple[float, int, float], Choice]] = []
         for rank, store, name in self._sources(device):
@@ -152,7 +152,7 @@ class Chooser:
 
 
 def _winners(
-    store: Store, tunable: Tunable, problem: Problem, device: str
+    store: Store, tunable: Parameters, problem: Problem, device: str
 ) -> Iterator[tuple[Problem, float, Point, float]]:
     wanted = task_of(tunable, problem, device)
     for task, (point, seconds) in store.winners().items():
@@ -164,7 +164,7 @@ def _winners(
             yield source, octaves, point, seconds
 
 
-def _from_model(tunable: Tunable, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
+def _from_model(tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
     figures = figures_of(device, settings)
     default = tunable.default
     point = default(problem, device) if callable(default) else default
@@ -191,7 +191,7 @@ def chooser_for(path: Path) -> Chooser:
 
 
 def best(
-    tunable: Tunable,
+    tunable: Parameters,
     problem: Problem,
     *,
     device: DeviceRecord | str | int | None = None,
@@ -209,7 +209,7 @@ def best(
     return chooser_for(path).choose(tunable, shapes.checked(problem), device_of(record, chosen), chosen)
 
 
-def tuned(tunable: Tunable, problem: Callable[..., Problem]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def tuned(tunable: Parameters, problem: Callable[..., Problem]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator for functions that launch a tunable's kernel: they get the best parameters as their first argument.
 
     ``problem`` takes the function's other arguments and tells which problem they are::

@@ -26,7 +26,7 @@ from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point, point_key
 from portagpu.tuning.store import Store, TaskKey
 from portagpu.tuning.strategies import DEFAULT, Given, History, Strategy, make_strategy
-from portagpu.tuning.tunable import Tunable, reference_of
+from portagpu.tuning.tunable import Parameters, Tunable, reference_of
 from portagpu.tuning.worker import Worker, WorkerDied
 
 _FIRST_TRIAL_LIMIT = 60.0  # seconds: the child starts, imports and compiles
@@ -63,7 +63,7 @@ def store_path(name: str, settings: Settings) -> Path:
     return settings.data_dir / "tuning" / f"{name}.jsonl"
 
 
-def task_of(tunable: Tunable, problem: Problem, device: str) -> TaskKey:
+def task_of(tunable: Parameters, problem: Problem, device: str) -> TaskKey:
     """The store's key of a problem; ``device`` is `DeviceRecord.key` or a class of devices."""
     rest = {name: value for name, value in problem.items() if name != "dtype"}
     return TaskKey(
@@ -92,7 +92,7 @@ class Modelled:
     roof: float | None
 
 
-def modelled(tunable: Tunable, problem: Problem, device: DeviceRecord, figures: DeviceFigures) -> Modelled:
+def modelled(tunable: Parameters, problem: Problem, device: DeviceRecord, figures: DeviceFigures) -> Modelled:
     """Rank a problem's points by the model. Raises `TuningError` where no point is legal."""
     bounds: list[float] = []
 
@@ -118,7 +118,7 @@ def modelled(tunable: Tunable, problem: Problem, device: DeviceRecord, figures: 
 
 
 def expected(
-    tunable: Tunable, problem: Problem, point: Point, device: DeviceRecord, figures: DeviceFigures
+    tunable: Parameters, problem: Problem, point: Point, device: DeviceRecord, figures: DeviceFigures
 ) -> Prediction | float | None:
     """What the tunable's model says of a point: a prediction, seconds, or None for what cannot run."""
     if tunable.model is None:

@@ -43,13 +43,38 @@ class Case:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Tunable:
-    """A kernel that can be tuned.
+class Parameters:
+    """What choosing a kernel's parameters needs to know; a `Tunable` can also be measured.
+
+    ``name``, ``version``: identity in stores; raise the version when the kernel or its parameters change.
+    ``space``: the search space, or a function of problem and device that gives it.
+    ``model(problem, point, device)``: `Resources`, or a `Prediction` or seconds of one's own.
+    ``roof(problem, device)``: seconds that no kernel can beat; without it, the least bound of the modelled points.
+    ``default``: the point, or function of problem and device, for untuned devices; without it, the model's best, or the
+    first point.
+    ``soft``: traits of problems that need not be the same for a stored result to serve, and how many octaves of
+    distance a difference counts as: ``{"layout": 1.0}``.
+    """
+
+    name: str
+    space: Space | Callable[[Problem, DeviceRecord], Space]
+    version: int = 1
+    model: Callable[[Problem, Point, DeviceRecord], Resources | Prediction | float | None] | None = None
+    roof: Callable[[Problem, DeviceRecord], float | None] | None = None
+    default: Point | Callable[[Problem, DeviceRecord], Point] | None = None
+    soft: Mapping[str, float] = field(default_factory=dict)
+
+    def space_for(self, problem: Problem, device: DeviceRecord) -> Space:
+        """The search space of a problem on a device."""
+        return self.space(problem, device) if callable(self.space) else self.space
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tunable(Parameters):
+    """A kernel that can be tuned: see `Parameters` for the fields that it shares with those.
 
     Its functions run in a child process, which finds the tunable by name: it is a variable of a module or a script.
 
-    ``name``, ``version``: identity in stores; raise the version when the kernel or its parameters change.
-    ``space``: the parameters, or a function of problem and device that gives them.
     ``prepare(problem)``: the arguments, a `Case`.
     ``run(data, point)``: launches on the current device's default stream; ``data`` maps the case's names to device
     arrays and other values.
@@ -57,35 +82,18 @@ class Tunable:
     compared with the case's ``expected``.
     ``verify(problem, point)``: a longer check that a new best point must pass before it becomes the winner; None, or
     what is wrong. ``verify_on``: further problems, of odd sizes for instance, for which a new best must be right.
-    ``model(problem, point, device)``: `Resources`, or a `Prediction` or seconds of one's own.
-    ``roof(problem, device)``: seconds that no kernel can beat; without it, the least bound of the modelled points.
-    ``default``: the point, or function of problem and device, for untuned devices; without it, the model's best, or the
-    first point.
     ``spill_limit``: bytes of registers that a thread may keep in memory; points beyond are not timed. None: any number.
-    ``soft``: texts of problems that need not be the same for a stored result to serve, and how many octaves of distance
-    a difference counts as: ``{"layout": 1.0}``.
     ``reference``: ``module:name`` where the tunable cannot be found by itself; the name may be that of a function
     without parameters that returns it.
     """
 
-    name: str
-    space: Space | Callable[[Problem, DeviceRecord], Space]
     prepare: Callable[[Problem], Case]
     run: Callable[[Mapping[str, Any], Point], object]
-    version: int = 1
     check: Callable[[Case, Mapping[str, Array]], str | None] | None = None
     verify: Callable[[Problem, Point], str | None] | None = None
     verify_on: tuple[Problem, ...] = ()
-    model: Callable[[Problem, Point, DeviceRecord], Resources | Prediction | float | None] | None = None
-    roof: Callable[[Problem, DeviceRecord], float | None] | None = None
-    default: Point | Callable[[Problem, DeviceRecord], Point] | None = None
     spill_limit: int | None = 128
-    soft: Mapping[str, float] = field(default_factory=dict)
     reference: str | None = None
-
-    def space_for(self, problem: Problem, device: DeviceRecord) -> Space:
-        """The search space of a problem on a device."""
-        return self.space(problem, device) if callable(self.space) else self.space
 
 
 def reference_of(tunable: Tunable) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from portagpu.blas import registry, trial
 from portagpu.blas.panel_variant import PanelConfig
+from portagpu.blas.parameters import dense
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config
 from portagpu.blas.tuner import search_space, tune_gemm
@@ -61,23 +63,23 @@ def test_verification_passes_what_is_right(device, dtype):
     assert trial.verify(problem.values, point) is None
 
 
-def _zero(a, b, c, stream, config):
+def _zero(a, b, c, stream, config, precision):
     c[...] = 0
 
 
-def _add(a, b, c, stream, config):
+def _add(a, b, c, stream, config, precision):
     """Uses what was in c, as a kernel with beta = 1 would."""
     c.copy_to_device((c.copy_to_host() + a.copy_to_host() @ b.copy_to_host()).astype(c.dtype))
 
 
-def _lose_nan(a, b, c, stream, config):
+def _lose_nan(a, b, c, stream, config, precision):
     c.copy_to_device((np.nan_to_num(a.copy_to_host()) @ b.copy_to_host()).astype(c.dtype))
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")
 @pytest.mark.parametrize("wrong", [_zero, _add, _lose_nan])
 def test_verification_and_measurement_reject_what_is_wrong(device, wrong, monkeypatch):
-    monkeypatch.setattr(trial, "multiply", wrong)
+    monkeypatch.setattr(trial, "gemm", wrong)
     point = registry.to_json(default_config(PROBLEM, device.capabilities))
     assert trial.verify(PROBLEM.values, point).startswith("wrong result for m=")
 
@@ -95,3 +97,31 @@ def test_a_trial_of_a_configuration_that_does_not_fit_is_a_value(device):
 def test_an_empty_list_of_problems_is_an_error(device, settings):
     with pytest.raises(TuningError, match="nothing to tune"):
         tune_gemm(device, (), budget=1.0, settings=settings)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8"])
+def test_every_real_dtype_is_tuned_the_same_way(device, dtype, settings):
+    """Trials pass their checks in every dtype that some variant of this device computes."""
+    problem = Problem(m=64, n=96, k=80, dtype=dtype)
+    if not registry.variants_for(problem, device.capabilities):
+        pytest.skip("no variant")
+    point = registry.to_json(default_config(problem, device.capabilities))
+    assert trial.verify(problem.values, point) is None
+    (tuned,) = tune_gemm(device, (problem,), budget=3.0, settings=settings)
+    assert tuned.result.winner is not None and not tuned.result.failures
+
+
+@pytest.mark.parametrize(("layout", "batch"), [("FC", 1), ("CF", 1), ("FF", 3)])
+def test_orders_and_batches_are_tuned(device, layout, batch, settings):
+    problem = Problem(m=64, n=96, k=80, dtype="float32", a_order=layout[0], b_order=layout[1], batch=batch)
+    if not registry.variants_for(problem, device.capabilities):
+        pytest.skip("no variant")
+    (tuned,) = tune_gemm(device, (problem,), budget=3.0, settings=settings)
+    assert tuned.result.winner is not None and not tuned.result.failures
+
+
+def test_dense_arrays_know_whether_they_are_aligned():
+    assert dense(PROBLEM).aligned
+    assert not dense(dataclasses.replace(PROBLEM, n=81)).aligned
+    assert dense(dataclasses.replace(PROBLEM, m=81)).aligned
+    assert not dense(dataclasses.replace(PROBLEM, m=81, a_order="F")).aligned
