@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from portagpu.blas import registry
 from portagpu.blas.parameters import PARAMETERS
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config
 from portagpu.runtime.context import Context
-from portagpu.tuning import Choice
+from portagpu.settings import Settings
+from portagpu.tuning import Choice, Chooser
 from portagpu.tuning.choice import chooser_for
 from portagpu.tuning.session import store_path
 
@@ -17,8 +20,17 @@ def choose(problem: Problem, context: Context) -> Config | None:
 
     None where no variant can compute the problem as it is.
     """
-    chooser = chooser_for(store_path(PARAMETERS.name, context.settings))
-    return chooser.remembered((problem, context.device.key), lambda: (_config(problem, context),))[0]
+    return _chooser(context.settings).remembered((problem, context.device.key), lambda: (_config(problem, context),))[0]
+
+
+def generation(context: Context) -> int:
+    """A number that grows with new tuning results: what was chosen under an older one may not hold."""
+    return _chooser(context.settings).generation()
+
+
+@cache
+def _chooser(settings: Settings) -> Chooser:
+    return chooser_for(store_path(PARAMETERS.name, settings))
 
 
 def _config(problem: Problem, context: Context) -> Config | None:
@@ -29,5 +41,4 @@ def _config(problem: Problem, context: Context) -> Config | None:
 
 def explain(problem: Problem, context: Context) -> Choice:
     """The parameters, and the rule that chose them; printing it explains it."""
-    chooser = chooser_for(store_path(PARAMETERS.name, context.settings))
-    return chooser.choose(PARAMETERS, problem.values, context.device, context.settings)
+    return _chooser(context.settings).choose(PARAMETERS, problem.values, context.device, context.settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from portagpu.blas.parameters import dense, problem_from, search_space
@@ -30,6 +31,7 @@ class TunedProblem:
         return self.problem.flops / self.result.seconds / 1e9 if self.result.seconds else None
 
 
+@cache
 def store_path(settings: Settings) -> Path:
     """File of GEMM's tuning results."""
     return session.store_path(GEMM.name, settings)

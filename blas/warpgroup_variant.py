@@ -14,10 +14,11 @@ from portagpu.blas.split_kernels import reduce_parts
 from portagpu.blas.tensor_maps import Box, TensorMaps
 from portagpu.blas.variant import Config, Product, Variant, order_of
 from portagpu.blas.warpgroup_kernels import multiply_warpgroups
+from portagpu.blas.workspace import workspaces
 from portagpu.cuda import jit
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
-from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.array import DeviceNDArray
 from portagpu.tuning.space import Axis
 
 _LINE = 128  # bytes of a row of a tile in shared memory, and of a strip of C
@@ -180,7 +181,7 @@ class WarpgroupVariant(Variant):
         a_transposed, b_transposed = a_order == "F", b_order == "F"
         depth = _LINE // a.itemsize
         split = config.splits > 1
-        target = device_array((config.splits * batch, m, n), np.dtype(kind.sums), context=context) if split else c
+        target = workspaces.of(stream, (config.splits * batch, m, n), np.dtype(kind.sums)) if split else c
         columns = _LINE // target.itemsize
         scaled = not split and (product.alpha != 1 or product.beta != 0)
         maps = _maps.of(

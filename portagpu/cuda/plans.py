@@ -19,6 +19,7 @@ from portagpu.runtime.launch import CompiledKernel, LaunchShape, c_arguments
 from portagpu.runtime.stream import Stream, enqueuing
 
 _INT_LIMIT = 2**63
+_INEXACT = (float, complex, np.inexact, tuple)  # whose equal values may be different constants: 0.0 and -0.0
 
 
 class Plan:
@@ -83,7 +84,7 @@ def plan_of(
         names[f"C{n}"] = kind
         if n in constants:
             names[f"K{n}"] = value
-            equal = f" or {name}.__class__ is C{n} and {name} == K{n}" if kind in (int, str, bool) else ""
+            equal = f" or {name}.__class__ is C{n} and {name} == K{n}" if not issubclass(kind, _INEXACT) else ""
             checks.append(f"({name} is K{n}{equal})")
             continue
         checks.append(f"{name}.__class__ is C{n}")

@@ -97,6 +97,7 @@ class Chooser:
         self._shipped = shipped_stores() if shipped is None else shipped
         self._lock = threading.Lock()
         self._answers: dict[Hashable, Any] = {}
+        self._known = 0  # the store's revision when the answers were made
 
     def choose(self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
         """The parameters for a problem on a device. Raises `TuningError` where the search space is empty."""
@@ -106,15 +107,29 @@ class Chooser:
     def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
         """The answer to a question, from the memory if the store is as it was when ``make`` found it."""
         with self._lock:
-            if self._store.refresh() or len(self._answers) >= _REMEMBERED:
+            revision = self._refresh()
+            if len(self._answers) >= _REMEMBERED:
                 self._answers.clear()
             found: Any = self._answers.get(key)
         if found is None:
             found = make()
             with self._lock:
-                self._answers[key] = found
+                if self._refresh() == revision:  # else new results came while it was made
+                    self._answers[key] = found
         answer: T = found
         return answer
+
+    def generation(self) -> int:
+        """A number that grows with new results: what was chosen under an older one may not hold."""
+        with self._lock:
+            return self._refresh()
+
+    def _refresh(self) -> int:
+        revision = self._store.revision
+        if revision != self._known:
+            self._answers.clear()
+            self._known = revision
+        return revision
 
     def _choose(self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
         found = self._measured(tunable, problem, device)

@@ -69,6 +69,13 @@ class Store:
         self._seen: tuple[int, int] | None = None  # inode and size at the last look
         self._read_to = 0  # bytes up to the last complete line
         self._tasks: dict[TaskKey, _Entries] = {}
+        self._revision = 0
+
+    @property
+    def revision(self) -> int:
+        """A number that grows with what is known, whoever wrote it."""
+        self.refresh()
+        return self._revision
 
     def add_trial(
         self,
@@ -134,6 +141,7 @@ class Store:
                 self._tasks.clear()
                 self._read_to = 0
             self._seen = seen
+            self._revision += 1
             try:
                 with self.path.open("rb") as file:
                     file.seek(self._read_to)
