@@ -142,7 +142,7 @@ def tune_gemm_command(
     results = run(console, search, budget)
     console.print(table(results))
     for tuned in results:
-        for line in skips(tuned.result.failures):
+        for line in skips(tuned.result.failures)[:1]:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     if not any(tuned.result.winner for tuned in results):
         raise click.ClickException("no trial worked within the budget; matmul goes on with what it had")
