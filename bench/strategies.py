@@ -68,7 +68,7 @@ def markdown(rows: Sequence[Row], trials: Sequence[int] = _TRIALS) -> str:
     """The rows as a table."""
     lines = [
         "| task | points | strategy | " + " | ".join(f"after {n}" for n in trials) + f" | trials to {_ENOUGH:.0%} |",
-        "| --- | ---: | --- | " + "---: | " * (len(trials) + 1),
+        "| --- | ---: | --- |" + " ---: |" * (len(trials) + 1),
     ]
     for row in rows:
         shares = " | ".join(f"{share:.3f}" for share in row.shares)

@@ -29,7 +29,8 @@ _EPS = {
     "complex64": 2.0**-23,
     "complex128": 2.0**-52,
 }
-_OPERANDS = {"tf32": 2.0**-10}  # rounding of the operands by precision
+# rounding of the operands by precision; pieces of 16 bits hold 22 or 24 bits
+_OPERANDS = {"tf32": 2.0**-10, "f16x3": 2.0**-21, "bf16x6": 2.0**-21, "bf16x9": 2.0**-22}
 _ROWS = 32
 
 

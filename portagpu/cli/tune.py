@@ -15,6 +15,7 @@ from rich.table import Table
 from portagpu.blas.explanation import explanation
 from portagpu.blas.parameters import dense
 from portagpu.blas.problem import DTYPES, Problem
+from portagpu.blas.registry import all_precisions
 from portagpu.blas.tuner import TunedProblem, store_path, tune_gemm
 from portagpu.cli.options import time_option
 from portagpu.cli.tuning_files import compact_command, export_command, import_command
@@ -47,6 +48,13 @@ _layout_option = click.option(
     "--layout", type=click.Choice(_LAYOUTS), default="NN", help="with --explain: N row-major, T transposed; a, then b"
 )
 
+_precision_option = click.option(
+    "--precision",
+    type=click.Choice(all_precisions()),
+    default="",
+    help="how products are formed; default: as the dtypes say",
+)
+
 
 def default_sizes(device: DeviceRecord) -> tuple[int, ...]:
     """Sizes of square problems that are tuned when none are named."""
@@ -61,26 +69,33 @@ def _chosen(selector: str | None, settings: Settings) -> DeviceRecord:
 @_explain_option
 @click.option("--dtype", type=click.Choice(DTYPES), default="float32", help="with --explain")
 @_layout_option
+@_precision_option
 @_device_option
 @click.pass_context
 def tune(
-    ctx: click.Context, sizes_explained: tuple[int, int, int] | None, dtype: str, layout: str, selector: str | None
+    ctx: click.Context,
+    sizes_explained: tuple[int, int, int] | None,
+    dtype: str,
+    layout: str,
+    precision: str,
+    selector: str | None,
 ) -> None:
     """Tune kernels for a device."""
     if sizes_explained is not None:
-        explain(sizes_explained, dtype, layout, selector)
+        explain(sizes_explained, dtype, layout, selector, precision)
         ctx.exit()
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
-def explain(sizes: tuple[int, int, int], dtype: str, layout: str, selector: str | None) -> None:
+def explain(sizes: tuple[int, int, int], dtype: str, layout: str, selector: str | None, precision: str = "") -> None:
     """Print which rule chooses the kernel of a product."""
     settings = Settings.from_environment()
     context = Context.for_device(_chosen(selector, settings), settings)
     m, n, k = sizes
     orders = ["F" if letter == "T" else "C" for letter in layout]
-    click.echo(explanation(dense(Problem(m=m, n=n, k=k, dtype=dtype, a_order=orders[0], b_order=orders[1])), context))
+    problem = Problem(m=m, n=n, k=k, dtype=dtype, precision=precision, a_order=orders[0], b_order=orders[1])
+    click.echo(explanation(dense(problem), context))
 
 
 @tune.command("gemm")
@@ -91,6 +106,7 @@ def explain(sizes: tuple[int, int, int], dtype: str, layout: str, selector: str 
     "--shape", "shapes", nargs=3, type=click.IntRange(min=1), multiple=True, metavar="M N K", help="may be repeated"
 )
 @click.option("--dtype", "dtypes", type=click.Choice(_TUNED), multiple=True, help="may be repeated")
+@_precision_option
 @click.option("--strategy", type=click.Choice(strategy_names()), default=DEFAULT, show_default=True)
 @click.option(
     "--classes",
@@ -108,6 +124,7 @@ def tune_gemm_command(
     sizes: tuple[int, ...],
     shapes: tuple[tuple[int, int, int], ...],
     dtypes: tuple[str, ...],
+    precision: str,
     strategy: str,
     classes: int,
     trial_limit: float,
@@ -116,14 +133,14 @@ def tune_gemm_command(
 ) -> None:
     """Find GEMM's fastest parameters; can be interrupted and started again at any time."""
     if sizes_explained is not None:
-        explain(sizes_explained, dtypes[0] if dtypes else "float32", layout, selector)
+        explain(sizes_explained, dtypes[0] if dtypes else "float32", layout, selector, precision)
         return
     settings = Settings.from_environment()
     device = _chosen(selector, settings)
     names = dtypes or (("float32", "float64") if device.capabilities and device.capabilities.fp64 else ("float32",))
     squares = sizes or (() if shapes else default_sizes(device))
     wanted = (*((n, n, n) for n in squares), *shapes)
-    problems = tuple(Problem(m=m, n=n, k=k, dtype=d) for d in names for m, n, k in wanted)
+    problems = tuple(Problem(m=m, n=n, k=k, dtype=d, precision=precision) for d in names for m, n, k in wanted)
     console = Console()
     console.print(f"Tuning GEMM on [bold]{device.name}[/bold] for {budget:g} s")
 
