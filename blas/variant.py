@@ -80,13 +80,16 @@ def order_of(matrix: DeviceNDArray) -> str:
     """ "C" where the elements of a row lie side by side, "F" where those of a column do, "" where neither do.
 
     Rows (columns) do not overlap; they, and the matrices of a batch, begin in ascending order, elements at multiples of
-    their size. Of a matrix with one row or column, both may hold.
+    their size. Of a matrix with one row or column both may hold: then the order is that in which
+    neighbours lie side by side.
     """
-    if matrix.layout == "C" and not matrix.align:
+    if matrix.layout == "C" and matrix.shape[-1] != 1 and not matrix.align:
         return "C"
     (rows, columns), (down, right), item = matrix.shape[-2:], matrix.strides[-2:], matrix.itemsize
     if matrix.align or (matrix.ndim == 3 and matrix.shape[0] > 1 and matrix.strides[0] < 0):
         return ""
+    if columns == 1 and rows > 1 and down == item:
+        return "F"
     if (columns == 1 or right == item) and (rows == 1 or down >= columns * item):
         return "C"
     if (rows == 1 or down == item) and (columns == 1 or right >= rows * item):
