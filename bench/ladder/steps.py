@@ -262,7 +262,7 @@ STEPS: tuple[Step, ...] = (
     KernelStep(
         name="pipelined",
         change="Copies to shared memory run by themselves, several steps ahead, without passing through registers: "
-        "they hide longer waits than one step of arithmetic, and leave the threads more registers.",
+        "they hide longer waits than one step of arithmetic.",
         kernel=pipelined,
         rule=_pipeline,
     ),

@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 
 from portagpu.cuda.inspection import Overload
+from portagpu.frontend.vocabulary import VectorMaker
 from portagpu.runtime.array import DeviceNDArray, DeviceRecord
 from portagpu.runtime.launch import CompiledKernel, LaunchShape, c_arguments
 from portagpu.runtime.stream import Stream, enqueuing
 
 _INT_LIMIT = 2**63
+# compile-time arguments that are the same where they are equal, of one class
+_PLAIN_CONSTANTS = (bool, int, str, type, np.dtype, type(None), VectorMaker)
 
 
 class Plan:
@@ -61,10 +64,17 @@ class Plan:
         return True
 
 
-def plan_of(args: tuple[Any, ...], prepared: tuple[Any, ...], overload: Overload, shape: LaunchShape) -> Plan | None:
+def plan_of(
+    args: tuple[Any, ...],
+    prepared: tuple[Any, ...],
+    overload: Overload,
+    shape: LaunchShape,
+    constants: frozenset[int] = frozenset(),
+) -> Plan | None:
     """The plan for launches with arguments like these, which the overload was launched with as ``prepared`` ones.
 
-    None where a launch must look at its context, at values, or at what is not an array or a number.
+    ``constants`` are the places of compile-time arguments: the plan holds for these very values. None where a launch
+    must look at its context, at values, or at what is not an array or a number.
     """
     binary = overload.binary
     if binary.faults or binary.cooperative or binary.prints:
@@ -74,6 +84,11 @@ def plan_of(args: tuple[Any, ...], prepared: tuple[Any, ...], overload: Overload
     for n, value in enumerate(args):
         kind, name = type(value), f"a{n}"
         names[f"C{n}"] = kind
+        if n in constants:
+            names[f"K{n}"] = value
+            equal = f" or {name}.__class__ is C{n} and {name} == K{n}" if kind in (int, str, bool) else ""
+            checks.append(f"({name} is K{n}{equal})")
+            continue
         checks.append(f"{name}.__class__ is C{n}")
         if kind is DeviceNDArray or kind is DeviceRecord:
             if value.card is None:

@@ -73,6 +73,6 @@ class Capabilities:
     measured_gflops_double: float = 0.0  # the same in float64; 0.0 where it is missing
     ptx_target: tuple[int, int] = (0, 0)  # architecture whose PTX inline text may use, such as (9, 0)
     architecture_ptx: bool = False  # instructions of that architecture alone work (`portagpu.device.ptx`)
-    packed_dot_product: bool = False  # cl_khr_integer_dot_product, under `language_option`
+    packed_dot_product: bool = False  # cl_khr_integer_dot_product of a GPU works, under `language_option`
     builtin_prefetch: bool = False  # the compiler takes __builtin_prefetch: a CPU's, where OpenCL's may do nothing
     optimised_rotations: bool = True  # the driver runs what its optimiser makes of `x << k | x >> 32 - k`
