@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 from portagpu.blas.problem import Problem
+from portagpu.blas.vectors import name_of
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import StoreError
 from portagpu.runtime.array import DeviceNDArray
@@ -56,8 +57,8 @@ class Product:
             m=c.shape[-2],
             n=c.shape[-1],
             k=a.shape[-1],
-            dtype=a.dtype.name,
-            out=c.dtype.name,
+            dtype=name_of(a.dtype),
+            out=name_of(c.dtype),
             precision=self.precision,
             batch=self.batch,
             a_order=order_of(a),

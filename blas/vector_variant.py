@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from portagpu.blas.conversions import conversion, is_plain, scaling
+from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
 from portagpu.blas.operands import Operand, index_type, operand
 from portagpu.blas.problem import Problem
 from portagpu.blas.tile_launch import add_parts
@@ -181,7 +181,7 @@ class VectorVariant(Variant):
             config.threads_x,
             config.threads_y,
             found.vector,
-            np.dtype(found.vector.dtype.name).type,
+            number_type(found.vector),
             mode,
             found.whole,
             (x_step == 1) if view.along else _UNROLL_K,
