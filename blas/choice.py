@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from portagpu.blas import registry
@@ -14,27 +13,13 @@ from portagpu.blas.tuner import store_path, task_key
 from portagpu.blas.variant import Config
 from portagpu.errors import StoreError
 from portagpu.runtime.context import Context
-from portagpu.settings import Settings
 from portagpu.tuning.store import Store
 
 _NEAR = 2.0  # octaves of m, n and k: results serve problems at most this far away
 _REMEMBERED = 4096  # choices
-_LOOK_SECONDS = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class _Generation:
-    """When a context's store was looked at, for which settings, and what stood for its contents."""
-
-    looked: float
-    settings: Settings
-    token: object
-
-
 _lock = threading.Lock()
+_generation = 0
 _stores: dict[Path, Store] = {}
-_tokens: dict[Path, object] = {}  # stand for what has been read of a store
-_generations: dict[int, _Generation] = {}  # by context
 _chosen: dict[tuple[Path, str, Problem], Config | None] = {}
 
 
@@ -43,14 +28,16 @@ def choose(problem: Problem, context: Context) -> Config | None:
 
     None where no variant can compute the problem as it is.
     """
+    global _generation
+    path = store_path(context.settings)
     with _lock:
-        store = _store(context)
+        store = _stores.setdefault(path, Store(path))
         if store.refresh():
             _chosen.clear()
-            _tokens.pop(store.path, None)
-        if len(_chosen) >= _REMEMBERED:
+            _generation += 1
+        elif len(_chosen) >= _REMEMBERED:
             _chosen.clear()
-        key = (store.path, context.device.key, problem)
+        key = (path, context.device.key, problem)
         if key in _chosen:
             return _chosen[key]
     found = _tuned(problem, context, store) or registry.default_config(problem, context.capabilities)
@@ -59,28 +46,16 @@ def choose(problem: Problem, context: Context) -> Config | None:
     return found
 
 
-def generation(context: Context) -> object:
-    """Stands for what is known of tuning results: another object once there are new ones.
-
-    The file system is asked every few milliseconds only.
-    """
-    now = time.monotonic()
-    found = _generations.get(context.key)
-    if found is not None and now < found.looked + _LOOK_SECONDS and found.settings is context.settings:
-        return found.token
+def generation(context: Context) -> int:
+    """A number that grows with new tuning results: what was chosen under an older one may not hold."""
+    global _generation
+    path = store_path(context.settings)
     with _lock:
-        store = _store(context)
+        store = _stores.setdefault(path, Store(path))
         if store.refresh():
             _chosen.clear()
-            _tokens.pop(store.path, None)
-        token = _tokens.setdefault(store.path, object())
-        _generations[context.key] = _Generation(now, context.settings, token)
-    return token
-
-
-def _store(context: Context) -> Store:
-    path = store_path(context.settings)
-    return _stores.setdefault(path, Store(path))
+            _generation += 1
+        return _generation
 
 
 def _tuned(problem: Problem, context: Context, store: Store) -> Config | None:

@@ -22,7 +22,7 @@ from portagpu.runtime.stream import Stream
 _BYTES_A_CYCLE = 6.0  # that a compute unit copies
 _COPY_SECONDS = 5e-6  # of a launch
 _REMEMBERED = 4096  # choices
-_ready: dict[Any, tuple[object, Config]] = {}
+_ready: dict[Any, tuple[int, Config]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,21 @@ def gemm(
     ``config`` overrides the tuned or default parameters. Raises `MissingCapabilityError` where no variant can do it.
     """
     key: Any = None
-    known: object = None
+    known = -1
     if config is None:
         # what was found out for arrays like these, as long as no tuning adds to it
-        key = (*_facts(a), *_facts(b), *_facts(c), alpha == 1 and beta == 0, precision, c.context.key)
+        key = (
+            *_facts(a),
+            *_facts(b),
+            *_facts(c),
+            alpha == 1 and beta == 0,
+            precision,
+            c.context.key,
+            c.context.settings,
+        )
         known = generation(c.context)
         ready = _ready.get(key)
-        if ready is not None and alpha != 0 and ready[0] is known:
+        if ready is not None and alpha != 0 and ready[0] == known:
             product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta, precision=precision)
             variant_of(ready[1]).run(ready[1], product)
             return

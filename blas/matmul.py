@@ -10,6 +10,7 @@ import numpy as np
 from portagpu.blas.arguments import check_dtypes, check_precision, check_scalar, operand_of, result_dtype
 from portagpu.blas.batching import multiply
 from portagpu.blas.problem import DTYPES
+from portagpu.blas.repeats import again, first
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context, current_context
@@ -18,6 +19,7 @@ from portagpu.runtime.hostmem import SharedSpans, map_back, wrap_host
 from portagpu.runtime.stream import Stream, as_stream
 
 Array = Any
+_NUMBERS = (int, float, complex)
 
 
 def matmul(
@@ -55,6 +57,11 @@ def matmul(
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `MissingCapabilityError`,
     `OutOfMemoryError`.
     """
+    numbers = None  # what a product on the device depends on besides its arrays
+    if type(a) is type(b) is type(out) is DeviceNDArray and _is_plain(alpha, beta, stream):
+        numbers = (alpha, beta, precision, dtype)
+        if again(a, b, out, stream, numbers):
+            return out
     a, b = operand_of(a, "a"), operand_of(b, "b")
     on_device = isinstance(a, DeviceNDArray)
     if on_device != isinstance(b, DeviceNDArray):
@@ -88,7 +95,14 @@ def matmul(
             raise ArgumentTypeError("the operands are on different devices", hint="copy one of them")
         if where.context is not a.context:
             raise ArgumentTypeError("the stream is on another device than the operands", hint="use a stream of theirs")
-        return _on_device(a, b, out, shape, kind, settings, where)
+        if numbers is None:
+            return _on_device(a, b, out, shape, kind, settings, where)
+
+        def multiply() -> None:
+            _on_device(a, b, out, shape, kind, settings, where)
+
+        first(a, b, out, stream, numbers, multiply)
+        return out
     result = _on_host(a, b, out, shape, kind, settings, where)
     return result if shape or out is not None else result[()]  # of two vectors: a scalar, as NumPy's
 
@@ -115,6 +129,11 @@ class _Settings:
 
     def multiply(self, a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Stream) -> None:
         multiply(a, b, c, stream, alpha=self.alpha, beta=self.beta, precision=self.precision)
+
+
+def _is_plain(alpha: Any, beta: Any, stream: Any) -> bool:
+    """Whether numbers can be keys, and the stream is one of ours."""
+    return type(alpha) in _NUMBERS and type(beta) in _NUMBERS and (stream is None or type(stream) is Stream)
 
 
 def _promoted(a: Any, b: Any) -> np.dtype[Any]:

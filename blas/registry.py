@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from portagpu.blas.element_variant import ElementVariant
+from portagpu.blas.emulated_variant import EmulatedVariant
 from portagpu.blas.panel_variant import PanelVariant
 from portagpu.blas.problem import Problem
 from portagpu.blas.tile_variant import TileVariant
@@ -18,7 +19,14 @@ from portagpu.tuning.space import Point
 
 KERNEL_VERSION = 3  # raise when a kernel changes in a way that makes stored results wrong
 
-VARIANTS: tuple[Variant, ...] = (ElementVariant(), PanelVariant(), TileVariant(), VectorVariant(), WarpgroupVariant())
+VARIANTS: tuple[Variant, ...] = (
+    ElementVariant(),
+    PanelVariant(),
+    TileVariant(),
+    VectorVariant(),
+    WarpgroupVariant(),
+    EmulatedVariant(),
+)
 _BY_NAME = {variant.name: variant for variant in VARIANTS}
 _BY_TYPE = {variant.config_type: variant for variant in VARIANTS}
 

@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 
 from portagpu.cuda.inspection import Overload
-from portagpu.frontend.vocabulary import VectorMaker
 from portagpu.runtime.array import DeviceNDArray, DeviceRecord
 from portagpu.runtime.launch import CompiledKernel, LaunchShape, c_arguments
 from portagpu.runtime.stream import Stream, enqueuing
 
 _INT_LIMIT = 2**63
-# compile-time arguments that are the same where they are equal, of one class
-_PLAIN_CONSTANTS = (bool, int, str, type, np.dtype, type(None), VectorMaker)
+_INEXACT = (float, complex, np.inexact, tuple)  # whose equal values may be different constants: 0.0 and -0.0
 
 
 class Plan:
@@ -86,7 +84,7 @@ def plan_of(
         names[f"C{n}"] = kind
         if n in constants:
             names[f"K{n}"] = value
-            equal = f" or {name}.__class__ is C{n} and {name} == K{n}" if kind in (int, str, bool) else ""
+            equal = f" or {name}.__class__ is C{n} and {name} == K{n}" if not issubclass(kind, _INEXACT) else ""
             checks.append(f"({name} is K{n}{equal})")
             continue
         checks.append(f"{name}.__class__ is C{n}")
