@@ -11,6 +11,7 @@ from portagpu.blas.panel_variant import PanelVariant
 from portagpu.blas.problem import Problem
 from portagpu.blas.tile_variant import TileVariant
 from portagpu.blas.variant import Config, Variant
+from portagpu.blas.vector_variant import VectorVariant
 from portagpu.blas.warpgroup_variant import WarpgroupVariant
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import StoreError
@@ -18,7 +19,14 @@ from portagpu.tuning.space import Point
 
 KERNEL_VERSION = 3  # raise when a kernel changes in a way that makes stored results wrong
 
-VARIANTS: tuple[Variant, ...] = (ElementVariant(), PanelVariant(), TileVariant(), WarpgroupVariant(), EmulatedVariant())
+VARIANTS: tuple[Variant, ...] = (
+    ElementVariant(),
+    PanelVariant(),
+    TileVariant(),
+    VectorVariant(),
+    WarpgroupVariant(),
+    EmulatedVariant(),
+)
 _BY_NAME = {variant.name: variant for variant in VARIANTS}
 _BY_TYPE = {variant.config_type: variant for variant in VARIANTS}
 

@@ -11,6 +11,7 @@ from portagpu.blas.gpu_kernels import multiply_tiles
 from portagpu.blas.operands import Operand, index_type, operand
 from portagpu.blas.result_kernels import sum_parts
 from portagpu.blas.variant import Product
+from portagpu.blas.vectors import name_of
 from portagpu.cuda import jit
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.runtime.array import DeviceNDArray, device_array
@@ -40,7 +41,7 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
     m, n, k = product.c.shape[-2], product.c.shape[-1], product.a.shape[-1]
     grouped = offsets is not None
     batch = product.b.shape[0] if grouped else product.batch
-    found = conversion(product.a.dtype.name, product.c.dtype.name, tile_lanes(_sum_bytes(product)))
+    found = conversion(name_of(product.a.dtype), name_of(product.c.dtype), tile_lanes(_sum_bytes(product)))
     lanes = found.vector.lanes
     split, chunk = (1, k) if grouped else split_of(config.split_k, config.tile_k, k)
     target, mode, stored = c, scaling(product.alpha, product.beta), found
@@ -116,7 +117,7 @@ def add_parts(
 
 
 def _sum_bytes(product: Product) -> int:
-    return 8 if product.a.dtype.name == "float64" else 4
+    return 8 if name_of(product.a.dtype) == "float64" else 4
 
 
 def _tile_kernel(threads: int) -> Dispatcher:

@@ -82,8 +82,10 @@ def small_tiles():
     from portagpu.blas.gpu_kernels import multiply_tiles
 
     f = array(FLOAT32, 2)
-    values = (16, 16, 4, 4, 4, cuda.float32x4, False, False, True, 4)
-    return multiply_tiles, (f, f, f, *map(ConstantType, values))
+    numbers = [Scalar(INT32)] * 12 + [Scalar(FLOAT32)] * 2
+    vectors = (cuda.float32x4,) * 3
+    values = (16, 16, 4, 4, 4, 1, 4, *vectors, 0, False, False, False, True, True, False)
+    return multiply_tiles, (f, f, f, ConstantType(None), *numbers, *map(ConstantType, values))
 
 
 @cuda.jit
