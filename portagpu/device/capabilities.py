@@ -73,4 +73,8 @@ class Capabilities:
     measured_gflops_double: float = 0.0  # the same in float64; 0.0 where it is missing
     ptx_target: tuple[int, int] = (0, 0)  # architecture whose PTX inline text may use, such as (9, 0)
     architecture_ptx: bool = False  # instructions of that architecture alone work (`portagpu.device.ptx`)
+    subgroup_sizes: tuple[int, ...] = ()  # that a kernel can ask for, ascending
+    subgroup_block_io: bool = False  # a subgroup loads and stores consecutive elements at once
+    matrix_units: frozenset[str] = frozenset()  # kinds of instructions: `portagpu.frontend.subgroup_matrix`
+    thread_registers: int = 256  # of 32 bits that a thread can have, in the smallest subgroups
     optimised_rotations: bool = True  # the driver runs what its optimiser makes of `x << k | x >> 32 - k`

@@ -27,6 +27,8 @@ from portagpu.frontend import more_functions as more_functions  # registers lowe
 from portagpu.frontend import number_methods as number_methods
 from portagpu.frontend import printing as printing  # registers lowerings
 from portagpu.frontend import statements
+from portagpu.frontend import subgroup_matrix as subgroup_matrix  # registers lowerings
+from portagpu.frontend import subgroups as subgroups  # registers lowerings
 from portagpu.frontend import type_tests as type_tests  # registers lowerings
 from portagpu.frontend import warp as warp  # registers lowerings
 from portagpu.frontend.attributes import item_bytes

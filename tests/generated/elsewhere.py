@@ -12,6 +12,7 @@ _HERE = "tests/generated/"
 _MEMORY = _KERNELS + "test_memory.py"
 _LANGUAGE = _KERNELS + "test_language.py"
 _THREADS = _HERE + "test_between_threads.py"
+_SUBGROUPS = _KERNELS + "test_subgroups.py"
 _REST = _HERE + "test_the_rest.py"
 
 BESSEL = tuple(f"{name}{end}" for name in ("j0", "j1", "jn", "y0", "y1", "yn") for end in ("", "f"))
@@ -26,6 +27,11 @@ INTRINSICS: dict[str, str] = {
     **dict.fromkeys(("all_sync", "any_sync", "eq_sync", "ballot_sync", "activemask", "lanemask_lt"), _THREADS),
     **dict.fromkeys(("match_any_sync", "match_all_sync"), _THREADS),
     **dict.fromkeys((f"libdevice.{name}" for name in BESSEL), _KERNELS + "test_bessel.py"),
+    **dict.fromkeys(
+        ("subgroup_size", "subgroup_lane", "subgroup_id", "subgroup_broadcast", "subgroup_shuffle"), _SUBGROUPS
+    ),
+    **dict.fromkeys(("subgroup_block_read", "subgroup_block_write"), _SUBGROUPS),
+    **dict.fromkeys(("mfma", "wmma", "subgroup_matrix_mad"), "tests/offline/test_matrix_units.py"),
     "literal_unroll": _KERNELS + "test_records.py",
     "cg.this_grid": _KERNELS + "test_cooperative.py",
     "cg.this_grid().sync": _KERNELS + "test_cooperative.py",
