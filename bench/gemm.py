@@ -9,7 +9,6 @@ float64 before the cell gets a number.
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from portagpu.bench.cells import Cell, Memory
 from portagpu.bench.peers import Peer, Product, peers_for
+from portagpu.bench.turns import ROUNDS, take_turn
 from portagpu.blas.matmul import matmul
 from portagpu.blas.verification import ProductCheck
 from portagpu.device import DeviceRecord, DeviceType
@@ -24,11 +24,6 @@ from portagpu.errors import PortaGPUError
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
 from portagpu.settings import Settings
-
-_ROUNDS = 5
-_TURN_SECONDS = 0.08
-_MAX_TURN_REPEATS = 40
-_PAUSE_SECONDS = 0.15
 
 
 def cells(
@@ -83,10 +78,9 @@ def _cell(context: Context, dtype: str, size: int, peer: Peer) -> Cell:
     if not error <= 1.0:
         return _failed(device, dtype, size, peer, f"wrong result: {error:.3g} times the tolerance")
     times: tuple[list[float], list[float]] = ([], [])
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         for product, kept in ((ours, times[0]), (theirs, times[1])):
-            time.sleep(_PAUSE_SECONDS)
-            kept += _turn(product)
+            kept += take_turn(product)
     work = 2.0 * size**3 / 1e9
     return Cell(
         device=device.name,
@@ -100,16 +94,6 @@ def _cell(context: Context, dtype: str, size: int, peer: Peer) -> Cell:
         error=error,
         problem=None,
     )
-
-
-def _turn(product: Product) -> list[float]:
-    times: list[float] = []
-    begin = time.perf_counter()
-    while not times or (time.perf_counter() - begin < _TURN_SECONDS and len(times) < _MAX_TURN_REPEATS):
-        started = time.perf_counter()
-        product()
-        times.append(time.perf_counter() - started)
-    return times
 
 
 def _ours(context: Context, a: Any, b: Any, memory: Memory) -> tuple[Product, Callable[[], np.ndarray[Any, Any]]]:

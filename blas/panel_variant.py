@@ -60,7 +60,8 @@ class PanelVariant(Variant):
 
     def supports(self, problem: Problem, caps: Capabilities) -> bool:
         """Real floating-point products; local memory that is only emulated would be in the way of tiles."""
-        return not caps.local_memory_dedicated and problem.dtype in ("float32", "float64")
+        plain = not (problem.out or problem.precision or problem.batch > 1 or problem.scaled)
+        return plain and not caps.local_memory_dedicated and problem.dtype in ("float32", "float64")
 
     def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
         """Register tile, unrolling, and register tiles of a work-group."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from portagpu.blas.panel_variant import PanelVariant
 from portagpu.blas.problem import Problem
@@ -27,6 +28,13 @@ def variant_of(config: Config) -> Variant:
 def variants_for(problem: Problem, caps: Capabilities) -> tuple[Variant, ...]:
     """The variants that can compute a problem on a device."""
     return tuple(variant for variant in VARIANTS if variant.supports(problem, caps))
+
+
+def precisions(problem: Problem, caps: Capabilities) -> tuple[str, ...]:
+    """The precisions in which a device can compute a problem, whatever its layout and batch."""
+    plain = {"batch": 1, "a_order": "C", "b_order": "C", "c_order": "C", "aligned": True, "scaled": False}
+    known = dict.fromkeys(precision for variant in VARIANTS for precision in variant.precisions)
+    return tuple(p for p in known if variants_for(replace(problem, precision=p, **plain), caps))  # type: ignore[arg-type]
 
 
 def to_json(config: Config) -> Point:

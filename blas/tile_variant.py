@@ -58,7 +58,8 @@ class TileVariant(Variant):
 
     def supports(self, problem: Problem, caps: Capabilities) -> bool:
         """Real floating-point products where local memory is on the chip."""
-        return caps.local_memory_dedicated and problem.dtype in ("float32", "float64")
+        plain = not (problem.out or problem.precision or problem.batch > 1 or problem.scaled)
+        return plain and caps.local_memory_dedicated and problem.dtype in ("float32", "float64")
 
     def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
         """Tiles of a block and of a thread, and the height of the bands that blocks walk."""

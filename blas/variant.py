@@ -24,16 +24,73 @@ class Config:
 class Product:
     """``c = alpha * a @ b + beta * c`` on device arrays, to be enqueued on a stream.
 
-    a: (m, k), b: (k, n), c: (m, n), any strides, at least one element each; c overlaps neither a nor b. With
-    ``beta`` 0, c is not read.
+    Matrices: a (m, k), b (k, n), c (m, n). Batches: a (batch, m, k), b (batch, k, n), c (batch, m, n) with batch > 1;
+    an operand that all products share has batch stride 0. Every array has at least one element; c overlaps neither a
+    nor b. With ``beta`` 0, c is not read; ``alpha`` is never 0. For integer sums alpha and beta are integers, for
+    complex operands they may be complex.
+
+    A variant gets only what its `Variant.supports` said yes to for `problem`: it must look there at ``dtype``, ``out``,
+    ``precision``, ``batch``, the orders, ``aligned`` and ``scaled`` as far as it has limits. What it refuses,
+    `portagpu.blas.gemm` turns into something that it takes: copies operands into aligned rows, computes into an aligned
+    temporary result, walks along the batch.
     """
 
     a: DeviceNDArray
     b: DeviceNDArray
     c: DeviceNDArray
     stream: Stream
-    alpha: float = 1.0
-    beta: float = 0.0
+    alpha: complex = 1.0
+    beta: complex = 0.0
+    precision: str = ""
+
+    @property
+    def batch(self) -> int:
+        """Number of products."""
+        return self.c.shape[0] if self.c.ndim == 3 else 1
+
+    @property
+    def problem(self) -> Problem:
+        """What is asked for, without the arrays."""
+        a, b, c = self.a, self.b, self.c
+        return Problem(
+            m=c.shape[-2],
+            n=c.shape[-1],
+            k=a.shape[-1],
+            dtype=a.dtype.name,
+            out=c.dtype.name,
+            precision=self.precision,
+            batch=self.batch,
+            a_order=order_of(a),
+            b_order=order_of(b),
+            c_order="C" if order_of(c) == "C" else "",
+            aligned=is_aligned(a) and is_aligned(b) and is_aligned(c),
+            scaled=self.alpha != 1 or self.beta != 0,
+        )
+
+
+ALIGNMENT = 16  # bytes: the widest load of today's GPUs
+
+
+def order_of(matrix: DeviceNDArray) -> str:
+    """ "C" where the elements of a row lie side by side, "F" where those of a column do, "" where neither do.
+
+    Rows (columns) do not overlap, and begin in ascending order. Of a matrix with one row or column, both may hold.
+    """
+    (rows, columns), (down, right), item = matrix.shape[-2:], matrix.strides[-2:], matrix.itemsize
+    if (columns == 1 or right == item) and (rows == 1 or down >= columns * item):
+        return "C"
+    if (rows == 1 or down == item) and (columns == 1 or right >= rows * item):
+        return "F"
+    return ""
+
+
+def is_aligned(matrix: DeviceNDArray) -> bool:
+    """Whether the base, and all steps except the one between neighbours, are multiples of 16 bytes."""
+    order = order_of(matrix)
+    axes = range(matrix.ndim)
+    inner = {"C": matrix.ndim - 1, "F": matrix.ndim - 2}.get(order)
+    steps = (s for axis, n, s in zip(axes, matrix.shape, matrix.strides, strict=True) if axis != inner and n > 1)
+    return inner is not None and matrix.offset % ALIGNMENT == 0 and all(s % ALIGNMENT == 0 for s in steps)
 
 
 class Variant(ABC):
@@ -41,6 +98,8 @@ class Variant(ABC):
 
     name: ClassVar[str]
     config_type: ClassVar[type[Config]]
+    precisions: ClassVar[tuple[str, ...]] = ("",)
+    """Values of ``Problem.precision`` that some device may support: users are told those that `supports` accepts."""
 
     @abstractmethod
     def supports(self, problem: Problem, caps: Capabilities) -> bool:

@@ -27,20 +27,23 @@ def encode_maps(
     maps,
     a,
     b,
-    shape_a,
-    shape_b,
+    c,
     strides_a,
     strides_b,
+    strides_c,
     box_a: cuda.constexpr,
     box_b: cuda.constexpr,
+    box_c: cuda.constexpr,
     kind: cuda.constexpr,
+    kind_c: cuda.constexpr,
 ):
-    """Write the tensor maps of A and B: (batch, rows, columns) as they lie in memory, strides in bytes."""
+    """Write the tensor maps of A, B and C: (batch, rows, columns) as they lie in memory, strides in bytes."""
     if cuda.grid(1) == 0:
-        for i in range(32):
+        for i in range(48):
             maps[i] = 0
-        cuda.tensor_map_encode(maps, 0, a, shape_a, strides_a, box_a, 128, kind)
-        cuda.tensor_map_encode(maps, 16, b, shape_b, strides_b, box_b, 128, kind)
+        cuda.tensor_map_encode(maps, 0, a, a.shape, strides_a, box_a, 128, kind)
+        cuda.tensor_map_encode(maps, 16, b, b.shape, strides_b, box_b, 128, kind)
+        cuda.tensor_map_encode(maps, 32, c, c.shape, strides_c, box_c, 128, kind_c)
 
 
 @cuda.jit(device=True)
@@ -54,38 +57,12 @@ def _tile_of(number, tiles_m, tiles_n, group: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def _pair(
-    c,
-    batch,
-    row,
-    column,
-    low,
-    high,
-    m,
-    n,
-    alpha,
-    beta,
-    scaled: cuda.constexpr,
-    exact: cuda.constexpr,
-    pair: cuda.constexpr,
-):
-    """Store two neighbouring elements of C."""
-    if scaled:
-        low *= alpha
-        high *= alpha
-        if beta != 0 and row < m:
-            if column < n:
-                low += beta * np.float32(c[batch, row, column])
-            if column + np.uint32(1) < n:
-                high += beta * np.float32(c[batch, row, column + np.uint32(1)])
-    kind = c.dtype.type
-    if exact:
-        cuda.vstore(pair(kind(low), kind(high)), c, (batch, row, column), aligned=True)
-    elif row < m:
-        if column < n:
-            c[batch, row, column] = low
-        if column + np.uint32(1) < n:
-            c[batch, row, column + np.uint32(1)] = high
+def _scaled(value, c, batch, row, column, m, n, alpha, beta):
+    """``alpha * value + beta * c``; C is not read for a beta of zero."""
+    value *= alpha
+    if beta != 0 and row < m and column < n:
+        value += beta * np.float32(c[batch, row, column])
+    return value
 
 
 @cuda.jit
@@ -107,14 +84,15 @@ def multiply_warpgroups(
     a_transposed: cuda.constexpr,
     b_transposed: cuda.constexpr,
     element: cuda.constexpr,
-    pair: cuda.constexpr,
+    columns: cuda.constexpr,
+    brain: cuda.constexpr,
     scaled: cuda.constexpr,
-    exact: cuda.constexpr,
 ):
     """``c = alpha * a @ b + beta * c``; c: (batch, m, n).
 
     maps: tensor maps of A and B. ``a_transposed`` says that A lies as (k, m), ``b_transposed`` that B lies as (n, k).
-    ``element`` is the operands' type as far as copies are concerned, ``pair`` a vector of two elements of C.
+    ``element`` is the operands' type as far as copies are concerned. C leaves in strips of ``columns``, 128 bytes each:
+    64 of float16 (or bfloat16, if ``brain``), 32 of float32.
     """
     size = element.itemsize
     step_k = 32 // size
@@ -126,6 +104,7 @@ def multiply_warpgroups(
     span = 128 // size
     ring_a = cuda.shared.array((stages, tile_m * tile_k), element, alignment=1024)
     ring_b = cuda.shared.array((stages, tile_n * tile_k), element, alignment=1024)
+    drawer = cuda.shared.array((consumers, 2, 64 * 32), np.uint32 if columns == 64 else np.float32, alignment=1024)
     bars = cuda.shared.array(2 * stages, np.uint64)
     batches, m, n = np.int32(c.shape[0]), np.int32(c.shape[1]), np.int32(c.shape[2])
     thread = np.int32(cuda.threadIdx.x)
@@ -206,6 +185,8 @@ def multiply_warpgroups(
         next_b = 2 if b_transposed else step_k * 128 >> 4
         start_a = cuda.shared_address(ring_a, (0, 0)) + np.uint32(mine * (rows * row_a))
         start_b = cuda.shared_address(ring_b, (0, 0))
+        if thread % 128 == 0:
+            cuda.tensor_map_acquire(maps, 32)
         for number in range(first, tiles * batches, blocks_of_grid):
             batch = np.uint32(number // tiles)
             tile_row, tile_column = _tile_of(number % tiles, tiles_m, tiles_n, group)
@@ -240,36 +221,36 @@ def multiply_warpgroups(
             if thread % 128 == 0:
                 cuda.mbarrier_arrive(bars, stages + before)
             for block in cuda.unroll(range(blocks)):
-                row = np.uint32(tile_row * tile_m + mine * rows + block * 64 + warp * 16 + lane // 4)
-                for part in cuda.unroll(range(tile_n // 8)):
-                    column = np.uint32(tile_column * tile_n + part * 8 + lane % 4 * 2)
-                    _pair(
-                        c,
-                        batch,
-                        row,
-                        column,
-                        acc[block, part * 4],
-                        acc[block, part * 4 + 1],
-                        m,
-                        n,
-                        alpha,
-                        beta,
-                        scaled,
-                        exact,
-                        pair,
-                    )
-                    _pair(
-                        c,
-                        batch,
-                        row + np.uint32(8),
-                        column,
-                        acc[block, part * 4 + 2],
-                        acc[block, part * 4 + 3],
-                        m,
-                        n,
-                        alpha,
-                        beta,
-                        scaled,
-                        exact,
-                        pair,
-                    )
+                row0 = tile_row * tile_m + mine * rows + block * 64
+                row = np.uint32(warp * 16 + lane // 4)
+                for strip in cuda.unroll(range(tile_n // columns)):
+                    column0 = tile_column * tile_n + strip * columns
+                    side = (block * (tile_n // columns) + strip) % 2
+                    if thread % 128 == 0:
+                        cuda.tma_store_wait(1)
+                    cuda.barrier_sync(team, 128)
+                    for part in cuda.unroll(range(columns // 8)):
+                        for half in cuda.unroll(range(2)):
+                            low = acc[block, (strip * (columns // 8) + part) * 4 + half * 2]
+                            high = acc[block, (strip * (columns // 8) + part) * 4 + half * 2 + 1]
+                            line = row + np.uint32(half * 8)
+                            if scaled:
+                                at_row = np.uint32(row0) + line
+                                at_column = np.uint32(column0 + part * 8 + lane % 4 * 2)
+                                low = _scaled(low, c, batch, at_row, at_column, m, n, alpha, beta)
+                                high = _scaled(high, c, batch, at_row, at_column + np.uint32(1), m, n, alpha, beta)
+                            # 128-byte lines, their 16-byte parts permuted in the pattern that the copy undoes
+                            if columns == 64:
+                                word = (np.uint32(part) ^ (line & 7)) * 4 + np.uint32(lane % 4)
+                                packed = cuda.pack_bfloat162(low, high) if brain else cuda.pack_half2(low, high)
+                                drawer[mine, side, line * 32 + word] = packed
+                            else:
+                                word = ((np.uint32(part * 2) + np.uint32(lane % 4 // 2)) ^ (line & 7)) * 4
+                                word += np.uint32(lane % 2 * 2)
+                                drawer[mine, side, line * 32 + word] = low
+                                drawer[mine, side, line * 32 + word + 1] = high
+                    cuda.fence_proxy_async()
+                    cuda.barrier_sync(team, 128)
+                    if thread % 128 == 0:
+                        cuda.tma_store(maps, 32, (batch, row0, column0), drawer, (mine, side, 0))
+                        cuda.tma_store_commit()

@@ -11,6 +11,7 @@ from portagpu.cuda.vectorizers import guvectorize, vectorize
 from portagpu.runtime import ufuncs
 from portagpu.types import (
     Signature,
+    bfloat16,
     boolean,
     complex64,
     complex128,
@@ -70,6 +71,7 @@ ufuncs.register("dot", _dot)
 __all__ = [
     "Signature",
     "__version__",
+    "bfloat16",
     "boolean",
     "complex64",
     "complex128",

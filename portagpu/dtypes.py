@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,13 @@ class DType:
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The NumPy dtype."""
-        return np.dtype(self.name)
+        """The NumPy dtype. Raises `DTypeError` for bfloat16 where `ml_dtypes`, which has it, is not installed."""
+        return _bfloat16() if self is BFLOAT16 else np.dtype(self.name)
+
+    @property
+    def computed(self) -> DType:
+        """The type of a value in a kernel: a bfloat16 is read as the float32 that it is the upper half of."""
+        return FLOAT32 if self is BFLOAT16 else self
 
     @property
     def is_float(self) -> bool:
@@ -108,6 +114,8 @@ FLOAT32 = _row("float32", Kind.FLOAT, 4, "float", "f", "f32")
 FLOAT64 = _row("float64", Kind.FLOAT, 8, "double", "", "f64")
 COMPLEX64 = _row("complex64", Kind.COMPLEX, 8, "float2", "f", "c64")
 COMPLEX128 = _row("complex128", Kind.COMPLEX, 16, "double2", "", "c128")
+# a format of elements only: kernels compute with float32, and rows of C types are those of its bits
+BFLOAT16 = _row("bfloat16", Kind.FLOAT, 2, "ushort", "", "bf16")
 _PARTS = {"complex64": FLOAT32, "complex128": FLOAT64}
 
 ALL: tuple[DType, ...] = (
@@ -126,7 +134,7 @@ ALL: tuple[DType, ...] = (
     COMPLEX64,
     COMPLEX128,
 )
-_BY_NAME = {d.name: d for d in ALL}
+_BY_NAME = {d.name: d for d in (*ALL, BFLOAT16)}
 
 
 @lru_cache(maxsize=512)
@@ -134,7 +142,7 @@ def from_numpy(dtype: np.dtype[Any]) -> DType:
     """The row of a NumPy dtype. Raises `DTypeError` for one that kernels do not know."""
     found = _BY_NAME.get(dtype.name)
     if found is None:
-        known = f"they know {', '.join(d.name for d in ALL)}"
+        known = f"they know {', '.join(_BY_NAME)}"
         raise DTypeError(f"kernels do not know the dtype {dtype}", hint=known)
     if dtype.byteorder == ">":
         raise DTypeError(
@@ -164,6 +172,8 @@ def parse(value: object) -> DType | None:
         return FLOAT64
     if value is complex:
         return COMPLEX128
+    if value == BFLOAT16.name and isinstance(value, str):  # also where NumPy does not know it yet
+        return BFLOAT16
     if isinstance(value, str | np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)):
         try:
             return from_numpy(np.dtype(value))
@@ -188,4 +198,14 @@ def integer_range(dtype: DType) -> tuple[int, int]:
 
 
 def _of_name(name: str) -> DType:
-    return next(row for row in ALL if row.name == name)
+    return _BY_NAME[name]
+
+
+def _bfloat16() -> np.dtype[Any]:
+    try:
+        found: np.dtype[Any] = np.dtype(import_module("ml_dtypes").bfloat16)
+    except ImportError as error:
+        raise DTypeError(
+            "NumPy has no bfloat16 without the package ml_dtypes", hint="pip install 'portagpu[bfloat16]'"
+        ) from error
+    return found

@@ -212,15 +212,13 @@ boolean = Number(dtypes.BOOL)
 int8, int16, int32, int64 = map(Number, (dtypes.INT8, dtypes.INT16, dtypes.INT32, dtypes.INT64))
 uint8, uint16, uint32, uint64 = map(Number, (dtypes.UINT8, dtypes.UINT16, dtypes.UINT32, dtypes.UINT64))
 float16, float32, float64 = map(Number, (dtypes.FLOAT16, dtypes.FLOAT32, dtypes.FLOAT64))
-complex64, complex128 = map(Number, (dtypes.COMPLEX64, dtypes.COMPLEX128))
+bfloat16, complex64, complex128 = map(Number, (dtypes.BFLOAT16, dtypes.COMPLEX64, dtypes.COMPLEX128))
 
 NAMES: dict[str, Type] = {
     **{f"{d.numpy.kind}{d.size}": Number(d) for d in dtypes.ALL},  # "f4" and the like
     "void": void,
     "none": none,
-    "boolean": boolean,
-    "bool_": boolean,
-    "bool": boolean,
+    **dict.fromkeys(("boolean", "bool_", "bool"), boolean),
     "int8": int8,
     "int16": int16,
     "int32": int32,
@@ -237,6 +235,7 @@ NAMES: dict[str, Type] = {
     "float16": float16,
     "float32": float32,
     "float64": float64,
+    "bfloat16": bfloat16,
     "complex64": complex64,
     "complex128": complex128,
     "complex": complex128,
@@ -261,7 +260,7 @@ NAMES: dict[str, Type] = {
 }
 
 
-_KNOWN = "boolean, int8 ... uint64, float16 ... float64, complex64, complex128, arrays such as float32[:, ::1], Tuple"
+_KNOWN = "boolean, int8 ... uint64, bfloat16, float16 ... complex128, arrays such as float32[:, ::1], Tuple"
 
 
 def as_type(value: Any) -> Type:

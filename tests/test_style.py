@@ -24,6 +24,7 @@ _LATE_IMPORTS = {
     "portagpu/codegen/rendering.py": {"mako.lookup"},  # slow to import
     "portagpu/runtime/stream.py": {"asyncio"},  # slow to import
     "bench/cupy_kernels.py": {"cupy"},
+    "bench/ladder/plot.py": {"matplotlib.figure"},  # optional, and slow to import
     "bench/peers.py": {"torch", "cupy"},  # other libraries, measured where they are installed
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from portagpu import cuda
+from portagpu.frontend import hardware_meanings, subgroup_meanings
 from portagpu.frontend.attributes import ARRAY_ATTRIBUTES
 from portagpu.frontend.calls import INTRINSICS, METHODS, NUMBER_METHODS
 from portagpu.frontend.meaning import Meaning
@@ -50,20 +51,22 @@ text alone holds for all three.
 `atom.shared`.
 """
 
+HARDWARE = "Asynchronous copies and matrix units"
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Indices": ("threadIdx.", "blockIdx.", "blockDim.", "gridDim.", "grid", "gridsize", "laneid", "warpsize"),
     "Memory": ("shared.", "local.", "const."),
     "Barriers and fences": ("syncthreads*", "threadfence*", "cg."),
     "Atomics": ("atomic.",),
-    "Arithmetic": ("fma", "popc", "clz", "ffs", "brev", "rsqrt", "cbrt", "selp"),
+    "Arithmetic": ("fma", "popc", "clz", "ffs", "brev", "rsqrt", "cbrt", "selp", "dp4a"),
     "Loops and vectors": ("unroll", "literal_unroll", "vload", "vstore"),
-    "Cache hints": ("ldca", "ldcg", "ldcs", "ldlu", "ldcv", "stcg", "stcs", "stwb", "stwt"),
+    "Cache hints": ("ldca", "ldcg", "ldcs", "ldlu", "ldcv", "stcg", "stcs", "stwb", "stwt", "prefetch"),
     "Warps": (
         *("syncwarp", "shfl_", "all_sync", "any_sync", "eq_sync", "ballot_sync", "match_", "activemask"),
         *("lanemask_lt", "nanosleep"),
     ),
     "float16": ("fp16.",),
     "libdevice": ("libdevice.",),
+    HARDWARE: (*hardware_meanings.MEANINGS, *subgroup_meanings.MEANINGS),
 }
 _NOTES = {
     "Indices": "Python integers are 64-bit among integers and adopt the float's type among floats; see dialect.md.",
@@ -72,6 +75,8 @@ _NOTES = {
     "Warps": "On CPUs and GPUs without inline PTX a warp is 32 consecutive threads of a block.",
     "float16": "`cuda.fp16`. Arguments are converted to float16. Without half arithmetic they are computed in float32"
     " and rounded after each operation.",
+    HARDWARE: "Most are instructions of some GPUs and have no other form: kernels that use them ask the device first.\n"
+    "`portagpu.matmul` does that; its kernels, in `portagpu/blas`, show how they are used.",
     "libdevice": "`cuda.libdevice`. Arguments are converted to the types shown. With `fastmath=True` the driver may use"
     " faster, less exact functions.",
 }
@@ -113,15 +118,18 @@ def _kernel_sections() -> Iterator[str]:
         yield f"### {section}\n"
         if section in _NOTES:
             yield _NOTES[section] + "\n"
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for name in sorted(members) if section in ("libdevice", "float16") else members:
             meaning = described(name)
             gives = _types(meaning)
             short = name.removeprefix("libdevice.").removeprefix("fp16.")
+            if section == HARDWARE:
+                rows.append((f"`{meaning.signature(short)}`", gives, _escaped(meaning.text)))
+                continue
             rows.append(
                 (f"`{meaning.signature(short)}`", gives, _escaped(meaning.text), cell(lowerings(name, meaning)))
             )
-        yield table("Name | Takes → gives | Meaning | Becomes", rows)
+        yield table("Name | Takes → gives | Meaning" + ("" if section == HARDWARE else " | Becomes"), rows)
         if section not in ("libdevice", "float16", "Indices"):
             yield _errors(members)
 
@@ -190,7 +198,7 @@ def _lacking() -> Iterator[str]:
     for title, caps in WITHOUT.items():
         failing: dict[str, str] = {}
         for name in names():
-            for sample in samples(name, described(name)):
+            for sample in samples(name, described(name)) if section_of(name) != HARDWARE else ():
                 error = lower(sample.call, sample.rest, sample.arguments, caps).error
                 if error is not None:
                     failing.setdefault(name, error.message)

@@ -32,6 +32,8 @@ _KINDS: dict[str, str | tuple[tuple[str, ArgumentType], ...]] = {
     "index or tuple of indices": "0",
     "numbers": _arrays("int8", "int64", "float32", "float64"),
     "2, 3, 4, 8 or 16": "4",
+    "four 8-bit integers": _scalars("int32", "uint32"),
+    "numbers in global memory": _arrays("float32"),
     "of the array's elements": "cuda.float32x4(1)",
     "range of constants, or tuple": "range(2)",
     "number or bool": _scalars("int32"),
@@ -45,7 +47,7 @@ _KINDS: dict[str, str | tuple[tuple[str, ArgumentType], ...]] = {
     "32- or 64-bit integers or floats": _arrays("int32", "int64", "float32", "float64"),
 }
 _CONVERTED = "number, converted to "
-_DEFAULTS = {"bool": "True", "int": "0xFFFFFFFF"}
+_DEFAULTS = {"bool": "True", "int": "0xFFFFFFFF", "bytes, a constant power of two up to 1024": "256"}
 
 
 @dataclass(frozen=True, slots=True)

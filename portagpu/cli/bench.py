@@ -1,4 +1,4 @@
-"""`portagpu bench` and `portagpu matrix`."""
+"""`portagpu bench`, with `portagpu bench ladder`, and `portagpu matrix`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from rich.table import Table
 from portagpu.bench import gemm
 from portagpu.bench.cells import Cell
 from portagpu.bench.results import Results, load, machine_facts, markdown, save
+from portagpu.cli.ladder import ladder
 from portagpu.cli.options import check_writable
 from portagpu.device import DeviceRecord, find_device, working_devices
 from portagpu.settings import Settings
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @click.option("--device", "selectors", multiple=True, help="index, name part, vendor, gpu or cpu; default: every one")
 @click.option("--size", "sizes", type=click.IntRange(min=1), multiple=True, help="may be repeated")
 @click.option("--dtype", "dtypes", type=click.Choice(["float32", "float64"]), multiple=True, help="may be repeated")
@@ -28,8 +29,14 @@ from portagpu.settings import Settings
     show_default=True,
     help="result file (JSON)",
 )
-def bench(selectors: tuple[str, ...], sizes: tuple[int, ...], dtypes: tuple[str, ...], output: Path) -> None:
+@click.pass_context
+def bench(
+    ctx: click.Context, selectors: tuple[str, ...], sizes: tuple[int, ...], dtypes: tuple[str, ...], output: Path
+) -> None:
     """Measure GEMM against the vendor's library, every result verified, and write a JSON file."""
+    if ctx.invoked_subcommand is not None:
+        _refuse_options(ctx)
+        return
     settings = Settings.from_environment()
     devices = tuple(find_device(s, settings) for s in selectors) or working_devices(settings)
     check_writable(output)
@@ -40,6 +47,16 @@ def bench(selectors: tuple[str, ...], sizes: tuple[int, ...], dtypes: tuple[str,
     console.print(f"Written to {output}; merge files with: portagpu matrix {output} ...", soft_wrap=True)
     if any(c.problem and "wrong result" in c.problem for c in cells):
         raise click.ClickException("a result was wrong; see the table")
+
+
+def _refuse_options(ctx: click.Context) -> None:
+    """Options before the name of a subcommand would be lost without a word."""
+    for name in ctx.params:
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"write options behind {ctx.invoked_subcommand!r}, not before it", ctx)
+
+
+bench.add_command(ladder)
 
 
 def measure(

@@ -92,6 +92,9 @@ def _is_splittable(access: Load | Store) -> bool:
 # read-only pointers --------------------------------------------------------------------------------------------------
 
 
+_READERS = frozenset({"prefetch", "load_half", "load_half_aligned"})
+
+
 def _read_only(function: Function) -> frozenset[str]:
     pointers = {p.name for p in function.parameters if isinstance(p.type, Pointer)}
     written: set[str] = set()
@@ -109,8 +112,8 @@ def _read_only(function: Function) -> frozenset[str]:
             visit(expr.base, reading)
             visit(expr.index, False)
             return
-        if isinstance(expr, Operation) and expr.name == "reinterpret":
-            visit(expr.args[0], reading)
+        if isinstance(expr, Operation) and (expr.name == "reinterpret" or expr.name in _READERS):
+            visit(expr.args[0], reading or expr.name in _READERS)
             return
         for child in children(expr):
             visit(child, False)

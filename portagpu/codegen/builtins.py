@@ -5,6 +5,7 @@ from __future__ import annotations
 from portagpu.codegen.lowering import LOWERINGS, POSTFIX, Lowered
 from portagpu.codegen.printer import Printer
 from portagpu.ir.nodes import Operation
+from portagpu.ir.types import Scalar, Vector
 
 _FLOATS = ("exp10", "cospi", "sinpi", "logb", "ilogb", "fdim", "round", "pown")
 _INTEGERS = ("mul_hi", "mul24", "hadd", "rhadd")
@@ -16,4 +17,11 @@ def _call(printer: Printer, expr: Operation) -> Lowered:
     return f"{expr.name}({', '.join(printer.text(a) for a in expr.args)})", POSTFIX
 
 
+def _as_type(printer: Printer, expr: Operation) -> Lowered:
+    kind = expr.type
+    assert isinstance(kind, Scalar | Vector)
+    return f"as_{kind.c}({printer.text(expr.args[0])})", POSTFIX
+
+
+LOWERINGS["as_type"] = _as_type
 LOWERINGS.update(dict.fromkeys((*_FLOATS, *_INTEGERS, *_CONVERSIONS, *(f"as_{kind}" for kind in _TYPES)), _call))

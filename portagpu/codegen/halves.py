@@ -5,7 +5,7 @@ from __future__ import annotations
 from portagpu.codegen.lowering import LOWERINGS, POSTFIX, Lowered
 from portagpu.codegen.printer import Printer
 from portagpu.ir.nodes import Operation
-from portagpu.ir.types import Pointer
+from portagpu.ir.types import Pointer, Scalar, Type, Vector
 
 
 def _pointer(printer: Printer, expr: Operation, const: str) -> str:
@@ -14,21 +14,28 @@ def _pointer(printer: Printer, expr: Operation, const: str) -> str:
     return f"({place.type.space.value} {const}half*)({printer.text(place)})"
 
 
+def _function(expr: Operation, kind: Type) -> str:
+    """``_half4`` of vectors of four; ``a_half4`` of aligned ones."""
+    lanes = kind.lanes if isinstance(kind, Vector) and kind.lanes > 1 else ""
+    return f"{'a' if expr.name.endswith('_aligned') else ''}_half{lanes}"
+
+
 def _load(printer: Printer, expr: Operation) -> Lowered:
-    return f"vload_half(0, {_pointer(printer, expr, 'const ')})", POSTFIX
+    return f"vload{_function(expr, expr.type)}(0, {_pointer(printer, expr, 'const ')})", POSTFIX
 
 
 def _store(printer: Printer, expr: Operation) -> Lowered:
-    return f"vstore_half_rte({printer.text(expr.args[1])}, 0, {_pointer(printer, expr, '')})", POSTFIX
+    value = expr.args[1]
+    name = f"vstore{_function(expr, value.type)}_rte"
+    return f"{name}({printer.text(value)}, 0, {_pointer(printer, expr, '')})", POSTFIX
 
 
-def _round(printer: Printer, expr: Operation) -> Lowered:
-    return f"{printer.helpers.use('round_half', 'float')}({printer.text(expr.args[0])})", POSTFIX
+def _helper(printer: Printer, expr: Operation) -> Lowered:
+    kind = expr.args[0].type if expr.name == "half_bits" else expr.type  # the one of floats
+    assert isinstance(kind, Scalar | Vector)
+    return f"{printer.helpers.use(expr.name, kind.c)}({printer.text(expr.args[0])})", POSTFIX
 
 
-def _packed(printer: Printer, expr: Operation) -> Lowered:
-    return f"{printer.helpers.use(expr.name, 'float')}({printer.text(expr.args[0])})", POSTFIX
-
-
-LOWERINGS.update({"half_value": _packed, "half_bits": _packed})
-LOWERINGS.update({"load_half": _load, "store_half": _store, "round_half": _round})
+LOWERINGS.update(dict.fromkeys(("half_value", "half_bits", "round_half"), _helper))
+LOWERINGS.update(dict.fromkeys(("load_half", "load_half_aligned"), _load))
+LOWERINGS.update(dict.fromkeys(("store_half", "store_half_aligned"), _store))

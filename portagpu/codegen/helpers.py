@@ -15,6 +15,7 @@ class HelperView:
     name: str
     inline: str  # how it is declared, where it may take a pointer to shared memory
     type: str  # C type it works on
+    lanes: str  # how many, of a vector
     part: str  # type of the real and imaginary parts of a complex one
     space: str  # address space qualifier, or empty
     bits: str  # signed integer type of the same size
@@ -72,13 +73,14 @@ class HelperSet:
         """Require a helper and return its C name."""
         name = "_".join(p for p in ("pg", template, c_type, _SPACES[space]) if p)
         if name not in self._views:
-            part = c_type.removesuffix("2")
+            part = c_type.rstrip("0123456789")
             signed = part.removeprefix("u")
             self._views[name] = HelperView(
                 template=template,
                 name=name,
                 inline=INLINE if space and space != "__local" else INLINE_SHARED,
                 type=c_type,
+                lanes=c_type[len(part) :],
                 part=part,
                 space=space,
                 bits=_BITS[signed],

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from portagpu.codegen import bfloat16 as bfloat16  # registers lowerings
 from portagpu.codegen import builtins as builtins  # registers lowerings
+from portagpu.codegen import dot_product as dot_product  # registers lowerings
 from portagpu.codegen import halves as halves  # registers lowerings
 from portagpu.codegen import subgroups as subgroups  # registers lowerings
 from portagpu.codegen import warp as warp  # registers lowerings

@@ -39,6 +39,7 @@ from portagpu.types import (  # noqa: F401 - named in __all__ below
     UniTuple,
     as_dtype,
     as_signature,
+    bfloat16,
     boolean,
     complex64,
     complex128,
@@ -89,6 +90,8 @@ stcg: Any = INTRINSICS["stcg"]
 stcs: Any = INTRINSICS["stcs"]
 stwb: Any = INTRINSICS["stwb"]
 stwt: Any = INTRINSICS["stwt"]
+dp4a: Any = INTRINSICS["dp4a"]
+prefetch: Any = INTRINSICS["prefetch"]
 pipeline_memcpy_async: Any = INTRINSICS["pipeline_memcpy_async"]
 pipeline_commit: Any = INTRINSICS["pipeline_commit"]
 pipeline_wait_prior: Any = INTRINSICS["pipeline_wait_prior"]
@@ -112,6 +115,8 @@ tma_store_wait: Any = INTRINSICS["tma_store_wait"]
 tensor_map_encode: Any = INTRINSICS["tensor_map_encode"]
 tensor_map_acquire: Any = INTRINSICS["tensor_map_acquire"]
 barrier_sync: Any = INTRINSICS["barrier_sync"]
+pack_half2: Any = INTRINSICS["pack_half2"]
+pack_bfloat162: Any = INTRINSICS["pack_bfloat162"]
 unroll: Any = INTRINSICS["unroll"]
 literal_unroll: Any = INTRINSICS["literal_unroll"]
 nanosleep: Any = INTRINSICS["nanosleep"]
@@ -236,7 +241,7 @@ __all__ = [
     *("Dispatcher", "Intrinsic", "jit", "constexpr"),
     *("threadIdx", "blockIdx", "blockDim", "gridDim", "shared", "local", "const", "atomic", "cg", "fp16", "libdevice"),
     *("boolean", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "float32", "float64", "complex64", "complex128", "void", "none"),
+    *("float16", "float32", "float64", "bfloat16", "complex64", "complex128", "void", "none"),
     *("Array", "Record", "NestedArray", "Tuple", "UniTuple", "from_dtype", "as_dtype"),
     *(n for n in INTRINSICS if n in globals()),
     *_vectors,

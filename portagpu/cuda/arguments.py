@@ -64,7 +64,7 @@ def argument_type(value: Any, *, alias: bool) -> ArgumentType:
     if isinstance(value, bool | np.bool_):
         return Scalar(BOOL)
     if isinstance(value, np.generic):
-        return Scalar(dtypes.from_numpy(value.dtype))
+        return Scalar(dtypes.from_numpy(value.dtype).computed)
     if isinstance(value, int):
         return PYINT if value < 2**63 else Scalar(UINT64)
     return PYCOMPLEX if isinstance(value, complex) else PYFLOAT

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, PortaGPUError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import current_context
 from portagpu.runtime.creation import from_interface, to_device
-from portagpu.runtime.dlpack import CPU, shares_with_host
+from portagpu.runtime.dlpack import CPU, imported, shares_with_host
 from portagpu.runtime.hostmem import share_host
 
 _HOST_KINDS = (CPU[0], 3)  # plain and page-locked host memory
@@ -28,7 +26,7 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
     if obj.__dlpack_device__()[0] not in _HOST_KINDS:
         raise MemoryNotSharedError("the array is in a device's memory", hint="copy it to the host first")
     try:
-        host = np.from_dlpack(obj)
+        host = imported(obj)
     except PortaGPUError:
         raise
     except (BufferError, RuntimeError, TypeError) as error:

@@ -96,6 +96,8 @@ class JitOptions:
         may_rotate = "<<" in source and ">>" in source
         if not self.opt or (may_rotate and not caps.optimised_rotations):
             options.append("-cl-opt-disable")
+        if "dot_4x8packed" in source and caps.language_option:
+            options.append(caps.language_option)
         if self.max_registers is not None and caps.max_registers_option:
             options.append(f"-cl-nv-maxrregcount={self.max_registers}")
         if "sub_group" in source and caps.language_option:

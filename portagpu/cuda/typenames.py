@@ -43,7 +43,7 @@ def argument_type(kind: Type) -> ArgumentType:
     """The compiler's type of a declared one. Raises `KernelTypeError` for a type that only a value can give."""
     match kind:
         case Number():
-            return Scalar(kind.row)
+            return Scalar(kind.row.computed)
         case Array(dtype=Number(row=row)):
             return ArrayType(Scalar(row), kind.ndim, Layout(kind.layout), readonly=kind.readonly)
         case Tuple():

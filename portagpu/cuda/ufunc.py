@@ -73,7 +73,7 @@ class VectorizedFunction(Pickled):
         """The type of the result for arguments of these types."""
         if any(dates.is_date(_dtype(t)) for t in arguments):
             return from_dtype(dates.result_dtype(self.py_func, [_dtype(t) for t in arguments]))
-        return Number(result_dtype(self.py_func, tuple(Scalar(t.row) for t in arguments), IDEAL))
+        return Number(result_dtype(self.py_func, tuple(Scalar(t.row.computed) for t in arguments), IDEAL))
 
     @property
     def types(self) -> list[str]:
@@ -160,7 +160,7 @@ class VectorizedFunction(Pickled):
             return [_dtype(t) for t in found.args], _dtype(found.return_type)
         wanted = _numbers_adopt(inputs)
         kinds = tuple(
-            Scalar(dates.stored(w or v.dtype)) if w or hasattr(v, "dtype") else argument_type(v, alias=False)
+            Scalar(dates.stored(w or v.dtype).computed) if w or hasattr(v, "dtype") else argument_type(v, alias=False)
             for v, w in zip(inputs, wanted, strict=True)
         )
         given = [w or getattr(v, "dtype", None) for v, w in zip(inputs, wanted, strict=True)]

@@ -68,6 +68,8 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         matrix_units=frozenset(results.matrix_units.split()),
         thread_registers=hints.thread_registers,
         printf=results.printf,
+        packed_dot_product=results.packed_dot_product,
+        builtin_prefetch=results.builtin_prefetch,
         language_option=results.language_option,
         line_directives=hints.line_directives,
         single_barriers=hints.single_barriers,

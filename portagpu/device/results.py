@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-PROBE_SCHEMA = 6  # raise it whenever a trial or its meaning changes
+PROBE_SCHEMA = 7  # raise it whenever a trial or its meaning changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +36,8 @@ class ProbeResults:
     subgroup_block_io: bool = False
     matrix_units: str = ""  # names
     printf: bool = False
+    packed_dot_product: bool = False
+    builtin_prefetch: bool = False
     max_registers_option: bool = False
     allows_build_option_g: bool = False
     language_option: str = ""  # -cl-std option for subgroups and float atomics; "" is the driver's default

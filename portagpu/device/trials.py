@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
-from portagpu.device import local_memory, output, rate, subgroup_trials
+from portagpu.device import facts, local_memory, output, rate, subgroup_trials
+from portagpu.device.capabilities import DeviceType
 from portagpu.device.journal import Journal
 from portagpu.device.ptx import unmarked
 from portagpu.device.results import ProbeResults
@@ -18,6 +19,7 @@ from portagpu.device.workbench import DRIVER_ERRORS, Workbench, first_telling_li
 
 _ITEMS = 64
 _GROUP = 32
+_WARP_GROUP = 128  # threads that instructions of a warp group need
 _ROUNDING_SAMPLES = 1 << 14
 _logger = logging.getLogger(__name__)
 
@@ -75,6 +77,10 @@ def run_trials(bench: Workbench, journal: Journal, *, isolated: bool) -> ProbeRe
         double_atomic_add_local=fp64 and adds_atomically("double", True),
         inline_ptx=inline_ptx,
         architecture_ptx=inline_ptx and yes("architecture_ptx", lambda: _architecture_ptx(bench)),
+        packed_dot_product="cl_khr_integer_dot_product" in bench.extensions
+        and yes("packed_dot_product", lambda: _packed_dot_product(bench, language)),
+        builtin_prefetch=facts.device_type_of(bench.device) is DeviceType.CPU
+        and yes("builtin_prefetch", lambda: _builtin_prefetch(bench)),
         printf=isolated and yes("printf", lambda: output.printf_works(bench)),
         max_registers_option="cl_nv_compiler_options" in bench.extensions
         and yes("registers", lambda: _builds(bench, "-cl-nv-maxrregcount=64", "-cl-nv-verbose")),
@@ -189,15 +195,31 @@ def _inline_ptx(bench: Workbench) -> bool:
     return bool(np.array_equal(target, source.byteswap()))
 
 
+def _packed_dot_product(bench: Workbench, language: str) -> bool:
+    source = np.arange(_ITEMS, dtype=np.uint32) * np.uint32(0x9E3779B1)
+    target = np.zeros(_ITEMS, np.int32)
+    bench.run(bench.build("packed_dot_product", *_options(language)), _ITEMS, None, source, target)
+    signed, unsigned = (source.view(t).reshape(-1, 4).astype(np.int32) for t in (np.int8, np.uint8))
+    expected = np.sum(signed * ~signed + unsigned * [4, 3, 2, 1] + signed + unsigned - unsigned + signed, axis=1)
+    return bool(np.array_equal(target, expected))
+
+
+def _builtin_prefetch(bench: Workbench) -> bool:
+    source = np.arange(_ITEMS, dtype=np.uint32)
+    target = np.zeros_like(source)
+    bench.run(bench.build("builtin_prefetch"), _ITEMS, None, source, target)
+    return bool(np.array_equal(target, source + 1))
+
+
 def _architecture_ptx(bench: Workbench) -> bool:
     """Whether the driver's own text, with an instruction of its architecture alone added, is loaded and runs."""
-    source = np.arange(_ITEMS, dtype=np.uint32)
+    source = np.arange(_WARP_GROUP, dtype=np.uint32)
     target = np.zeros_like(source)
     built: Any = bench.build("architecture_ptx").program
     compiled = built.binaries[0]
     program: Any = cl.Program(bench.context, [bench.device], [unmarked(bytes(compiled))])
     kernel = cl.Kernel(program.build(["-w"], cache_dir=False), "architecture_ptx")
-    bench.run(kernel, _ITEMS, _ITEMS, source, target)
+    bench.run(kernel, _WARP_GROUP, _WARP_GROUP, source, target)
     return bool(np.array_equal(target, source + 1))
 
 

@@ -25,7 +25,7 @@ from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import get_item, set_item
 from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue, Value
 from portagpu.ir.nodes import BinaryOp, Constant, Expr, Operation
-from portagpu.ir.types import Layout, Pointer, Scalar, Vector
+from portagpu.ir.types import Layout, Pointer, Scalar, Vector, in_memory
 from portagpu.records import Record
 
 Method = Callable[[FunctionState, ArrayValue, Call], Value]
@@ -196,7 +196,7 @@ def _view(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
     element = Scalar(dtype)
     old, new = array.element.dtype.size, dtype.size
     assert isinstance(array.base.type, Pointer)
-    pointer = Pointer(element, array.base.type.space, array.base.type.readonly)
+    pointer = Pointer(in_memory(element), array.base.type.space, array.base.type.readonly)
     base: Expr = Operation("reinterpret", (array.base,), pointer, span=ctx.span)
     if old == new:
         return replace(array, element=element, base=base)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.dtypes import DType
+from portagpu.dtypes import BFLOAT16, DType
 from portagpu.errors import KernelTypeError, UnsupportedSyntaxError
 from portagpu.frontend.capture import FunctionSource, capture
 from portagpu.frontend.convert import as_number, constant, convert, describe, number_type
@@ -230,7 +230,7 @@ def call(ctx: FunctionState, site: Call) -> Value:
         return _namedtuple(ctx, target, site)
     dtype = None if isinstance(target, str) else dtypes.parse(target)
     if dtype is not None:
-        if constant and not isinstance(target, np.dtype) and not _wraps(dtype, site):
+        if constant and not isinstance(target, np.dtype) and dtype is not BFLOAT16 and not _wraps(dtype, site):
             return _fold(ctx, target, site)
         (value,) = site.bind(ctx, dtype.name, "x")
         return convert(ctx, value, Scalar(dtype), explicit=True)

@@ -8,8 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from portagpu import dtypes
-from portagpu.dtypes import BOOL, INT64, UINT64, DType
+from portagpu.dtypes import BFLOAT16, BOOL, FLOAT32, INT64, UINT64, DType
 from portagpu.errors import KernelValueError, MissingCapabilityError
+from portagpu.frontend.bfloat16 import bits_of, nearest, value_of
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import (
     ArrayValue,
@@ -25,6 +26,8 @@ from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
 from portagpu.ir.nodes import Cast, Compare, CompareOp, Constant, Expr, Operation
 from portagpu.ir.types import BOOLEAN, PYINT, Element, Scalar, Type, Vector
 
+_BFLOAT16 = Scalar(BFLOAT16)
+
 
 def constant_type(value: Any, py_float: Scalar) -> Scalar | None:
     """Type of a compile-time number, or None for any other object."""
@@ -34,7 +37,7 @@ def constant_type(value: Any, py_float: Scalar) -> Scalar | None:
         return BOOLEAN
     if isinstance(value, np.generic):
         try:
-            return Scalar(dtypes.from_numpy(value.dtype))
+            return Scalar(dtypes.from_numpy(value.dtype).computed)
         except TypeError:
             return None
     if isinstance(value, int):
@@ -158,6 +161,8 @@ def constant(ctx: FunctionState, value: Any, kind: Element, *, wrap: bool = Fals
             number = float(value)
         except OverflowError:
             number = float("inf") if value > 0 else float("-inf")
+        if dtype is BFLOAT16:
+            return Constant(nearest(number), Scalar(FLOAT32), span=ctx.span)
         return Constant(number, kind, span=ctx.span)
     if isinstance(value, float):
         if value != value or value in (float("inf"), float("-inf")):
@@ -196,10 +201,15 @@ def convert(ctx: FunctionState, value: Value, to: Element, *, explicit: bool = F
     if kind == to:
         return expr
     if isinstance(kind, Vector):
+        if to == _BFLOAT16 and explicit:  # each lane
+            wide = Vector(FLOAT32, kind.lanes)
+            return value_of(bits_of(expr if kind == wide else Cast(expr, wide, span=ctx.span)))
         if isinstance(to, Vector) and to.lanes == kind.lanes and (explicit or to.dtype is kind.dtype):
             return Cast(expr, to, span=ctx.span)
         ctx.fail(f"a {kind} cannot become {to}", hint="take a lane (v.x, v[0]) or convert lane by lane")
     require_fp64(ctx, to.dtype)
+    if to == _BFLOAT16:
+        return value_of(bits_of(convert(ctx, value, Scalar(FLOAT32), explicit=explicit)))
     if isinstance(to, Vector):
         return Cast(convert(ctx, expr, Scalar(to.dtype), explicit=explicit), to, span=ctx.span)
     if to.dtype is BOOL:

@@ -198,6 +198,8 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
             return array_part(ctx, owner, node.attr)
         return array_attribute(ctx, owner, node.attr, node)
     kind = number_type(ctx, owner)
+    if isinstance(kind, Vector) and node.attr == "view":
+        return MethodValue(owner, node.attr)
     if isinstance(kind, Vector):
         return vector_lane(ctx, as_number(ctx, owner), kind, node.attr, node)
     if isinstance(kind, Scalar):

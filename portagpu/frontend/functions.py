@@ -15,6 +15,7 @@ from portagpu.frontend import bulk_copies as bulk_copies  # registers lowerings
 from portagpu.frontend import cache_hints as cache_hints  # registers lowerings
 from portagpu.frontend import cooperative as cooperative  # registers lowerings
 from portagpu.frontend import device_functions as device_functions  # registers lowerings
+from portagpu.frontend import dot_product as dot_product  # registers lowerings
 from portagpu.frontend import elementwise as elementwise  # registers lowerings
 from portagpu.frontend import fp16 as fp16  # registers lowerings
 from portagpu.frontend import intrinsics as intrinsics  # registers lowerings
@@ -25,11 +26,13 @@ from portagpu.frontend import matrix_units as matrix_units  # registers lowering
 from portagpu.frontend import memory as memory  # registers lowerings
 from portagpu.frontend import more_functions as more_functions  # registers lowerings
 from portagpu.frontend import number_methods as number_methods
+from portagpu.frontend import prefetching as prefetching  # registers lowerings
 from portagpu.frontend import printing as printing  # registers lowerings
 from portagpu.frontend import statements
 from portagpu.frontend import subgroup_matrix as subgroup_matrix  # registers lowerings
 from portagpu.frontend import subgroups as subgroups  # registers lowerings
 from portagpu.frontend import type_tests as type_tests  # registers lowerings
+from portagpu.frontend import vector_memory as vector_memory  # registers lowerings
 from portagpu.frontend import warp as warp  # registers lowerings
 from portagpu.frontend.attributes import item_bytes
 from portagpu.frontend.capture import FunctionSource
@@ -40,12 +43,23 @@ from portagpu.frontend.state import FunctionState, ProgramState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
 from portagpu.ir.converge import converge
 from portagpu.ir.fuse import fuse
-from portagpu.ir.halves import widen_functions, widen_halves
+from portagpu.ir.halves import needs_extension, widen_functions, widen_halves
 from portagpu.ir.lockstep import SCRATCH, lockstep
 from portagpu.ir.nesting import deeply_nested
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
 from portagpu.ir.program import Function, GridShape, Parameter, ParameterRole, Program
-from portagpu.ir.types import BYTE, VOID, ArgumentType, ArrayType, ConstantType, Layout, Pointer, Scalar, TupleType
+from portagpu.ir.types import (
+    BYTE,
+    VOID,
+    ArgumentType,
+    ArrayType,
+    ConstantType,
+    Layout,
+    Pointer,
+    Scalar,
+    TupleType,
+    in_memory,
+)
 from portagpu.records import Record
 
 
@@ -147,10 +161,12 @@ def _check_fits(launch: GridShape, caps: Capabilities) -> None:
 
 
 def with_halves(program: Program, caps: Capabilities) -> Program:
-    """A program that uses float16 as the device can say it. Raises `MissingCapabilityError`."""
-    if not caps.fp16:
+    """A program that uses float16 as the device can say it."""
+    if caps.fp16 and "cl_khr_fp16" in caps.extensions:
+        return program
+    if not caps.fp16 or needs_extension(program):
         return widen_halves(program)
-    return program if "cl_khr_fp16" in caps.extensions else widen_functions(program)
+    return widen_functions(program)
 
 
 def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[int, ...]) -> Value:
@@ -204,8 +220,8 @@ def _check_element(ctx: FunctionState, name: str, kind: ArrayType) -> None:
 def _array_parameter(ctx: FunctionState, name: str, kind: ArrayType, add: Callable[..., Var]) -> ArrayValue:
     _check_element(ctx, name, kind)
     program = ctx.program
-    in_memory = BYTE if kind.align or isinstance(kind.element, Record) else kind.element
-    pointer = Pointer(in_memory, kind.space, kind.readonly, restrict=not kind.alias)
+    held_as = BYTE if kind.align or isinstance(kind.element, Record) else in_memory(kind.element)
+    pointer = Pointer(held_as, kind.space, kind.readonly, restrict=not kind.alias)
     base: Expr = add("", pointer, ParameterRole.POINTER)
     ctx.stable.add(name)
     if kind.offset:

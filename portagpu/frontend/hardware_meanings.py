@@ -28,6 +28,16 @@ MEANINGS: dict[str, Meaning] = {
         "Waits until at most the last `n` groups of this thread's copies are under way.",
         _CONSTANT,
     ),
+    "pack_half2": call(
+        "low: number; high: number",
+        "uint32",
+        "Two float32 numbers rounded to float16, the first in the low half.",
+    ),
+    "pack_bfloat162": call(
+        "low: number; high: number",
+        "uint32",
+        "Two float32 numbers rounded to bfloat16, the first in the low half.",
+    ),
     "mma_sync": call(
         "shape: constant str; dtype: constant str; acc: local array; a: local array; b: local array",
         "nothing",

@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from portagpu.dtypes import INT32, INT64
-from portagpu.errors import KernelTypeError, KernelValueError
+from portagpu.errors import KernelValueError
 from portagpu.frontend.calls import Call, call_library, intrinsic
 from portagpu.frontend.conditions import select
-from portagpu.frontend.convert import (
-    as_number,
-    common_type,
-    constant,
-    convert,
-    describe,
-    float_type,
-    number_type,
-    truth,
-    typed_number,
-)
+from portagpu.frontend.convert import common_type, constant, convert, describe, float_type, truth, typed_number
 from portagpu.frontend.local_atomics import FUNCTIONS as LOCAL_ATOMICS
 from portagpu.frontend.memory import use_shared
 from portagpu.frontend.names import tuple_items
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import address
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, UnrollValue, Value
-from portagpu.ir.nodes import Evaluate, Offset, Operation, Var, VectorLoad, VectorStore
+from portagpu.ir.nodes import Evaluate, Offset, Operation, Var
 from portagpu.ir.program import MemoryArray
 from portagpu.ir.types import INT, VOID, Element, Pointer, Scalar, Space, Vector
 from portagpu.records import Record
@@ -95,7 +84,8 @@ def _barrier_vote(ctx: FunctionState, site: Call) -> Value:
 # atomics ------------------------------------------------------------------------------------------------------------
 
 
-def _refuse_packed(ctx: FunctionState, name: str, array: ArrayValue) -> None:
+def refuse_packed(ctx: FunctionState, name: str, array: ArrayValue) -> None:
+    """Raise for elements that are addressed by bytes."""
     if array.align:
         ctx.fail(
             f"{name} needs aligned elements of their own; this field is not aligned, or overlaps another",
@@ -110,7 +100,7 @@ def _array(ctx: FunctionState, name: str, array: Value) -> tuple[ArrayValue, Sca
     if array.readonly:
         ctx.fail(f"{name} on a read-only array")
     if array.space is not Space.PRIVATE:
-        _refuse_packed(ctx, name, array)
+        refuse_packed(ctx, name, array)
     if array.element.dtype.is_complex:
         ctx.fail(f"{name} on {array.element}", hint="update real and imaginary parts: pass x.view(np.float32)")
     if array.element.dtype.size < 4:
@@ -215,57 +205,3 @@ def _root(ctx: FunctionState, site: Call) -> Value:
 def _selp(ctx: FunctionState, site: Call) -> Value:
     condition, yes, no = site.bind(ctx, "cuda.selp", "condition", "a", "b")
     return select(ctx, truth(ctx, condition), yes, no)
-
-
-# vectors --------------------------------------------------------------------------------------------------------------
-
-
-def _vector_place(ctx: FunctionState, name: str, array: Value, index: Value) -> tuple[ArrayValue, Any]:
-    if not isinstance(array, ArrayValue) or isinstance(array.element, Vector | Record):
-        ctx.fail(f"{name} works on an array of numbers, not {describe(ctx, array)}")
-    _refuse_packed(ctx, name, array)
-    last = array.strides[-1] if array.ndim else None
-    if getattr(last, "value", None) != 1:
-        ctx.fail(
-            f"{name} needs consecutive elements along the last axis; {array.describe()} has another layout",
-            hint="pass a C-contiguous array, or a row of one",
-        )
-    several = isinstance(index, TupleValue) or (isinstance(index, Const) and isinstance(index.value, tuple))
-    return array, address(ctx, array, tuple_items(ctx, index) if several else (index,))
-
-
-@intrinsic("vload")
-def _vload(ctx: FunctionState, site: Call) -> Value:
-    source, index, width, aligned = site.bind(ctx, "cuda.vload", "array", "index", "width", aligned=Const(False))
-    array, place = _vector_place(ctx, "cuda.vload", source, index)
-    if not isinstance(width, Const) or width.value not in (2, 3, 4, 8, 16):
-        ctx.fail(
-            f"the width of cuda.vload must be the constant 2, 3, 4, 8 or 16, not {describe(ctx, width)}",
-            kind=KernelValueError,
-        )
-    assert isinstance(array.element, Scalar)
-    kind = Vector(array.element.dtype, width.value)
-    return VectorLoad(array.base, place, _flag(ctx, aligned), kind, span=ctx.span)
-
-
-@intrinsic("vstore")
-def _vstore(ctx: FunctionState, site: Call) -> Value:
-    value, target, index, aligned = site.bind(ctx, "cuda.vstore", "vector", "array", "index", aligned=Const(False))
-    array, place = _vector_place(ctx, "cuda.vstore", target, index)
-    if array.readonly:
-        ctx.fail("cuda.vstore to a read-only array")
-    kind = number_type(ctx, value)
-    if not isinstance(kind, Vector) or kind.dtype is not array.element.dtype:
-        ctx.fail(
-            f"cuda.vstore needs a vector of {array.element}, not {describe(ctx, value)}",
-            kind=KernelTypeError,
-        )
-    ctx.effect = True
-    ctx.emit(VectorStore(array.base, place, as_number(ctx, value), _flag(ctx, aligned), span=ctx.span))
-    return Const(None)
-
-
-def _flag(ctx: FunctionState, value: Value) -> bool:
-    if not isinstance(value, Const):
-        ctx.fail("`aligned` must be a constant", kind=KernelValueError)
-    return bool(value.value)

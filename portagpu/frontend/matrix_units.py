@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from portagpu.dtypes import FLOAT32
 from portagpu.errors import KernelValueError
 from portagpu.frontend.calls import Call, intrinsic
-from portagpu.frontend.convert import describe
+from portagpu.frontend.convert import convert, describe
 from portagpu.frontend.ptx import (
     UINT,
     ULONG,
@@ -75,6 +75,14 @@ _WGMMA = {
 
 def _operands(count: int, start: int) -> str:
     return "{" + ", ".join(f"%{i}" for i in range(start, start + count)) + "}"
+
+
+@intrinsic("pack_half2", "pack_bfloat162")
+def _pack(ctx: FunctionState, site: Call) -> Value:
+    name: str = site.target.name
+    low, high = site.bind(ctx, f"cuda.{name}", "low", "high")
+    args = tuple(convert(ctx, v, Scalar(FLOAT32)) for v in (low, high))
+    return Operation(name, args, UINT, span=ctx.span)
 
 
 @intrinsic("mma_sync")

@@ -152,6 +152,13 @@ MEANINGS |= {
     "brev": call("x: integer", "type of x", "The bits in reverse order.", "KernelTypeError: no integer."),
     "rsqrt": call("x: float", "type of x", "`1 / sqrt(x)`."),
     "cbrt": call("x: float", "type of x", "Cube root, also of negative numbers."),
+    "dp4a": call(
+        "a: four 8-bit integers; b: four 8-bit integers; c: int",
+        "int32; uint32 where a and b are unsigned",
+        "`c` plus the four products of the lanes of `a` and `b`: `int8x4` or `uint8x4` vectors, or the int32 or uint32"
+        " that hold their bits. The sum wraps around.",
+        "KernelTypeError: other types.",
+    ),
     "selp": call(
         "condition: number or bool; a: any; b: any",
         "the common type of a and b",
@@ -182,6 +189,13 @@ MEANINGS |= {
         "None",
         "Store a vector's lanes from `index` on.",
         "KernelTypeError: gaps between the elements, or a vector of another type.",
+    ),
+    "prefetch": call(
+        "array: numbers in global memory; index: int, or tuple of ints",
+        "None",
+        "A hint that `array[index]` will be read soon. The index may be outside of the array, where nothing is"
+        " fetched; a negative one does not count from the end.",
+        "KernelTypeError: an array in another memory.",
     ),
     **dict.fromkeys(
         ("ldca", "ldcg", "ldcs", "ldlu", "ldcv"),

@@ -18,7 +18,19 @@ from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, const
 from portagpu.frontend.vocabulary import VectorMaker
 from portagpu.ir.nodes import Operation, Var
 from portagpu.ir.program import MemoryArray, Parameter, ParameterRole
-from portagpu.ir.types import BYTE, DYNAMIC_SHARED, INT, Element, Layout, Pointer, Scalar, Space, Vector, element_size
+from portagpu.ir.types import (
+    BYTE,
+    DYNAMIC_SHARED,
+    INT,
+    Element,
+    Layout,
+    Pointer,
+    Scalar,
+    Space,
+    Vector,
+    element_size,
+    in_memory,
+)
 from portagpu.records import Record, alignment_of, parse_record
 from portagpu.source import Span
 
@@ -103,7 +115,7 @@ def _memory(name: str, element: Element | Record, shape: tuple[int, ...], space:
         return MemoryArray(
             name=name, element=BYTE, shape=(math.prod(shape) * element.itemsize,), space=space, span=span
         )
-    return MemoryArray(name=name, element=element, shape=shape, space=space, span=span)
+    return MemoryArray(name=name, element=in_memory(element), shape=shape, space=space, span=span)
 
 
 def use_shared(ctx: FunctionState, array: MemoryArray) -> None:
@@ -119,8 +131,8 @@ def _dynamic_shared(ctx: FunctionState, element: Element | Record) -> Value:
     raw = Var("pg.dynamic_shared", DYNAMIC_SHARED, span=ctx.span)
     record = isinstance(element, Record)
     size = element.itemsize if isinstance(element, Record) else element_size(element)
-    in_memory = BYTE if isinstance(element, Record) else element
-    base = Operation("reinterpret", (raw,), Pointer(in_memory, Space.LOCAL), span=ctx.span)
+    held_as = BYTE if isinstance(element, Record) else in_memory(element)
+    base = Operation("reinterpret", (raw,), Pointer(held_as, Space.LOCAL), span=ctx.span)
     count = Operation(
         "floordiv",
         (Var("pg.dynamic_bytes", INT, span=ctx.span), constant(ctx, size, INT)),

@@ -1,47 +1,75 @@
-"""``x.view(dtype)`` of numbers: their bits read as another type's."""
+"""``x.view(dtype)`` of numbers and of vectors: their bits read as another type's."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from portagpu import dtypes
 from portagpu.errors import KernelValueError
+from portagpu.frontend.bfloat16 import value_of
 from portagpu.frontend.calls import NUMBER_METHODS, Call
-from portagpu.frontend.convert import convert, describe, number_type
+from portagpu.frontend.convert import as_element, convert, describe, number_type, require_fp64
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import Const, Value
-from portagpu.ir.nodes import Operation
-from portagpu.ir.types import Scalar
+from portagpu.frontend.vocabulary import VectorMaker
+from portagpu.ir.nodes import Expr, Operation
+from portagpu.ir.types import Element, Scalar, Vector, element_size
 
 
 def _has_bits(kind: object) -> bool:
-    """Whether OpenCL's ``as_type`` takes it: complex numbers are structs, float16 is not on every device."""
-    if not isinstance(kind, Scalar) or kind.dtype is dtypes.BOOL:
-        return False
-    return kind.dtype.is_integer or kind.dtype in (dtypes.FLOAT32, dtypes.FLOAT64)
+    """Whether OpenCL's ``as_type`` takes it: complex numbers are structs. A vector of three has the size of four."""
+    if isinstance(kind, Vector):
+        return kind.lanes != 3
+    return isinstance(kind, Scalar) and kind.dtype is not dtypes.BOOL and not kind.dtype.is_complex
+
+
+def _target(wanted: object, size: int | None) -> Scalar | Vector | None:
+    """The type that is wanted, with as many lanes as ``size`` bytes of a vector need."""
+    if isinstance(wanted, VectorMaker):
+        return Vector(wanted.dtype, wanted.lanes)
+    dtype = dtypes.parse(wanted)
+    if dtype is None or size is None:
+        return None if dtype is None else Scalar(dtype)
+    lanes = max(1, size // dtype.size)
+    return Vector(dtype, lanes) if lanes in (2, 4, 8, 16) else Scalar(dtype)
 
 
 def _view(ctx: FunctionState, owner: Value, site: Call) -> Value:
     (wanted,) = site.bind(ctx, "view", "dtype")
-    parsed = dtypes.parse(wanted.value) if isinstance(wanted, Const) else None
-    if parsed is None:
-        ctx.fail(f"view needs a dtype, not {describe(ctx, wanted)}", kind=KernelValueError)
-    target = Scalar(parsed)
     kind = number_type(ctx, owner)
+    target = (
+        _target(wanted.value, kind.size if isinstance(kind, Vector) else None) if isinstance(wanted, Const) else None
+    )
+    if target is None:
+        ctx.fail(f"view needs a dtype, not {describe(ctx, wanted)}", kind=KernelValueError)
+    require_fp64(ctx, target.dtype)
     if isinstance(kind, Scalar) and kind.weak:  # what Python's numbers are to NumPy
         kind = Scalar(dtypes.INT64 if kind.dtype.is_integer else dtypes.FLOAT64)
-    if not isinstance(kind, Scalar) or not _has_bits(kind) or not _has_bits(target):
+    if kind is None or not _has_bits(kind) or not _has_bits(target):
         ctx.fail(
             f"{describe(ctx, owner)} cannot be viewed as {target}",
-            hint="integers, float32 and float64 can; arrays have other views, too: a[i:i+1].view(dtype)",
+            hint="integers, floats and vectors of 2, 4, 8 or 16 lanes can; arrays have other views, too:"
+            " a[i:i+1].view(dtype)",
         )
-    if kind.dtype.size != target.dtype.size:
+    if element_size(kind) != element_size(target):
         ctx.fail(
             f"{kind} cannot be viewed as {target}: they differ in size",
             kind=KernelValueError,
-            hint=f"convert it first, or name a type of {kind.dtype.size * 8} bits",
+            hint=f"convert it first, or name a type of {element_size(kind) * 8} bits",
         )
-    if kind.dtype.is_integer and target.dtype.is_integer:
-        return convert(ctx, convert(ctx, owner, kind), target, explicit=True)
-    return Operation(f"as_{target.c}", (convert(ctx, owner, kind),), target, span=ctx.span)
+    number = convert(ctx, owner, kind)
+    if target.dtype is dtypes.BFLOAT16:
+        return value_of(_as(ctx, number, replace(target, dtype=dtypes.UINT16)))
+    return _as(ctx, number, target)
+
+
+def _as(ctx: FunctionState, number: Expr, target: Element) -> Expr:
+    kind = as_element(number.type)
+    if kind == target:
+        return number
+    if isinstance(kind, Scalar) and isinstance(target, Scalar) and kind.dtype.is_integer and target.dtype.is_integer:
+        return convert(ctx, number, target, explicit=True)
+    return Operation("as_type", (number,), target, span=ctx.span)
 
 
 NUMBER_METHODS["view"] = _view

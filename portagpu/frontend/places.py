@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from portagpu.dtypes import FLOAT32
+from portagpu.frontend.bfloat16 import bits_of, is_bfloat16, value_of
 from portagpu.frontend.convert import constant, convert
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState
@@ -21,7 +23,7 @@ from portagpu.ir.nodes import (
     Var,
     VectorLoad,
 )
-from portagpu.ir.types import BYTE, Pointer, Scalar
+from portagpu.ir.types import BYTE, Pointer, Scalar, in_memory
 from portagpu.ir.walk import all_expressions
 from portagpu.records import Record
 
@@ -43,7 +45,7 @@ def typed(ctx: FunctionState, view: ArrayValue) -> ArrayValue:
     assert isinstance(view.base.type, Pointer) and isinstance(element, Scalar)
     if view.align % element.dtype.size:
         return view
-    kind = Pointer(element, view.space, view.base.type.readonly)
+    kind = Pointer(in_memory(element), view.space, view.base.type.readonly)
     same = element == BYTE
     base = view.base if same else Operation("reinterpret", (view.base,), kind, span=ctx.span)
     strides = tuple(_divided(ctx, s, element.dtype.size) for s in view.strides)
@@ -84,7 +86,8 @@ def load(ctx: FunctionState, array: ArrayValue, index: Expr) -> Value:
     element = array.element
     if isinstance(element, Record):
         return replace(array, base=moved(ctx, array.base, index), shape=(), strides=())
-    return Load(array.base, index, element, bool(array.align), span=ctx.span)
+    found = Load(array.base, index, in_memory(element), bool(array.align), span=ctx.span)
+    return value_of(found) if is_bfloat16(element) else found
 
 
 def mark_written(ctx: FunctionState, array: ArrayValue) -> None:
@@ -99,5 +102,8 @@ def store(ctx: FunctionState, array: ArrayValue, index: Expr, value: Value) -> N
     """Set the number at a flat index."""
     assert not isinstance(array.element, Record)
     mark_written(ctx, array)
-    number = convert(ctx, value, array.element)
+    if is_bfloat16(array.element):
+        number: Expr = bits_of(convert(ctx, value, Scalar(FLOAT32)))
+    else:
+        number = convert(ctx, value, array.element)
     ctx.emit(Store(array.base, index, number, bool(array.align), span=ctx.span))

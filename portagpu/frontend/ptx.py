@@ -14,7 +14,7 @@ from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import address
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
 from portagpu.ir.nodes import Assembly, Constant, Expr, Load, Offset, Operation, Var
-from portagpu.ir.types import INT, Pointer, Scalar, Space, Vector
+from portagpu.ir.types import INT, Pointer, Scalar, Space, Vector, in_memory
 from portagpu.records import Record
 
 UINT = Scalar(UINT32)
@@ -73,7 +73,7 @@ def place_of(ctx: FunctionState, array: ArrayValue, index: Value) -> Offset:
     """A pointer to one element."""
     assert not isinstance(array.element, Record)
     place = address(ctx, array, index_items(ctx, index))
-    return Offset(array.base, place, Pointer(array.element, array.space), span=ctx.span)
+    return Offset(array.base, place, Pointer(in_memory(array.element), array.space), span=ctx.span)
 
 
 def shared_address(ctx: FunctionState, name: str, what: str, value: Value, index: Value) -> Expr:

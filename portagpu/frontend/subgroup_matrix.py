@@ -1,6 +1,6 @@
 """Matrix units that multiply what the lanes of a subgroup hold in vectors: `mfma`, `wmma`, `subgroup_matrix_mad`.
 
-Each returns ``a @ b + acc``. The layouts of the vectors are those of the instructions: AMD's "Matrix Instruction
+Each returns ``a @ b + acc``. The layouts of the vectors are those of the instructions: the "Matrix Instruction
 Calculator" and its instruction set manuals (MFMA, WMMA), and the OpenCL extension
 `cl_intel_subgroup_matrix_multiply_accumulate`; docs/matrix-units.md repeats them.
 """
@@ -135,7 +135,7 @@ def _operand(ctx: FunctionState, name: str, what: str, value: Value, names: tupl
     return as_number(ctx, value)
 
 
-# Intel's ------------------------------------------------------------------------------------------------------------
+# subgroups of 8 and 16 lanes ------------------------------------------------------------------------------------------
 
 # dtype -> (C name of the format, depth, C types that stand for A's rows by subgroup size)
 MAD: dict[str, tuple[str, int]] = {

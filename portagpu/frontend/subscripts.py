@@ -9,6 +9,7 @@ import numpy as np
 
 from portagpu import dtypes
 from portagpu.errors import KernelValueError
+from portagpu.frontend.bfloat16 import is_bfloat16
 from portagpu.frontend.convert import constant, describe, number_type, require_fp64
 from portagpu.frontend.fill import fill
 from portagpu.frontend.indexing import SliceValue, flat_index, normalise, subscript
@@ -19,7 +20,7 @@ from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Value
 from portagpu.ir.nodes import Expr, Var
 from portagpu.ir.program import ConstantArray
-from portagpu.ir.types import BYTE, PYINT, Element, Layout, Pointer, Scalar, Space, Vector
+from portagpu.ir.types import BYTE, PYINT, Element, Layout, Pointer, Scalar, Space, Vector, in_memory
 from portagpu.records import Record, alignment_of, record_of
 
 
@@ -27,8 +28,8 @@ def captured_array(ctx: FunctionState, array: np.ndarray[Any, Any]) -> ArrayValu
     """A host array that the kernel captures (global, closure, ``const.array_like``): program-scope constant memory."""
     record = record_of(array.dtype)
     known = ctx.program.constants.get(id(array))
+    element = BYTE if record else Scalar(dtypes.from_numpy(array.dtype))
     if known is None:
-        element = BYTE if record else Scalar(dtypes.from_numpy(array.dtype))
         require_fp64(ctx, element.dtype)
         limit = ctx.program.caps.constant_memory
         if array.nbytes > limit:
@@ -37,17 +38,18 @@ def captured_array(ctx: FunctionState, array: np.ndarray[Any, Any]) -> ArrayValu
                 kind=KernelValueError,
                 hint="pass the array as a kernel argument",
             )
+        numbers = array.view(np.uint16) if is_bfloat16(element) else array
         row = ConstantArray(
             name=ctx.program.unique(f"pg_const{len(ctx.program.constants)}"),
-            element=element,
-            data=tuple(array.tobytes() if record else np.ascontiguousarray(array).reshape(-1).tolist()),
+            element=in_memory(element),
+            data=tuple(array.tobytes() if record else np.ascontiguousarray(numbers).reshape(-1).tolist()),
             span=ctx.span,
             aligned=record is not None,
         )
         ctx.program.constants[id(array)] = known = (array, row)
     row = known[1]
     base = Var(row.name, Pointer(row.element, Space.CONSTANT, readonly=True), span=ctx.span)
-    return static_array(ctx, base, record or row.element, array.shape, Space.CONSTANT, readonly=True)
+    return static_array(ctx, base, record or element, array.shape, Space.CONSTANT, readonly=True)
 
 
 def static_array(

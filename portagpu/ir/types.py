@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import overload
 
-from portagpu.dtypes import BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT32, INT64, UINT8, UINT64, DType
+from portagpu.dtypes import (
+    BFLOAT16,
+    BOOL,
+    COMPLEX64,
+    COMPLEX128,
+    FLOAT32,
+    FLOAT64,
+    INT32,
+    INT64,
+    UINT8,
+    UINT16,
+    UINT64,
+    DType,
+)
 from portagpu.records import Record
 
 
@@ -148,6 +162,15 @@ BYTE = Scalar(UINT8)  # what records are made of
 
 # Type of dynamic shared memory as a kernel argument: a driver may align it only as its element needs
 DYNAMIC_SHARED = Pointer(Vector(UINT64, 16), Space.LOCAL)
+
+
+@overload
+def in_memory(element: Scalar) -> Scalar: ...
+@overload
+def in_memory(element: Element) -> Element: ...
+def in_memory(element: Element) -> Element:
+    """What pointers to an element point to: of a bfloat16 its bits, as C has no such type."""
+    return Scalar(UINT16) if isinstance(element, Scalar) and element.dtype is BFLOAT16 else element
 
 
 def storage(element: Element) -> str:

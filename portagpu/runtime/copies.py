@@ -104,8 +104,8 @@ def upload(target: DeviceNDArray, flat: np.ndarray[Any, Any], stream: Stream, *,
 
 
 def as_bytes(flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A contiguous array as PyOpenCL takes it: Python's buffers cannot describe every record."""
-    return flat.view(np.uint8) if flat.dtype.char == "V" else flat
+    """A contiguous array as PyOpenCL takes it: Python's buffers cannot describe every record, nor bfloat16."""
+    return flat.view(np.uint8) if flat.dtype.kind == "V" else flat
 
 
 def _hand_over(done: cl.Event, flat: np.ndarray[Any, Any], stream: Stream, blocking: bool) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl as cl
 
 from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.dtypes import BFLOAT16
 from portagpu.errors import MemoryNotSharedError
 from portagpu.runtime.stream import enqueuing
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from portagpu.runtime.array import DeviceNDArray
 
 CPU = (1, 0)  # DLPack's device
+_UINT, _BFLOAT = 1, 4  # DLPack's codes of kinds
 _BYTE = np.dtype(np.uint8)
 
 
@@ -51,3 +54,81 @@ def host_view(array: DeviceNDArray) -> np.ndarray[Any, Any]:
     )
     result.flags.writeable = not array.readonly
     return result
+
+
+# bfloat16, of which NumPy's own DLPack knows nothing: its bits, under another code ----------------------------------
+
+
+class _Tensor(ctypes.Structure):
+    """`DLTensor` of dlpack.h, version 1, as far as its dtype."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+    )
+
+
+class _VersionedTensor(ctypes.Structure):
+    """`DLManagedTensorVersioned`."""
+
+    _fields_ = (
+        ("version", ctypes.c_uint32 * 2),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+def _tensor(capsule: Any) -> _Tensor:
+    """What a capsule of DLPack that nobody has consumed describes."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    if '"dltensor_versioned"' in repr(capsule):
+        versioned = _VersionedTensor.from_address(get(capsule, b"dltensor_versioned"))
+        return _Tensor.from_address(ctypes.addressof(versioned) + _VersionedTensor.tensor.offset)
+    return _Tensor.from_address(get(capsule, b"dltensor"))
+
+
+def exported(array: DeviceNDArray, options: dict[str, Any]) -> Any:
+    """The capsule of an array's own memory. Raises `MemoryNotSharedError`."""
+    host = host_view(array)
+    if array.dtype.name != BFLOAT16.name:
+        return host.__dlpack__(**options)
+    capsule: Any = host.view(np.uint16).__dlpack__(**options)
+    _tensor(capsule).code = _BFLOAT
+    return capsule
+
+
+class _AsBits:
+    """An exporter whose bfloat16 numbers are uint16."""
+
+    def __init__(self, owner: Any) -> None:
+        self._owner = owner
+        self.is_bfloat16 = False
+
+    def __dlpack__(self, **options: Any) -> Any:
+        capsule = self._owner.__dlpack__(**options)
+        tensor = _tensor(capsule)
+        if (tensor.code, tensor.bits, tensor.lanes) == (_BFLOAT, 16, 1):
+            self.is_bfloat16 = True
+            tensor.code = _UINT
+        return capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        device: tuple[int, int] = self._owner.__dlpack_device__()
+        return device
+
+
+def imported(obj: Any) -> np.ndarray[Any, Any]:
+    """The memory of an object with ``__dlpack__`` as a NumPy array, as `numpy.from_dlpack`, which lacks bfloat16.
+
+    Raises `DTypeError` where that is wanted and `ml_dtypes` is not installed.
+    """
+    bits = _AsBits(obj)
+    host = np.from_dlpack(bits)
+    return host.view(BFLOAT16.numpy) if bits.is_bfloat16 else host

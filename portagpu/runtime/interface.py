@@ -114,4 +114,7 @@ def parsed(desc: Any) -> tuple[Any, int, tuple[int, ...], tuple[int, ...], np.dt
             "memory of CUDA libraries cannot be used by OpenCL",
             hint="copy it through the host: cuda.to_device(host_array)",
         )
+    kept = keepers[0].dtype
+    if kept.names is None and typestr == kept.str:  # bfloat16, which its text does not tell from any two bytes
+        dtype = kept
     return keepers[0], offset, shape, tuple(int(s) for s in strides), dtype, bool(readonly)

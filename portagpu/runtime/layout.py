@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu import records
+from portagpu import dtypes, records
 from portagpu.errors import DTypeError, OutOfMemoryError, ShapeError
 
 
@@ -122,6 +122,8 @@ def _items(values: Any) -> tuple[Any, ...] | None:
 
 def checked_dtype(dtype: Any) -> np.dtype[Any]:
     """A dtype that a device can hold. Raises `DTypeError`."""
+    if isinstance(dtype, str | dtypes.Named) and dtypes.parse(dtype) is dtypes.BFLOAT16:
+        dtype = dtypes.BFLOAT16.numpy
     try:
         kind: np.dtype[Any] = np.dtype(dtype)
     except (TypeError, ValueError, SyntaxError, KeyError) as error:

@@ -10,7 +10,7 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime import ufuncs
-from portagpu.runtime.dlpack import device_of, host_view
+from portagpu.runtime.dlpack import device_of, exported
 from portagpu.runtime.interface import address, described
 
 
@@ -80,7 +80,7 @@ class ArrayOperators:
 
     def __dlpack__(self, **options: Any) -> Any:
         """The same memory for other libraries, on CPU devices. Raises `MemoryNotSharedError` on others."""
-        return host_view(self).__dlpack__(**options)  # type: ignore[arg-type]
+        return exported(self, options)  # type: ignore[arg-type]
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return device_of(self)  # type: ignore[arg-type]

@@ -160,21 +160,21 @@ static inline ${h.type} ${h.name}(${h.type} a) {
 }
 </%def>
 <%def name="round_half(h)">
-static inline float ${h.name}(float x) {
-    ushort bits;
-    vstore_half_rte(x, 0, (__private half*)&bits);
-    return vload_half(0, (__private const half*)&bits);
+static inline ${h.type} ${h.name}(${h.type} x) {
+    ushort${h.lanes} bits;
+    vstore_half${h.lanes}_rte(x, 0, (__private half*)&bits);
+    return vload_half${h.lanes}(0, (__private const half*)&bits);
 }
 </%def>
 <%def name="half_value(h)">
-static inline float ${h.name}(ushort bits) {
-    return vload_half(0, (__private const half*)&bits);
+static inline ${h.type} ${h.name}(ushort${h.lanes} bits) {
+    return vload_half${h.lanes}(0, (__private const half*)&bits);
 }
 </%def>
 <%def name="half_bits(h)">
-static inline ushort ${h.name}(float x) {
-    ushort bits;
-    vstore_half_rte(x, 0, (__private half*)&bits);
+static inline ushort${h.lanes} ${h.name}(${h.type} x) {
+    ushort${h.lanes} bits;
+    vstore_half${h.lanes}_rte(x, 0, (__private half*)&bits);
     return bits;
 }
 </%def>
@@ -205,3 +205,36 @@ static inline ${h.type} ${h.name}(${h.type} a) {
 % endif
 }
 </%def>
+
+<%def name="pack_half2_ptx(h)">\
+static inline uint ${h.name}(float low, float high) {
+    uint packed;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+    return packed;
+}
+</%def>\
+<%def name="pack_bfloat162_ptx(h)">\
+static inline uint ${h.name}(float low, float high) {
+    uint packed;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+    return packed;
+}
+</%def>\
+<%def name="pack_half2(h)">\
+static inline uint ${h.name}(float low, float high) {
+    ushort packed[2];
+    vstore_half_rte(low, 0, (half*)packed);
+    vstore_half_rte(high, 1, (half*)packed);
+    return packed[0] | (uint)packed[1] << 16;
+}
+</%def>\
+<%def name="pack_bfloat162(h)">\
+static inline uint ${h.name}(float low, float high) {
+    uint2 bits = (uint2)(as_uint(low), as_uint(high));
+    uint2 rounded = bits + 0x7fffu + (bits >> 16 & 1u);
+    uint2 quiet = bits | 0x400000u;
+    uint a = isnan(low) ? quiet.s0 : rounded.s0;
+    uint b = isnan(high) ? quiet.s1 : rounded.s1;
+    return a >> 16 | (b & 0xffff0000u);
+}
+</%def>\

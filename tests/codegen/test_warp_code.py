@@ -90,7 +90,8 @@ def test_halves_by_what_a_device_has(device):
     assert "(half)sin((float)h[0])" in text
     native = dataclasses.replace(arithmetic, extensions=extensions | {"cl_khr_fp16"})
     assert "sin(h[0])" in source(half_sines, (HALVES,), native).source
-    with pytest.raises(MissingCapabilityError, match="vectors of float16"):
-        source(half_vectors, (HALVES,), stored)
+    for lacking in (stored, arithmetic):  # vectors of halves are the extension's
+        assert "vload_half2(0, (__global const half*)(h + 0))" in source(half_vectors, (HALVES,), lacking).source
+    assert "= vload2(0, h);" in source(half_vectors, (HALVES,), native).source
     with pytest.raises(MissingCapabilityError, match="float16"):
         source(half_sines, (HALVES,), dataclasses.replace(stored, fp16_storage=False))

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.frontend import vocabulary
+
 _KERNELS = "tests/kernels/"
 _HERE = "tests/generated/"
 _MEMORY = _KERNELS + "test_memory.py"
@@ -31,7 +33,10 @@ INTRINSICS: dict[str, str] = {
         ("subgroup_size", "subgroup_lane", "subgroup_id", "subgroup_broadcast", "subgroup_shuffle"), _SUBGROUPS
     ),
     **dict.fromkeys(("subgroup_block_read", "subgroup_block_write"), _SUBGROUPS),
-    **dict.fromkeys(("mfma", "wmma", "subgroup_matrix_mad"), "tests/offline/test_matrix_units.py"),
+    **dict.fromkeys(("mfma", "wmma", "subgroup_matrix_mad"), "tests/offline/test_wave_matrices.py"),
+    **dict.fromkeys(("pipeline_memcpy_async", "pipeline_commit", "pipeline_wait_prior"), _KERNELS + "test_pipeline.py"),
+    **dict.fromkeys(vocabulary.MATRIX_UNITS, _KERNELS + "test_matrix_units.py"),
+    **dict.fromkeys(("dp4a", "prefetch"), _KERNELS + "test_dot_products.py"),
     "literal_unroll": _KERNELS + "test_records.py",
     "cg.this_grid": _KERNELS + "test_cooperative.py",
     "cg.this_grid().sync": _KERNELS + "test_cooperative.py",

@@ -175,7 +175,7 @@ def test_small_functions(device):
     assert cuda.cudadrv.devices.get_context() is context
     caps = device.capabilities
     assert cuda.is_float16_supported() == (caps.fp16 or caps.fp16_storage)
-    assert cuda.is_bfloat16_supported() is False
+    assert cuda.is_bfloat16_supported() is True
     assert cuda.runtime.get_version() == device.capabilities.opencl_c_version
     assert cuda.runtime.is_supported_version()
 

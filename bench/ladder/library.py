@@ -1,0 +1,65 @@
+"""The last steps: kernels of `portagpu.blas` with the parameters that the library chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+from portagpu.bench.ladder.plan import Operands, Prepared
+from portagpu.blas.choice import choose
+from portagpu.blas.matmul import matmul
+from portagpu.blas.problem import Problem
+from portagpu.blas.registry import variant_of
+from portagpu.blas.tile_variant import TileConfig, TileVariant
+from portagpu.blas.variant import Config, Product, Variant
+
+
+def tuned_tiles(operands: Operands) -> Prepared:
+    """The tile variant; where the library takes another one, as on CPUs, with what the tile variant's model says."""
+    return _variant(TileVariant(), operands)
+
+
+def no_tiles(operands: Operands) -> str | None:
+    """Why the device cannot run the tile variant: it is tried on CPUs, too, where the library never takes it."""
+    if TileVariant().shortlist(_problem(operands), operands.capabilities):
+        return None
+    return "no tile of the library fits into the device's shared memory and blocks"
+
+
+def shipped(operands: Operands) -> Prepared:
+    """`portagpu.matmul` on device arrays."""
+
+    def enqueue() -> None:
+        matmul(operands.a, operands.b, out=operands.c)
+
+    return _described(choose(_problem(operands), operands.context), enqueue)
+
+
+def _variant(variant: Variant, operands: Operands) -> Prepared:
+    problem = _problem(operands)
+    config: Config = choose(problem, operands.context)
+    if variant_of(config).name != variant.name:
+        caps = operands.capabilities
+        config = min(variant.shortlist(problem, caps), key=lambda sound: variant.predict(sound, problem, caps))
+    product = Product(a=operands.a, b=operands.b, c=operands.c, stream=operands.context.default_stream)
+    return _described(config, lambda: variant.run(config, product))
+
+
+def _described(config: Config, enqueue: Callable[[], None]) -> Prepared:
+    parameters = " ".join(f"{name}={value}" for name, value in asdict(config).items())
+    if not isinstance(config, TileConfig):
+        return Prepared(enqueue=enqueue, tile=None, thread_tile=None, note=f"{variant_of(config).name}: {parameters}")
+    return Prepared(
+        enqueue=enqueue,
+        tile=(config.tile_m, config.tile_n),
+        thread_tile=(config.thread_m, config.thread_n),
+        note=parameters,
+    )
+
+
+def _problem(operands: Operands) -> Problem:
+    (m, k), n = operands.a.shape, operands.b.shape[1]
+    return Problem(m=m, n=n, k=k, dtype=operands.c.dtype.name)
+
+
+__all__ = ["no_tiles", "shipped", "tuned_tiles"]

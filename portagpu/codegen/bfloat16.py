@@ -1,0 +1,15 @@
+"""Lowering of bfloat16 elements, which are the upper halves of float32 numbers: see `portagpu.frontend.bfloat16`."""
+
+from __future__ import annotations
+
+from portagpu.codegen.lowering import POSTFIX, Lowered, register
+from portagpu.codegen.printer import Printer
+from portagpu.ir.nodes import Operation
+from portagpu.ir.types import Scalar, Vector
+
+
+@register("bfloat16_value", "bfloat16_bits")
+def _converted(printer: Printer, expr: Operation) -> Lowered:
+    kind = expr.type if expr.name == "bfloat16_value" else expr.args[0].type  # the one of floats
+    assert isinstance(kind, Scalar | Vector)
+    return f"{printer.helpers.use(expr.name, kind.c)}({printer.text(expr.args[0])})", POSTFIX
