@@ -50,12 +50,14 @@ def multiply_tiles(
     b_transposed: cuda.constexpr,
     exact: cuda.constexpr,
     group: cuda.constexpr,
+    unroll: cuda.constexpr,
 ):
     """``c = a @ b``.
 
     a: (m, k), or (k, m) if ``a_transposed``; b: (k, n), or (n, k) if ``b_transposed``; c: (m, n). ``exact`` says that
     m, n, k are multiples of the tiles and that all rows are contiguous and aligned to ``vector``. The grid has one
     block for each tile of C, walked in columns of ``group`` tiles so that operands stay in the device's cache.
+    ``unroll`` steps along k are unrolled: some compilers load for all of them at once, and run out of registers.
     """
     m, n = np.int32(c.shape[0]), np.int32(c.shape[1])
     k = np.int32(a.shape[0]) if a_transposed else np.int32(a.shape[1])
@@ -111,16 +113,17 @@ def multiply_tiles(
                     y, x = k0 + position // (tile_n // lanes), column0 + position % (tile_n // lanes) * lanes
                     next_b[load] = _load(b, y, x, k, n, vector, exact)
         if step > 0:
-            for depth in cuda.unroll(range(tile_k)):
-                for part in cuda.unroll(range(groups_m)):
-                    place = thread_row + part * (tile_m // groups_m)
-                    rows[part] = cuda.vload(tile_a, (buffer, depth, place), lanes, aligned=True)
-                for part in cuda.unroll(range(groups_n)):
-                    place = thread_column + part * (tile_n // groups_n)
-                    columns[part] = cuda.vload(tile_b, (buffer, depth, place), lanes, aligned=True)
-                for i in cuda.unroll(range(thread_m)):
-                    for j in cuda.unroll(range(thread_n)):
-                        acc[i, j] = cuda.fma(rows[i // lanes][i % lanes], columns[j // lanes][j % lanes], acc[i, j])
+            for first in range(np.int32(0), np.int32(tile_k), np.int32(unroll)):
+                for depth in cuda.unroll(range(unroll)):
+                    for part in cuda.unroll(range(groups_m)):
+                        place = thread_row + part * (tile_m // groups_m)
+                        rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
+                    for part in cuda.unroll(range(groups_n)):
+                        place = thread_column + part * (tile_n // groups_n)
+                        columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
+                    for i in cuda.unroll(range(thread_m)):
+                        for j in cuda.unroll(range(thread_n)):
+                            acc[i, j] = cuda.fma(rows[i // lanes][i % lanes], columns[j // lanes][j % lanes], acc[i, j])
             buffer ^= 1
         if step < steps:
             for load in cuda.unroll(range(loads_a)):

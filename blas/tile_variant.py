@@ -15,7 +15,7 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.space import Axis
 
 _ALIGNMENT = 16
-_tile_kernels: dict[int, Dispatcher] = {}
+_tile_kernels: dict[tuple[int, int | None], Dispatcher] = {}
 
 # 32-bit registers: what a thread of the tile kernel keeps besides its accumulators, what a thread can have, and what a
 # work-group can have (the register file of a compute unit, 256 KiB on today's GPUs)
@@ -90,8 +90,19 @@ class TileVariant(Variant):
             and (config.tile_n * config.tile_k) % (lanes * threads) == 0
             and config.local_memory(itemsize) <= caps.local_memory_static
             and registers <= _THREAD_REGISTERS
+            and (caps.inline_ptx or self._is_modest(config, caps, itemsize))
             and registers * threads <= _GROUP_REGISTERS
         )
+
+    def _is_modest(self, config: TileConfig, caps: Capabilities, itemsize: int) -> bool:
+        """Whether compilers that move many loads to the front spill no registers, as far as offline ones tell.
+
+        A thread holds sums, the next tiles on their way, rows and columns of a step, and others.
+        """
+        following = config.tile_k * (config.tile_m + config.tile_n) // config.threads
+        numbers = config.thread_m * config.thread_n + following + config.thread_m + config.thread_n
+        held = numbers * itemsize // 4 + _OTHER_REGISTERS
+        return held <= caps.thread_registers * 13 // 16 and config.tile_k * itemsize <= 64
 
     def predict(self, config: TileConfig, problem: Problem, caps: Capabilities) -> float:
         """Multiply-adds of all padded tiles over the share of time that the arithmetic units are busy, times waves.
@@ -126,6 +137,7 @@ class TileVariant(Variant):
             (32, 32, 16, 4, 2),
             (32, 32, 16, 2, 2),
             (32, 32, 8, 4, 4),
+            *(() if caps.inline_ptx else ((64, 64, 8, 4, 4), (64, 32, 8, 4, 4))),
         )
         tiles = (
             TileConfig(tile_m=m, tile_n=n, tile_k=k, thread_m=tm, thread_n=tn, group=8) for m, n, k, tm, tn in shapes
@@ -147,7 +159,8 @@ class TileVariant(Variant):
         )
         vector = vector_type(c.dtype.name, tile_lanes(c.itemsize))
         tiles = -(-m // config.tile_m) * -(-n // config.tile_n)
-        _tile_kernel(config.threads)[tiles, config.threads, product.stream](
+        caps = c.context.capabilities
+        tile_kernel(config.threads, subgroup_of(caps))[tiles, config.threads, product.stream](
             a,
             b,
             c,
@@ -161,12 +174,24 @@ class TileVariant(Variant):
             b_transposed,
             exact,
             config.group,
+            unroll_of(config, caps),
         )
 
 
-def _tile_kernel(threads: int) -> Dispatcher:
+def subgroup_of(caps: Capabilities) -> int | None:
+    """The subgroup size that gives a thread the most registers, where a device has several sizes."""
+    return min(caps.subgroup_sizes) if caps.thread_registers <= _THREAD_REGISTERS and caps.subgroup_sizes else None
+
+
+def unroll_of(config: TileConfig, caps: Capabilities) -> int:
+    """Steps along k that are unrolled: all for a compiler that keeps registers in mind when it moves loads."""
+    return config.tile_k if caps.inline_ptx else min(config.tile_k, 4)
+
+
+def tile_kernel(threads: int, subgroup: int | None) -> Dispatcher:
     """The tile kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
-    found = _tile_kernels.get(threads)
+    found = _tile_kernels.get((threads, subgroup))
     if found is None:
-        found = _tile_kernels[threads] = jit(multiply_tiles.py_func, block_dim=(threads, 1, 1))
+        made = jit(multiply_tiles.py_func, block_dim=(threads, 1, 1), subgroup_size=subgroup)
+        found = _tile_kernels[(threads, subgroup)] = made
     return found

@@ -75,7 +75,7 @@ class Capabilities:
     architecture_ptx: bool = False  # instructions of that architecture alone work (`portagpu.device.ptx`)
     subgroup_sizes: tuple[int, ...] = ()  # that a kernel can ask for, ascending
     subgroup_block_io: bool = False  # a subgroup loads and stores consecutive elements at once
-    matrix_units: frozenset[str] = frozenset()  # kinds of instructions: `portagpu.frontend.subgroup_matrix`
+    matrix_units: tuple[str, ...] = ()  # kinds of instructions: `portagpu.frontend.subgroup_matrix`
     thread_registers: int = 256  # of 32 bits that a thread can have, in the smallest subgroups
     packed_dot_product: bool = False  # cl_khr_integer_dot_product, under `language_option`
     builtin_prefetch: bool = False  # the compiler takes __builtin_prefetch: a CPU's, where OpenCL's may do nothing

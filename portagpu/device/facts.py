@@ -65,7 +65,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         required_subgroup_size=results.required_subgroup_size,
         subgroup_sizes=tuple(map(int, results.subgroup_sizes.split())),
         subgroup_block_io=results.subgroup_block_io,
-        matrix_units=frozenset(results.matrix_units.split()),
+        matrix_units=tuple(results.matrix_units.split()),
         thread_registers=hints.thread_registers,
         printf=results.printf,
         packed_dot_product=results.packed_dot_product,

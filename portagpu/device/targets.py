@@ -86,7 +86,7 @@ def _waves(
         preferred_multiple=lanes,
         warp_size=lanes,
         subgroup_size=lanes,
-        matrix_units=frozenset(matrices),
+        matrix_units=matrices,
         measured_gflops=units * mhz * 0.256,
     )
     return Target(name=name, title=title, compiler="amdgcn", capabilities=caps, math_libraries=libraries)
@@ -142,7 +142,7 @@ def _execution_units(
         warp_size=lanes,
         subgroup_size=lanes,
         subgroup_sizes=sizes,
-        matrix_units=frozenset(matrices),
+        matrix_units=matrices,
         thread_registers=128,
         fp64=fp64,
         language_option="-cl-std=CL2.0",  # ocloc of Debian 12 refuses CL3.0 where a device has no images
