@@ -1,8 +1,8 @@
 """GEMM for matrix units of wavefronts: `cuda.mfma` (64 lanes) and `cuda.wmma` (32 lanes); in the dialect.
 
-A block computes a ``tile_m`` x ``tile_n`` tile of C, each of its wavefronts ``wave_m`` x ``wave_n`` of it as instructions
-of ``size`` x ``size``. Tiles of A and B lie in local memory with k contiguous and rows padded by 16 bytes, so that what a
-lane holds of an operand is one aligned vector. The next tiles are on their way into registers meanwhile.
+A block computes a ``tile_m`` x ``tile_n`` tile of C, each of its wavefronts ``wave_m`` x ``wave_n`` of it as
+instructions of ``size`` x ``size``. Tiles of A and B lie in local memory with k contiguous and rows padded by 16 bytes,
+so that what a lane holds of an operand is one aligned vector. The next tiles are on their way into registers meanwhile.
 
 Which elements a lane holds: docs/matrix-units.md. Elements of 16 bits are moved by their bits; any order of k is right
 that A and B share.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -219,10 +219,10 @@ def constants(config: WaveConfig, dtype: str) -> dict[str, Any]:
     }
 
 
-_instruction = lru_cache(maxsize=None)(instruction)
+_instruction = cache(instruction)
 
 
-@lru_cache(maxsize=None)
+@cache
 def wave_kernel(threads: int) -> Dispatcher:
     """The kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
     return jit(multiply_waves.py_func, block_dim=(threads, 1, 1))
