@@ -17,7 +17,7 @@ from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.space import Axis
 
-_OTHER_REGISTERS = 24
+_OTHER_REGISTERS = 48
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
