@@ -18,25 +18,44 @@ from portagpu.tuning.store import Store
 _NEAR = 2.0  # octaves of m, n and k: results serve problems at most this far away
 _REMEMBERED = 4096  # choices
 _lock = threading.Lock()
+_generation = 0
 _stores: dict[Path, Store] = {}
-_chosen: dict[tuple[Path, str, Problem], Config] = {}
+_chosen: dict[tuple[Path, str, Problem], Config | None] = {}
 
 
-def choose(problem: Problem, context: Context) -> Config:
-    """Parameters for a problem on a device; results of a tuning run, in any process, count from the next call on."""
+def choose(problem: Problem, context: Context) -> Config | None:
+    """Parameters for a problem on a device; results of a tuning run, in any process, count from the next call on.
+
+    None where no variant can compute the problem as it is.
+    """
+    global _generation
     path = store_path(context.settings)
     with _lock:
         store = _stores.setdefault(path, Store(path))
-        if store.refresh() or len(_chosen) >= _REMEMBERED:
+        if store.refresh():
+            _chosen.clear()
+            _generation += 1
+        elif len(_chosen) >= _REMEMBERED:
             _chosen.clear()
         key = (path, context.device.key, problem)
-        found = _chosen.get(key)
-    if found is None:
-        found = _tuned(problem, context, store) or registry.default_config(problem, context.capabilities)
-        assert found is not None
-        with _lock:
-            _chosen[key] = found
+        if key in _chosen:
+            return _chosen[key]
+    found = _tuned(problem, context, store) or registry.default_config(problem, context.capabilities)
+    with _lock:
+        _chosen[key] = found
     return found
+
+
+def generation(context: Context) -> int:
+    """A number that grows with new tuning results: what was chosen under an older one may not hold."""
+    global _generation
+    path = store_path(context.settings)
+    with _lock:
+        store = _stores.setdefault(path, Store(path))
+        if store.refresh():
+            _chosen.clear()
+            _generation += 1
+        return _generation
 
 
 def _tuned(problem: Problem, context: Context, store: Store) -> Config | None:

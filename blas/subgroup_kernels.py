@@ -48,8 +48,9 @@ def multiply_subgroups(
     """``c = alpha * a @ b + beta * c``.
 
     a: (m, k), or (k, m) if ``a_transposed``; b: (k, n), or (n, k) if ``b_transposed``; c: (m, n). A block has
-    ``groups_m`` x ``groups_n`` subgroups of ``size`` threads. ``exact`` says that sizes are multiples of the tiles and that rows begin
-    at multiples of 16 bytes. Without ``scaled`` alpha is 1 and beta 0. ``zero`` is that of the dtype.
+    ``groups_m`` x ``groups_n`` subgroups of ``size`` threads. ``exact`` says that sizes are multiples of the tiles
+    and that rows begin at multiples of 16 bytes. Without ``scaled`` alpha is 1 and beta 0.
+    ``zero`` is that of the dtype.
     """
     m, n = np.int32(c.shape[0]), np.int32(c.shape[1])
     k = np.int32(a.shape[0]) if a_transposed else np.int32(a.shape[1])

@@ -72,8 +72,8 @@ def multiply_subgroup_matrices(
 
     a: (m, k), or (k, m) if ``a_transposed``; b: (k, n), or (n, k) if ``b_transposed``, both by their bits as int16;
     c: (m, n). A block has ``groups_m`` x ``groups_n`` subgroups of ``size`` (8 or 16) threads; ``multiply(a, b, acc)``
-    is the instruction. ``exact`` says that sizes are multiples of the tiles and rows begin at multiples of 16 bytes. Without
-    ``scaled`` alpha is 1 and beta 0.
+    is the instruction. ``exact`` says that sizes are multiples of the tiles and rows begin at multiples of 16 bytes.
+    Without ``scaled`` alpha is 1 and beta 0.
     """
     operand = cuda.int16x8 if size == 16 else cuda.int32x8
     m, n = np.int32(c.shape[0]), np.int32(c.shape[1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from portagpu.blas import registry
@@ -43,6 +44,7 @@ class TunedProblem:
         return self.problem.flops / self.result.seconds / 1e9 if self.result.seconds else None
 
 
+@cache
 def store_path(settings: Settings) -> Path:
     """File of GEMM's tuning results."""
     return settings.data_dir / "tuning" / "gemm.jsonl"

@@ -68,15 +68,25 @@ class Product:
         )
 
 
+def clock_mhz(caps: Capabilities) -> int:
+    """The device's clock, or a usual one where the driver does not tell: predictions are compared as seconds."""
+    return caps.clock_mhz or 2000
+
+
 ALIGNMENT = 16  # bytes: the widest load of today's GPUs
 
 
 def order_of(matrix: DeviceNDArray) -> str:
     """ "C" where the elements of a row lie side by side, "F" where those of a column do, "" where neither do.
 
-    Rows (columns) do not overlap, and begin in ascending order. Of a matrix with one row or column, both may hold.
+    Rows (columns) do not overlap; they, and the matrices of a batch, begin in ascending order, elements at multiples of
+    their size. Of a matrix with one row or column, both may hold.
     """
+    if matrix.layout == "C" and not matrix.align:
+        return "C"
     (rows, columns), (down, right), item = matrix.shape[-2:], matrix.strides[-2:], matrix.itemsize
+    if matrix.align or (matrix.ndim == 3 and matrix.shape[0] > 1 and matrix.strides[0] < 0):
+        return ""
     if (columns == 1 or right == item) and (rows == 1 or down >= columns * item):
         return "C"
     if (rows == 1 or down == item) and (columns == 1 or right >= rows * item):

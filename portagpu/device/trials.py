@@ -41,6 +41,7 @@ def run_trials(bench: Workbench, journal: Journal, *, isolated: bool) -> ProbeRe
         offered = "cl_ext_float_atomics" in bench.extensions
         return offered and yes(name, lambda: _float_atomics(bench, language, c_type, in_local))
 
+    is_cpu = facts.device_type_of(bench.device) is DeviceType.CPU
     language = journal.trial("language", lambda: _language_option(bench), "")
     fp64 = yes("fp64", lambda: _arithmetic(bench, "double", np.float64))
     subgroup_size = journal.trial("subgroups", lambda: _subgroup_size(bench, language), 0)
@@ -77,10 +78,11 @@ def run_trials(bench: Workbench, journal: Journal, *, isolated: bool) -> ProbeRe
         double_atomic_add_local=fp64 and adds_atomically("double", True),
         inline_ptx=inline_ptx,
         architecture_ptx=inline_ptx and yes("architecture_ptx", lambda: _architecture_ptx(bench)),
+        # one CPU driver's is a function that takes two to four times as long as the products in plain C
         packed_dot_product="cl_khr_integer_dot_product" in bench.extensions
+        and not is_cpu
         and yes("packed_dot_product", lambda: _packed_dot_product(bench, language)),
-        builtin_prefetch=facts.device_type_of(bench.device) is DeviceType.CPU
-        and yes("builtin_prefetch", lambda: _builtin_prefetch(bench)),
+        builtin_prefetch=is_cpu and yes("builtin_prefetch", lambda: _builtin_prefetch(bench)),
         printf=isolated and yes("printf", lambda: output.printf_works(bench)),
         max_registers_option="cl_nv_compiler_options" in bench.extensions
         and yes("registers", lambda: _builds(bench, "-cl-nv-maxrregcount=64", "-cl-nv-verbose")),

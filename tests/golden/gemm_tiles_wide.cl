@@ -40,34 +40,34 @@ __kernel void multiply_tiles(
     float4 columns_0;
     float acc_0_0, acc_0_1, acc_0_2, acc_0_3, acc_1_0, acc_1_1, acc_1_2, acc_1_3;
     float acc_2_0, acc_2_1, acc_2_2, acc_2_3, acc_3_0, acc_3_1, acc_3_2, acc_3_3;
-    // 62: m, n = np.int32(c.shape[0]), np.int32(c.shape[1])
+    // 60: m, n = np.int32(c.shape[0]), np.int32(c.shape[1])
     int m = (int)c_n0;
     int n = (int)c_n1;
-    // 63: k = np.int32(a.shape[0]) if a_transposed else np.int32(a.shape[1])
+    // 61: k = np.int32(a.shape[0]) if a_transposed else np.int32(a.shape[1])
     int k = (int)a_n1;
-    // 79: thread = np.int32(cuda.threadIdx.x)
+    // 77: thread = np.int32(cuda.threadIdx.x)
     int thread = (int)get_local_id(0);
-    // 80: thread_row = thread // threads_n * lanes
+    // 78: thread_row = thread // threads_n * lanes
     int thread_row = (thread >> 2) * 4;
-    // 81: thread_column = thread % threads_n * lanes
+    // 79: thread_column = thread % threads_n * lanes
     int thread_column = (thread & 3) * 4;
-    // 82: tiles_m = (m + (tile_m - 1)) // tile_m
+    // 80: tiles_m = (m + (tile_m - 1)) // tile_m
     int tiles_m = m + 15 >> 4;
-    // 83: tiles_n = (n + (tile_n - 1)) // tile_n
+    // 81: tiles_n = (n + (tile_n - 1)) // tile_n
     int tiles_n = n + 15 >> 4;
-    // 84: block = np.int32(cuda.blockIdx.x)
+    // 82: block = np.int32(cuda.blockIdx.x)
     int block = (int)get_group_id(0);
-    // 85: band = block // (group * tiles_n)
+    // 83: band = block // (group * tiles_n)
     int band = pg_floordiv_int(block, 4 * tiles_n);
-    // 86: band_height = max(min(np.int32(group), tiles_m - band * group), 1)
+    // 84: band_height = max(min(np.int32(group), tiles_m - band * group), 1)
     int band_height = max(min(4, tiles_m - band * 4), 1);
-    // 87: within = block % (group * tiles_n)
+    // 85: within = block % (group * tiles_n)
     int within = pg_mod_int(block, 4 * tiles_n);
-    // 88: row0 = (band * group + within % band_height) * tile_m
+    // 86: row0 = (band * group + within % band_height) * tile_m
     int row0 = (band * 4 + pg_mod_int(within, band_height)) * 16;
-    // 89: column0 = within // band_height * tile_n
+    // 87: column0 = within // band_height * tile_n
     int column0 = pg_floordiv_int(within, band_height) * 16;
-    // 93: acc[i, j] = 0
+    // 91: acc[i, j] = 0
     acc_0_0 = 0.0f;
     acc_0_1 = 0.0f;
     acc_0_2 = 0.0f;
@@ -84,192 +84,189 @@ __kernel void multiply_tiles(
     acc_3_1 = 0.0f;
     acc_3_2 = 0.0f;
     acc_3_3 = 0.0f;
-    // 94: steps = (k + (tile_k - 1)) // tile_k
+    // 92: steps = (k + (tile_k - 1)) // tile_k
     int steps = k + 3 >> 2;
-    // 96: for step in range(np.int32(0), steps + 1):
+    // 94: for step in range(np.int32(0), steps + 1):
     int t1 = steps + 1;
     int buffer = 0;
     for (int step_ = 0; step_ < t1; step_ += 1) {
         int position = 0;
         int x = 0;
-        // 97: if step < steps:
+        // 95: if step < steps:
         if (step_ < steps) {
-            // 98: k0 = step * tile_k
+            // 96: k0 = step * tile_k
             int k0 = step_ * 4;
-            // 100: position = thread + load * threads
+            // 98: position = thread + load * threads
             position = thread;
-            // 105: y, x = row0 + position // (tile_k // lanes), k0 + position % (tile_k // lanes) * lanes
+            // 103: y, x = row0 + position // (tile_k // lanes), k0 + position % (tile_k // lanes) * lanes
             int y = row0 + position;
             x = k0 + (position & 0) * 4;
-            // 106: next_a[load] = _load(a, y, x, m, k, vector, exact)
+            // 104: next_a[load] = _load(a, y, x, m, k, vector, exact)
             next_a_0 = _load(a, a_n0, a_n1, a_n1, y, x, m, k);
-            // 108: position = thread + load * threads
+            // 106: position = thread + load * threads
             position = thread;
-            // 113: y, x = k0 + position // (tile_n // lanes), column0 + position % (tile_n // lanes) * lanes
+            // 111: y, x = k0 + position // (tile_n // lanes), column0 + position % (tile_n // lanes) * lanes
             y = k0 + (position >> 2);
             x = column0 + (position & 3) * 4;
-            // 114: next_b[load] = _load(b, y, x, k, n, vector, exact)
+            // 112: next_b[load] = _load(b, y, x, k, n, vector, exact)
             next_b_0 = _load(b, b_n0, b_n1, b_n1, y, x, k, n);
         }
-        // 115: if step > 0:
+        // 113: if step > 0:
         if (step_ > 0) {
-            // 116: for first in range(np.int32(0), np.int32(tile_k), np.int32(unroll)):
-            for (int first = 0; first < 4; first += 4) {
-                // 119: place = thread_row + part * (tile_m // groups_m)
-                int place = thread_row;
-                // 120: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
-                rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + (long)first * 20L + (long)place));
-                // 122: place = thread_column + part * (tile_n // groups_n)
-                place = thread_column;
-                // 123: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
-                columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + (long)first * 20L + (long)place));
-                // 126: acc[i, j] = cuda.fma(rows[i // lanes][i % lanes], columns[j // lanes][j % lanes], acc[i, j])
-                acc_0_0 = fma(rows_0.s0, columns_0.s0, acc_0_0);
-                acc_0_1 = fma(rows_0.s0, columns_0.s1, acc_0_1);
-                acc_0_2 = fma(rows_0.s0, columns_0.s2, acc_0_2);
-                acc_0_3 = fma(rows_0.s0, columns_0.s3, acc_0_3);
-                acc_1_0 = fma(rows_0.s1, columns_0.s0, acc_1_0);
-                acc_1_1 = fma(rows_0.s1, columns_0.s1, acc_1_1);
-                acc_1_2 = fma(rows_0.s1, columns_0.s2, acc_1_2);
-                acc_1_3 = fma(rows_0.s1, columns_0.s3, acc_1_3);
-                acc_2_0 = fma(rows_0.s2, columns_0.s0, acc_2_0);
-                acc_2_1 = fma(rows_0.s2, columns_0.s1, acc_2_1);
-                acc_2_2 = fma(rows_0.s2, columns_0.s2, acc_2_2);
-                acc_2_3 = fma(rows_0.s2, columns_0.s3, acc_2_3);
-                acc_3_0 = fma(rows_0.s3, columns_0.s0, acc_3_0);
-                acc_3_1 = fma(rows_0.s3, columns_0.s1, acc_3_1);
-                acc_3_2 = fma(rows_0.s3, columns_0.s2, acc_3_2);
-                acc_3_3 = fma(rows_0.s3, columns_0.s3, acc_3_3);
-                // 119: place = thread_row + part * (tile_m // groups_m)
-                place = thread_row;
-                // 120: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
-                rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + (long)(first + 1) * 20L + (long)place));
-                // 122: place = thread_column + part * (tile_n // groups_n)
-                place = thread_column;
-                // 123: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
-                columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + (long)(first + 1) * 20L + (long)place));
-                // 126: acc[i, j] = cuda.fma(rows[i // lanes][i % lanes], columns[j // lanes][j % lanes], acc[i, j])
-                acc_0_0 = fma(rows_0.s0, columns_0.s0, acc_0_0);
-                acc_0_1 = fma(rows_0.s0, columns_0.s1, acc_0_1);
-                acc_0_2 = fma(rows_0.s0, columns_0.s2, acc_0_2);
-                acc_0_3 = fma(rows_0.s0, columns_0.s3, acc_0_3);
-                acc_1_0 = fma(rows_0.s1, columns_0.s0, acc_1_0);
-                acc_1_1 = fma(rows_0.s1, columns_0.s1, acc_1_1);
-                acc_1_2 = fma(rows_0.s1, columns_0.s2, acc_1_2);
-                acc_1_3 = fma(rows_0.s1, columns_0.s3, acc_1_3);
-                acc_2_0 = fma(rows_0.s2, columns_0.s0, acc_2_0);
-                acc_2_1 = fma(rows_0.s2, columns_0.s1, acc_2_1);
-                acc_2_2 = fma(rows_0.s2, columns_0.s2, acc_2_2);
-                acc_2_3 = fma(rows_0.s2, columns_0.s3, acc_2_3);
-                acc_3_0 = fma(rows_0.s3, columns_0.s0, acc_3_0);
-                acc_3_1 = fma(rows_0.s3, columns_0.s1, acc_3_1);
-                acc_3_2 = fma(rows_0.s3, columns_0.s2, acc_3_2);
-                acc_3_3 = fma(rows_0.s3, columns_0.s3, acc_3_3);
-                // 119: place = thread_row + part * (tile_m // groups_m)
-                place = thread_row;
-                // 120: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
-                rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + (long)(first + 2) * 20L + (long)place));
-                // 122: place = thread_column + part * (tile_n // groups_n)
-                place = thread_column;
-                // 123: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
-                columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + (long)(first + 2) * 20L + (long)place));
-                // 126: acc[i, j] = cuda.fma(rows[i // lanes][i % lanes], columns[j // lanes][j % lanes], acc[i, j])
-                acc_0_0 = fma(rows_0.s0, columns_0.s0, acc_0_0);
-                acc_0_1 = fma(rows_0.s0, columns_0.s1, acc_0_1);
-                acc_0_2 = fma(rows_0.s0, columns_0.s2, acc_0_2);
-                acc_0_3 = fma(rows_0.s0, columns_0.s3, acc_0_3);
-                acc_1_0 = fma(rows_0.s1, columns_0.s0, acc_1_0);
-                acc_1_1 = fma(rows_0.s1, columns_0.s1, acc_1_1);
-                acc_1_2 = fma(rows_0.s1, columns_0.s2, acc_1_2);
-                acc_1_3 = fma(rows_0.s1, columns_0.s3, acc_1_3);
-                acc_2_0 = fma(rows_0.s2, columns_0.s0, acc_2_0);
-                acc_2_1 = fma(rows_0.s2, columns_0.s1, acc_2_1);
-                acc_2_2 = fma(rows_0.s2, columns_0.s2, acc_2_2);
-                acc_2_3 = fma(rows_0.s2, columns_0.s3, acc_2_3);
-                acc_3_0 = fma(rows_0.s3, columns_0.s0, acc_3_0);
-                acc_3_1 = fma(rows_0.s3, columns_0.s1, acc_3_1);
-                acc_3_2 = fma(rows_0.s3, columns_0.s2, acc_3_2);
-                acc_3_3 = fma(rows_0.s3, columns_0.s3, acc_3_3);
-                // 119: place = thread_row + part * (tile_m // groups_m)
-                place = thread_row;
-                // 120: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
-                rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + (long)(first + 3) * 20L + (long)place));
-                // 122: place = thread_column + part * (tile_n // groups_n)
-                place = thread_column;
-                // 123: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
-                columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + (long)(first + 3) * 20L + (long)place));
-                // 126: acc[i, j] = cuda.fma(rows[i // lanes][i % lanes], columns[j // lanes][j % lanes], acc[i, j])
-                acc_0_0 = fma(rows_0.s0, columns_0.s0, acc_0_0);
-                acc_0_1 = fma(rows_0.s0, columns_0.s1, acc_0_1);
-                acc_0_2 = fma(rows_0.s0, columns_0.s2, acc_0_2);
-                acc_0_3 = fma(rows_0.s0, columns_0.s3, acc_0_3);
-                acc_1_0 = fma(rows_0.s1, columns_0.s0, acc_1_0);
-                acc_1_1 = fma(rows_0.s1, columns_0.s1, acc_1_1);
-                acc_1_2 = fma(rows_0.s1, columns_0.s2, acc_1_2);
-                acc_1_3 = fma(rows_0.s1, columns_0.s3, acc_1_3);
-                acc_2_0 = fma(rows_0.s2, columns_0.s0, acc_2_0);
-                acc_2_1 = fma(rows_0.s2, columns_0.s1, acc_2_1);
-                acc_2_2 = fma(rows_0.s2, columns_0.s2, acc_2_2);
-                acc_2_3 = fma(rows_0.s2, columns_0.s3, acc_2_3);
-                acc_3_0 = fma(rows_0.s3, columns_0.s0, acc_3_0);
-                acc_3_1 = fma(rows_0.s3, columns_0.s1, acc_3_1);
-                acc_3_2 = fma(rows_0.s3, columns_0.s2, acc_3_2);
-                acc_3_3 = fma(rows_0.s3, columns_0.s3, acc_3_3);
-            }
-            // 127: buffer ^= 1
+            // 116: place = thread_row + part * (tile_m // groups_m)
+            int place = thread_row;
+            // 117: rows[part] = cuda.vload(tile_a, (buffer, depth, place), lanes, aligned=True)
+            rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + (long)place));
+            // 119: place = thread_column + part * (tile_n // groups_n)
+            place = thread_column;
+            // 120: columns[part] = cuda.vload(tile_b, (buffer, depth, place), lanes, aligned=True)
+            columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + (long)place));
+            // 123: acc[i, j] = cuda.fma(rows[i // lanes][i % lanes], columns[j // lanes][j % lanes], acc[i, j])
+            acc_0_0 = fma(rows_0.s0, columns_0.s0, acc_0_0);
+            acc_0_1 = fma(rows_0.s0, columns_0.s1, acc_0_1);
+            acc_0_2 = fma(rows_0.s0, columns_0.s2, acc_0_2);
+            acc_0_3 = fma(rows_0.s0, columns_0.s3, acc_0_3);
+            acc_1_0 = fma(rows_0.s1, columns_0.s0, acc_1_0);
+            acc_1_1 = fma(rows_0.s1, columns_0.s1, acc_1_1);
+            acc_1_2 = fma(rows_0.s1, columns_0.s2, acc_1_2);
+            acc_1_3 = fma(rows_0.s1, columns_0.s3, acc_1_3);
+            acc_2_0 = fma(rows_0.s2, columns_0.s0, acc_2_0);
+            acc_2_1 = fma(rows_0.s2, columns_0.s1, acc_2_1);
+            acc_2_2 = fma(rows_0.s2, columns_0.s2, acc_2_2);
+            acc_2_3 = fma(rows_0.s2, columns_0.s3, acc_2_3);
+            acc_3_0 = fma(rows_0.s3, columns_0.s0, acc_3_0);
+            acc_3_1 = fma(rows_0.s3, columns_0.s1, acc_3_1);
+            acc_3_2 = fma(rows_0.s3, columns_0.s2, acc_3_2);
+            acc_3_3 = fma(rows_0.s3, columns_0.s3, acc_3_3);
+            // 116: place = thread_row + part * (tile_m // groups_m)
+            place = thread_row;
+            // 117: rows[part] = cuda.vload(tile_a, (buffer, depth, place), lanes, aligned=True)
+            rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + 20L + (long)place));
+            // 119: place = thread_column + part * (tile_n // groups_n)
+            place = thread_column;
+            // 120: columns[part] = cuda.vload(tile_b, (buffer, depth, place), lanes, aligned=True)
+            columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + 20L + (long)place));
+            // 123: acc[i, j] = cuda.fma(rows[i // lanes][i % lanes], columns[j // lanes][j % lanes], acc[i, j])
+            acc_0_0 = fma(rows_0.s0, columns_0.s0, acc_0_0);
+            acc_0_1 = fma(rows_0.s0, columns_0.s1, acc_0_1);
+            acc_0_2 = fma(rows_0.s0, columns_0.s2, acc_0_2);
+            acc_0_3 = fma(rows_0.s0, columns_0.s3, acc_0_3);
+            acc_1_0 = fma(rows_0.s1, columns_0.s0, acc_1_0);
+            acc_1_1 = fma(rows_0.s1, columns_0.s1, acc_1_1);
+            acc_1_2 = fma(rows_0.s1, columns_0.s2, acc_1_2);
+            acc_1_3 = fma(rows_0.s1, columns_0.s3, acc_1_3);
+            acc_2_0 = fma(rows_0.s2, columns_0.s0, acc_2_0);
+            acc_2_1 = fma(rows_0.s2, columns_0.s1, acc_2_1);
+            acc_2_2 = fma(rows_0.s2, columns_0.s2, acc_2_2);
+            acc_2_3 = fma(rows_0.s2, columns_0.s3, acc_2_3);
+            acc_3_0 = fma(rows_0.s3, columns_0.s0, acc_3_0);
+            acc_3_1 = fma(rows_0.s3, columns_0.s1, acc_3_1);
+            acc_3_2 = fma(rows_0.s3, columns_0.s2, acc_3_2);
+            acc_3_3 = fma(rows_0.s3, columns_0.s3, acc_3_3);
+            // 116: place = thread_row + part * (tile_m // groups_m)
+            place = thread_row;
+            // 117: rows[part] = cuda.vload(tile_a, (buffer, depth, place), lanes, aligned=True)
+            rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + 40L + (long)place));
+            // 119: place = thread_column + part * (tile_n // groups_n)
+            place = thread_column;
+            // 120: columns[part] = cuda.vload(tile_b, (buffer, depth, place), lanes, aligned=True)
+            columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + 40L + (long)place));
+            // 123: acc[i, j] = cuda.fma(rows[i // lanes][i % lanes], columns[j // lanes][j % lanes], acc[i, j])
+            acc_0_0 = fma(rows_0.s0, columns_0.s0, acc_0_0);
+            acc_0_1 = fma(rows_0.s0, columns_0.s1, acc_0_1);
+            acc_0_2 = fma(rows_0.s0, columns_0.s2, acc_0_2);
+            acc_0_3 = fma(rows_0.s0, columns_0.s3, acc_0_3);
+            acc_1_0 = fma(rows_0.s1, columns_0.s0, acc_1_0);
+            acc_1_1 = fma(rows_0.s1, columns_0.s1, acc_1_1);
+            acc_1_2 = fma(rows_0.s1, columns_0.s2, acc_1_2);
+            acc_1_3 = fma(rows_0.s1, columns_0.s3, acc_1_3);
+            acc_2_0 = fma(rows_0.s2, columns_0.s0, acc_2_0);
+            acc_2_1 = fma(rows_0.s2, columns_0.s1, acc_2_1);
+            acc_2_2 = fma(rows_0.s2, columns_0.s2, acc_2_2);
+            acc_2_3 = fma(rows_0.s2, columns_0.s3, acc_2_3);
+            acc_3_0 = fma(rows_0.s3, columns_0.s0, acc_3_0);
+            acc_3_1 = fma(rows_0.s3, columns_0.s1, acc_3_1);
+            acc_3_2 = fma(rows_0.s3, columns_0.s2, acc_3_2);
+            acc_3_3 = fma(rows_0.s3, columns_0.s3, acc_3_3);
+            // 116: place = thread_row + part * (tile_m // groups_m)
+            place = thread_row;
+            // 117: rows[part] = cuda.vload(tile_a, (buffer, depth, place), lanes, aligned=True)
+            rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + 60L + (long)place));
+            // 119: place = thread_column + part * (tile_n // groups_n)
+            place = thread_column;
+            // 120: columns[part] = cuda.vload(tile_b, (buffer, depth, place), lanes, aligned=True)
+            columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + 60L + (long)place));
+            // 123: acc[i, j] = cuda.fma(rows[i // lanes][i % lanes], columns[j // lanes][j % lanes], acc[i, j])
+            acc_0_0 = fma(rows_0.s0, columns_0.s0, acc_0_0);
+            acc_0_1 = fma(rows_0.s0, columns_0.s1, acc_0_1);
+            acc_0_2 = fma(rows_0.s0, columns_0.s2, acc_0_2);
+            acc_0_3 = fma(rows_0.s0, columns_0.s3, acc_0_3);
+            acc_1_0 = fma(rows_0.s1, columns_0.s0, acc_1_0);
+            acc_1_1 = fma(rows_0.s1, columns_0.s1, acc_1_1);
+            acc_1_2 = fma(rows_0.s1, columns_0.s2, acc_1_2);
+            acc_1_3 = fma(rows_0.s1, columns_0.s3, acc_1_3);
+            acc_2_0 = fma(rows_0.s2, columns_0.s0, acc_2_0);
+            acc_2_1 = fma(rows_0.s2, columns_0.s1, acc_2_1);
+            acc_2_2 = fma(rows_0.s2, columns_0.s2, acc_2_2);
+            acc_2_3 = fma(rows_0.s2, columns_0.s3, acc_2_3);
+            acc_3_0 = fma(rows_0.s3, columns_0.s0, acc_3_0);
+            acc_3_1 = fma(rows_0.s3, columns_0.s1, acc_3_1);
+            acc_3_2 = fma(rows_0.s3, columns_0.s2, acc_3_2);
+            acc_3_3 = fma(rows_0.s3, columns_0.s3, acc_3_3);
+            // 124: buffer ^= 1
             buffer = buffer ^ 1;
         }
-        // 128: if step < steps:
+        // 125: if step < steps:
         if (step_ < steps) {
-            // 130: position = thread + load * threads
+            // 127: position = thread + load * threads
             position = thread;
-            // 135: x = position % (tile_k // lanes) * lanes
+            // 132: x = position % (tile_k // lanes) * lanes
             x = (position & 0) * 4;
-            // 137: tile_a[buffer, x + lane, position // (tile_k // lanes)] = next_a[load][lane]
+            // 134: tile_a[buffer, x + lane, position // (tile_k // lanes)] = next_a[load][lane]
             tile_a[(long)buffer * 80L + (long)x * 20L + (long)position] = next_a_0.s0;
             tile_a[(long)buffer * 80L + (long)(x + 1) * 20L + (long)position] = next_a_0.s1;
             tile_a[(long)buffer * 80L + (long)(x + 2) * 20L + (long)position] = next_a_0.s2;
             tile_a[(long)buffer * 80L + (long)(x + 3) * 20L + (long)position] = next_a_0.s3;
-            // 139: position = thread + load * threads
+            // 136: position = thread + load * threads
             position = thread;
-            // 145: x = position % (tile_n // lanes) * lanes
+            // 142: x = position % (tile_n // lanes) * lanes
             x = (position & 3) * 4;
-            // 146: cuda.vstore(next_b[load], tile_b, (buffer, position // (tile_n // lanes), x), aligned=True)
+            // 143: cuda.vstore(next_b[load], tile_b, (buffer, position // (tile_n // lanes), x), aligned=True)
             *(__local float4*)(tile_b + ((long)buffer * 80L + (long)(position >> 2) * 20L + (long)x)) = next_b_0;
-            // 147: cuda.syncthreads()
+            // 144: cuda.syncthreads()
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         }
     }
-    // 150: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
+    // 147: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     int row = row0 + thread_row;
-    // 152: column = column0 + thread_column + part * (tile_n // groups_n)
+    // 149: column = column0 + thread_column + part * (tile_n // groups_n)
     int column = column0 + thread_column;
-    // 155: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
+    // 152: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     float4 line = (float4)(acc_0_0, acc_0_1, acc_0_2, acc_0_3);
-    // 158: cuda.vstore(line, c, (row, column), aligned=True)
+    // 155: cuda.vstore(line, c, (row, column), aligned=True)
     *(__global float4*)(c + ((long)row * c_n1 + (long)column)) = line;
-    // 150: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
+    // 147: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     row = row0 + thread_row + 1;
-    // 152: column = column0 + thread_column + part * (tile_n // groups_n)
+    // 149: column = column0 + thread_column + part * (tile_n // groups_n)
     column = column0 + thread_column;
-    // 155: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
+    // 152: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     line = (float4)(acc_1_0, acc_1_1, acc_1_2, acc_1_3);
-    // 158: cuda.vstore(line, c, (row, column), aligned=True)
+    // 155: cuda.vstore(line, c, (row, column), aligned=True)
     *(__global float4*)(c + ((long)row * c_n1 + (long)column)) = line;
-    // 150: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
+    // 147: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     row = row0 + thread_row + 2;
-    // 152: column = column0 + thread_column + part * (tile_n // groups_n)
+    // 149: column = column0 + thread_column + part * (tile_n // groups_n)
     column = column0 + thread_column;
-    // 155: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
+    // 152: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     line = (float4)(acc_2_0, acc_2_1, acc_2_2, acc_2_3);
-    // 158: cuda.vstore(line, c, (row, column), aligned=True)
+    // 155: cuda.vstore(line, c, (row, column), aligned=True)
     *(__global float4*)(c + ((long)row * c_n1 + (long)column)) = line;
-    // 150: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
+    // 147: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     row = row0 + thread_row + 3;
-    // 152: column = column0 + thread_column + part * (tile_n // groups_n)
+    // 149: column = column0 + thread_column + part * (tile_n // groups_n)
     column = column0 + thread_column;
-    // 155: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
+    // 152: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     line = (float4)(acc_3_0, acc_3_1, acc_3_2, acc_3_3);
-    // 158: cuda.vstore(line, c, (row, column), aligned=True)
+    // 155: cuda.vstore(line, c, (row, column), aligned=True)
     *(__global float4*)(c + ((long)row * c_n1 + (long)column)) = line;
 }

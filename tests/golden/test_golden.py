@@ -82,7 +82,7 @@ def small_tiles():
     from portagpu.blas.gpu_kernels import multiply_tiles
 
     f = array(FLOAT32, 2)
-    values = (16, 16, 4, 4, 4, cuda.float32x4, False, False, True, 4, 4)
+    values = (16, 16, 4, 4, 4, cuda.float32x4, False, False, True, 4)
     return multiply_tiles, (f, f, f, *map(ConstantType, values))
 
 

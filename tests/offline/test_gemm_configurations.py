@@ -8,8 +8,9 @@ from compilers import compiler_of
 from portagpu import types
 from portagpu.blas import subgroup_matrix_variant, subgroup_variant, wave_matrix_variant
 from portagpu.blas.problem import Problem
-from portagpu.blas.tile_variant import TileConfig, TileVariant, subgroup_of, tile_kernel, tile_lanes, unroll_of
-from portagpu.blas.vectors import vector_type
+from portagpu.blas.conversions import conversion, scaling
+from portagpu.blas.tile_launch import subgroup_of, tile_kernel, tile_lanes, unroll_of
+from portagpu.blas.tile_variant import TileConfig, TileVariant
 from portagpu.device.targets import TARGETS
 
 _SIZES = (128, 512, 1024, 2048, 8192)
@@ -23,12 +24,20 @@ def _chosen(variant, dtype, caps):
 
 
 def _tile_constants(config: TileConfig, dtype, caps, exact):
+    found = conversion(dtype, dtype, tile_lanes(8 if dtype == "float64" else 4))
+    names = ("tile_m", "tile_n", "tile_k", "thread_m", "thread_n", "problems", "group")
     return {
-        **{name: getattr(config, name) for name in ("tile_m", "tile_n", "tile_k", "thread_m", "thread_n", "group")},
-        "vector": vector_type(dtype, tile_lanes(8 if dtype == "float64" else 4)),
+        **{name: getattr(config, name) for name in names},
+        "vector": found.vector,
+        "scaled": found.scaled,
+        "stored": found.stored,
+        "scaling": scaling(1.0, 0.0),
+        "whole": found.whole,
         "a_transposed": False,
         "b_transposed": False,
+        "aligned": exact,
         "exact": exact,
+        "grouped": False,
         "unroll": unroll_of(config, caps),
     }
 
@@ -40,11 +49,12 @@ def test_tiles(target, dtype):
         assert target.name in TARGETS
         return
     matrix = getattr(types, dtype)[:, ::1]
+    signature = (matrix, matrix, matrix, types.none, *(types.int32,) * 12, *(getattr(types, dtype),) * 2)
     for config in _chosen(TileVariant(), dtype, caps):
         for exact in (True, False):
-            kernel = tile_kernel(config.threads, subgroup_of(caps))
+            kernel = tile_kernel(config.threads * config.problems, subgroup_of(caps))
             constants = _tile_constants(config, dtype, caps, exact)
-            figures = kernel.compile_for(target, (matrix, matrix, matrix), constants=constants).figures
+            figures = kernel.compile_for(target, signature, constants=constants).figures
             assert not figures.spills, (config, exact, figures)
             assert figures.local_bytes >= config.local_memory(matrix.dtype.row.size)
 
