@@ -7,8 +7,8 @@ from compilers import compiler_of
 
 from portagpu import types
 from portagpu.blas import subgroup_matrix_variant, subgroup_variant, wave_matrix_variant
-from portagpu.blas.problem import Problem
 from portagpu.blas.conversions import conversion, scaling
+from portagpu.blas.problem import Problem
 from portagpu.blas.tile_launch import subgroup_of, tile_kernel, tile_lanes, unroll_of
 from portagpu.blas.tile_variant import TileConfig, TileVariant
 from portagpu.device.targets import TARGETS
