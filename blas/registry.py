@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from portagpu.blas.element_variant import ElementVariant
+from portagpu.blas.emulated_variant import EmulatedVariant
 from portagpu.blas.panel_variant import PanelVariant
 from portagpu.blas.problem import Problem
 from portagpu.blas.subgroup_matrix_variant import SubgroupMatrixVariant
@@ -25,6 +26,7 @@ VARIANTS: tuple[Variant, ...] = (
     PanelVariant(),
     TileVariant(),
     WarpgroupVariant(),
+    EmulatedVariant(),
     WaveMatrixVariant(),
     SubgroupMatrixVariant(),
     SubgroupVariant(),

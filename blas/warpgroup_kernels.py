@@ -69,6 +69,15 @@ def _scaled(value, c, batch, row, column, m, n, alpha, beta, sums: cuda.constexp
     return value
 
 
+@cuda.jit(device=True)
+def _divided(value, exponent):
+    """``value / 2**exponent`` in two exact steps, each with a factor that float32 holds."""
+    half = exponent >> 1
+    first = ((np.int32(127) - half) << 23).view(np.float32)
+    second = ((np.int32(127) - (exponent - half)) << 23).view(np.float32)
+    return value * first * second
+
+
 @cuda.jit
 def multiply_warpgroups(
     maps,
@@ -95,6 +104,13 @@ def multiply_warpgroups(
     columns: cuda.constexpr,
     brain: cuda.constexpr,
     scaled: cuda.constexpr,
+    row_exponents,
+    column_exponents,
+    exponents: cuda.constexpr,
+    products: cuda.constexpr,
+    pieces_a: cuda.constexpr,
+    pieces_b: cuda.constexpr,
+    promote: cuda.constexpr,
 ):
     """``c = alpha * a @ b + beta * c``; a: (batch, m, depth), b: (batch, depth, n), c: (batch, m, n).
 
@@ -102,8 +118,14 @@ def multiply_warpgroups(
     lies as (n, depth); ``apart_a`` and ``apart_b`` are 0 where all products share the operand. ``kind`` is the matrix
     unit's name for ``element``, ``sums`` the type of sums. Results leave in strips of ``columns``, 128 bytes each: 64
     of float16 (or bfloat16, if ``brain``), 32 of 32 bits. With ``splits``, the result is that of (batch * splits)
-    products over parts of the depth, none of
-    them empty.
+    products over parts of the depth, none of them empty.
+
+    Operands may be sums of pieces, which lie one after the other along the depth, ``depth`` of each, a multiple of the
+    tile. The result is then a sum of ``products``: of the pieces of A whose numbers are in ``pieces_a``, four bits
+    each, with those of B in ``pieces_b``. With ``exponents``, row i and column j of the result are divided by 2 to
+    the ``row_exponents[i] + column_exponents[j]``.
+
+    The matrix units round sums towards zero. With ``promote``, sums of so many steps are added to others in float32.
     """
     size = element.itemsize
     tile_k = 128 // size
@@ -123,7 +145,8 @@ def multiply_warpgroups(
     tiles_m = (m + (tile_m - 1)) // tile_m
     tiles_n = (n + (tile_n - 1)) // tile_n
     tiles = tiles_m * tiles_n
-    steps_of_all = (depth + (tile_k - 1)) // tile_k
+    steps_of_piece = (depth + (tile_k - 1)) // tile_k
+    steps_of_all = steps_of_piece * products
     work = tiles * batches * splits
     first = np.int32(cuda.blockIdx.x)
     blocks_of_grid = np.int32(cuda.gridDim.x)
@@ -150,7 +173,11 @@ def multiply_warpgroups(
                 batch_b = batch * apart_b
                 share = part_of_all % splits
                 for step in range(share * steps_of_all // splits, (share + 1) * steps_of_all // splits):
-                    at = step * tile_k
+                    at_a = at_b = step * tile_k
+                    if products > 1:
+                        which = step // steps_of_piece
+                        at_a = (step % steps_of_piece + (pieces_a >> which * 4 & 15) * steps_of_piece) * tile_k
+                        at_b = (step % steps_of_piece + (pieces_b >> which * 4 & 15) * steps_of_piece) * tile_k
                     cuda.mbarrier_wait_parity(bars, stages + place, phase)
                     cuda.mbarrier_arrive_expect_tx(bars, place, bytes_a + bytes_b)
                     if a_transposed:
@@ -160,14 +187,14 @@ def multiply_warpgroups(
                                 (place, part * span * tile_k),
                                 maps,
                                 0,
-                                (batch_a, at, row + part * span),
+                                (batch_a, at_a, row + part * span),
                                 bars,
                                 place,
                             )
                     else:
-                        cuda.tma_load(ring_a, (place, 0), maps, 0, (batch_a, row, at), bars, place)
+                        cuda.tma_load(ring_a, (place, 0), maps, 0, (batch_a, row, at_a), bars, place)
                     if b_transposed:
-                        cuda.tma_load(ring_b, (place, 0), maps, 16, (batch_b, column, at), bars, place)
+                        cuda.tma_load(ring_b, (place, 0), maps, 16, (batch_b, column, at_b), bars, place)
                     else:
                         for part in cuda.unroll(range(tile_n // span)):
                             cuda.tma_load(
@@ -175,7 +202,7 @@ def multiply_warpgroups(
                                 (place, part * span * tile_k),
                                 maps,
                                 16,
-                                (batch_b, at, column + part * span),
+                                (batch_b, at_b, column + part * span),
                                 bars,
                                 place,
                             )
@@ -186,6 +213,7 @@ def multiply_warpgroups(
     else:
         cuda.setmaxnreg(232 if consumers == 2 else 160, True)
         acc = cuda.local.array((blocks, tile_n // 2), sums)
+        total = cuda.local.array((blocks, tile_n // 2), sums)
         mine = team - 1
         lane = thread % 32
         warp = thread // 32 % 4
@@ -206,36 +234,43 @@ def multiply_warpgroups(
             share = part_of_all % splits
             steps = (share + 1) * steps_of_all // splits - share * steps_of_all // splits
             tile_row, tile_column = _tile_of(number % tiles, tiles_m, tiles_n, group)
-            for step in range(steps):
-                cuda.mbarrier_wait_parity(bars, place, phase)
-                address_a = fixed_a | np.uint64(((start_a + np.uint32(place * bytes_a)) & 0x3FFFF) >> 4)
-                address_b = fixed_b | np.uint64(((start_b + np.uint32(place * bytes_b)) & 0x3FFFF) >> 4)
-                cuda.wgmma_fence()
-                for slice_k in cuda.unroll(range(tile_k // step_k)):
+            for begin in range(np.int32(0), steps if promote else 1, promote or 1):
+                # one long sum, or sums of `promote` steps
+                count = min(np.int32(promote), steps - begin) if promote else steps
+                for step in range(count):
+                    cuda.mbarrier_wait_parity(bars, place, phase)
+                    address_a = fixed_a | np.uint64(((start_a + np.uint32(place * bytes_a)) & 0x3FFFF) >> 4)
+                    address_b = fixed_b | np.uint64(((start_b + np.uint32(place * bytes_b)) & 0x3FFFF) >> 4)
+                    cuda.wgmma_fence()
+                    for slice_k in cuda.unroll(range(tile_k // step_k)):
+                        for block in cuda.unroll(range(blocks)):
+                            cuda.wgmma(
+                                tile_n,
+                                kind,
+                                acc[block],
+                                address_a + np.uint64(slice_k * next_a + block * (64 * row_a >> 4)),
+                                address_b + np.uint64(slice_k * next_b),
+                                accumulate=True if slice_k else step > 0,
+                                transpose_a=a_transposed,
+                                transpose_b=not b_transposed,
+                            )
+                    cuda.wgmma_commit_group()
+                    if step > 0:
+                        cuda.wgmma_wait_group(1)
+                        if thread % 128 == 0:
+                            cuda.mbarrier_arrive(bars, stages + before)
+                    before = place
+                    place += 1
+                    if place == stages:
+                        place = 0
+                        phase ^= 1
+                cuda.wgmma_wait_group(0)
+                if thread % 128 == 0:
+                    cuda.mbarrier_arrive(bars, stages + before)
+                if promote:
                     for block in cuda.unroll(range(blocks)):
-                        cuda.wgmma(
-                            tile_n,
-                            kind,
-                            acc[block],
-                            address_a + np.uint64(slice_k * next_a + block * (64 * row_a >> 4)),
-                            address_b + np.uint64(slice_k * next_b),
-                            accumulate=True if slice_k else step > 0,
-                            transpose_a=a_transposed,
-                            transpose_b=not b_transposed,
-                        )
-                cuda.wgmma_commit_group()
-                if step > 0:
-                    cuda.wgmma_wait_group(1)
-                    if thread % 128 == 0:
-                        cuda.mbarrier_arrive(bars, stages + before)
-                before = place
-                place += 1
-                if place == stages:
-                    place = 0
-                    phase ^= 1
-            cuda.wgmma_wait_group(0)
-            if thread % 128 == 0:
-                cuda.mbarrier_arrive(bars, stages + before)
+                        for i in cuda.unroll(range(tile_n // 2)):
+                            total[block, i] = acc[block, i] + (total[block, i] if begin > 0 else 0)
             for block in cuda.unroll(range(blocks)):
                 row0 = tile_row * tile_m + mine * rows + block * 64
                 row = np.uint32(warp * 16 + lane // 4)
@@ -247,12 +282,19 @@ def multiply_warpgroups(
                     cuda.barrier_sync(team, 128)
                     for part in cuda.unroll(range(columns // 8)):
                         for half in cuda.unroll(range(2)):
-                            low = acc[block, (strip * (columns // 8) + part) * 4 + half * 2]
-                            high = acc[block, (strip * (columns // 8) + part) * 4 + half * 2 + 1]
+                            result = total if promote else acc
+                            low = result[block, (strip * (columns // 8) + part) * 4 + half * 2]
+                            high = result[block, (strip * (columns // 8) + part) * 4 + half * 2 + 1]
                             line = row + np.uint32(half * 8)
+                            at_row = np.uint32(row0) + line
+                            at_column = np.uint32(column0 + part * 8 + lane % 4 * 2)
+                            if exponents and at_row < m:
+                                down = row_exponents[at_row]
+                                if at_column < n:
+                                    low = _divided(low, down + column_exponents[at_column])
+                                if at_column + np.uint32(1) < n:
+                                    high = _divided(high, down + column_exponents[at_column + np.uint32(1)])
                             if scaled:
-                                at_row = np.uint32(row0) + line
-                                at_column = np.uint32(column0 + part * 8 + lane % 4 * 2)
                                 low = _scaled(
                                     low, c, np.uint32(part_of_all), at_row, at_column, m, n, alpha, beta, sums
                                 )
@@ -283,3 +325,5 @@ def multiply_warpgroups(
                     if thread % 128 == 0:
                         cuda.tma_store(maps, 32, (part_of_all, row0, column0), drawer, (mine, side, 0))
                         cuda.tma_store_commit()
+        if thread % 128 == 0:
+            cuda.tma_store_wait(0)  # shared memory ends with the block

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -23,7 +24,7 @@ from portagpu.tuning.space import Axis
 
 _LINE = 128  # bytes of a row of a tile in shared memory, and of a strip of C
 _STRIP_ROWS = 64
-_RATE = 4096  # multiply-adds of 16 bits a cycle and compute unit
+_RATE = 2048  # multiply-adds of 16 bits a cycle and compute unit
 _LARGEST = 2**31 - 1
 _maps = TensorMaps()
 
@@ -56,7 +57,7 @@ class WarpgroupConfig(Config):
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class Kind:
     """How operands of a dtype are multiplied: the matrix unit's name, the type that is copied, and that of sums."""
 
     name: str
@@ -65,13 +66,14 @@ class _Kind:
     transposes: bool  # the matrix units take either axis contiguous
 
 
-_KINDS = {
-    ("float16", ""): _Kind("float16", np.dtype(np.uint16), np.float32, True),
-    ("bfloat16", ""): _Kind("bfloat16", np.dtype(np.uint16), np.float32, True),
-    ("float32", "tf32"): _Kind("tfloat32", np.dtype(np.float32), np.float32, False),
-    ("int8", ""): _Kind("int8", np.dtype(np.int8), np.int32, False),
-    ("uint8", ""): _Kind("uint8", np.dtype(np.uint8), np.int32, False),
+KINDS = {
+    ("float16", ""): Kind("float16", np.dtype(np.uint16), np.float32, True),
+    ("bfloat16", ""): Kind("bfloat16", np.dtype(np.uint16), np.float32, True),
+    ("float32", "tf32"): Kind("tfloat32", np.dtype(np.float32), np.float32, False),
+    ("int8", ""): Kind("int8", np.dtype(np.int8), np.int32, False),
+    ("uint8", ""): Kind("uint8", np.dtype(np.uint8), np.int32, False),
 }
+_NOTHING = np.int32(0)  # in place of an array that is not needed
 _OUTPUTS = {
     "float16": ("float16", "float32"),
     "bfloat16": ("bfloat16", "float32"),
@@ -90,7 +92,7 @@ class WarpgroupVariant(Variant):
 
     def supports(self, problem: Problem, caps: Capabilities) -> bool:
         """Aligned operands of 8 and 16 bits, and TF32, where the instructions exist; others than 16 bits along k."""
-        kind = _KINDS.get((problem.dtype, problem.precision))
+        kind = KINDS.get((problem.dtype, problem.precision))
         if kind is None or caps.ptx_target[0] != 9 or not caps.architecture_ptx or not problem.aligned:
             return False
         along_k = problem.a_order == "C" and problem.b_order == "F"
@@ -119,7 +121,7 @@ class WarpgroupVariant(Variant):
         strip = 32 if config.splits > 1 else _LINE // problem.out_itemsize
         registers = rows // 64 * config.tile_n // 2
         depth = _LINE // problem.itemsize
-        spans = not _KINDS[problem.dtype, problem.precision].transposes or config.tile_n % 64 == 0
+        spans = not KINDS[problem.dtype, problem.precision].transposes or config.tile_n % 64 == 0
         return (
             config.tile_m % (64 * config.consumers) == 0
             and config.tile_n % strip == 0
@@ -173,54 +175,82 @@ class WarpgroupVariant(Variant):
 
     def run(self, config: WarpgroupConfig, product: Product) -> None:
         """One launch, and with a split sum a second one that adds the parts."""
-        a, b, c, stream = product.a, product.b, product.c, product.stream
-        kind = _KINDS[a.dtype.name, product.precision]
-        context = c.context
-        m, n, k, batch = c.shape[-2], c.shape[-1], a.shape[-1], product.batch
-        a_order, b_order = _order(a), _order(b)
-        a_transposed, b_transposed = a_order == "F", b_order == "F"
-        depth = _LINE // a.itemsize
-        split = config.splits > 1
-        target = workspaces.of(stream, (config.splits * batch, m, n), np.dtype(kind.sums)) if split else c
-        columns = _LINE // target.itemsize
-        scaled = not split and (product.alpha != 1 or product.beta != 0)
-        maps = _maps.of(
-            stream,
-            Box(a, (depth, _LINE // a.itemsize) if a_transposed else (config.tile_m, depth), a_transposed),
-            Box(b, (config.tile_n, depth) if b_transposed else (depth, _LINE // b.itemsize), b_transposed),
-            Box(target, (_STRIP_ROWS, columns), False),
-        )
-        tiles = -(-m // config.tile_m) * -(-n // config.tile_n) * batch * config.splits
-        grid = min(tiles, context.capabilities.compute_units)
-        number = kind.sums
-        _kernel(config.threads)[grid, config.threads, stream](
-            maps,
-            c,
-            np.int32(batch),
-            np.int32(m),
-            np.int32(n),
-            np.int32(k),
-            np.int32(a.ndim == 3 and a.strides[0] != 0),
-            np.int32(b.ndim == 3 and b.strides[0] != 0),
-            number(product.alpha if scaled else 1),
-            number(product.beta if scaled else 0),
-            kind.name,
-            kind.element,
-            kind.sums,
-            config.tile_m,
-            config.tile_n,
-            config.stages,
-            config.consumers,
-            config.group,
-            config.splits,
-            a_transposed,
-            b_transposed,
-            columns,
-            target.dtype.name == "bfloat16",
-            scaled,
-        )
-        if split:
-            reduce_parts(target, product)
+        kind = KINDS[product.a.dtype.name, product.precision]
+        launch_warpgroups(config, product, Operands(product.a, product.b, product.a.shape[-1]), kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """What is multiplied in place of a product's a and b: perhaps pieces of them, ``depth`` of each."""
+
+    a: DeviceNDArray
+    b: DeviceNDArray
+    depth: int
+    row_exponents: Any = _NOTHING
+    column_exponents: Any = _NOTHING
+    pieces: tuple[tuple[int, int], ...] = ((0, 0),)
+    promote: int = 0
+
+
+def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Operands, kind: Kind) -> None:
+    """Enqueue a product of operands, scaled as the product says, to its c."""
+    a, b, c, stream = operands.a, operands.b, product.c, product.stream
+    m, n, batch = c.shape[-2], c.shape[-1], product.batch
+    a_transposed, b_transposed = _order(a) == "F", _order(b) == "F"
+    depth = _LINE // a.itemsize
+    split = config.splits > 1
+    target = workspaces.of(stream, "parts", (config.splits * batch, m, n), np.dtype(kind.sums)) if split else c
+    columns = _LINE // target.itemsize
+    scaled = not split and (product.alpha != 1 or product.beta != 0)
+    maps = _maps.of(
+        stream,
+        Box(a, (depth, _LINE // a.itemsize) if a_transposed else (config.tile_m, depth), a_transposed),
+        Box(b, (config.tile_n, depth) if b_transposed else (depth, _LINE // b.itemsize), b_transposed),
+        Box(target, (_STRIP_ROWS, columns), False),
+    )
+    tiles = -(-m // config.tile_m) * -(-n // config.tile_n) * batch * config.splits
+    grid = min(tiles, c.context.capabilities.compute_units)
+    number = kind.sums
+    _kernel(config.threads)[grid, config.threads, stream](
+        maps,
+        c,
+        np.int32(batch),
+        np.int32(m),
+        np.int32(n),
+        np.int32(operands.depth),
+        np.int32(a.ndim == 3 and a.strides[0] != 0),
+        np.int32(b.ndim == 3 and b.strides[0] != 0),
+        number(product.alpha if scaled else 1),
+        number(product.beta if scaled else 0),
+        kind.name,
+        kind.element,
+        kind.sums,
+        config.tile_m,
+        config.tile_n,
+        config.stages,
+        config.consumers,
+        config.group,
+        config.splits,
+        a_transposed,
+        b_transposed,
+        columns,
+        target.dtype.name == "bfloat16",
+        scaled,
+        operands.row_exponents,
+        operands.column_exponents,
+        operands.row_exponents is not _NOTHING,
+        len(operands.pieces),
+        _packed(i for i, _ in operands.pieces),
+        _packed(j for _, j in operands.pieces),
+        operands.promote,
+    )
+    if split:
+        reduce_parts(target, product)
+
+
+def _packed(numbers: Iterable[int]) -> int:
+    """Small numbers, four bits each, the first in the lowest ones."""
+    return sum(number << 4 * i for i, number in enumerate(numbers))
 
 
 def _order(matrix: DeviceNDArray) -> str:

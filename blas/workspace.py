@@ -13,7 +13,7 @@ from portagpu.runtime.context import Context
 from portagpu.runtime.stream import Stream
 
 _REMEMBERED = 8  # arrays
-_LARGEST = 256 * 2**20  # bytes of an array that is kept
+_SHARE = 64  # of the device's memory: larger arrays are not kept
 
 
 class Workspaces:
@@ -29,17 +29,17 @@ class Workspaces:
             for key in [key for key in self._kept if key[0] is context]:
                 del self._kept[key]
 
-    def of(self, stream: Stream, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceNDArray:
-        """An uninitialised array for one product on a stream. Raises `OutOfMemoryError`."""
+    def of(self, stream: Stream, role: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceNDArray:
+        """An uninitialised array for one product on a stream, another one for each role. Raises `OutOfMemoryError`."""
         context = stream.context
-        key = (context, stream, threading.get_ident(), shape, dtype)
+        key = (context, stream, threading.get_ident(), role, shape, dtype)
         with self._lock:
             found = self._kept.get(key)
             if found is not None:
                 self._kept.move_to_end(key)
                 return found
         made = device_array(shape, dtype, context=context)
-        if made.nbytes <= _LARGEST:
+        if made.nbytes <= context.capabilities.global_memory // _SHARE:
             context.holders.add(self)
             with self._lock:
                 self._kept[key] = made
