@@ -1,16 +1,16 @@
-"""Sums along k that several blocks compute in pieces: where the pieces go, and the kernel that adds them up."""
+"""Launches of kernels that compute tiles of C, and sums along k in pieces that several blocks compute."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from portagpu import cuda
-from portagpu.runtime.array import DeviceNDArray, device_array
-
-
-def workspace(c: DeviceNDArray, pieces: int, dtype: str) -> DeviceNDArray:
-    """Memory for the pieces of every element of c, piece by piece: (pieces, batch, m, n), flat."""
-    return device_array((pieces * c.size,), np.dtype(dtype), context=c.context)
+from portagpu.blas.operands import Operand
+from portagpu.blas.variant import Product
+from portagpu.cuda.dispatcher import Dispatcher
+from portagpu.runtime.array import device_array
 
 
 @cuda.jit
@@ -32,3 +32,48 @@ def sum_pieces(pieces, c, pitch, batch, n, size, total, count, alpha, beta):
         if beta != 0:
             value += beta * c[at]
         c[at] = value
+
+
+def multiply(
+    kernel: Dispatcher,
+    product: Product,
+    operands: tuple[Operand, Operand, Operand],
+    tile: tuple[int, int, int],
+    threads: int,
+    split: int,
+    last: tuple[Any, ...],
+    *,
+    transposed: bool = False,
+    sums: str = "",
+) -> None:
+    """Launch ``kernel`` for all tiles (m, n, k) of a product: the arguments are those of `multiply_pipelined`.
+
+    split: pieces of each sum at most; with more than one, `sum_pieces` adds them in a second launch. ``last``: the
+    kernel's constants. With ``transposed`` the kernel computes ``c.T = b.T @ a.T``: the operands' places and those of
+    the extents are exchanged. ``sums``: dtype of the pieces, by default that of c.
+    """
+    a, b, c = operands
+    (m, k), n = product.a.shape[-2:], product.b.shape[-1]
+    steps = -(-k // tile[2])
+    chunk = -(-steps // min(split, steps)) * tile[2]
+    pieces = -(-k // chunk)
+    number = np.dtype(sums or product.c.dtype).type
+    alpha, beta = number(product.alpha.real), number(product.beta.real)
+    factors, target, (pitch, batch) = (alpha, beta), c.memory, c.distances
+    if pieces > 1:
+        target = device_array((pieces * product.c.size,), np.dtype(number), context=product.c.context)
+        kind = np.uint64 if target.is_large else np.uint32
+        factors, pitch, batch = (number(1), number(0)), kind(n), kind(m * n)
+    first, second, rows, columns = (b, a, n, m) if transposed else (a, b, m, n)
+    blocks = -(-rows // tile[0]) * -(-columns // tile[1]) * product.batch * pieces
+    kernel[blocks, threads, product.stream](
+        *(first.memory, second.memory, target, np.int32(rows), np.int32(columns), np.int32(k)),
+        *(np.int32(product.batch), np.int32(chunk), first.distances[0], second.distances[0], pitch),
+        *(first.distances[1], second.distances[1], batch, *factors, *last),
+    )
+    if pieces > 1:
+        size = product.c.size
+        index = np.uint64 if target.is_large else np.uint32
+        sum_pieces[min(-(-size // 256), 8192), 256, product.stream](
+            *(target, c.memory, *c.distances, index(n), index(m * n), index(size), index(pieces), alpha, beta)
+        )

@@ -94,6 +94,23 @@ def _fetch(
             cuda.pipeline_memcpy_async(tile, (place, target + to), source, origin, wide)
 
 
+@cuda.jit(device=True)
+def tile_place(number, tiles_m, tiles_n, group: cuda.constexpr):
+    """Row and column of a tile: bands of ``group`` rows are walked column by column, so that operands stay cached."""
+    band = number // (group * tiles_n)
+    height = min(np.int32(group), tiles_m - band * group)
+    within = number % (group * tiles_n)
+    return band * group + within % height, within // height
+
+
+@cuda.jit(device=True)
+def store_scaled(c, at, value, beta):
+    """Store a result; C is not read for a beta of zero."""
+    if beta != 0:
+        value += beta * c[at]
+    c[at] = value
+
+
 @cuda.jit
 def multiply_pipelined(
     a,
@@ -159,14 +176,10 @@ def multiply_pipelined(
     tiles_m = (m + (tile_m - 1)) // tile_m
     tiles_n = (n + (tile_n - 1)) // tile_n
     block = np.int32(cuda.blockIdx.x)
-    number = block % (tiles_m * tiles_n)
     batch = block // (tiles_m * tiles_n)
     piece = batch // batches
-    band = number // (plan.group * tiles_n)
-    band_height = min(np.int32(plan.group), tiles_m - band * plan.group)
-    within = number % (plan.group * tiles_n)
-    own_row = (band * plan.group + within % band_height) * tile_m
-    own_column = within // band_height * tile_n
+    tile_row, tile_column = tile_place(block % (tiles_m * tiles_n), tiles_m, tiles_n, plan.group)
+    own_row, own_column = tile_row * tile_m, tile_column * tile_n
     row0 = max(min(own_row, m - tile_m), 0)
     column0 = max(min(own_column, n - tile_n), 0)
     first = piece * chunk
@@ -293,7 +306,7 @@ def multiply_pipelined(
                 for j in cuda.unroll(range(thread_n)):
                     column = column0 + warp_n + lane_n + j * 8
                     if column >= own_column and column < n:
-                        _store_one(c, line + np.uint32(column), alpha * acc[i, j], beta)
+                        store_scaled(c, line + np.uint32(column), alpha * acc[i, j], beta)
             else:
                 for j in cuda.unroll(range(thread_n // 4)):
                     column = column0 + warp_n + lane_n * 4 + j * 32
@@ -307,12 +320,4 @@ def multiply_pipelined(
                     else:
                         for lane in cuda.unroll(range(4)):
                             if column + lane >= own_column and column + lane < n:
-                                _store_one(c, line + np.uint32(column + lane), alpha * acc[i, j * 4 + lane], beta)
-
-
-@cuda.jit(device=True)
-def _store_one(c, at, value, beta):
-    """Store a result; C is not read for a beta of zero."""
-    if beta != 0:
-        value += beta * c[at]
-    c[at] = value
+                                store_scaled(c, line + np.uint32(column + lane), alpha * acc[i, j * 4 + lane], beta)

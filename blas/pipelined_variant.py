@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from portagpu.blas.operands import Operand, operand
-from portagpu.blas.pieces import sum_pieces, workspace
+from portagpu.blas.pieces import multiply
 from portagpu.blas.pipelined_kernels import Plan, multiply_pipelined
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant
@@ -70,40 +68,15 @@ class PipelinedVariant(Variant):
     def run(self, config: PipelinedConfig, product: Product) -> None:
         """One launch, or two if sums are formed in pieces."""
         a, b, c = operand(product.a), operand(product.b), operand(product.c)
-        (m, k), n = product.a.shape[-2:], product.b.shape[-1]
-        batches = product.batch
-        steps = -(-k // config.tile_k)
-        pieces = min(config.split_k, steps)
-        chunk = -(-steps // pieces) * config.tile_k
-        pieces = -(-k // chunk)
-        tiles = -(-m // config.tile_m) * -(-n // config.tile_n)
-        alpha, beta = np.float32(product.alpha.real), np.float32(product.beta.real)
-        plan = _plan(config, a, b, c, m, n, chunk if pieces > 1 and k % chunk == 0 else k)
-        if pieces == 1:
-            target, pitch_c, batch_c = c.memory, *c.distances
-            factors = alpha, beta
-        else:
-            target = workspace(product.c, pieces, "float32")
-            kind = np.uint64 if target.is_large else np.uint32
-            pitch_c, batch_c = kind(n), kind(m * n)
-            plan = plan._replace(wide_c=4 if n % 4 == 0 else 1)
-            factors = np.float32(1), np.float32(0)
-        _kernel(config.threads)[tiles * batches * pieces, config.threads, product.stream](
-            *(a.memory, b.memory, target, np.int32(m), np.int32(n), np.int32(k), np.int32(batches), np.int32(chunk)),
-            *(a.distances[0], b.distances[0], pitch_c, a.distances[1], b.distances[1], batch_c),
-            *(*factors, vector_type("float32", 4), plan),
-        )
-        if pieces > 1:
-            total = np.uint32(product.c.size)
-            blocks = min(-(-product.c.size // 256), 8192)
-            sum_pieces[blocks, 256, product.stream](
-                *(target, c.memory, *c.distances, np.uint32(n), np.uint32(m * n), total, np.uint32(pieces)),
-                *(alpha, beta),
-            )
+        plan = _plan(config, a, b, c, product)
+        tile = (config.tile_m, config.tile_n, config.tile_k)
+        last = (vector_type("float32", 4), plan)
+        multiply(_kernel(config.threads), product, (a, b, c), tile, config.threads, config.split_k, last)
 
 
-def _plan(config: PipelinedConfig, a: Operand, b: Operand, c: Operand, m: int, n: int, k: int) -> Plan:
+def _plan(config: PipelinedConfig, a: Operand, b: Operand, c: Operand, product: Product) -> Plan:
     """What the compiler shall know of a launch."""
+    (m, k), n = product.a.shape[-2:], product.b.shape[-1]
     return Plan(
         warps_m=config.warps_m,
         warps_n=config.warps_n,
