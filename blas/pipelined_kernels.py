@@ -1,12 +1,11 @@
 """GEMM without matrix units: asynchronous copies in several stages, warp tiles, fragments loaded one step ahead.
 
 A block of ``warps_m`` x ``warps_n`` warps computes a tile of C. The tiles of A and B along k travel to a ring of
-``stages`` places in shared memory by asynchronous copies, one barrier a step. An operand whose elements lie side by
-side along k keeps that order: shared memory holds planes of four k, each with 16 bytes for every row, so that threads
-read four k of a row at once and neighbouring rows fall in different banks. The other order is kept as rows along m (n),
-from which threads read four rows at once. Either way nothing is transposed, copies are as wide as the alignment
-allows, all shared addresses are one register and a constant, and 24 vector loads serve 512 multiply-adds of a
-16 x 8 thread tile.
+``stages`` places in shared memory by asynchronous copies, one barrier a step. There, both lie as rows along m (n), so
+that threads read four rows (columns) of one k at once. An operand whose elements lie side by side along k is transposed
+by its copies, which then move single elements: 8 k's of 4 rows for a warp, whole sectors of memory, to 32 different
+banks. All shared addresses are one register and a constant, and 6 vector loads serve the 128 multiply-adds of a 16 x 8
+thread tile.
 
 The 32 threads of a warp stand as 4 x 8; the lanes' bits are dealt so that every half of a warp asks for at most 128
 different bytes of either operand, in an order in which GPUs join the two quarters' requests.
@@ -62,6 +61,7 @@ def _fetch(
     rest_k,
     along_k: cuda.constexpr,
     extent: cuda.constexpr,
+    pitch: cuda.constexpr,
     tile_k: cuda.constexpr,
     wide: cuda.constexpr,
     threads: cuda.constexpr,
@@ -73,25 +73,40 @@ def _fetch(
     start: number of the thread's first element in the source; hop: distance to its elements of the next copy. rest_x,
     rest_k: rows (columns) and k's that the operand has from the thread's first ones on; others become zero.
     """
-    across = extent // wide
-    for copy in cuda.unroll(range(extent * tile_k // (wide * threads))):
-        if along_k:
-            x, depth = copy * (threads * wide // tile_k), 0
-            to = x * 4
-            origin = start + np.uint32(copy) * hop
-        else:
+    if along_k:
+        for part in cuda.unroll(range(extent * 8 // threads)):
+            row = start + np.uint32(part) * hop
+            for eight in cuda.unroll(range(tile_k // 8)):
+                x, depth = part * (threads // 8), eight * 8
+                to = target + (depth * pitch + x)
+                if guard and tail:
+                    inside = x < rest_x and depth < rest_k
+                    cuda.pipeline_memcpy_async(tile, (place, to), source, row + np.uint32(depth), 1, valid=inside)
+                elif guard:
+                    cuda.pipeline_memcpy_async(tile, (place, to), source, row + np.uint32(depth), 1, valid=x < rest_x)
+                elif tail:
+                    inside = depth < rest_k
+                    cuda.pipeline_memcpy_async(tile, (place, to), source, row + np.uint32(depth), 1, valid=inside)
+                else:
+                    cuda.pipeline_memcpy_async(tile, (place, to), source, row + np.uint32(depth), 1)
+    else:
+        across = extent // wide
+        for copy in cuda.unroll(range(extent * tile_k // (wide * threads))):
             x, depth = copy * threads % across * wide, copy * threads // across
-            to = depth * extent + x
-            origin = start + (np.uint32(depth) * hop + np.uint32(x) if threads < across else np.uint32(copy) * hop)
-        if guard and tail:
-            inside = x < rest_x and depth < rest_k
-            cuda.pipeline_memcpy_async(tile, (place, target + to), source, origin, wide, valid=inside)
-        elif guard:
-            cuda.pipeline_memcpy_async(tile, (place, target + to), source, origin, wide, valid=x < rest_x)
-        elif tail:
-            cuda.pipeline_memcpy_async(tile, (place, target + to), source, origin, wide, valid=depth < rest_k)
-        else:
-            cuda.pipeline_memcpy_async(tile, (place, target + to), source, origin, wide)
+            to = target + (depth * pitch + x)
+            if threads < across:
+                origin = start + (np.uint32(depth) * hop + np.uint32(x))
+            else:
+                origin = start + np.uint32(copy) * hop
+            if guard and tail:
+                inside = x < rest_x and depth < rest_k
+                cuda.pipeline_memcpy_async(tile, (place, to), source, origin, wide, valid=inside)
+            elif guard:
+                cuda.pipeline_memcpy_async(tile, (place, to), source, origin, wide, valid=x < rest_x)
+            elif tail:
+                cuda.pipeline_memcpy_async(tile, (place, to), source, origin, wide, valid=depth < rest_k)
+            else:
+                cuda.pipeline_memcpy_async(tile, (place, to), source, origin, wide)
 
 
 @cuda.jit(device=True)
@@ -144,17 +159,12 @@ def multiply_pipelined(
     tile_n = plan.warps_n * 8 * thread_n
     threads = plan.warps_m * plan.warps_n * 32
     a_along, b_along, stages = plan.a_along_k, plan.b_along_k, plan.stages
-    groups = tile_k // 4
-    bands = thread_m // 4
-    vectors_b = thread_n
-    plane_a = 4 * tile_m + 8 if a_along else 4 * tile_m
-    plane_b = 4 * tile_n + 8 if b_along else 4 * tile_n
-    size_a = groups * plane_a
-    size_b = groups * plane_b
-    ring_a = cuda.shared.array((stages, size_a), vector.dtype, alignment=128)
-    ring_b = cuda.shared.array((stages, size_b), vector.dtype, alignment=128)
-    rows = cuda.local.array((2, 4), vector)
-    columns = cuda.local.array((2, vectors_b), vector)
+    row_a = tile_m + 4 if a_along else tile_m
+    row_b = tile_n + 4 if b_along else tile_n
+    ring_a = cuda.shared.array((stages, tile_k * row_a), vector.dtype, alignment=128)
+    ring_b = cuda.shared.array((stages, tile_k * row_b), vector.dtype, alignment=128)
+    rows = cuda.local.array((2, thread_m // 4), vector)
+    columns = cuda.local.array((2, thread_n // 4), vector)
     acc = cuda.local.array((thread_m, thread_n), vector.dtype)
 
     thread = np.int32(cuda.threadIdx.x)
@@ -164,14 +174,8 @@ def multiply_pipelined(
     lane_m = lane // 2 % 2 + lane // 16 * 2
     warp_m = warp // plan.warps_n * (4 * thread_m)
     warp_n = warp % plan.warps_n * (8 * thread_n)
-    if a_along:
-        read_a = (warp_m + lane_m) * 4
-    else:
-        read_a = warp_m + lane_m * 4
-    if b_along:
-        read_b = (warp_n + lane_n) * 4
-    else:
-        read_b = warp_n + lane_n * 4
+    read_a = warp_m + lane_m * 4
+    read_b = warp_n + lane_n * 4
 
     tiles_m = (m + (tile_m - 1)) // tile_m
     tiles_n = (n + (tile_n - 1)) // tile_n
@@ -190,39 +194,37 @@ def multiply_pipelined(
     start_a, start_b = product * batch_a, product * batch_b
     # what of its tiles a thread copies: its first elements' places there, and the way to those of the next copy and step
     if a_along:
-        x_a, k_a = thread // (tile_k // plan.wide_a), thread % (tile_k // plan.wide_a) * plan.wide_a
-        target_a = k_a // 4 * plane_a + x_a * 4 + k_a % 4
+        x_a, k_a = thread // 8, thread % 8
         start_a += np.uint32(row0 + x_a) * pitch_a + np.uint32(first + k_a)
-        hop_a, next_a = pitch_a * np.uint32(threads * plan.wide_a // tile_k), np.uint32(tile_k)
+        hop_a, next_a = pitch_a * np.uint32(threads // 8), np.uint32(tile_k)
     else:
         x_a, k_a = thread % (tile_m // plan.wide_a) * plan.wide_a, thread // (tile_m // plan.wide_a)
-        target_a = k_a * tile_m + x_a
         start_a += np.uint32(first + k_a) * pitch_a + np.uint32(row0 + x_a)
         hop_a, next_a = pitch_a * np.uint32(max(threads * plan.wide_a // tile_m, 1)), pitch_a * np.uint32(tile_k)
+    target_a = k_a * row_a + x_a
     if b_along:
-        x_b, k_b = thread // (tile_k // plan.wide_b), thread % (tile_k // plan.wide_b) * plan.wide_b
-        target_b = k_b // 4 * plane_b + x_b * 4 + k_b % 4
+        x_b, k_b = thread // 8, thread % 8
         start_b += np.uint32(column0 + x_b) * pitch_b + np.uint32(first + k_b)
-        hop_b, next_b = pitch_b * np.uint32(threads * plan.wide_b // tile_k), np.uint32(tile_k)
+        hop_b, next_b = pitch_b * np.uint32(threads // 8), np.uint32(tile_k)
     else:
         x_b, k_b = thread % (tile_n // plan.wide_b) * plan.wide_b, thread // (tile_n // plan.wide_b)
-        target_b = k_b * tile_n + x_b
         start_b += np.uint32(first + k_b) * pitch_b + np.uint32(column0 + x_b)
         hop_b, next_b = pitch_b * np.uint32(max(threads * plan.wide_b // tile_n, 1)), pitch_b * np.uint32(tile_k)
+    target_b = k_b * row_b + x_b
     rest_m, rest_n = m - row0 - x_a, n - column0 - x_b
     left_a, left_b = depth - k_a, depth - k_b
 
     for i in cuda.unroll(range(thread_m)):
         for j in cuda.unroll(range(thread_n)):
             acc[i, j] = 0
-    for stage in cuda.unroll(range(stages - 2)):
+    for stage in cuda.unroll(range(stages - 1)):
         if stage < steps:
             _fetch(
-                *(a, start_a, hop_a, ring_a, np.int32(stage), target_a, rest_m, left_a, a_along, tile_m, tile_k),
+                *(a, start_a, hop_a, ring_a, np.int32(stage), target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
                 *(plan.wide_a, threads, plan.guard_a, plan.tail),
             )
             _fetch(
-                *(b, start_b, hop_b, ring_b, np.int32(stage), target_b, rest_n, left_b, b_along, tile_n, tile_k),
+                *(b, start_b, hop_b, ring_b, np.int32(stage), target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
                 *(plan.wide_b, threads, plan.guard_b, plan.tail),
             )
             start_a += next_a
@@ -230,26 +232,23 @@ def multiply_pipelined(
             left_a -= tile_k
             left_b -= tile_k
         cuda.pipeline_commit()
-    cuda.pipeline_wait_prior(stages - 3)
+    cuda.pipeline_wait_prior(stages - 2)
     cuda.syncthreads()
     use = np.int32(0)
-    fill = np.int32(stages - 2)
-    for i in cuda.unroll(range(4)):
-        rows[0, i] = cuda.vload(ring_a, (use, read_a + i * (16 if a_along else tile_m)), 4, aligned=True)
-    for j in cuda.unroll(range(vectors_b)):
-        if b_along:
-            columns[0, j] = cuda.vload(ring_b, (use, read_b + j * 32), 4, aligned=True)
-        else:
-            columns[0, j] = cuda.vload(ring_b, (use, read_b + (j % 4 * tile_n + j // 4 * 32)), 4, aligned=True)
+    fill = np.int32(stages - 1)
+    for i in cuda.unroll(range(thread_m // 4)):
+        rows[0, i] = cuda.vload(ring_a, (use, read_a + i * 16), 4, aligned=True)
+    for j in cuda.unroll(range(thread_n // 4)):
+        columns[0, j] = cuda.vload(ring_b, (use, read_b + j * 32), 4, aligned=True)
 
     for step in range(np.int32(0), steps):
-        if step + (stages - 2) < steps:
+        if step + (stages - 1) < steps:
             _fetch(
-                *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a, a_along, tile_m, tile_k),
+                *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
                 *(plan.wide_a, threads, plan.guard_a, plan.tail),
             )
             _fetch(
-                *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b, b_along, tile_n, tile_k),
+                *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
                 *(plan.wide_b, threads, plan.guard_b, plan.tail),
             )
             start_a += next_a
@@ -259,65 +258,39 @@ def multiply_pipelined(
         cuda.pipeline_commit()
         fill = fill + 1 if fill < stages - 1 else 0
         following = use + 1 if use < stages - 1 else 0
-        for group in cuda.unroll(range(groups)):
-            last = group == groups - 1
-            if last:
-                # the next step's tiles are there, and nobody reads the tiles of the step before this one any more
-                cuda.pipeline_wait_prior(stages - 3)
+        for inner in cuda.unroll(range(tile_k)):
+            here = inner % 2
+            place = use
+            if inner == tile_k - 1:
+                # all of this step is read, and the tiles of the next are there for all threads
+                cuda.pipeline_wait_prior(stages - 2)
                 cuda.syncthreads()
-            for part in cuda.unroll(range(bands)):
-                # the fragments of the next part: A's of four rows, B's share of the next four k
-                final = last and part == bands - 1
-                from_a = following if final else use
-                from_b = following if last else use
-                part_a = (part + 1) % bands
-                group_a = (group + (part + 1) // bands) % groups
-                group_b = (group + 1) % groups
-                here = (group * bands + part) % 2
-                for i in cuda.unroll(range(4)):
-                    if a_along:
-                        offset = group_a * plane_a + (part_a * 4 + i) * 16
-                    else:
-                        offset = group_a * plane_a + i * tile_m + part_a * 16
-                    rows[1 - here, i] = cuda.vload(ring_a, (from_a, read_a + offset), 4, aligned=True)
-                for j in cuda.unroll(range(part * vectors_b // bands, (part + 1) * vectors_b // bands)):
-                    if b_along:
-                        offset = group_b * plane_b + j * 32
-                    else:
-                        offset = group_b * plane_b + (j % 4 * tile_n + j // 4 * 32)
-                    columns[(group + 1) % 2, j] = cuda.vload(ring_b, (from_b, read_b + offset), 4, aligned=True)
-                for inner in cuda.unroll(range(4)):
-                    for i in cuda.unroll(range(4)):
-                        left = rows[here, i][inner] if a_along else rows[here, inner][i]
-                        for j in cuda.unroll(range(thread_n)):
-                            if b_along:
-                                right = columns[group % 2, j][inner]
-                            else:
-                                right = columns[group % 2, j // 4 * 4 + inner][j % 4]
-                            acc[part * 4 + i, j] = cuda.fma(left, right, acc[part * 4 + i, j])
+                place = following
+            ahead = (inner + 1) % tile_k
+            for i in cuda.unroll(range(thread_m // 4)):
+                rows[1 - here, i] = cuda.vload(ring_a, (place, read_a + (ahead * row_a + i * 16)), 4, aligned=True)
+            for j in cuda.unroll(range(thread_n // 4)):
+                columns[1 - here, j] = cuda.vload(ring_b, (place, read_b + (ahead * row_b + j * 32)), 4, aligned=True)
+            for i in cuda.unroll(range(thread_m)):
+                for j in cuda.unroll(range(thread_n)):
+                    acc[i, j] = cuda.fma(rows[here, i // 4][i % 4], columns[here, j // 4][j % 4], acc[i, j])
         use = following
 
     start_c = np.uint32(batch) * batch_c
     for i in cuda.unroll(range(thread_m)):
-        row = row0 + warp_m + (lane_m + i * 4 if a_along else lane_m * 4 + (i // 4 * 16 + i % 4))
+        row = row0 + warp_m + lane_m * 4 + (i // 4 * 16 + i % 4)
         line = start_c + np.uint32(row) * pitch_c
         if row >= own_row and row < m:
-            if b_along:
-                for j in cuda.unroll(range(thread_n)):
-                    column = column0 + warp_n + lane_n + j * 8
+            for j in cuda.unroll(range(thread_n // 4)):
+                column = column0 + warp_n + lane_n * 4 + j * 32
+                if plan.wide_c == 4:
                     if column >= own_column and column < n:
-                        store_scaled(c, line + np.uint32(column), alpha * acc[i, j], beta)
-            else:
-                for j in cuda.unroll(range(thread_n // 4)):
-                    column = column0 + warp_n + lane_n * 4 + j * 32
-                    if plan.wide_c == 4:
-                        if column >= own_column and column < n:
-                            sums = vector(acc[i, j * 4], acc[i, j * 4 + 1], acc[i, j * 4 + 2], acc[i, j * 4 + 3])
-                            sums *= alpha
-                            if beta != 0:
-                                sums += beta * cuda.vload(c, line + np.uint32(column), 4, aligned=True)
-                            cuda.vstore(sums, c, line + np.uint32(column), aligned=True)
-                    else:
-                        for lane in cuda.unroll(range(4)):
-                            if column + lane >= own_column and column + lane < n:
-                                store_scaled(c, line + np.uint32(column + lane), alpha * acc[i, j * 4 + lane], beta)
+                        sums = vector(acc[i, j * 4], acc[i, j * 4 + 1], acc[i, j * 4 + 2], acc[i, j * 4 + 3])
+                        sums *= alpha
+                        if beta != 0:
+                            sums += beta * cuda.vload(c, line + np.uint32(column), 4, aligned=True)
+                        cuda.vstore(sums, c, line + np.uint32(column), aligned=True)
+                else:
+                    for lane in cuda.unroll(range(4)):
+                        if column + lane >= own_column and column + lane < n:
+                            store_scaled(c, line + np.uint32(column + lane), alpha * acc[i, j * 4 + lane], beta)
