@@ -208,8 +208,8 @@ def multiply_doubles(
     eights = max(plan.depth // 8, 1)
     groups = tile_k // (8 * eights)
     buffers = plan.buffers
-    plane_a = 8 * tile_m if a_along else 8 * (tile_m + 2)
-    plane_b = 8 * tile_n if b_along else 8 * (tile_n + 2)
+    plane_a = 8 * tile_m + 8 if a_along else 8 * (tile_m + 2)
+    plane_b = 8 * tile_n + 8 if b_along else 8 * (tile_n + 2)
     ring_a = cuda.shared.array((stages, tile_k // 8 * plane_a), vector.dtype, alignment=128)
     ring_b = cuda.shared.array((stages, tile_k // 8 * plane_b), vector.dtype, alignment=128)
     rows = cuda.local.array((buffers, blocks_m, 4 * eights), vector.dtype)
@@ -277,20 +277,21 @@ def multiply_doubles(
             for part in cuda.unroll(range(4)):
                 acc[i, j, part] = 0
     for stage in cuda.unroll(range(stages - 1)):
-        if stage < steps:
-            _fetch(
-                *(a, start_a, hop_a, ring_a, np.int32(stage), target_a, rest_m, left_a, a_along, tile_m, tile_k),
-                *(plan.wide_a, threads, plan.guard_a, plan.tail),
-            )
-            _fetch(
-                *(b, start_b, hop_b, ring_b, np.int32(stage), target_b, rest_n, left_b, b_along, tile_n, tile_k),
-                *(plan.wide_b, threads, plan.guard_b, plan.tail),
-            )
+        _fetch(
+            *(a, start_a, hop_a, ring_a, np.int32(stage), target_a, rest_m, left_a, a_along, tile_m, tile_k),
+            *(plan.wide_a, threads, plan.guard_a, plan.tail),
+        )
+        _fetch(
+            *(b, start_b, hop_b, ring_b, np.int32(stage), target_b, rest_n, left_b, b_along, tile_n, tile_k),
+            *(plan.wide_b, threads, plan.guard_b, plan.tail),
+        )
+        cuda.pipeline_commit()
+        # at the end the last tiles are copied again, to places that nobody reads: cheaper than asking each time
+        if stage + 1 < steps:
             start_a += next_a
             start_b += next_b
             left_a -= tile_k
             left_b -= tile_k
-        cuda.pipeline_commit()
     cuda.pipeline_wait_prior(stages - 2)
     cuda.syncthreads()
     use = np.int32(0)
@@ -299,21 +300,15 @@ def multiply_doubles(
         _load_rows(rows[0], ring_a, use, read_a, 0, blocks_m, eights, a_along, plane_a, tile_m + 2)
         _load_columns(columns[0], ring_b, use, read_b, 0, blocks_n, eights, b_along, plane_b, tile_n + 2)
     for step in range(np.int32(0), steps):
-        if step + (stages - 1) < steps:
-            _fetch(
-                *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a, a_along, tile_m, tile_k),
-                *(plan.wide_a, threads, plan.guard_a, plan.tail),
-            )
-            _fetch(
-                *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b, b_along, tile_n, tile_k),
-                *(plan.wide_b, threads, plan.guard_b, plan.tail),
-            )
-            start_a += next_a
-            start_b += next_b
-            left_a -= tile_k
-            left_b -= tile_k
+        _fetch(
+            *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a, a_along, tile_m, tile_k),
+            *(plan.wide_a, threads, plan.guard_a, plan.tail),
+        )
+        _fetch(
+            *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b, b_along, tile_n, tile_k),
+            *(plan.wide_b, threads, plan.guard_b, plan.tail),
+        )
         cuda.pipeline_commit()
-        fill = fill + 1 if fill < stages - 1 else 0
         following = use + 1 if use < stages - 1 else 0
         for group in cuda.unroll(range(groups)):
             last = group == groups - 1
@@ -345,6 +340,12 @@ def multiply_doubles(
                     else:
                         cuda.mma_sync("m16n8k16", "float64", acc[i, j], rows[here, i], columns[here, j])
         use = following
+        fill = fill + 1 if fill < stages - 1 else 0
+        if step + stages < steps:
+            start_a += next_a
+            start_b += next_b
+            left_a -= tile_k
+            left_b -= tile_k
 
     start_c = np.uint32(batch) * batch_c
     if plan.transposed:

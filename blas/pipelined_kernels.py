@@ -39,6 +39,7 @@ class Plan(NamedTuple):
     tile_k: int
     stages: int
     group: int
+    spread: int
     a_along_k: bool
     b_along_k: bool
     wide_a: int
@@ -67,46 +68,37 @@ def _fetch(
     threads: cuda.constexpr,
     guard: cuda.constexpr,
     tail: cuda.constexpr,
+    begin: cuda.constexpr,
+    end: cuda.constexpr,
 ):
     """Begin to copy a tile of an operand to ``tile[place]``; the thread's first elements go to ``target`` there.
 
     start: number of the thread's first element in the source; hop: distance to its elements of the next copy. rest_x,
-    rest_k: rows (columns) and k's that the operand has from the thread's first ones on; others become zero.
+    rest_k: rows (columns) and k's that the operand has from the thread's first ones on; others become zero. Of the
+    thread's copies, those from number ``begin`` up to ``end`` are begun.
     """
-    if along_k:
-        for part in cuda.unroll(range(extent * 8 // threads)):
-            row = start + np.uint32(part) * hop
-            for eight in cuda.unroll(range(tile_k // 8)):
-                x, depth = part * (threads // 8), eight * 8
-                to = target + (depth * pitch + x)
-                if guard and tail:
-                    inside = x < rest_x and depth < rest_k
-                    cuda.pipeline_memcpy_async(tile, (place, to), source, row + np.uint32(depth), 1, valid=inside)
-                elif guard:
-                    cuda.pipeline_memcpy_async(tile, (place, to), source, row + np.uint32(depth), 1, valid=x < rest_x)
-                elif tail:
-                    inside = depth < rest_k
-                    cuda.pipeline_memcpy_async(tile, (place, to), source, row + np.uint32(depth), 1, valid=inside)
-                else:
-                    cuda.pipeline_memcpy_async(tile, (place, to), source, row + np.uint32(depth), 1)
-    else:
-        across = extent // wide
-        for copy in cuda.unroll(range(extent * tile_k // (wide * threads))):
-            x, depth = copy * threads % across * wide, copy * threads // across
-            to = target + (depth * pitch + x)
+    eights = tile_k // 8
+    across = extent // wide
+    for copy in cuda.unroll(range(begin, end)):
+        if along_k:
+            x, depth, count = copy // eights * (threads // 8), copy % eights * 8, 1
+            origin = start + (np.uint32(copy // eights) * hop + np.uint32(depth))
+        else:
+            x, depth, count = copy * threads % across * wide, copy * threads // across, wide
             if threads < across:
                 origin = start + (np.uint32(depth) * hop + np.uint32(x))
             else:
                 origin = start + np.uint32(copy) * hop
-            if guard and tail:
-                inside = x < rest_x and depth < rest_k
-                cuda.pipeline_memcpy_async(tile, (place, to), source, origin, wide, valid=inside)
-            elif guard:
-                cuda.pipeline_memcpy_async(tile, (place, to), source, origin, wide, valid=x < rest_x)
-            elif tail:
-                cuda.pipeline_memcpy_async(tile, (place, to), source, origin, wide, valid=depth < rest_k)
-            else:
-                cuda.pipeline_memcpy_async(tile, (place, to), source, origin, wide)
+        to = target + (depth * pitch + x)
+        if guard and tail:
+            inside = x < rest_x and depth < rest_k
+            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, count, valid=inside)
+        elif guard:
+            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, count, valid=x < rest_x)
+        elif tail:
+            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, count, valid=depth < rest_k)
+        else:
+            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, count)
 
 
 @cuda.jit(device=True)
@@ -159,6 +151,7 @@ def multiply_pipelined(
     tile_n = plan.warps_n * 8 * thread_n
     threads = plan.warps_m * plan.warps_n * 32
     a_along, b_along, stages = plan.a_along_k, plan.b_along_k, plan.stages
+    spread = tile_k // plan.spread
     row_a = tile_m + 4 if a_along else tile_m
     row_b = tile_n + 4 if b_along else tile_n
     ring_a = cuda.shared.array((stages, tile_k * row_a), vector.dtype, alignment=128)
@@ -217,21 +210,24 @@ def multiply_pipelined(
     for i in cuda.unroll(range(thread_m)):
         for j in cuda.unroll(range(thread_n)):
             acc[i, j] = 0
+    copies_a = tile_m * tile_k // (threads * (1 if a_along else plan.wide_a))
+    copies_b = tile_n * tile_k // (threads * (1 if b_along else plan.wide_b))
     for stage in cuda.unroll(range(stages - 1)):
-        if stage < steps:
-            _fetch(
-                *(a, start_a, hop_a, ring_a, np.int32(stage), target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
-                *(plan.wide_a, threads, plan.guard_a, plan.tail),
-            )
-            _fetch(
-                *(b, start_b, hop_b, ring_b, np.int32(stage), target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
-                *(plan.wide_b, threads, plan.guard_b, plan.tail),
-            )
+        _fetch(
+            *(a, start_a, hop_a, ring_a, np.int32(stage), target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
+            *(plan.wide_a, threads, plan.guard_a, plan.tail, 0, copies_a),
+        )
+        _fetch(
+            *(b, start_b, hop_b, ring_b, np.int32(stage), target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
+            *(plan.wide_b, threads, plan.guard_b, plan.tail, 0, copies_b),
+        )
+        cuda.pipeline_commit()
+        # at the end the last tiles are copied again, to places that nobody reads: cheaper than asking each time
+        if stage + 1 < steps:
             start_a += next_a
             start_b += next_b
             left_a -= tile_k
             left_b -= tile_k
-        cuda.pipeline_commit()
     cuda.pipeline_wait_prior(stages - 2)
     cuda.syncthreads()
     use = np.int32(0)
@@ -242,21 +238,6 @@ def multiply_pipelined(
         columns[0, j] = cuda.vload(ring_b, (use, read_b + j * 32), 4, aligned=True)
 
     for step in range(np.int32(0), steps):
-        if step + (stages - 1) < steps:
-            _fetch(
-                *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
-                *(plan.wide_a, threads, plan.guard_a, plan.tail),
-            )
-            _fetch(
-                *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
-                *(plan.wide_b, threads, plan.guard_b, plan.tail),
-            )
-            start_a += next_a
-            start_b += next_b
-            left_a -= tile_k
-            left_b -= tile_k
-        cuda.pipeline_commit()
-        fill = fill + 1 if fill < stages - 1 else 0
         following = use + 1 if use < stages - 1 else 0
         for inner in cuda.unroll(range(tile_k)):
             here = inner % 2
@@ -271,10 +252,30 @@ def multiply_pipelined(
                 rows[1 - here, i] = cuda.vload(ring_a, (place, read_a + (ahead * row_a + i * 16)), 4, aligned=True)
             for j in cuda.unroll(range(thread_n // 4)):
                 columns[1 - here, j] = cuda.vload(ring_b, (place, read_b + (ahead * row_b + j * 32)), 4, aligned=True)
+            if inner % spread == 0:
+                turn = inner // spread
+                _fetch(
+                    *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
+                    *(plan.wide_a, threads, plan.guard_a, plan.tail),
+                    *(turn * copies_a // plan.spread, (turn + 1) * copies_a // plan.spread),
+                )
+                _fetch(
+                    *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
+                    *(plan.wide_b, threads, plan.guard_b, plan.tail),
+                    *(turn * copies_b // plan.spread, (turn + 1) * copies_b // plan.spread),
+                )
+                if turn == plan.spread - 1:
+                    cuda.pipeline_commit()
             for i in cuda.unroll(range(thread_m)):
                 for j in cuda.unroll(range(thread_n)):
                     acc[i, j] = cuda.fma(rows[here, i // 4][i % 4], columns[here, j // 4][j % 4], acc[i, j])
         use = following
+        fill = fill + 1 if fill < stages - 1 else 0
+        if step + stages < steps:
+            start_a += next_a
+            start_b += next_b
+            left_a -= tile_k
+            left_b -= tile_k
 
     start_c = np.uint32(batch) * batch_c
     for i in cuda.unroll(range(thread_m)):

@@ -30,6 +30,7 @@ class PipelinedConfig(Config):
     tile_k: int
     stages: int
     group: int
+    spread: int
     split_k: int
 
     @property
@@ -85,6 +86,7 @@ def _plan(config: PipelinedConfig, a: Operand, b: Operand, c: Operand, product: 
         tile_k=config.tile_k,
         stages=config.stages,
         group=config.group,
+        spread=config.spread,
         a_along_k=a.order == "C",
         b_along_k=b.order == "F",
         wide_a=a.wide,
