@@ -11,6 +11,7 @@ from portagpu import dtypes
 from portagpu.blas import registry
 from portagpu.blas.conversions import OUTPUTS
 from portagpu.blas.problem import DTYPES, Problem
+from portagpu.blas.vectors import name_of
 from portagpu.errors import ArgumentTypeError, DTypeError, MissingCapabilityError, UnknownOptionError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import host_array
@@ -32,7 +33,7 @@ def operand_of(value: Any, name: str) -> Any:
 def check_dtypes(a: Any, b: Any, on_device: bool) -> None:
     """Raise `DTypeError` for operands that no product takes."""
     for name, operand in (("a", a), ("b", b)):
-        if operand.dtype.name not in DTYPES:
+        if name_of(operand.dtype) not in DTYPES:
             raise DTypeError(
                 f"matmul takes {', '.join(DTYPES)}; operand {name} is {operand.dtype}",
                 hint=_conversion(name, operand),
@@ -49,15 +50,15 @@ def _conversion(name: str, operand: Any) -> str:
 
 def result_dtype(operands: np.dtype[Any], dtype: Any, out: Any) -> np.dtype[Any]:
     """Dtype of a product: what is asked for, else that of ``out``, else the default. Raises `DTypeError`."""
-    allowed = OUTPUTS[operands.name]
+    allowed = OUTPUTS[name_of(operands)]
     if dtype is not None:
         row = dtypes.parse(dtype)
         if row is None:
             raise DTypeError(f"{dtype!r} is no dtype of NumPy's", hint=f"dtype= is one of {', '.join(allowed)}")
         found = row.numpy
     else:
-        found = out.dtype if out is not None and out.dtype.name in allowed else _numpy(allowed[0], operands)
-    if found.name not in allowed:
+        found = out.dtype if out is not None and name_of(out.dtype) in allowed else _numpy(allowed[0], operands)
+    if name_of(found) not in allowed:
         raise DTypeError(
             f"products of {operands} become {' or '.join(allowed)}, not {found}",
             hint=f"leave dtype= away for {allowed[0]}",
@@ -66,12 +67,15 @@ def result_dtype(operands: np.dtype[Any], dtype: Any, out: Any) -> np.dtype[Any]
 
 
 def _numpy(name: str, operands: np.dtype[Any]) -> np.dtype[Any]:
-    return operands if operands.name == name else np.dtype(name)
+    return operands if name_of(operands) == name else np.dtype(name)
 
 
 def check_scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtype[Any]) -> complex:
     """Alpha or beta as a Python number. Raises `ArgumentTypeError`."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
+    if type(value) is int or type(value) is float:
+        if result.kind in "fc":
+            return float(value)
+    elif isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, bool) or not isinstance(value, numbers.Number | np.number):
         raise ArgumentTypeError(f"{name} is a {type(value).__name__}", hint=f"{name} is a number")

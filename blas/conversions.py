@@ -40,8 +40,14 @@ class Conversion:
 
     def numbers(self, alpha: complex, beta: complex) -> tuple[Any, Any]:
         """Alpha and beta in the type in which sums are scaled."""
-        kind = np.dtype(self.scaled.dtype.name).type
-        return kind(np.real(alpha)), kind(np.real(beta))
+        kind = number_type(self.scaled)
+        return kind(alpha.real), kind(beta.real)
+
+
+@lru_cache(maxsize=256)
+def number_type(vector: VectorMaker) -> Any:
+    """NumPy's scalar type of a vector's lanes."""
+    return np.dtype(vector.dtype.name).type
 
 
 @lru_cache(maxsize=256)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from portagpu.blas.conversions import conversion, is_plain, scaling
+from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
 from portagpu.blas.direct_kernels import multiply_elements
 from portagpu.blas.operands import index_type, operand
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant, clock_mhz
+from portagpu.blas.vectors import name_of
 from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.space import Axis
 
@@ -60,7 +59,7 @@ class ElementVariant(Variant):
         """One launch."""
         a, b, c = operand(product.a), operand(product.b), operand(product.c)
         m, n, k, batch = product.c.shape[-2], product.c.shape[-1], product.a.shape[-1], product.batch
-        found = conversion(product.a.dtype.name, product.c.dtype.name, 2)
+        found = conversion(name_of(product.a.dtype), name_of(product.c.dtype), 2)
         number = index_type(a.array, b.array, c.array)
         multiply_elements[-(-m * n * batch // config.threads), config.threads, product.stream](
             a.array,
@@ -68,7 +67,7 @@ class ElementVariant(Variant):
             c.array,
             *map(number, (m, n, k, a.pitch, a.batch, b.pitch, b.batch, c.pitch, c.batch, batch)),
             *found.numbers(product.alpha, product.beta),
-            np.dtype(found.vector.dtype.name).type,
+            number_type(found.vector),
             scaling(product.alpha, product.beta),
             found.whole,
             a.transposed,

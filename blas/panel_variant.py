@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from portagpu.blas.conversions import conversion, is_plain, scaling
+from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
 from portagpu.blas.cpu_kernels import multiply_panels, pack
 from portagpu.blas.operands import index_type, operand
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant, clock_mhz
-from portagpu.blas.vectors import vector_type
+from portagpu.blas.vectors import name_of, vector_type
 from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.array import device_array
 from portagpu.tuning.space import Axis
 
+_LAUNCHES_SECONDS = 15e-6  # of packing both operands and multiplying
 _PACK_BYTES = 64 * 1024  # of a panel that one work-group packs
 
 
@@ -99,7 +100,7 @@ class PanelVariant(Variant):
         cached = config.tile_n * k * problem.accumulator_itemsize <= 2**19
         overhead = 1.0 + 0.02 * config.unroll_k + (0.0 if cached else 0.1)
         multiplied = rows * config.tile_m * columns * config.tile_n * k * problem.batch / busy * overhead + started
-        return multiplied * waves / (units * config.lanes * clock_mhz(caps) * 1e6)
+        return multiplied * waves / (units * config.lanes * clock_mhz(caps) * 1e6) + _LAUNCHES_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[PanelConfig, ...]:
         """Register tiles that fill the register files of today's processors."""
@@ -115,8 +116,8 @@ class PanelVariant(Variant):
         """Pack both operands (one that a batch shares, once), then multiply panels."""
         a, b, c, stream = operand(product.a), operand(product.b), operand(product.c), product.stream
         m, n, k, batch = product.c.shape[-2], product.c.shape[-1], product.a.shape[-1], product.batch
-        found = conversion(product.a.dtype.name, product.c.dtype.name, config.lanes)
-        dtype, context = np.dtype(found.vector.dtype.name), product.c.context
+        found = conversion(name_of(product.a.dtype), name_of(product.c.dtype), config.lanes)
+        dtype, context = np.dtype(number_type(found.vector)), product.c.context
         panels_m, panels_n = -(-m // config.tile_m), -(-n // config.tile_n)
         shape_a = (batch if a.batch else 1, panels_m, k, config.tile_m)
         shape_b = (batch if b.batch else 1, panels_n, k, config.tile_n)
@@ -128,7 +129,7 @@ class PanelVariant(Variant):
             chunk = max(1, min(k, _PACK_BYTES // (tile * dtype.itemsize)))
             grid = (packed.shape[1], -(-k // chunk), packed.shape[0])
             width = 1 if along else math.gcd(tile, config.lanes)
-            vector = vector_type(dtype.name, width) if width > 1 else None
+            vector = vector_type(name_of(dtype), width) if width > 1 else None
             numbers = map(number, (lines, k, chunk, source.pitch, source.batch))
             pack[grid, 1, stream](source.array, packed, *numbers, tile, width, vector, along, source.transposed)
         group_m, group_n = min(config.group_m, panels_m), min(config.group_n, panels_n)

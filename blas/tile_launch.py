@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,15 +12,17 @@ from portagpu.blas.gpu_kernels import multiply_tiles
 from portagpu.blas.operands import Operand, index_type, operand
 from portagpu.blas.result_kernels import sum_parts
 from portagpu.blas.variant import Product
+from portagpu.blas.vectors import name_of
 from portagpu.cuda import jit
 from portagpu.cuda.dispatcher import Dispatcher
+from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.stream import Stream
 
 if TYPE_CHECKING:
     from portagpu.blas.tile_variant import TileConfig
 
-_tile_kernels: dict[int, Dispatcher] = {}
+_SMALL_FILE = 208  # registers of a thread: with no more, the smallest subgroups are asked for, where a thread has most
 _THREADS = 128  # of a block that adds parts
 
 
@@ -40,7 +43,7 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
     m, n, k = product.c.shape[-2], product.c.shape[-1], product.a.shape[-1]
     grouped = offsets is not None
     batch = product.b.shape[0] if grouped else product.batch
-    found = conversion(product.a.dtype.name, product.c.dtype.name, tile_lanes(_sum_bytes(product)))
+    found = conversion(name_of(product.a.dtype), name_of(product.c.dtype), tile_lanes(_sum_bytes(product)))
     lanes = found.vector.lanes
     split, chunk = (1, k) if grouped else split_of(config.split_k, config.tile_k, k)
     target, mode, stored = c, scaling(product.alpha, product.beta), found
@@ -60,7 +63,8 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
     number = index_type(a.array, b.array, target.array)
     threads = config.threads * config.problems
     alpha, beta = stored.numbers(product.alpha, product.beta)
-    _tile_kernel(threads)[tiles, threads, product.stream](
+    caps = product.c.context.capabilities
+    tile_kernel(threads, subgroup_of(caps))[tiles, threads, product.stream](
         a.array,
         b.array,
         target.array,
@@ -88,6 +92,7 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
         aligned,
         exact,
         grouped,
+        unroll_of(config, caps),
     )
     if split > 1:
         add_parts(target.array, c, (batch, m, n), found, product.alpha, product.beta, product.stream)
@@ -116,12 +121,20 @@ def add_parts(
 
 
 def _sum_bytes(product: Product) -> int:
-    return 8 if product.a.dtype.name == "float64" else 4
+    return 8 if name_of(product.a.dtype) == "float64" else 4
 
 
-def _tile_kernel(threads: int) -> Dispatcher:
+def subgroup_of(caps: Capabilities) -> int | None:
+    """The subgroup size that gives a thread the most registers, where a device has several sizes."""
+    return min(caps.subgroup_sizes) if caps.thread_registers <= _SMALL_FILE and caps.subgroup_sizes else None
+
+
+def unroll_of(config: TileConfig, caps: Capabilities) -> int:
+    """Steps along k that are unrolled: all for a compiler that keeps registers in mind when it moves loads."""
+    return config.tile_k if caps.inline_ptx else min(config.tile_k, 4)
+
+
+@cache
+def tile_kernel(threads: int, subgroup: int | None) -> Dispatcher:
     """The tile kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
-    found: Any = _tile_kernels.get(threads)
-    if found is None:
-        found = _tile_kernels[threads] = jit(multiply_tiles.py_func, block_dim=(threads, 1, 1))
-    return found  # type: ignore[no-any-return]
+    return jit(multiply_tiles.py_func, block_dim=(threads, 1, 1), subgroup_size=subgroup)

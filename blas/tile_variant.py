@@ -22,6 +22,7 @@ _SMALL = 32  # rows and columns of matrices of which a block computes several
 _PART_BYTES = 2**28  # of parts of sums, at most
 _STEP_CYCLES = 600.0  # a tile's way from memory through a barrier, when nothing hides it
 _LAUNCH_SECONDS = 4e-6
+_ELEMENT_LOADS = 1.4  # how much longer it takes where rows are not aligned, so that elements are read one by one
 _BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
 
 
@@ -97,10 +98,21 @@ class TileVariant(Variant):
             and (config.tile_n * config.tile_k) % (lanes * threads) == 0
             and config.local_memory(itemsize) <= caps.local_memory_static
             and registers <= _THREAD_REGISTERS
+            and (caps.inline_ptx or self._is_modest(config, caps, itemsize))
             and registers * whole <= _GROUP_REGISTERS
             and (config.problems == 1 or (problem.batch > 1 and split == 1))
             and (split == 1 or split * problem.m * problem.n * problem.batch * itemsize <= _PART_BYTES)
         )
+
+    def _is_modest(self, config: TileConfig, caps: Capabilities, itemsize: int) -> bool:
+        """Whether compilers that move many loads to the front spill no registers, as far as offline ones tell.
+
+        A thread holds sums, the next tiles on their way, rows and columns of a step, and others.
+        """
+        following = config.tile_k * (config.tile_m + config.tile_n) // config.threads
+        numbers = config.thread_m * config.thread_n + following + config.thread_m + config.thread_n
+        held = numbers * itemsize // 4 + _OTHER_REGISTERS
+        return held <= caps.thread_registers * 13 // 16 and config.tile_k * itemsize <= 64
 
     def predict(self, config: TileConfig, problem: Problem, caps: Capabilities) -> float:
         """Multiply-adds of all padded tiles over the share of time that the arithmetic units are busy, times waves.
@@ -125,11 +137,14 @@ class TileVariant(Variant):
         hiding = min(1.0, resident * threads / 256)
         busy = intensity / (intensity + 8) * ratio / (ratio + 0.5) * (0.6 + 0.4 * hiding)
         padded = blocks * config.problems * config.tile_m * config.tile_n * chunk
-        arithmetic = padded / busy * waves / (units * 512 / itemsize) * cycle
+        loads = 1.0 if problem.aligned else _ELEMENT_LOADS
+        arithmetic = loads * padded / busy * waves / (units * 512 / itemsize) * cycle
         steps = math.ceil(blocks / slots) * (chunk // config.tile_k) * _STEP_CYCLES * cycle
         bandwidth = units * _BYTES_A_CYCLE / cycle
         parts = 2 * split * problem.m * problem.n * problem.batch * itemsize / bandwidth + _LAUNCH_SECONDS
-        return max(arithmetic, steps, problem.nbytes / bandwidth) + (parts if split > 1 else 0.0) + _LAUNCH_SECONDS
+        # what takes longest hides the others but for a part, which decides where memory limits all configurations
+        longest = max(arithmetic, steps, problem.nbytes / bandwidth) + 0.05 * (arithmetic + steps)
+        return longest + (parts if split > 1 else 0.0) + _LAUNCH_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[TileConfig, ...]:
         """From tiles that need a large register file to ones that fit everywhere."""
@@ -144,6 +159,7 @@ class TileVariant(Variant):
             (32, 32, 16, 4, 2),
             (32, 32, 16, 2, 2),
             (32, 32, 8, 4, 4),
+            *(() if caps.inline_ptx else ((64, 64, 8, 4, 4), (64, 32, 8, 4, 4))),
         )
         small = ((32, 32, 16, 4, 4), (16, 16, 16, 4, 4), (8, 8, 8, 4, 4), (16, 16, 16, 2, 2), (8, 8, 8, 2, 2))
         known = {axis.name: axis.values for axis in self.axes(problem, caps)}
