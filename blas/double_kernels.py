@@ -105,7 +105,7 @@ def _load_rows(
     plane: cuda.constexpr,
     pitch: cuda.constexpr,
 ):
-    """Fragments of A for ``eights`` times eight k's: of each block, rows g and g + 8 of k's t, then t + 4, and so on."""
+    """Fragments of A for ``eights`` times eight k's: of each block, rows g and g + 8 of k's t, then t + 4 ..."""
     for i in cuda.unroll(range(blocks)):
         for eight in cuda.unroll(range(eights)):
             for part in cuda.unroll(range(2)):
@@ -164,7 +164,7 @@ def _store_two(
     vector: cuda.constexpr,
     wide: cuda.constexpr,
 ):
-    """Store what belongs to ``at`` and ``at + step`` of a line of C, as far as they are from ``first`` up to ``end``."""
+    """Store what belongs to ``at`` and ``at + step`` of a line of C, as far as it is from ``first`` up to ``end``."""
     if wide == 2 and step == 1:
         if at >= first and at < end:
             sums = vector(low, high) * alpha
