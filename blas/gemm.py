@@ -26,12 +26,13 @@ _ready: dict[Any, tuple[int, Config]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class Plan:
     """How a problem is brought before a variant."""
 
     config: Config
     copied: bool  # operands, and the result, into aligned rows
     walked: bool  # the batch, one product after the other
+    problem: Problem  # as the variant gets it
 
 
 def gemm(
@@ -89,14 +90,14 @@ def gemm(
         return
     problem = product.problem
     if config is None:
-        plan = _plan(problem, c.context)
+        plan = plan_of(problem, c.context)
         if c is given and not (plan.copied or plan.walked):
             if len(_ready) >= _REMEMBERED:
                 _ready.clear()
             _ready[key] = known, plan.config
     else:
         usable = "" not in (problem.a_order, problem.b_order, problem.c_order)
-        plan = _Plan(config, not usable, False)
+        plan = Plan(config, not usable, False, problem)
     _run(plan, product)
 
 
@@ -104,7 +105,7 @@ def _facts(x: DeviceNDArray) -> tuple[Any, ...]:
     return x.type_key, x.shape, x.strides, x.offset % ALIGNMENT
 
 
-def _run(plan: _Plan, product: Product) -> None:
+def _run(plan: Plan, product: Product) -> None:
     if plan.walked:
         for i in range(product.batch):
             _run(replace(plan, walked=False), replace(product, a=product.a[i], b=product.b[i], c=product.c[i]))
@@ -122,7 +123,7 @@ def _run(plan: _Plan, product: Product) -> None:
 # plans ---------------------------------------------------------------------------------------------------------------
 
 
-def _plan(problem: Problem, context: Context) -> _Plan:
+def plan_of(problem: Problem, context: Context) -> Plan:
     """The cheapest way to have a variant compute a problem."""
     caps = context.capabilities
     aligned = replace(
@@ -132,7 +133,7 @@ def _plan(problem: Problem, context: Context) -> _Plan:
         c_order="C",
         aligned=True,
     )
-    options: list[tuple[float, _Plan]] = []
+    options: list[tuple[float, Plan]] = []
     for copied, whole in ((False, problem), (True, aligned)):
         if copied and whole == problem:
             continue
@@ -142,8 +143,7 @@ def _plan(problem: Problem, context: Context) -> _Plan:
             if config is not None:
                 seconds = predicted_time(config, one, caps) * (problem.batch if walked else 1)
                 seconds += _copy_seconds(problem, caps) if copied else 0.0
-                options.append((seconds, _Plan(config, copied, walked)))
-                break
+                options.append((seconds, Plan(config, copied, walked, one)))
     if not options:
         raise MissingCapabilityError(
             f"{context.device.name} cannot compute products of {problem.arithmetic}",

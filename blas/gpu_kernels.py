@@ -96,6 +96,7 @@ def multiply_tiles(
     aligned: cuda.constexpr,
     exact: cuda.constexpr,
     grouped: cuda.constexpr,
+    unroll: cuda.constexpr,
 ):
     """``c = alpha * a @ b + beta * c`` for ``batch`` products of (m, k) and (k, n); see `operands` for the layouts.
 
@@ -105,6 +106,7 @@ def multiply_tiles(
 
     ``grouped``: rows ``offsets[g]`` to ``offsets[g + 1]`` of a and c belong to matrix g of b; m counts all rows, batch
     the groups. ``aligned``, ``exact``: see `_load`; exact holds for m, n and k as multiples of the tiles.
+    ``unroll`` steps along k are unrolled: some compilers load for all of them at once, and run out of registers.
     """
     lanes = vector.lanes
     threads_n = tile_n // thread_n
@@ -191,18 +193,19 @@ def multiply_tiles(
                     y, x = k0 + position // (tile_n // lanes), column0 + position % (tile_n // lanes) * lanes
                     next_b[load] = _load(flat_b, b_start, y, x, b_pitch, end_k, n, vector, aligned, exact)
         if step > 0:
-            for depth in cuda.unroll(range(tile_k)):
-                for part in cuda.unroll(range(groups_m)):
-                    place = thread_row + part * (tile_m // groups_m)
-                    rows[part] = cuda.vload(tile_a, (buffer, depth, place), lanes, aligned=True)
-                for part in cuda.unroll(range(groups_n)):
-                    place = thread_column + part * (tile_n // groups_n)
-                    columns[part] = cuda.vload(tile_b, (buffer, depth, place), lanes, aligned=True)
-                for i in cuda.unroll(range(thread_m)):
-                    for j in cuda.unroll(range(thread_n)):
-                        acc[i, j] = multiply_add(
-                            rows[i // lanes][i % lanes], columns[j // lanes][j % lanes], acc[i, j], whole
-                        )
+            for first in range(np.int32(0), np.int32(tile_k), np.int32(unroll)):
+                for depth in cuda.unroll(range(unroll)):
+                    for part in cuda.unroll(range(groups_m)):
+                        place = thread_row + part * (tile_m // groups_m)
+                        rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
+                    for part in cuda.unroll(range(groups_n)):
+                        place = thread_column + part * (tile_n // groups_n)
+                        columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
+                    for i in cuda.unroll(range(thread_m)):
+                        for j in cuda.unroll(range(thread_n)):
+                            acc[i, j] = multiply_add(
+                                rows[i // lanes][i % lanes], columns[j // lanes][j % lanes], acc[i, j], whole
+                            )
             buffer ^= 1
         if step < steps:
             for load in cuda.unroll(range(loads_a)):

@@ -9,10 +9,13 @@ from portagpu.blas.element_variant import ElementVariant
 from portagpu.blas.emulated_variant import EmulatedVariant
 from portagpu.blas.panel_variant import PanelVariant
 from portagpu.blas.problem import Problem
+from portagpu.blas.subgroup_matrix_variant import SubgroupMatrixVariant
+from portagpu.blas.subgroup_variant import SubgroupVariant
 from portagpu.blas.tile_variant import TileVariant
 from portagpu.blas.variant import Config, Variant
 from portagpu.blas.vector_variant import VectorVariant
 from portagpu.blas.warpgroup_variant import WarpgroupVariant
+from portagpu.blas.wave_matrix_variant import WaveMatrixVariant
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import StoreError
 from portagpu.tuning.space import Point
@@ -26,6 +29,9 @@ VARIANTS: tuple[Variant, ...] = (
     VectorVariant(),
     WarpgroupVariant(),
     EmulatedVariant(),
+    WaveMatrixVariant(),
+    SubgroupMatrixVariant(),
+    SubgroupVariant(),
 )
 _BY_NAME = {variant.name: variant for variant in VARIANTS}
 _BY_TYPE = {variant.config_type: variant for variant in VARIANTS}

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from portagpu.blas.conversions import Conversion, conversion, scaling
+from portagpu.blas.conversions import Conversion, conversion, number_type, scaling
 from portagpu.blas.gpu_kernels import multiply_tiles
 from portagpu.blas.operands import Operand, index_type, operand
 from portagpu.blas.result_kernels import sum_parts
 from portagpu.blas.variant import Product
 from portagpu.blas.vectors import name_of
+from portagpu.blas.workspace import workspaces
 from portagpu.cuda import jit
 from portagpu.cuda.dispatcher import Dispatcher
-from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.device.capabilities import Capabilities
+from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.stream import Stream
 
 if TYPE_CHECKING:
     from portagpu.blas.tile_variant import TileConfig
 
-_tile_kernels: dict[int, Dispatcher] = {}
+_SMALL_FILE = 208  # registers of a thread: with no more, the smallest subgroups are asked for, where a thread has most
 _THREADS = 128  # of a block that adds parts
 
 
@@ -46,9 +49,7 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
     split, chunk = (1, k) if grouped else split_of(config.split_k, config.tile_k, k)
     target, mode, stored = c, scaling(product.alpha, product.beta), found
     if split > 1:
-        parts = device_array(
-            (batch, split, m, n), np.dtype(found.vector.dtype.name), context=product.c.context, stream=product.stream
-        )
+        parts = workspaces.of(product.stream, (batch, split, m, n), np.dtype(number_type(found.vector)))
         target, mode = Operand(parts, n, m * n, False), 0
         stored = Conversion(found.vector, found.vector, found.vector)
     aligned = a.is_aligned(lanes) and b.is_aligned(lanes) and target.is_aligned(lanes)
@@ -61,7 +62,8 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
     number = index_type(a.array, b.array, target.array)
     threads = config.threads * config.problems
     alpha, beta = stored.numbers(product.alpha, product.beta)
-    _tile_kernel(threads)[tiles, threads, product.stream](
+    caps = product.c.context.capabilities
+    tile_kernel(threads, subgroup_of(caps))[tiles, threads, product.stream](
         a.array,
         b.array,
         target.array,
@@ -89,6 +91,7 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
         aligned,
         exact,
         grouped,
+        unroll_of(config, caps),
     )
     if split > 1:
         add_parts(target.array, c, (batch, m, n), found, product.alpha, product.beta, product.stream)
@@ -120,9 +123,17 @@ def _sum_bytes(product: Product) -> int:
     return 8 if name_of(product.a.dtype) == "float64" else 4
 
 
-def _tile_kernel(threads: int) -> Dispatcher:
+def subgroup_of(caps: Capabilities) -> int | None:
+    """The subgroup size that gives a thread the most registers, where a device has several sizes."""
+    return min(caps.subgroup_sizes) if caps.thread_registers <= _SMALL_FILE and caps.subgroup_sizes else None
+
+
+def unroll_of(config: TileConfig, caps: Capabilities) -> int:
+    """Steps along k that are unrolled: all for a compiler that keeps registers in mind when it moves loads."""
+    return config.tile_k if caps.inline_ptx else min(config.tile_k, 4)
+
+
+@cache
+def tile_kernel(threads: int, subgroup: int | None) -> Dispatcher:
     """The tile kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
-    found: Any = _tile_kernels.get(threads)
-    if found is None:
-        found = _tile_kernels[threads] = jit(multiply_tiles.py_func, block_dim=(threads, 1, 1))
-    return found  # type: ignore[no-any-return]
+    return jit(multiply_tiles.py_func, block_dim=(threads, 1, 1), subgroup_size=subgroup)

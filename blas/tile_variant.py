@@ -98,10 +98,21 @@ class TileVariant(Variant):
             and (config.tile_n * config.tile_k) % (lanes * threads) == 0
             and config.local_memory(itemsize) <= caps.local_memory_static
             and registers <= _THREAD_REGISTERS
+            and (caps.inline_ptx or self._is_modest(config, caps, itemsize))
             and registers * whole <= _GROUP_REGISTERS
             and (config.problems == 1 or (problem.batch > 1 and split == 1))
             and (split == 1 or split * problem.m * problem.n * problem.batch * itemsize <= _PART_BYTES)
         )
+
+    def _is_modest(self, config: TileConfig, caps: Capabilities, itemsize: int) -> bool:
+        """Whether compilers that move many loads to the front spill no registers, as far as offline ones tell.
+
+        A thread holds sums, the next tiles on their way, rows and columns of a step, and others.
+        """
+        following = config.tile_k * (config.tile_m + config.tile_n) // config.threads
+        numbers = config.thread_m * config.thread_n + following + config.thread_m + config.thread_n
+        held = numbers * itemsize // 4 + _OTHER_REGISTERS
+        return held <= caps.thread_registers * 13 // 16 and config.tile_k * itemsize <= 64
 
     def predict(self, config: TileConfig, problem: Problem, caps: Capabilities) -> float:
         """Multiply-adds of all padded tiles over the share of time that the arithmetic units are busy, times waves.
@@ -148,6 +159,7 @@ class TileVariant(Variant):
             (32, 32, 16, 4, 2),
             (32, 32, 16, 2, 2),
             (32, 32, 8, 4, 4),
+            *(() if caps.inline_ptx else ((64, 64, 8, 4, 4), (64, 32, 8, 4, 4))),
         )
         small = ((32, 32, 16, 4, 4), (16, 16, 16, 4, 4), (8, 8, 8, 4, 4), (16, 16, 16, 2, 2), (8, 8, 8, 2, 2))
         known = {axis.name: axis.values for axis in self.axes(problem, caps)}

@@ -13,10 +13,10 @@ from portagpu.blas.problem import Problem
 from portagpu.blas.tile_launch import add_parts
 from portagpu.blas.variant import Config, Product, Variant, clock_mhz
 from portagpu.blas.vector_kernels import multiply_across, multiply_along
+from portagpu.blas.workspace import workspaces
 from portagpu.cuda import jit
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
-from portagpu.runtime.array import device_array
 from portagpu.tuning.space import Axis
 
 FEW = 16
@@ -157,7 +157,7 @@ class VectorVariant(Variant):
         split = -(-view.k // chunk)
         target, mode = c, scaling(product.alpha, product.beta)
         if split > 1:
-            parts = device_array((batch, split, m, n), np.dtype(found.vector.dtype.name), context=context)
+            parts = workspaces.of(product.stream, (batch, split, m, n), np.dtype(number_type(found.vector)))
             target, mode = Operand(parts, n, m * n, False), 0
         c_row, c_column = (1, target.pitch) if view.swapped else (target.pitch, 1)
         x_row, x_step = (1, few.pitch) if few_transposed else (few.pitch, 1)

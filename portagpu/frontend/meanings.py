@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from portagpu.frontend import hardware_meanings
+from portagpu.frontend import hardware_meanings, subgroup_meanings
 from portagpu.frontend.meaning import Meaning, call
 
 
@@ -253,6 +253,7 @@ MEANINGS |= {
 }
 
 MEANINGS |= hardware_meanings.MEANINGS
+MEANINGS |= subgroup_meanings.MEANINGS
 
 GROUPS = {
     "threadIdx": "This thread's place in its block: `x`, `y`, `z`.",

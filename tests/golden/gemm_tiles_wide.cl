@@ -68,55 +68,55 @@ __kernel void multiply_tiles(
     float acc_0_0, acc_0_1, acc_0_2, acc_0_3, acc_1_0, acc_1_1, acc_1_2, acc_1_3;
     float acc_2_0, acc_2_1, acc_2_2, acc_2_3, acc_3_0, acc_3_1, acc_3_2, acc_3_3;
     int place = 0;
-    // 123: flat_a = a.T.ravel() if a_transposed and a.ndim == 2 else a.ravel()
+    // 125: flat_a = a.T.ravel() if a_transposed and a.ndim == 2 else a.ravel()
     long flat_a_1 = a_n0 * a_n1;
-    // 124: flat_b = b.T.ravel() if b_transposed and b.ndim == 2 else b.ravel()
+    // 126: flat_b = b.T.ravel() if b_transposed and b.ndim == 2 else b.ravel()
     long flat_b_1 = b_n0 * b_n1;
-    // 125: flat_c = c.ravel()
+    // 127: flat_c = c.ravel()
     long flat_c_1 = c_n0 * c_n1;
-    // 127: thread = np.int32(cuda.threadIdx.x) % threads
+    // 129: thread = np.int32(cuda.threadIdx.x) % threads
     int thread = (int)get_local_id(0) & 15;
-    // 128: mine = np.int32(cuda.threadIdx.x) // threads
+    // 130: mine = np.int32(cuda.threadIdx.x) // threads
     int mine = (int)get_local_id(0) >> 4;
-    // 129: thread_row = thread // threads_n * lanes
+    // 131: thread_row = thread // threads_n * lanes
     int thread_row = (thread >> 2) * 4;
-    // 130: thread_column = thread % threads_n * lanes
+    // 132: thread_column = thread % threads_n * lanes
     int thread_column = (thread & 3) * 4;
-    // 131: tiles_n = (n + (tile_n - 1)) // tile_n
+    // 133: tiles_n = (n + (tile_n - 1)) // tile_n
     int tiles_n = as_int((uint)n + 15) >> 4;
-    // 132: block = type(m)(cuda.blockIdx.x)
+    // 134: block = type(m)(cuda.blockIdx.x)
     int block = (int)get_group_id(0);
-    // 150: tiles_m = (m + (tile_m - 1)) // tile_m
+    // 152: tiles_m = (m + (tile_m - 1)) // tile_m
     int tiles_m = as_int((uint)m + 15) >> 4;
-    // 151: tiles = tiles_m * tiles_n
+    // 153: tiles = tiles_m * tiles_n
     int tiles = as_int((uint)tiles_m * (uint)tiles_n);
-    // 152: matrix = block // tiles
+    // 154: matrix = block // tiles
     int matrix = pg_floordiv_int(block, tiles);
-    // 153: within = block % tiles
+    // 155: within = block % tiles
     int within = pg_mod_int(block, tiles);
-    // 154: band = within // (group * tiles_n)
+    // 156: band = within // (group * tiles_n)
     int band = pg_floordiv_int(within, as_int(4 * (uint)tiles_n));
-    // 155: band_height = max(min(type(m)(group), tiles_m - band * group), 1)
+    // 157: band_height = max(min(type(m)(group), tiles_m - band * group), 1)
     int band_height = max(min(4, as_int((uint)tiles_m - (uint)band * 4)), 1);
-    // 156: within = within % (group * tiles_n)
+    // 158: within = within % (group * tiles_n)
     within = pg_mod_int(within, as_int(4 * (uint)tiles_n));
-    // 157: row0 = (band * group + within % band_height) * tile_m
+    // 159: row0 = (band * group + within % band_height) * tile_m
     int row0 = as_int(((uint)band * 4 + (uint)pg_mod_int(within, band_height)) * 16);
-    // 158: column0 = within // band_height * tile_n
+    // 160: column0 = within // band_height * tile_n
     int column0 = as_int((uint)pg_floordiv_int(within, band_height) * 16);
-    // 163: c_start = matrix * c_batch
+    // 165: c_start = matrix * c_batch
     int c_start = as_int((uint)matrix * (uint)c_batch);
-    // 164: begin_k = matrix % split * chunk
+    // 166: begin_k = matrix % split * chunk
     int begin_k = as_int((uint)pg_mod_int(matrix, split) * (uint)chunk);
-    // 165: end_m, end_k = m, min(k, begin_k + chunk)
+    // 167: end_m, end_k = m, min(k, begin_k + chunk)
     int end_m = m;
     int end_k = min(k, as_int((uint)begin_k + (uint)chunk));
-    // 166: matrix = matrix // split
+    // 168: matrix = matrix // split
     matrix = pg_floordiv_int(matrix, split);
-    // 167: a_start, b_start = matrix * a_batch, matrix * b_batch
+    // 169: a_start, b_start = matrix * a_batch, matrix * b_batch
     int a_start = as_int((uint)matrix * (uint)a_batch);
     int b_start = as_int((uint)matrix * (uint)b_batch);
-    // 171: acc[i, j] = 0
+    // 173: acc[i, j] = 0
     acc_0_0 = 0.0f;
     acc_0_1 = 0.0f;
     acc_0_2 = 0.0f;
@@ -133,198 +133,201 @@ __kernel void multiply_tiles(
     acc_3_1 = 0.0f;
     acc_3_2 = 0.0f;
     acc_3_3 = 0.0f;
-    // 172: steps = (end_k - begin_k + (tile_k - 1)) // tile_k
+    // 174: steps = (end_k - begin_k + (tile_k - 1)) // tile_k
     int steps = as_int((uint)end_k - (uint)begin_k + 3) >> 2;
-    // 173: buffer = mine * 2
+    // 175: buffer = mine * 2
     int buffer = mine * 2;
-    // 174: for step in range(type(m)(0), steps + 1):
+    // 176: for step in range(type(m)(0), steps + 1):
     int t1 = as_int((uint)steps + 1);
     for (int step_ = 0; step_ < t1; step_ += 1) {
         int position = 0;
         int x = 0;
-        // 175: if step < steps:
+        // 177: if step < steps:
         if (step_ < steps) {
-            // 176: k0 = begin_k + step * tile_k
+            // 178: k0 = begin_k + step * tile_k
             int k0 = as_int((uint)begin_k + (uint)step_ * 4);
-            // 178: position = thread + load * threads
+            // 180: position = thread + load * threads
             position = thread;
-            // 183: y, x = row0 + position // (tile_k // lanes), k0 + position % (tile_k // lanes) * lanes
+            // 185: y, x = row0 + position // (tile_k // lanes), k0 + position % (tile_k // lanes) * lanes
             int y = as_int((uint)row0 + (uint)position);
             x = as_int((uint)k0 + (uint)((position & 0) * 4));
-            // 184: next_a[load] = _load(flat_a, a_start, y, x, a_pitch, end_m, end_k, vector, aligned, exact)
+            // 186: next_a[load] = _load(flat_a, a_start, y, x, a_pitch, end_m, end_k, vector, aligned, exact)
             next_a_0 = _load(a, flat_a_1, a_start, y, x, a_pitch, end_m, end_k);
-            // 186: position = thread + load * threads
+            // 188: position = thread + load * threads
             position = thread;
-            // 191: y, x = k0 + position // (tile_n // lanes), column0 + position % (tile_n // lanes) * lanes
+            // 193: y, x = k0 + position // (tile_n // lanes), column0 + position % (tile_n // lanes) * lanes
             y = as_int((uint)k0 + (uint)(position >> 2));
             x = as_int((uint)column0 + (uint)((position & 3) * 4));
-            // 192: next_b[load] = _load(flat_b, b_start, y, x, b_pitch, end_k, n, vector, aligned, exact)
+            // 194: next_b[load] = _load(flat_b, b_start, y, x, b_pitch, end_k, n, vector, aligned, exact)
             next_b_0 = _load(b, flat_b_1, b_start, y, x, b_pitch, end_k, n);
         }
-        // 193: if step > 0:
+        // 195: if step > 0:
         if (step_ > 0) {
-            // 196: place = thread_row + part * (tile_m // groups_m)
-            place = thread_row;
-            // 197: rows[part] = cuda.vload(tile_a, (buffer, depth, place), lanes, aligned=True)
-            rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + pg_wrap_index_long((long)place, 20L)));
-            // 199: place = thread_column + part * (tile_n // groups_n)
-            place = thread_column;
-            // 200: columns[part] = cuda.vload(tile_b, (buffer, depth, place), lanes, aligned=True)
-            columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + pg_wrap_index_long((long)place, 20L)));
-            // 203: acc[i, j] = multiply_add(
-            acc_0_0 = multiply_add(rows_0.s0, columns_0.s0, acc_0_0);
-            acc_0_1 = multiply_add(rows_0.s0, columns_0.s1, acc_0_1);
-            acc_0_2 = multiply_add(rows_0.s0, columns_0.s2, acc_0_2);
-            acc_0_3 = multiply_add(rows_0.s0, columns_0.s3, acc_0_3);
-            acc_1_0 = multiply_add(rows_0.s1, columns_0.s0, acc_1_0);
-            acc_1_1 = multiply_add(rows_0.s1, columns_0.s1, acc_1_1);
-            acc_1_2 = multiply_add(rows_0.s1, columns_0.s2, acc_1_2);
-            acc_1_3 = multiply_add(rows_0.s1, columns_0.s3, acc_1_3);
-            acc_2_0 = multiply_add(rows_0.s2, columns_0.s0, acc_2_0);
-            acc_2_1 = multiply_add(rows_0.s2, columns_0.s1, acc_2_1);
-            acc_2_2 = multiply_add(rows_0.s2, columns_0.s2, acc_2_2);
-            acc_2_3 = multiply_add(rows_0.s2, columns_0.s3, acc_2_3);
-            acc_3_0 = multiply_add(rows_0.s3, columns_0.s0, acc_3_0);
-            acc_3_1 = multiply_add(rows_0.s3, columns_0.s1, acc_3_1);
-            acc_3_2 = multiply_add(rows_0.s3, columns_0.s2, acc_3_2);
-            acc_3_3 = multiply_add(rows_0.s3, columns_0.s3, acc_3_3);
-            // 196: place = thread_row + part * (tile_m // groups_m)
-            place = thread_row;
-            // 197: rows[part] = cuda.vload(tile_a, (buffer, depth, place), lanes, aligned=True)
-            rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + 20L + pg_wrap_index_long((long)place, 20L)));
-            // 199: place = thread_column + part * (tile_n // groups_n)
-            place = thread_column;
-            // 200: columns[part] = cuda.vload(tile_b, (buffer, depth, place), lanes, aligned=True)
-            columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + 20L + pg_wrap_index_long((long)place, 20L)));
-            // 203: acc[i, j] = multiply_add(
-            acc_0_0 = multiply_add(rows_0.s0, columns_0.s0, acc_0_0);
-            acc_0_1 = multiply_add(rows_0.s0, columns_0.s1, acc_0_1);
-            acc_0_2 = multiply_add(rows_0.s0, columns_0.s2, acc_0_2);
-            acc_0_3 = multiply_add(rows_0.s0, columns_0.s3, acc_0_3);
-            acc_1_0 = multiply_add(rows_0.s1, columns_0.s0, acc_1_0);
-            acc_1_1 = multiply_add(rows_0.s1, columns_0.s1, acc_1_1);
-            acc_1_2 = multiply_add(rows_0.s1, columns_0.s2, acc_1_2);
-            acc_1_3 = multiply_add(rows_0.s1, columns_0.s3, acc_1_3);
-            acc_2_0 = multiply_add(rows_0.s2, columns_0.s0, acc_2_0);
-            acc_2_1 = multiply_add(rows_0.s2, columns_0.s1, acc_2_1);
-            acc_2_2 = multiply_add(rows_0.s2, columns_0.s2, acc_2_2);
-            acc_2_3 = multiply_add(rows_0.s2, columns_0.s3, acc_2_3);
-            acc_3_0 = multiply_add(rows_0.s3, columns_0.s0, acc_3_0);
-            acc_3_1 = multiply_add(rows_0.s3, columns_0.s1, acc_3_1);
-            acc_3_2 = multiply_add(rows_0.s3, columns_0.s2, acc_3_2);
-            acc_3_3 = multiply_add(rows_0.s3, columns_0.s3, acc_3_3);
-            // 196: place = thread_row + part * (tile_m // groups_m)
-            place = thread_row;
-            // 197: rows[part] = cuda.vload(tile_a, (buffer, depth, place), lanes, aligned=True)
-            rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + 40L + pg_wrap_index_long((long)place, 20L)));
-            // 199: place = thread_column + part * (tile_n // groups_n)
-            place = thread_column;
-            // 200: columns[part] = cuda.vload(tile_b, (buffer, depth, place), lanes, aligned=True)
-            columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + 40L + pg_wrap_index_long((long)place, 20L)));
-            // 203: acc[i, j] = multiply_add(
-            acc_0_0 = multiply_add(rows_0.s0, columns_0.s0, acc_0_0);
-            acc_0_1 = multiply_add(rows_0.s0, columns_0.s1, acc_0_1);
-            acc_0_2 = multiply_add(rows_0.s0, columns_0.s2, acc_0_2);
-            acc_0_3 = multiply_add(rows_0.s0, columns_0.s3, acc_0_3);
-            acc_1_0 = multiply_add(rows_0.s1, columns_0.s0, acc_1_0);
-            acc_1_1 = multiply_add(rows_0.s1, columns_0.s1, acc_1_1);
-            acc_1_2 = multiply_add(rows_0.s1, columns_0.s2, acc_1_2);
-            acc_1_3 = multiply_add(rows_0.s1, columns_0.s3, acc_1_3);
-            acc_2_0 = multiply_add(rows_0.s2, columns_0.s0, acc_2_0);
-            acc_2_1 = multiply_add(rows_0.s2, columns_0.s1, acc_2_1);
-            acc_2_2 = multiply_add(rows_0.s2, columns_0.s2, acc_2_2);
-            acc_2_3 = multiply_add(rows_0.s2, columns_0.s3, acc_2_3);
-            acc_3_0 = multiply_add(rows_0.s3, columns_0.s0, acc_3_0);
-            acc_3_1 = multiply_add(rows_0.s3, columns_0.s1, acc_3_1);
-            acc_3_2 = multiply_add(rows_0.s3, columns_0.s2, acc_3_2);
-            acc_3_3 = multiply_add(rows_0.s3, columns_0.s3, acc_3_3);
-            // 196: place = thread_row + part * (tile_m // groups_m)
-            place = thread_row;
-            // 197: rows[part] = cuda.vload(tile_a, (buffer, depth, place), lanes, aligned=True)
-            rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + 60L + pg_wrap_index_long((long)place, 20L)));
-            // 199: place = thread_column + part * (tile_n // groups_n)
-            place = thread_column;
-            // 200: columns[part] = cuda.vload(tile_b, (buffer, depth, place), lanes, aligned=True)
-            columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + 60L + pg_wrap_index_long((long)place, 20L)));
-            // 203: acc[i, j] = multiply_add(
-            acc_0_0 = multiply_add(rows_0.s0, columns_0.s0, acc_0_0);
-            acc_0_1 = multiply_add(rows_0.s0, columns_0.s1, acc_0_1);
-            acc_0_2 = multiply_add(rows_0.s0, columns_0.s2, acc_0_2);
-            acc_0_3 = multiply_add(rows_0.s0, columns_0.s3, acc_0_3);
-            acc_1_0 = multiply_add(rows_0.s1, columns_0.s0, acc_1_0);
-            acc_1_1 = multiply_add(rows_0.s1, columns_0.s1, acc_1_1);
-            acc_1_2 = multiply_add(rows_0.s1, columns_0.s2, acc_1_2);
-            acc_1_3 = multiply_add(rows_0.s1, columns_0.s3, acc_1_3);
-            acc_2_0 = multiply_add(rows_0.s2, columns_0.s0, acc_2_0);
-            acc_2_1 = multiply_add(rows_0.s2, columns_0.s1, acc_2_1);
-            acc_2_2 = multiply_add(rows_0.s2, columns_0.s2, acc_2_2);
-            acc_2_3 = multiply_add(rows_0.s2, columns_0.s3, acc_2_3);
-            acc_3_0 = multiply_add(rows_0.s3, columns_0.s0, acc_3_0);
-            acc_3_1 = multiply_add(rows_0.s3, columns_0.s1, acc_3_1);
-            acc_3_2 = multiply_add(rows_0.s3, columns_0.s2, acc_3_2);
-            acc_3_3 = multiply_add(rows_0.s3, columns_0.s3, acc_3_3);
-            // 206: buffer ^= 1
+            // 196: for first in range(np.int32(0), np.int32(tile_k), np.int32(unroll)):
+            for (int first = 0; first < 4; first += 4) {
+                // 199: place = thread_row + part * (tile_m // groups_m)
+                place = thread_row;
+                // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
+                rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + (long)first * 20L + pg_wrap_index_long((long)place, 20L)));
+                // 202: place = thread_column + part * (tile_n // groups_n)
+                place = thread_column;
+                // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
+                columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + (long)first * 20L + pg_wrap_index_long((long)place, 20L)));
+                // 206: acc[i, j] = multiply_add(
+                acc_0_0 = multiply_add(rows_0.s0, columns_0.s0, acc_0_0);
+                acc_0_1 = multiply_add(rows_0.s0, columns_0.s1, acc_0_1);
+                acc_0_2 = multiply_add(rows_0.s0, columns_0.s2, acc_0_2);
+                acc_0_3 = multiply_add(rows_0.s0, columns_0.s3, acc_0_3);
+                acc_1_0 = multiply_add(rows_0.s1, columns_0.s0, acc_1_0);
+                acc_1_1 = multiply_add(rows_0.s1, columns_0.s1, acc_1_1);
+                acc_1_2 = multiply_add(rows_0.s1, columns_0.s2, acc_1_2);
+                acc_1_3 = multiply_add(rows_0.s1, columns_0.s3, acc_1_3);
+                acc_2_0 = multiply_add(rows_0.s2, columns_0.s0, acc_2_0);
+                acc_2_1 = multiply_add(rows_0.s2, columns_0.s1, acc_2_1);
+                acc_2_2 = multiply_add(rows_0.s2, columns_0.s2, acc_2_2);
+                acc_2_3 = multiply_add(rows_0.s2, columns_0.s3, acc_2_3);
+                acc_3_0 = multiply_add(rows_0.s3, columns_0.s0, acc_3_0);
+                acc_3_1 = multiply_add(rows_0.s3, columns_0.s1, acc_3_1);
+                acc_3_2 = multiply_add(rows_0.s3, columns_0.s2, acc_3_2);
+                acc_3_3 = multiply_add(rows_0.s3, columns_0.s3, acc_3_3);
+                // 199: place = thread_row + part * (tile_m // groups_m)
+                place = thread_row;
+                // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
+                rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + (long)(first + 1) * 20L + pg_wrap_index_long((long)place, 20L)));
+                // 202: place = thread_column + part * (tile_n // groups_n)
+                place = thread_column;
+                // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
+                columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + (long)(first + 1) * 20L + pg_wrap_index_long((long)place, 20L)));
+                // 206: acc[i, j] = multiply_add(
+                acc_0_0 = multiply_add(rows_0.s0, columns_0.s0, acc_0_0);
+                acc_0_1 = multiply_add(rows_0.s0, columns_0.s1, acc_0_1);
+                acc_0_2 = multiply_add(rows_0.s0, columns_0.s2, acc_0_2);
+                acc_0_3 = multiply_add(rows_0.s0, columns_0.s3, acc_0_3);
+                acc_1_0 = multiply_add(rows_0.s1, columns_0.s0, acc_1_0);
+                acc_1_1 = multiply_add(rows_0.s1, columns_0.s1, acc_1_1);
+                acc_1_2 = multiply_add(rows_0.s1, columns_0.s2, acc_1_2);
+                acc_1_3 = multiply_add(rows_0.s1, columns_0.s3, acc_1_3);
+                acc_2_0 = multiply_add(rows_0.s2, columns_0.s0, acc_2_0);
+                acc_2_1 = multiply_add(rows_0.s2, columns_0.s1, acc_2_1);
+                acc_2_2 = multiply_add(rows_0.s2, columns_0.s2, acc_2_2);
+                acc_2_3 = multiply_add(rows_0.s2, columns_0.s3, acc_2_3);
+                acc_3_0 = multiply_add(rows_0.s3, columns_0.s0, acc_3_0);
+                acc_3_1 = multiply_add(rows_0.s3, columns_0.s1, acc_3_1);
+                acc_3_2 = multiply_add(rows_0.s3, columns_0.s2, acc_3_2);
+                acc_3_3 = multiply_add(rows_0.s3, columns_0.s3, acc_3_3);
+                // 199: place = thread_row + part * (tile_m // groups_m)
+                place = thread_row;
+                // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
+                rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + (long)(first + 2) * 20L + pg_wrap_index_long((long)place, 20L)));
+                // 202: place = thread_column + part * (tile_n // groups_n)
+                place = thread_column;
+                // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
+                columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + (long)(first + 2) * 20L + pg_wrap_index_long((long)place, 20L)));
+                // 206: acc[i, j] = multiply_add(
+                acc_0_0 = multiply_add(rows_0.s0, columns_0.s0, acc_0_0);
+                acc_0_1 = multiply_add(rows_0.s0, columns_0.s1, acc_0_1);
+                acc_0_2 = multiply_add(rows_0.s0, columns_0.s2, acc_0_2);
+                acc_0_3 = multiply_add(rows_0.s0, columns_0.s3, acc_0_3);
+                acc_1_0 = multiply_add(rows_0.s1, columns_0.s0, acc_1_0);
+                acc_1_1 = multiply_add(rows_0.s1, columns_0.s1, acc_1_1);
+                acc_1_2 = multiply_add(rows_0.s1, columns_0.s2, acc_1_2);
+                acc_1_3 = multiply_add(rows_0.s1, columns_0.s3, acc_1_3);
+                acc_2_0 = multiply_add(rows_0.s2, columns_0.s0, acc_2_0);
+                acc_2_1 = multiply_add(rows_0.s2, columns_0.s1, acc_2_1);
+                acc_2_2 = multiply_add(rows_0.s2, columns_0.s2, acc_2_2);
+                acc_2_3 = multiply_add(rows_0.s2, columns_0.s3, acc_2_3);
+                acc_3_0 = multiply_add(rows_0.s3, columns_0.s0, acc_3_0);
+                acc_3_1 = multiply_add(rows_0.s3, columns_0.s1, acc_3_1);
+                acc_3_2 = multiply_add(rows_0.s3, columns_0.s2, acc_3_2);
+                acc_3_3 = multiply_add(rows_0.s3, columns_0.s3, acc_3_3);
+                // 199: place = thread_row + part * (tile_m // groups_m)
+                place = thread_row;
+                // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
+                rows_0 = *(__local const float4*)(tile_a + ((long)buffer * 80L + (long)(first + 3) * 20L + pg_wrap_index_long((long)place, 20L)));
+                // 202: place = thread_column + part * (tile_n // groups_n)
+                place = thread_column;
+                // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
+                columns_0 = *(__local const float4*)(tile_b + ((long)buffer * 80L + (long)(first + 3) * 20L + pg_wrap_index_long((long)place, 20L)));
+                // 206: acc[i, j] = multiply_add(
+                acc_0_0 = multiply_add(rows_0.s0, columns_0.s0, acc_0_0);
+                acc_0_1 = multiply_add(rows_0.s0, columns_0.s1, acc_0_1);
+                acc_0_2 = multiply_add(rows_0.s0, columns_0.s2, acc_0_2);
+                acc_0_3 = multiply_add(rows_0.s0, columns_0.s3, acc_0_3);
+                acc_1_0 = multiply_add(rows_0.s1, columns_0.s0, acc_1_0);
+                acc_1_1 = multiply_add(rows_0.s1, columns_0.s1, acc_1_1);
+                acc_1_2 = multiply_add(rows_0.s1, columns_0.s2, acc_1_2);
+                acc_1_3 = multiply_add(rows_0.s1, columns_0.s3, acc_1_3);
+                acc_2_0 = multiply_add(rows_0.s2, columns_0.s0, acc_2_0);
+                acc_2_1 = multiply_add(rows_0.s2, columns_0.s1, acc_2_1);
+                acc_2_2 = multiply_add(rows_0.s2, columns_0.s2, acc_2_2);
+                acc_2_3 = multiply_add(rows_0.s2, columns_0.s3, acc_2_3);
+                acc_3_0 = multiply_add(rows_0.s3, columns_0.s0, acc_3_0);
+                acc_3_1 = multiply_add(rows_0.s3, columns_0.s1, acc_3_1);
+                acc_3_2 = multiply_add(rows_0.s3, columns_0.s2, acc_3_2);
+                acc_3_3 = multiply_add(rows_0.s3, columns_0.s3, acc_3_3);
+            }
+            // 209: buffer ^= 1
             buffer = buffer ^ 1;
         }
-        // 207: if step < steps:
+        // 210: if step < steps:
         if (step_ < steps) {
-            // 209: position = thread + load * threads
+            // 212: position = thread + load * threads
             position = thread;
-            // 214: x = position % (tile_k // lanes) * lanes
+            // 217: x = position % (tile_k // lanes) * lanes
             x = (position & 0) * 4;
-            // 216: tile_a[buffer, x + lane, position // (tile_k // lanes)] = next_a[load][lane]
+            // 219: tile_a[buffer, x + lane, position // (tile_k // lanes)] = next_a[load][lane]
             tile_a[(long)buffer * 80L + pg_wrap_index_long((long)x, 4L) * 20L + (long)position] = next_a_0.s0;
             tile_a[(long)buffer * 80L + pg_wrap_index_long((long)(x + 1), 4L) * 20L + (long)position] = next_a_0.s1;
             tile_a[(long)buffer * 80L + pg_wrap_index_long((long)(x + 2), 4L) * 20L + (long)position] = next_a_0.s2;
             tile_a[(long)buffer * 80L + pg_wrap_index_long((long)(x + 3), 4L) * 20L + (long)position] = next_a_0.s3;
-            // 218: position = thread + load * threads
+            // 221: position = thread + load * threads
             position = thread;
-            // 224: x = position % (tile_n // lanes) * lanes
+            // 227: x = position % (tile_n // lanes) * lanes
             x = (position & 3) * 4;
-            // 225: cuda.vstore(next_b[load], tile_b, (buffer, position // (tile_n // lanes), x), aligned=True)
+            // 228: cuda.vstore(next_b[load], tile_b, (buffer, position // (tile_n // lanes), x), aligned=True)
             *(__local float4*)(tile_b + ((long)buffer * 80L + (long)(position >> 2) * 20L + pg_wrap_index_long((long)x, 20L))) = next_b_0;
-            // 226: cuda.syncthreads()
+            // 229: cuda.syncthreads()
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         }
     }
-    // 230: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
+    // 233: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     int row = as_int((uint)row0 + (uint)thread_row);
-    // 232: column = column0 + thread_column + part * (tile_n // groups_n)
+    // 235: column = column0 + thread_column + part * (tile_n // groups_n)
     int column = as_int((uint)column0 + (uint)thread_column);
-    // 233: place = c_start + row * c_pitch + column
+    // 236: place = c_start + row * c_pitch + column
     place = as_int((uint)c_start + (uint)row * (uint)c_pitch + (uint)column);
-    // 235: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
+    // 238: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     float4 line = (float4)(acc_0_0, acc_0_1, acc_0_2, acc_0_3);
-    // 239: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
+    // 242: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
     store_vector(line, c, flat_c_1, place, alpha, beta);
-    // 230: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
+    // 233: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     row = as_int((uint)row0 + (uint)thread_row + 1);
-    // 232: column = column0 + thread_column + part * (tile_n // groups_n)
+    // 235: column = column0 + thread_column + part * (tile_n // groups_n)
     column = as_int((uint)column0 + (uint)thread_column);
-    // 233: place = c_start + row * c_pitch + column
+    // 236: place = c_start + row * c_pitch + column
     place = as_int((uint)c_start + (uint)row * (uint)c_pitch + (uint)column);
-    // 235: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
+    // 238: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     line = (float4)(acc_1_0, acc_1_1, acc_1_2, acc_1_3);
-    // 239: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
+    // 242: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
     store_vector(line, c, flat_c_1, place, alpha, beta);
-    // 230: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
+    // 233: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     row = as_int((uint)row0 + (uint)thread_row + 2);
-    // 232: column = column0 + thread_column + part * (tile_n // groups_n)
+    // 235: column = column0 + thread_column + part * (tile_n // groups_n)
     column = as_int((uint)column0 + (uint)thread_column);
-    // 233: place = c_start + row * c_pitch + column
+    // 236: place = c_start + row * c_pitch + column
     place = as_int((uint)c_start + (uint)row * (uint)c_pitch + (uint)column);
-    // 235: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
+    // 238: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     line = (float4)(acc_2_0, acc_2_1, acc_2_2, acc_2_3);
-    // 239: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
+    // 242: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
     store_vector(line, c, flat_c_1, place, alpha, beta);
-    // 230: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
+    // 233: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     row = as_int((uint)row0 + (uint)thread_row + 3);
-    // 232: column = column0 + thread_column + part * (tile_n // groups_n)
+    // 235: column = column0 + thread_column + part * (tile_n // groups_n)
     column = as_int((uint)column0 + (uint)thread_column);
-    // 233: place = c_start + row * c_pitch + column
+    // 236: place = c_start + row * c_pitch + column
     place = as_int((uint)c_start + (uint)row * (uint)c_pitch + (uint)column);
-    // 235: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
+    // 238: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     line = (float4)(acc_3_0, acc_3_1, acc_3_2, acc_3_3);
-    // 239: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
+    // 242: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
     store_vector(line, c, flat_c_1, place, alpha, beta);
 }
