@@ -49,7 +49,7 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
     split, chunk = (1, k) if grouped else split_of(config.split_k, config.tile_k, k)
     target, mode, stored = c, scaling(product.alpha, product.beta), found
     if split > 1:
-        parts = workspaces.of(product.stream, (batch, split, m, n), np.dtype(number_type(found.vector)))
+        parts = workspaces.of(product.stream, "parts", (batch, split, m, n), np.dtype(number_type(found.vector)))
         target, mode = Operand(parts, n, m * n, False), 0
         stored = Conversion(found.vector, found.vector, found.vector)
     aligned = a.is_aligned(lanes) and b.is_aligned(lanes) and target.is_aligned(lanes)

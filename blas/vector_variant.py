@@ -157,7 +157,7 @@ class VectorVariant(Variant):
         split = -(-view.k // chunk)
         target, mode = c, scaling(product.alpha, product.beta)
         if split > 1:
-            parts = workspaces.of(product.stream, (batch, split, m, n), np.dtype(number_type(found.vector)))
+            parts = workspaces.of(product.stream, "parts", (batch, split, m, n), np.dtype(number_type(found.vector)))
             target, mode = Operand(parts, n, m * n, False), 0
         c_row, c_column = (1, target.pitch) if view.swapped else (target.pitch, 1)
         x_row, x_step = (1, few.pitch) if few_transposed else (few.pitch, 1)
