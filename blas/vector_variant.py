@@ -96,12 +96,15 @@ class VectorVariant(Variant):
         sums = view.rows * config.lines * lanes * problem.accumulator_itemsize
         held = view.rows * config.threads_y * (config.threads_x + 1) if view.along else config.threads * lanes
         threads = config.threads
+        step = (
+            config.threads_x * lanes if view.along else config.threads_y * _UNROLL_K
+        )  # terms that a block takes at once
         return (
             threads <= min(256, caps.max_work_group_size, caps.max_work_item_sizes[0])
             and (threads == 1 or threads >= 64)
             and (config.lines == 1 or sums <= (_SUM_BYTES if caps.local_memory_dedicated else 8 * _SUM_BYTES))
             and held * problem.accumulator_itemsize <= min(32768, caps.local_memory_static)
-            and (config.split_k == 1 or problem.k >= 2 * config.split_k * _UNROLL_K * config.threads_y * lanes)
+            and (config.split_k == 1 or problem.k >= 2 * config.split_k * step)
         )
 
     def predict(self, config: VectorConfig, problem: Problem, caps: Capabilities) -> float:
