@@ -104,7 +104,7 @@ def _load_rows(
     along_k: cuda.constexpr,
     plane: cuda.constexpr,
 ):
-    """Fragments of A for ``eights`` times eight k's: of each block, rows g and g + 8 of k's t, then t + 4, and so on."""
+    """Fragments of A for ``eights`` times eight k's: of each block, rows g and g + 8 of k's t, then t + 4 ..."""
     for i in cuda.unroll(range(blocks)):
         for four in cuda.unroll(range(2 * eights)):
             for half in cuda.unroll(range(2)):
@@ -146,7 +146,7 @@ def _store_two(
     vector: cuda.constexpr,
     wide: cuda.constexpr,
 ):
-    """Store what belongs to ``at`` and ``at + step`` of a line of C, as far as they are from ``first`` up to ``end``."""
+    """Store what belongs to ``at`` and ``at + step`` of a line of C, as far as it is from ``first`` up to ``end``."""
     if wide == 2 and step == 1:
         if at >= first and at < end:
             sums = vector(low, high) * alpha
@@ -307,9 +307,7 @@ def multiply_doubles2(
                 place = following if last else use
                 ahead = (group + 1) % groups
                 _load_rows(rows[1 - here], ring_a, place, read_a, ahead, blocks_m, eights, a_along, plane_a)
-                _load_columns(
-                    *(columns[1 - here], ring_b, place, read_b, ahead, blocks_n, eights, b_along, plane_b)
-                )
+                _load_columns(*(columns[1 - here], ring_b, place, read_b, ahead, blocks_n, eights, b_along, plane_b))
             for i in cuda.unroll(range(blocks_m)):
                 for turn in cuda.unroll(range(blocks_n)):
                     j = blocks_n - 1 - turn if i % 2 else turn  # back and forth: one of the operands stays

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from portagpu.blas.double_kernels import DoublePlan, multiply_doubles
 from portagpu.blas.dense_operands import Operand, operand
+from portagpu.blas.double_kernels import DoublePlan, multiply_doubles
 from portagpu.blas.pieces import multiply
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant
@@ -14,7 +13,6 @@ from portagpu.blas.vectors import vector_type
 from portagpu.cuda import jit
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
-from portagpu.tuning.space import Axis
 
 _kernels: dict[int, Dispatcher] = {}
 

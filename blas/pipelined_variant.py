@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from portagpu.blas.dense_operands import Operand, operand
@@ -14,7 +13,6 @@ from portagpu.blas.vectors import vector_type
 from portagpu.cuda import jit
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
-from portagpu.tuning.space import Axis
 
 _kernels: dict[int, Dispatcher] = {}
 
