@@ -86,11 +86,13 @@ def check_scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtyp
                 f"{name} is complex, the operands are {operands}", hint=f"pass {name}.real, or complex operands"
             )
         return complex(number)
-    if result.kind in "iu" and number != int(number):
+    if result.kind not in "iu":
+        return float(number)
+    if not float(number).is_integer() or not -(2**31) <= number < 2**31:
         raise ArgumentTypeError(
-            f"{name} is {number}; products in {result} take whole numbers", hint='ask for dtype="float32"'
+            f"{name} is {number}; products in {result} take whole numbers of 32 bits", hint='ask for dtype="float32"'
         )
-    return int(number) if result.kind in "iu" else float(number)
+    return int(number)
 
 
 def check_precision(precision: Any, dtype: str, out: str, context: Context) -> str:

@@ -144,7 +144,6 @@ def plan_of(problem: Problem, context: Context) -> Plan:
                 seconds = predicted_time(config, one, caps) * (problem.batch if walked else 1)
                 seconds += _copy_seconds(problem, caps) if copied else 0.0
                 options.append((seconds, Plan(config, copied, walked, one)))
-                break
     if not options:
         raise MissingCapabilityError(
             f"{context.device.name} cannot compute products of {problem.arithmetic}",

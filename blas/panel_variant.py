@@ -13,8 +13,8 @@ from portagpu.blas.operands import index_type, operand
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant, clock_mhz
 from portagpu.blas.vectors import name_of, vector_type
+from portagpu.blas.workspace import workspaces
 from portagpu.device.capabilities import Capabilities
-from portagpu.runtime.array import device_array
 from portagpu.tuning.space import Axis
 
 _LAUNCHES_SECONDS = 15e-6  # of packing both operands and multiplying
@@ -117,12 +117,12 @@ class PanelVariant(Variant):
         a, b, c, stream = operand(product.a), operand(product.b), operand(product.c), product.stream
         m, n, k, batch = product.c.shape[-2], product.c.shape[-1], product.a.shape[-1], product.batch
         found = conversion(name_of(product.a.dtype), name_of(product.c.dtype), config.lanes)
-        dtype, context = np.dtype(number_type(found.vector)), product.c.context
+        dtype = np.dtype(number_type(found.vector))
         panels_m, panels_n = -(-m // config.tile_m), -(-n // config.tile_n)
         shape_a = (batch if a.batch else 1, panels_m, k, config.tile_m)
         shape_b = (batch if b.batch else 1, panels_n, k, config.tile_n)
-        packed_a = device_array(shape_a, dtype, context=context)
-        packed_b = device_array(shape_b, dtype, context=context)
+        packed_a = workspaces.of(stream, "packed a", shape_a, dtype)
+        packed_b = workspaces.of(stream, "packed b", shape_b, dtype)
         number = index_type(packed_a, packed_b, a.array, b.array, c.array)
         for source, packed, lines, along in ((a, packed_a, m, not a.transposed), (b, packed_b, n, b.transposed)):
             tile = packed.shape[-1]

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from portagpu.blas.conversions import Conversion, conversion, scaling
+from portagpu.blas.conversions import Conversion, conversion, number_type, scaling
 from portagpu.blas.gpu_kernels import multiply_tiles
 from portagpu.blas.operands import Operand, index_type, operand
 from portagpu.blas.result_kernels import sum_parts
 from portagpu.blas.variant import Product
 from portagpu.blas.vectors import name_of
+from portagpu.blas.workspace import workspaces
 from portagpu.cuda import jit
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
-from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.stream import Stream
 
 if TYPE_CHECKING:
@@ -48,9 +49,7 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
     split, chunk = (1, k) if grouped else split_of(config.split_k, config.tile_k, k)
     target, mode, stored = c, scaling(product.alpha, product.beta), found
     if split > 1:
-        parts = device_array(
-            (batch, split, m, n), np.dtype(found.vector.dtype.name), context=product.c.context, stream=product.stream
-        )
+        parts = workspaces.of(product.stream, "parts", (batch, split, m, n), np.dtype(number_type(found.vector)))
         target, mode = Operand(parts, n, m * n, False), 0
         stored = Conversion(found.vector, found.vector, found.vector)
     aligned = a.is_aligned(lanes) and b.is_aligned(lanes) and target.is_aligned(lanes)

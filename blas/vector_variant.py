@@ -13,10 +13,10 @@ from portagpu.blas.problem import Problem
 from portagpu.blas.tile_launch import add_parts
 from portagpu.blas.variant import Config, Product, Variant, clock_mhz
 from portagpu.blas.vector_kernels import multiply_across, multiply_along
+from portagpu.blas.workspace import workspaces
 from portagpu.cuda import jit
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
-from portagpu.runtime.array import device_array
 from portagpu.tuning.space import Axis
 
 FEW = 16
@@ -96,12 +96,15 @@ class VectorVariant(Variant):
         sums = view.rows * config.lines * lanes * problem.accumulator_itemsize
         held = view.rows * config.threads_y * (config.threads_x + 1) if view.along else config.threads * lanes
         threads = config.threads
+        step = (
+            config.threads_x * lanes if view.along else config.threads_y * _UNROLL_K
+        )  # terms that a block takes at once
         return (
             threads <= min(256, caps.max_work_group_size, caps.max_work_item_sizes[0])
             and (threads == 1 or threads >= 64)
             and (config.lines == 1 or sums <= (_SUM_BYTES if caps.local_memory_dedicated else 8 * _SUM_BYTES))
             and held * problem.accumulator_itemsize <= min(32768, caps.local_memory_static)
-            and (config.split_k == 1 or problem.k >= 2 * config.split_k * _UNROLL_K * config.threads_y * lanes)
+            and (config.split_k == 1 or problem.k >= 2 * config.split_k * step)
         )
 
     def predict(self, config: VectorConfig, problem: Problem, caps: Capabilities) -> float:
@@ -157,7 +160,7 @@ class VectorVariant(Variant):
         split = -(-view.k // chunk)
         target, mode = c, scaling(product.alpha, product.beta)
         if split > 1:
-            parts = device_array((batch, split, m, n), np.dtype(found.vector.dtype.name), context=context)
+            parts = workspaces.of(product.stream, "parts", (batch, split, m, n), np.dtype(number_type(found.vector)))
             target, mode = Operand(parts, n, m * n, False), 0
         c_row, c_column = (1, target.pitch) if view.swapped else (target.pitch, 1)
         x_row, x_step = (1, few.pitch) if few_transposed else (few.pitch, 1)

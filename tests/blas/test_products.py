@@ -16,6 +16,7 @@ import portagpu
 from portagpu import cuda, dtypes
 from portagpu.blas.conversions import OUTPUTS
 from portagpu.blas.gemm import gemm
+from portagpu.blas.operands import with_strides
 from portagpu.blas.panel_variant import PanelConfig
 from portagpu.blas.problem import DTYPES, Problem
 from portagpu.blas.tile_variant import TileConfig
@@ -147,8 +148,6 @@ def to_device(array):
         base = base.base
     whole = cuda.to_device(np.ascontiguousarray(base))
     offset = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
-    from portagpu.blas.operands import with_strides
-
     return with_strides(whole, array.shape, array.strides, first=offset)
 
 
