@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from portagpu.blas.double_variant import DoubleVariant
 from portagpu.blas.panel_variant import PanelVariant
+from portagpu.blas.pipelined_variant import PipelinedVariant
 from portagpu.blas.problem import Problem
 from portagpu.blas.tile_variant import TileVariant
 from portagpu.blas.variant import Config, Variant
@@ -13,9 +15,9 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.errors import StoreError
 from portagpu.tuning.space import Point
 
-KERNEL_VERSION = 2  # raise when a kernel changes in a way that makes stored results wrong
+KERNEL_VERSION = 3  # raise when a kernel changes in a way that makes stored results wrong
 
-VARIANTS: tuple[Variant, ...] = (PanelVariant(), TileVariant())
+VARIANTS: tuple[Variant, ...] = (PanelVariant(), TileVariant(), PipelinedVariant(), DoubleVariant())
 _BY_NAME = {variant.name: variant for variant in VARIANTS}
 _BY_TYPE = {variant.config_type: variant for variant in VARIANTS}
 
