@@ -17,8 +17,8 @@ from portagpu.runtime.array import device_array
 def sum_pieces(pieces, c, pitch, batch, n, size, total, count, alpha, beta):
     """``c = alpha * (sum of pieces) + beta * c``, always added in the same order.
 
-    pieces: ``count`` times ``total`` elements: matrices of ``size`` elements in rows of n. c: memory of the matrices, in
-    rows ``pitch`` and matrices ``batch`` elements apart. Any one-dimensional grid.
+    pieces: ``count`` times ``total`` elements: matrices of ``size`` elements in rows of n. c: memory of the matrices,
+    in rows ``pitch`` and matrices ``batch`` elements apart. Any one-dimensional grid.
     """
     first = np.uint32(cuda.grid(1))
     step = np.uint32(cuda.gridsize(1))

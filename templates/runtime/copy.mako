@@ -10,7 +10,7 @@ __kernel void copy_strided(__global const ${view.type}* source, __global ${view.
     if (column >= n${view.axes[-1]} || rest >= lines) return;
     long from = source_offset + column * s${view.axes[-1]};
     long to = target_offset + column * t${view.axes[-1]};
-% for axis in reversed(view.axes[:-1]):
+% for axis in list(reversed(view.axes[:-1])):
 % if loop.last:
     from += rest * s${axis};
     to += rest * t${axis};
