@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.problem import Problem
+from portagpu.blas.rows import swapped
 from portagpu.blas.split_kernels import reduce_parts
 from portagpu.blas.tensor_maps import Box, TensorMaps
+from portagpu.blas.transpose_kernels import swapped_order
 from portagpu.blas.variant import Config, Product, Variant, order_of
 from portagpu.blas.warpgroup_kernels import multiply_warpgroups
 from portagpu.blas.workspace import workspaces
@@ -91,14 +93,12 @@ class WarpgroupVariant(Variant):
     precisions = ("", "tf32")
 
     def supports(self, problem: Problem, caps: Capabilities) -> bool:
-        """Aligned operands of 8 and 16 bits, and TF32, where the instructions exist; others than 16 bits along k."""
+        """Aligned operands of 8 and 16 bits, and TF32, where the instructions exist."""
         kind = KINDS.get((problem.dtype, problem.precision))
         if kind is None or caps.ptx_target[0] != 9 or not caps.architecture_ptx or not problem.aligned:
             return False
-        along_k = problem.a_order == "C" and problem.b_order == "F"
-        orders = problem.a_order and problem.b_order if kind.transposes else along_k
         return (
-            bool(orders)
+            bool(problem.a_order and problem.b_order)
             and problem.c_order == "C"
             and problem.out_dtype in _OUTPUTS[problem.dtype]
             and max(problem.m, problem.n, problem.k, problem.batch) <= _LARGEST
@@ -151,7 +151,15 @@ class WarpgroupVariant(Variant):
         again = 0.0
         if config.splits > 1:
             again = 4e-6 + 8 * problem.m * problem.n * problem.batch * config.splits / (units * 30e9)
-        return max(cycles / clock, memory) + again + 4e-6
+        return max(cycles / clock, memory) + again + 4e-6 + self._turning(problem, units)
+
+    def _turning(self, problem: Problem, units: int) -> float:
+        """Seconds of the copies that bring operands into the only order that the matrix units take."""
+        if KINDS[problem.dtype, problem.precision].transposes:
+            return 0.0
+        sizes = (problem.a_order == "F", problem.m), (problem.b_order == "C", problem.n)
+        moved = sum(2 * extent * problem.k * problem.batch * problem.itemsize for turned, extent in sizes if turned)
+        return moved / (units * 15e9) + (5e-6 if moved else 0.0)
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[WarpgroupConfig, ...]:
         """The largest tile whose sums fit the registers, then smaller ones with their sums split."""
@@ -176,7 +184,11 @@ class WarpgroupVariant(Variant):
     def run(self, config: WarpgroupConfig, product: Product) -> None:
         """One launch, and with a split sum a second one that adds the parts."""
         kind = KINDS[product.a.dtype.name, product.precision]
-        launch_warpgroups(config, product, Operands(product.a, product.b, product.a.shape[-1]), kind)
+        a, b = product.a, product.b
+        if not kind.transposes:
+            a = a if _order(a) == "C" else swapped(swapped_order(swapped(a), "a", product.stream))
+            b = b if _order(b) == "F" else swapped_order(b, "b", product.stream)
+        launch_warpgroups(config, product, Operands(a, b, a.shape[-1]), kind)
 
 
 @dataclass(frozen=True, slots=True)
