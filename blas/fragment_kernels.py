@@ -1,9 +1,11 @@
 """GEMM of 8- and 16-bit operands and of TF32 by `cuda.mma_sync` and `cuda.ldmatrix`, for CUDA GPUs; in the dialect.
 
 As `portagpu.blas.double_kernels`: tiles by asynchronous copies, fragments one step ahead. Shared memory holds operands
-that lie along k as planes of 16 bytes for each row (column), so that the eight rows of a matrix that `ldmatrix` reads
-are 128 bytes side by side; operands of 16 bits that lie across k stay rows along m (n), 16 bytes apart in the banks,
-and `ldmatrix` transposes them; TF32 ones are read element by element. Two planes serve one matrix instruction.
+that lie along k as they come, 64 or 128 bytes for each row (column), whose parts of 16 bytes are permuted by the row's
+number, so that the eight rows of a matrix that `ldmatrix` reads lie in different banks. (Planes of 16 bytes need no
+permutation, but copies that spread a row over several lines of shared memory take several times as long.) Operands of
+16 bits that lie across k stay rows along m (n), 16 bytes apart in the banks, and `ldmatrix` transposes them; TF32 ones
+are read element by element. Two parts of 16 bytes serve one matrix instruction.
 
 "Matrix fragments for mma.m16n8k16" and "ldmatrix" in the PTX ISA.
 """
@@ -68,12 +70,12 @@ def _fetch(
     begin: cuda.constexpr,
     end: cuda.constexpr,
 ):
-    """As `portagpu.blas.pipelined_kernels.fetch`; pitch: elements of a plane, or of a row across k."""
+    """As `portagpu.blas.pipelined_kernels.fetch`; pitch: elements of a row in shared memory."""
     across = extent // wide
     for copy in cuda.unroll(range(begin, end)):
         if along_k:
             x, depth = copy * (threads * wide // tile_k), 0
-            to = target + x * (16 // tile.dtype.itemsize)
+            to = target + x * pitch
             origin = start + np.uint32(copy) * hop
         else:
             x, depth = copy * threads % across * wide, copy * threads // across
@@ -94,11 +96,18 @@ def _fetch(
 
 
 @cuda.jit(device=True)
+def _permuted(part, line, parts: cuda.constexpr):
+    """Where the 16 bytes of number ``part`` of a line lie among its ``parts``, 4 or 8: eight lines have eight places."""
+    return part ^ (line % 8 if parts == 8 else line // 2 % 4)
+
+
+@cuda.jit(device=True)
 def _load(
     registers,
     ring,
     place,
     start,
+    starts,
     group: cuda.constexpr,
     pieces: cuda.constexpr,
     along_k: cuda.constexpr,
@@ -108,14 +117,15 @@ def _load(
     high: cuda.constexpr,
     far: cuda.constexpr,
 ):
-    """Fragments of 16 rows of A, or of two blocks of 8 columns of B, for two planes of k.
+    """Fragments of 16 rows of A, or of two blocks of 8 columns of B, for two parts of 16 bytes along k.
 
-    ``high``, ``far``: if they are read one by one (``single``): the registers whose row is 8 higher, and those whose k
-    is one plane on.
+    start, starts: the thread's first element of the tile; for operands along k, of each group of two parts. ``high``,
+    ``far``: if they are read one by one (``single``): the registers whose row is 8 higher, and those whose k is one part
+    on.
     """
     for i in cuda.unroll(range(pieces)):
         if along_k:
-            cuda.ldmatrix(registers[i], ring, (place, start + (group * 2 * pitch + i * 16 * span)))
+            cuda.ldmatrix(registers[i], ring, (place, starts[group] + np.uint32(i * 16 * pitch)))
         elif single:
             for part in cuda.unroll(range(4)):
                 row = i * 16 + (8 if part in high else 0)
@@ -158,14 +168,11 @@ def multiply_fragments(
     span = 16 // plan.bits.itemsize
     single = span == 4
     groups = tile_k // (2 * span)
-    pitch_x = (tile_m + 2) * span if a_along else tile_m + 8
-    pitch_y = (tile_n + 2) * span if b_along else tile_n + 8
-    ring_a = cuda.shared.array(
-        (stages, tile_k // span * pitch_x if a_along else tile_k * pitch_x), plan.bits, alignment=128
-    )
-    ring_b = cuda.shared.array(
-        (stages, tile_k // span * pitch_y if b_along else tile_k * pitch_y), plan.bits, alignment=128
-    )
+    parts = tile_k // span
+    pitch_x = tile_k if a_along else tile_m + 8
+    pitch_y = tile_k if b_along else tile_n + 8
+    ring_a = cuda.shared.array((stages, tile_m * tile_k if a_along else tile_k * pitch_x), plan.bits, alignment=128)
+    ring_b = cuda.shared.array((stages, tile_n * tile_k if b_along else tile_k * pitch_y), plan.bits, alignment=128)
     rows = cuda.local.array((2, blocks_m, 4), np.uint32)
     columns = cuda.local.array((2, blocks_n // 2, 4), np.uint32)
     acc = cuda.local.array((blocks_m, blocks_n // 2, 2, 4), plan.sums)
@@ -176,14 +183,21 @@ def multiply_fragments(
     warp_m = warp // plan.warps_n * (16 * blocks_m)
     warp_n = warp % plan.warps_n * (8 * blocks_n)
     # the row of a matrix whose address this thread gives to ldmatrix
+    starts_a = cuda.local.array(groups, np.uint32)
+    starts_b = cuda.local.array(groups, np.uint32)
+    read_a, read_b = np.int32(0), np.int32(0)
     if a_along:
-        read_a = lane // 16 * pitch_x + (warp_m + lane % 16) * span
+        line_a = warp_m + lane % 16
+        for group in cuda.unroll(range(groups)):
+            starts_a[group] = np.uint32(line_a * tile_k + _permuted(group * 2 + lane // 16, line_a, parts) * span)
     elif single:
         read_a = lane % 4 * pitch_x + (warp_m + lane // 4)
     else:
         read_a = (lane % 8 + lane // 16 * 8) * pitch_x + (warp_m + lane // 8 % 2 * 8)
     if b_along:
-        read_b = lane // 8 % 2 * pitch_y + (warp_n + lane // 16 * 8 + lane % 8) * span
+        line_b = warp_n + lane // 16 * 8 + lane % 8
+        for group in cuda.unroll(range(groups)):
+            starts_b[group] = np.uint32(line_b * tile_k + _permuted(group * 2 + lane // 8 % 2, line_b, parts) * span)
     elif single:
         read_b = lane % 4 * pitch_y + (warp_n + lane // 4)
     else:
@@ -206,7 +220,7 @@ def multiply_fragments(
     start_a, start_b = product * batch_a, product * batch_b
     if a_along:
         x_a, k_a = thread // (tile_k // plan.wide_a), thread % (tile_k // plan.wide_a) * plan.wide_a
-        target_a = k_a // span * pitch_x + x_a * span + k_a % span
+        target_a = x_a * tile_k + _permuted(k_a // span, x_a, parts) * span + k_a % span
         start_a += np.uint32(row0 + x_a) * pitch_a + np.uint32(first + k_a)
         hop_a, next_a = pitch_a * np.uint32(threads * plan.wide_a // tile_k), np.uint32(tile_k)
     else:
@@ -216,7 +230,7 @@ def multiply_fragments(
         hop_a, next_a = pitch_a * np.uint32(max(threads * plan.wide_a // tile_m, 1)), pitch_a * np.uint32(tile_k)
     if b_along:
         x_b, k_b = thread // (tile_k // plan.wide_b), thread % (tile_k // plan.wide_b) * plan.wide_b
-        target_b = k_b // span * pitch_y + x_b * span + k_b % span
+        target_b = x_b * tile_k + _permuted(k_b // span, x_b, parts) * span + k_b % span
         start_b += np.uint32(column0 + x_b) * pitch_b + np.uint32(first + k_b)
         hop_b, next_b = pitch_b * np.uint32(threads * plan.wide_b // tile_k), np.uint32(tile_k)
     else:
@@ -253,8 +267,8 @@ def multiply_fragments(
     cuda.syncthreads()
     use = np.int32(0)
     fill = np.int32(stages - 1)
-    _load(rows[0], ring_a, use, read_a, 0, blocks_m, a_along, single, span, pitch_x, (1, 3), (2, 3))
-    _load(columns[0], ring_b, use, read_b, 0, blocks_n // 2, b_along, single, span, pitch_y, (2, 3), (1, 3))
+    _load(rows[0], ring_a, use, read_a, starts_a, 0, blocks_m, a_along, single, span, pitch_x, (1, 3), (2, 3))
+    _load(columns[0], ring_b, use, read_b, starts_b, 0, blocks_n // 2, b_along, single, span, pitch_y, (2, 3), (1, 3))
     for step in range(np.int32(0), steps):
         following = use + 1 if use < stages - 1 else 0
         for group in cuda.unroll(range(groups)):
@@ -267,11 +281,23 @@ def multiply_fragments(
                 cuda.syncthreads()
                 place = following
             _load(
-                *(rows[1 - here], ring_a, place, read_a, ahead, blocks_m, a_along, single, span, pitch_x),
+                *(rows[1 - here], ring_a, place, read_a, starts_a, ahead, blocks_m, a_along, single, span, pitch_x),
                 *((1, 3), (2, 3)),
             )
             _load(
-                *(columns[1 - here], ring_b, place, read_b, ahead, blocks_n // 2, b_along, single, span, pitch_y),
+                *(
+                    columns[1 - here],
+                    ring_b,
+                    place,
+                    read_b,
+                    starts_b,
+                    ahead,
+                    blocks_n // 2,
+                    b_along,
+                    single,
+                    span,
+                    pitch_y,
+                ),
                 *((2, 3), (1, 3)),
             )
             for i in cuda.unroll(range(blocks_m)):

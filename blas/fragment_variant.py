@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,7 +71,7 @@ class FragmentConfig(Config):
 
     @property
     def local_memory(self) -> int:
-        """Bytes of shared memory, at most: planes end in two rows of padding, rows in eight elements."""
+        """Bytes of shared memory, at most: rows across k end in eight elements of padding."""
         return self.stages * self.bytes_k * (self.tile_m + self.tile_n + 16)
 
     @property
@@ -97,9 +98,7 @@ class FragmentVariant(Variant):
         integers = problem.dtype in ("int8", "uint8")
         if integers and (problem.a_order != "C" or problem.b_order != "F"):
             return False
-        dense_a = problem.k if problem.a_order == "C" else problem.m
-        dense_b = problem.n if problem.b_order == "C" else problem.k
-        return all(x * problem.itemsize % 4 == 0 for x in (dense_a, dense_b))
+        return min(_copied_bytes(problem)) >= 4
 
     def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
         """Warps of a block, fragments of a warp, the pipeline, height of the bands that blocks walk, pieces of a sum."""
@@ -119,11 +118,14 @@ class FragmentVariant(Variant):
         threads = config.threads
         tile_k = config.bytes_k // problem.itemsize
         copied = all(x * config.bytes_k % (16 * threads) == 0 for x in (config.tile_m, config.tile_n))
+        # the rows that all threads copy at once must be a multiple of 8, after which parts are permuted alike again
+        narrow = min(_copied_bytes(problem))
         return (
             64 <= threads <= min(caps.max_work_group_size, 512)
             and copied
             and config.blocks_n % 2 == 0
-            and config.bytes_k % 64 == 0
+            and config.bytes_k in (64, 128)
+            and threads * narrow % (8 * config.bytes_k) == 0
             and config.stages >= 3
             and config.split_k <= max(1, problem.k // (2 * tile_k))
             and (config.split_k == 1 or problem.out_dtype == problem.accumulator)
@@ -174,6 +176,13 @@ class FragmentVariant(Variant):
         kernel = _kernel(config.threads)
         sums = _UNITS[dtype][3]
         multiply(kernel, product, operands, tile, config.threads, config.split_k, (pairs, plan), sums=sums)
+
+
+def _copied_bytes(problem: Problem) -> tuple[int, int]:
+    """Bytes of the widest copies that never cross the end of a row (column) of a and b."""
+    dense_a = problem.k if problem.a_order == "C" else problem.m
+    dense_b = problem.n if problem.b_order == "C" else problem.k
+    return math.gcd(dense_a * problem.itemsize, 16), math.gcd(dense_b * problem.itemsize, 16)
 
 
 def _plan(
