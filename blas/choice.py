@@ -1,68 +1,50 @@
-"""Which parameters a product gets: tuned ones where the store has them, else the model's."""
+"""Which parameters a product gets: tuned ones where the store or the package has them, else the model's."""
 
 from __future__ import annotations
 
-import math
-import threading
-from dataclasses import replace
-from pathlib import Path
+from functools import cache
 
 from portagpu.blas import registry
+from portagpu.blas.parameters import PARAMETERS
 from portagpu.blas.problem import Problem
-from portagpu.blas.tuner import store_path, task_key
 from portagpu.blas.variant import Config
-from portagpu.errors import StoreError
 from portagpu.runtime.context import Context
-from portagpu.tuning.store import Store
-
-_NEAR = 2.0  # octaves of m, n and k: results serve problems at most this far away
-_REMEMBERED = 4096  # choices
-_lock = threading.Lock()
-_stores: dict[Path, Store] = {}
-_chosen: dict[tuple[Path, str, Problem], Config] = {}
+from portagpu.settings import Settings
+from portagpu.tuning import Choice, Chooser
+from portagpu.tuning.choice import chooser_for
+from portagpu.tuning.session import store_path
 
 
-def choose(problem: Problem, context: Context) -> Config:
-    """Parameters for a problem on a device; results of a tuning run, in any process, count from the next call on."""
-    path = store_path(context.settings)
-    with _lock:
-        store = _stores.setdefault(path, Store(path))
-        if store.refresh() or len(_chosen) >= _REMEMBERED:
-            _chosen.clear()
-        key = (path, context.device.key, problem)
-        found = _chosen.get(key)
-    if found is None:
-        found = _tuned(problem, context, store) or registry.default_config(problem, context.capabilities)
-        assert found is not None
-        with _lock:
-            _chosen[key] = found
-    return found
+def choose(problem: Problem, context: Context) -> Config | None:
+    """Parameters for a problem on a device; results of a tuning run, in any process, count from the next call on.
+
+    None where no variant can compute the problem as it is.
+    """
+    return _chooser(context.settings).remembered((problem, context.device.key), lambda: (_config(problem, context),))[0]
 
 
-def _tuned(problem: Problem, context: Context, store: Store) -> Config | None:
-    """The winner of the nearest tuned sizes, if they are near."""
-    wanted = task_key(problem, context.device.key)
-    near = [
-        (distance, point)
-        for task, (point, _) in store.winners().items()
-        if replace(task, shape_class=wanted.shape_class) == wanted
-        and (distance := _distance(task.shape_class, problem)) <= _NEAR
-    ]
-    for _, point in sorted(near, key=lambda found: found[0]):
-        try:
-            config = registry.from_json(point)
-        except StoreError:
-            continue
-        if registry.is_legal(config, problem, context.capabilities):
-            return config
-    return None
+def generation(context: Context) -> int:
+    """A number that grows with new tuning results: what was chosen under an older one may not hold."""
+    known = _of_context.get(id(context))
+    if known is None or known[0] is not context.settings:  # a hash of the settings costs more than a launch allows
+        known = _of_context[id(context)] = context.settings, _chooser(context.settings)
+    return known[1].generation()
 
 
-def _distance(shape_class: str, problem: Problem) -> float:
-    """Octaves between stored sizes and a problem's, the largest over m, n, k; infinite for what is no list of sizes."""
-    try:
-        m, n, k = map(int, shape_class.split("x"))
-        pairs = ((m, problem.m), (n, problem.n), (k, problem.k))
-        return max(abs(math.log2(x / y)) for x, y in pairs)
-    except ValueError:
-        return math.inf
+_of_context: dict[int, tuple[Settings, Chooser]] = {}
+
+
+@cache
+def _chooser(settings: Settings) -> Chooser:
+    return chooser_for(store_path(PARAMETERS.name, settings))
+
+
+def _config(problem: Problem, context: Context) -> Config | None:
+    if not registry.variants_for(problem, context.capabilities):
+        return None
+    return registry.from_json(explain(problem, context).point)
+
+
+def explain(problem: Problem, context: Context) -> Choice:
+    """The parameters, and the rule that chose them; printing it explains it."""
+    return _chooser(context.settings).choose(PARAMETERS, problem.values, context.device, context.settings)

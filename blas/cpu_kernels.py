@@ -1,8 +1,9 @@
 """GEMM for devices without on-chip local memory: BLIS's scheme, written in the dialect.
 
 A is packed in panels of ``tile_m`` rows, B in panels of ``tile_n`` columns, both contiguous along k and padded with
-zeros, so that the micro-kernel reads nothing but consecutive aligned vectors. A work-group has one item; the vector
-registers are the item's local array, which the compiler splits into separate variables.
+zeros, so that the micro-kernel reads nothing but consecutive aligned vectors. Elements become what sums are formed in
+when they are packed. A work-group has one item; the vector registers are the item's local array, which the compiler
+splits into separate variables.
 
 Scheme: F. Van Zee, R. van de Geijn, "BLIS: A Framework for Rapidly Instantiating BLAS Functionality", ACM TOMS 41(3),
 2015.
@@ -10,64 +11,59 @@ Scheme: F. Van Zee, R. van de Geijn, "BLIS: A Framework for Rapidly Instantiatin
 
 from __future__ import annotations
 
-import numpy as np
-
 from portagpu import cuda
+from portagpu.blas.result_kernels import multiply_add, store_element, store_vector
 
 _ONE = (1, 1, 1)
 
 
 @cuda.jit(block_dim=_ONE)
-def pack_rows(source, packed, rows, depth, chunk, tile: cuda.constexpr):
-    """Pack panels of ``tile`` rows: ``packed[panel, k, row] = source[panel * tile + row, k]``, zero outside.
-
-    A work-group packs ``chunk`` steps of k of one panel.
-    """
-    panel = np.int32(cuda.blockIdx.x)
-    first = panel * tile
-    begin = np.int32(cuda.blockIdx.y) * chunk
-    end = min(begin + chunk, depth)
-    if first + tile <= rows:
-        for k in range(begin, end):
-            for row in cuda.unroll(range(tile)):
-                packed[panel, k, row] = source[first + row, k]
-    else:
-        for k in range(begin, end):
-            for row in range(np.int32(tile)):
-                if first + row < rows:
-                    packed[panel, k, row] = source[first + row, k]
-                else:
-                    packed[panel, k, row] = 0
-
-
-@cuda.jit(block_dim=_ONE)
-def pack_columns(
-    source, packed, columns, depth, chunk, tile: cuda.constexpr, width: cuda.constexpr, contiguous: cuda.constexpr
+def pack(
+    source,
+    packed,
+    lines,
+    depth,
+    chunk,
+    pitch,
+    step,
+    tile: cuda.constexpr,
+    width: cuda.constexpr,
+    vector: cuda.constexpr,
+    along: cuda.constexpr,
+    transposed: cuda.constexpr,
 ):
-    """Pack panels of ``tile`` columns: ``packed[panel, k, column] = source[k, panel * tile + column]``, zero outside.
+    """Pack panels of ``tile`` lines, which are rows of a or columns of b, for a batch of matrices ``step`` apart.
 
-    ``contiguous`` says that rows of the source are, so that they are read as vectors of ``width`` lanes.
+    ``packed[matrix, panel, k, i]`` is element k of line ``panel * tile + i``, zero outside. Lines have unit steps along
+    k if ``along``, and are ``pitch`` apart; else neighbouring lines have unit steps, and ``width`` of them are read as
+    one ``vector`` of the type of sums. A work-group packs ``chunk`` steps of k of one panel.
     """
-    panel = np.int32(cuda.blockIdx.x)
+    flat = source.T.ravel() if transposed and source.ndim == 2 else source.ravel()
+    panel = type(chunk)(cuda.blockIdx.x)
+    matrix = type(chunk)(cuda.blockIdx.z)
     first = panel * tile
-    begin = np.int32(cuda.blockIdx.y) * chunk
+    begin = type(chunk)(cuda.blockIdx.y) * chunk
     end = min(begin + chunk, depth)
-    if first + tile <= columns:
+    start = matrix * step + (first * pitch if along else first)
+    if first + tile <= lines:
         for k in range(begin, end):
-            if contiguous:
+            if along:
+                for line in cuda.unroll(range(tile)):
+                    packed[matrix, panel, k, line] = flat[start + line * pitch + k]
+            elif width > 1:
                 for part in cuda.unroll(range(tile // width)):
-                    lanes = cuda.vload(source, (k, first + part * width), width)
-                    cuda.vstore(lanes, packed, (panel, k, part * width), aligned=True)
+                    lanes = vector(cuda.vload(flat, start + k * pitch + part * width, width))
+                    cuda.vstore(lanes, packed, (matrix, panel, k, part * width), aligned=True)
             else:
-                for column in cuda.unroll(range(tile)):
-                    packed[panel, k, column] = source[k, first + column]
+                for line in cuda.unroll(range(tile)):
+                    packed[matrix, panel, k, line] = flat[start + k * pitch + line]
     else:
         for k in range(begin, end):
-            for column in range(np.int32(tile)):
-                if first + column < columns:
-                    packed[panel, k, column] = source[k, first + column]
+            for line in range(type(chunk)(tile)):
+                if first + line < lines:
+                    packed[matrix, panel, k, line] = flat[start + (line * pitch + k if along else k * pitch + line)]
                 else:
-                    packed[panel, k, column] = 0
+                    packed[matrix, panel, k, line] = 0
 
 
 @cuda.jit(block_dim=_ONE)
@@ -75,29 +71,39 @@ def multiply_panels(
     packed_a,
     packed_b,
     c,
+    m,
+    n,
+    c_pitch,
+    c_batch,
     depth,
     panels_m,
     panels_n,
     group_m,
     group_n,
+    alpha,
+    beta,
     tile_m: cuda.constexpr,
     vectors_n: cuda.constexpr,
     vector: cuda.constexpr,
+    scaled: cuda.constexpr,
+    stored: cuda.constexpr,
+    scaling: cuda.constexpr,
+    whole: cuda.constexpr,
     unroll_k: cuda.constexpr,
-    contiguous: cuda.constexpr,
 ):
-    """``c = a @ b`` from packed operands; a work-group computes ``group_m`` x ``group_n`` register tiles.
+    """``c = alpha * a @ b + beta * c`` from packed operands; a work-group computes ``group_m`` x ``group_n`` tiles.
 
-    packed_a: (panels_m, depth, tile_m); packed_b: (panels_n, depth, vectors_n * lanes); c: (m, n).
-
-    ``contiguous`` says that rows of c are, so that whole tiles are stored as vectors.
+    packed_a: (1 or batch, panels_m, depth, tile_m); packed_b: (1 or batch, panels_n, depth, vectors_n * lanes);
+    c: rows of n with unit steps, ``c_pitch`` apart, matrices ``c_batch`` apart.
     """
     lanes = vector.lanes
     tile_n = vectors_n * lanes
-    first_m = np.int32(cuda.blockIdx.x) * group_m
-    first_n = np.int32(cuda.blockIdx.y) * group_n
-    rows = np.int32(c.shape[0])
-    columns = np.int32(c.shape[1])
+    first_m = type(depth)(cuda.blockIdx.x) * group_m
+    first_n = type(depth)(cuda.blockIdx.y) * group_n
+    matrix = type(depth)(cuda.blockIdx.z)
+    matrix_a = matrix if packed_a.shape[0] > 1 else type(depth)(0)
+    matrix_b = matrix if packed_b.shape[0] > 1 else type(depth)(0)
+    flat_c = c.ravel()
     acc = cuda.local.array((tile_m, vectors_n), vector)
     b = cuda.local.array((vectors_n,), vector)
     scratch = cuda.local.array(tile_m * tile_n, vector.dtype)
@@ -106,33 +112,36 @@ def multiply_panels(
             for i in cuda.unroll(range(tile_m)):
                 for j in cuda.unroll(range(vectors_n)):
                     acc[i, j] = vector(0)
-            whole = depth // unroll_k * unroll_k
-            for k0 in range(np.int32(0), whole, np.int32(unroll_k)):
+            rounds = depth // unroll_k * unroll_k
+            for k0 in range(type(depth)(0), rounds, type(depth)(unroll_k)):
                 for step in cuda.unroll(range(unroll_k)):
                     k = k0 + step
                     for j in cuda.unroll(range(vectors_n)):
-                        b[j] = cuda.vload(packed_b, (panel_n, k, j * lanes), lanes, aligned=True)
+                        b[j] = cuda.vload(packed_b, (matrix_b, panel_n, k, j * lanes), lanes, aligned=True)
                     for i in cuda.unroll(range(tile_m)):
-                        scalar = packed_a[panel_m, k, i]
+                        scalar = packed_a[matrix_a, panel_m, k, i]
                         for j in cuda.unroll(range(vectors_n)):
-                            acc[i, j] = cuda.fma(scalar, b[j], acc[i, j])
-            for k in range(whole, depth):
+                            acc[i, j] = multiply_add(scalar, b[j], acc[i, j], whole)
+            for k in range(rounds, depth):
                 for j in cuda.unroll(range(vectors_n)):
-                    b[j] = cuda.vload(packed_b, (panel_n, k, j * lanes), lanes, aligned=True)
+                    b[j] = cuda.vload(packed_b, (matrix_b, panel_n, k, j * lanes), lanes, aligned=True)
                 for i in cuda.unroll(range(tile_m)):
-                    scalar = packed_a[panel_m, k, i]
+                    scalar = packed_a[matrix_a, panel_m, k, i]
                     for j in cuda.unroll(range(vectors_n)):
-                        acc[i, j] = cuda.fma(scalar, b[j], acc[i, j])
+                        acc[i, j] = multiply_add(scalar, b[j], acc[i, j], whole)
             row0 = panel_m * tile_m
             column0 = panel_n * tile_n
-            if contiguous and row0 + tile_m <= rows and column0 + tile_n <= columns:
+            start = matrix * c_batch + row0 * c_pitch + column0
+            if row0 + tile_m <= m and column0 + tile_n <= n:
                 for i in cuda.unroll(range(tile_m)):
                     for j in cuda.unroll(range(vectors_n)):
-                        cuda.vstore(acc[i, j], c, (row0 + i, column0 + j * lanes))
+                        place = start + i * c_pitch + j * lanes
+                        store_vector(acc[i, j], flat_c, place, alpha, beta, scaled, stored, scaling, False)
             else:
                 for i in cuda.unroll(range(tile_m)):
                     for j in cuda.unroll(range(vectors_n)):
                         cuda.vstore(acc[i, j], scratch, i * tile_n + j * lanes, aligned=True)
-                for i in range(min(np.int32(tile_m), rows - row0)):
-                    for j in range(min(np.int32(tile_n), columns - column0)):
-                        c[row0 + i, column0 + j] = scratch[i * tile_n + j]
+                for i in range(min(type(m)(tile_m), m - row0)):
+                    for j in range(min(type(m)(tile_n), n - column0)):
+                        place = start + i * c_pitch + j
+                        store_element(scratch[i * tile_n + j], flat_c, place, alpha, beta, scaling)

@@ -7,9 +7,9 @@ two k's at once. So every load of 16 bytes fills two registers of a fragment tha
 want them (any other order costs a move for each register), a quarter of a warp reads 128 bytes from different banks,
 and addresses are one register and a constant.
 
-An A that lies in the other order is transposed by its copies, which then move single elements. A B that does lies as rows
-along n, is read element by element, and the k's are t and t + 4. ``c = a @ b`` of matrices in C order is computed as
-``c.T = b.T @ a.T``, where both lie as wanted.
+An A that lies in the other order is transposed by its copies, which then move single elements. A B that does lies as
+rows along n, is read element by element, and the k's are t and t + 4. ``c = a @ b`` of matrices in C order is
+computed as ``c.T = b.T @ a.T``, where both lie as wanted.
 
 "Matrix fragments for mma.m16n8k8 with .f64 floating point type" in the PTX ISA.
 """
@@ -71,12 +71,12 @@ def _fetch_planes(
         x = copy * (threads * wide // tile_k)
         origin = start + np.uint32(copy) * hop
         if guard and tail:
-            inside = x < rest_x and 0 < rest_k
+            inside = x < rest_x and rest_k > 0
             cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide, valid=inside)
         elif guard:
             cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide, valid=x < rest_x)
         elif tail:
-            cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide, valid=0 < rest_k)
+            cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide, valid=rest_k > 0)
         else:
             cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide)
 

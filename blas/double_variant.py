@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portagpu.blas.dense_operands import Operand, operand
 from portagpu.blas.double_kernels import DoublePlan, multiply_doubles
 from portagpu.blas.gpu_model import seconds
-from portagpu.blas.operands import Operand, operand
 from portagpu.blas.pieces import multiply
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant
@@ -72,7 +72,7 @@ class DoubleVariant(Variant):
         return bool(plain and ordered and caps.ptx_target >= (9, 0))
 
     def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
-        """Warps of a block, fragments of a warp, the pipeline, height of the bands that blocks walk, pieces of a sum."""
+        """Warps of a block, fragments of a warp, the pipeline, height of bands of tiles, pieces of a sum."""
         return (
             Axis("warps_m", (1, 2, 4, 8)),
             Axis("warps_n", (1, 2, 4, 8)),

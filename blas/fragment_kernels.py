@@ -97,7 +97,7 @@ def _fetch(
 
 @cuda.jit(device=True)
 def _permuted(part, line, parts: cuda.constexpr):
-    """Where the 16 bytes of number ``part`` of a line lie among its ``parts``, 4 or 8: eight lines have eight places."""
+    """Where part number ``part`` of a line lies among its ``parts``, 4 or 8: eight lines have eight places."""
     return part ^ (line % 8 if parts == 8 else line // 2 % 4)
 
 
@@ -120,8 +120,8 @@ def _load(
     """Fragments of 16 rows of A, or of two blocks of 8 columns of B, for two parts of 16 bytes along k.
 
     start, starts: the thread's first element of the tile; for operands along k, of each group of two parts. ``high``,
-    ``far``: if they are read one by one (``single``): the registers whose row is 8 higher, and those whose k is one part
-    on.
+    ``far``: if they are read one by one (``single``), the registers whose row is 8 higher and those whose k is one
+    part on.
     """
     for i in cuda.unroll(range(pieces)):
         if along_k:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from portagpu.blas.dense_operands import Operand, operand
 from portagpu.blas.fragment_kernels import FragmentPlan, multiply_fragments
 from portagpu.blas.gpu_model import seconds
-from portagpu.blas.operands import Operand, operand
 from portagpu.blas.pieces import multiply
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant
+from portagpu.blas.vectors import name_of
 from portagpu.cuda import jit
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
@@ -101,7 +102,7 @@ class FragmentVariant(Variant):
         return min(_copied_bytes(problem)) >= 4
 
     def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
-        """Warps of a block, fragments of a warp, the pipeline, height of the bands that blocks walk, pieces of a sum."""
+        """Warps of a block, fragments of a warp, the pipeline, height of the bands of blocks, pieces of a sum."""
         return (
             Axis("warps_m", (1, 2, 4)),
             Axis("warps_n", (1, 2, 4)),
@@ -167,7 +168,7 @@ class FragmentVariant(Variant):
     def run(self, config: FragmentConfig, product: Product) -> None:
         """One launch, or two if sums are formed in pieces."""
         a, b, c = operand(product.a), operand(product.b), operand(product.c)
-        dtype = product.a.dtype.name
+        dtype = name_of(product.a.dtype)
         tile = (config.tile_m, config.tile_n, config.bytes_k // product.a.itemsize)
         plan = _plan(config, a, b, c, product, tile)
         bits = np.dtype(_UNITS[dtype][2])
@@ -190,8 +191,8 @@ def _plan(
 ) -> FragmentPlan:
     """What the compiler shall know of a launch."""
     (m, k), n = product.a.shape[-2:], product.b.shape[-1]
-    kind, shape, bits, sums = _UNITS[product.a.dtype.name]
-    pairs = {"float16": "half", "bfloat16": "brain"}.get(product.c.dtype.name, "")
+    kind, shape, bits, sums = _UNITS[name_of(product.a.dtype)]
+    pairs = {"float16": "half", "bfloat16": "brain"}.get(name_of(product.c.dtype), "")
     return FragmentPlan(
         kind=kind,
         shape=shape,

@@ -1,36 +1,157 @@
-"""Runs one matrix product on device arrays: chooses variant and parameters, launches the dialect's kernels."""
+"""Runs products of device matrices: brings them into a form that a variant takes, chooses variant and parameters."""
 
 from __future__ import annotations
 
-from portagpu.blas.choice import choose
-from portagpu.blas.direct_kernels import multiply_elements
+from dataclasses import dataclass, replace
+from typing import Any
+
+from portagpu.blas.choice import choose, generation
+from portagpu.blas.complex_products import multiply_complex
 from portagpu.blas.problem import Problem
-from portagpu.blas.registry import variant_of
-from portagpu.blas.variant import Config, Product
+from portagpu.blas.registry import predicted_time, variant_of
+from portagpu.blas.rows import aligned_copy, begins_aligned, new_rows
+from portagpu.blas.scaling import scale
+from portagpu.blas.variant import ALIGNMENT, Config, Product, clock_mhz, order_of
+from portagpu.device.capabilities import Capabilities
+from portagpu.errors import MissingCapabilityError
 from portagpu.runtime.array import DeviceNDArray
+from portagpu.runtime.context import Context
+from portagpu.runtime.copies import copy_strided
 from portagpu.runtime.stream import Stream
 
-_DIRECT_LIMIT = 32 * 32 * 32  # multiply-adds; below, packing or tiles cost more than they gain
+_BYTES_A_CYCLE = 6.0  # that a compute unit copies
+_COPY_SECONDS = 5e-6  # of a launch
+_REMEMBERED = 4096  # choices
+_ready: dict[Any, tuple[int, Config]] = {}
 
 
-def gemm(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Stream, config: Config | None = None) -> None:
-    """``c = a @ b`` for two-dimensional device arrays of one dtype with at least one element each; enqueued.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a problem is brought before a variant."""
 
-    ``c`` must not overlap ``a`` or ``b``. ``config`` overrides the tuned or default parameters.
+    config: Config
+    copied: bool  # operands, and the result, into aligned rows
+    walked: bool  # the batch, one product after the other
+    problem: Problem  # as the variant gets it
+
+
+def gemm(
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    c: DeviceNDArray,
+    stream: Stream,
+    config: Config | None = None,
+    *,
+    alpha: complex = 1.0,
+    beta: complex = 0.0,
+    precision: str = "",
+) -> None:
+    """``c = alpha * a @ b + beta * c``; enqueued.
+
+    a, b, c: matrices (m, k), (k, n), (m, n), or batches (batch, m, k) and so on, of any strides; a and b of one dtype,
+    c of one that `conversions.OUTPUTS` lists for it. An operand that a batch shares has batch stride 0. ``c`` must not
+    overlap ``a`` or ``b``. With ``beta`` 0, c is not read, with ``alpha`` 0 neither are a and b.
+
+    ``config`` overrides the tuned or default parameters. Raises `MissingCapabilityError` where no variant can do it.
     """
-    if c.layout == "F" and c.shape[0] > 1 and c.shape[1] > 1:
-        a, b, c = b.T, a.T, c.T
-    (m, k), n = a.shape, b.shape[1]
+    key: Any = None
+    known = -1
     if config is None:
-        if m * n * k <= _DIRECT_LIMIT:
-            _direct(a, b, c, stream)
+        # what was found out for arrays like these, as long as no tuning adds to it
+        key = (
+            *_facts(a),
+            *_facts(b),
+            *_facts(c),
+            alpha == 1 and beta == 0,
+            precision,
+            c.context.key,
+            c.context.settings,
+        )
+        known = generation(c.context)
+        ready = _ready.get(key)
+        if ready is not None and alpha != 0 and ready[0] == known:
+            product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta, precision=precision)
+            variant_of(ready[1]).run(ready[1], product)
             return
-        config = choose(Problem(m=m, n=n, k=k, dtype=c.dtype.name), c.context)
-    variant_of(config).run(config, Product(a=a, b=b, c=c, stream=stream))
+    if c.size == 0:
+        return
+    if alpha == 0 or a.shape[-1] == 0:
+        scale(c, beta, stream)
+        return
+    if c.ndim == 3 and c.shape[0] == 1:
+        a, b, c = a[0], b[0], c[0]
+    given = c
+    if order_of(c) == "F":
+        axes = (0, 2, 1) if c.ndim == 3 else (1, 0)
+        a, b, c = b.transpose(axes), a.transpose(axes), c.transpose(axes)
+    product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta, precision=precision)
+    if a.dtype.kind == "c":
+        multiply_complex(product, gemm)
+        return
+    problem = product.problem
+    if config is None:
+        plan = plan_of(problem, c.context)
+        if c is given and not (plan.copied or plan.walked):
+            if len(_ready) >= _REMEMBERED:
+                _ready.clear()
+            _ready[key] = known, plan.config
+    else:
+        usable = "" not in (problem.a_order, problem.b_order, problem.c_order)
+        plan = Plan(config, not usable, False, problem)
+    _run(plan, product)
 
 
-def _direct(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Stream) -> None:
-    m, n = c.shape
-    caps = c.context.capabilities
-    block = (16, 4) if caps.max_work_group_size >= 64 else (1, 1)
-    multiply_elements[(-(-n // block[0]), -(-m // block[1])), block, stream](a, b, c)
+def _facts(x: DeviceNDArray) -> tuple[Any, ...]:
+    return x.type_key, x.shape, x.strides, x.offset % ALIGNMENT
+
+
+def _run(plan: Plan, product: Product) -> None:
+    if plan.walked:
+        for i in range(product.batch):
+            _run(replace(plan, walked=False), replace(product, a=product.a[i], b=product.b[i], c=product.c[i]))
+        return
+    result, stream = product.c, product.stream
+    if plan.copied:
+        fits = order_of(result) == "C" and begins_aligned(result)
+        target = result if fits else new_rows(result, stream, copied=product.beta != 0)
+        product = replace(product, a=aligned_copy(product.a, stream), b=aligned_copy(product.b, stream), c=target)
+    variant_of(plan.config).run(plan.config, product)
+    if product.c is not result:
+        copy_strided(product.c, result, stream)
+
+
+# plans ---------------------------------------------------------------------------------------------------------------
+
+
+def plan_of(problem: Problem, context: Context) -> Plan:
+    """The cheapest way to have a variant compute a problem."""
+    caps = context.capabilities
+    aligned = replace(
+        problem,
+        a_order=problem.a_order or "C",
+        b_order=problem.b_order or "C",
+        c_order="C",
+        aligned=True,
+    )
+    options: list[tuple[float, Plan]] = []
+    for copied, whole in ((False, problem), (True, aligned)):
+        if copied and whole == problem:
+            continue
+        for walked in (False, True) if problem.batch > 1 else (False,):
+            one = replace(whole, batch=1) if walked else whole
+            config = choose(one, context)
+            if config is not None:
+                seconds = predicted_time(config, one, caps) * (problem.batch if walked else 1)
+                seconds += _copy_seconds(problem, caps) if copied else 0.0
+                options.append((seconds, Plan(config, copied, walked, one)))
+    if not options:
+        raise MissingCapabilityError(
+            f"{context.device.name} cannot compute products of {problem.arithmetic}",
+            hint="portagpu.blas.precisions tells which precisions a device has",
+        )
+    return min(options, key=lambda option: option[0])[1]
+
+
+def _copy_seconds(problem: Problem, caps: Capabilities) -> float:
+    bandwidth = max(1, caps.compute_units) * clock_mhz(caps) * 1e6 * _BYTES_A_CYCLE
+    return 2 * problem.nbytes / bandwidth + 2 * _COPY_SECONDS

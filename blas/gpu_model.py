@@ -37,7 +37,7 @@ def seconds(
     together = max(1, min(fit, math.ceil(blocks / units)))
     waves = math.ceil(blocks / (units * together))
     depth = math.ceil(problem.k / split)
-    hiding = min(1.0, (together * threads / 32 / _WARPS) ** 0.5)
+    hiding = min(1.0, math.sqrt(together * threads / 32 / _WARPS))
     arithmetic = tile_m * tile_n / (rate * hiding)
     traffic = (tile_m + tile_n) * problem.itemsize / _CACHE_BYTES
     cycles = waves * (_START + together * depth * max(arithmetic, traffic))

@@ -1,8 +1,8 @@
-"""Operands as the kernels with asynchronous copies take them: memory from the first element on, and distances."""
+"""Matrices as kernels take them: flat memory, and the steps between rows and between the matrices of a batch."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,67 +10,89 @@ import numpy as np
 from portagpu.blas.variant import order_of
 from portagpu.runtime.array import DeviceNDArray
 
-_LARGE = 2**30  # elements; distances within smaller memory fit 32 bits
-
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A matrix, or a batch of them, whose rows or columns are dense.
+    """A matrix (rows, columns), or a batch of them, whose rows (columns, if ``transposed``) have unit steps.
 
-    ``memory``: one-dimensional, from the first element to the last. ``order``: "C" if rows are dense, "F" if columns
-    are. ``pitch``: elements from one dense row (column) to the next; ``batch``: from one matrix to the next.
+    Kernels call ``ravel()`` on ``array`` (on its transpose, if it is transposed and has two axes) and address element
+    [i, row, column] as ``i * batch + row * pitch + column``, or ``column * pitch + row`` if transposed.
     """
 
-    memory: DeviceNDArray
-    order: str
+    array: DeviceNDArray
     pitch: int
     batch: int
-    wide: int
+    transposed: bool
 
-    @property
-    def distances(self) -> tuple[np.integer, np.integer]:
-        """``pitch`` and ``batch`` in the narrowest unsigned type that holds every index of the memory."""
-        kind = np.uint64 if self.memory.is_large else np.uint32
-        return kind(self.pitch), kind(self.batch)
-
-    def viewed(self, dtype: np.dtype[Any]) -> Operand:
-        """The same memory as elements of another type of the same size."""
-        return replace(self, memory=self.memory.view(dtype))
+    def is_aligned(self, lanes: int) -> bool:
+        """Whether vectors of so many elements may be read at multiples of their length in each row."""
+        shape, x = self.array.shape, self.array
+        lines = 2 if self.array.ndim == 1 else shape[-1 if self.transposed else -2]
+        return (
+            x.offset % (lanes * x.itemsize) == 0 and (lines == 1 or self.pitch % lanes == 0) and self.batch % lanes == 0
+        )
 
 
 def operand(matrix: DeviceNDArray) -> Operand:
-    """The operand that a matrix (or a batch of matrices: three axes) is; its order must be "C" or "F".
-
-    ``wide`` of the result says how many elements can be copied at once, 16 bytes at most, so that copies are aligned
-    and never cross the end of a row.
-    """
-    item = matrix.itemsize
-    order = order_of(matrix)
-    assert order
-    rows, columns = matrix.shape[-2:]
-    dense, others, axis = (columns, rows, -2) if order == "C" else (rows, columns, -1)
-    pitch = matrix.strides[axis] // item if others > 1 else dense
+    """A matrix, or a batch, of order "C" or "F"."""
+    order, item = order_of(matrix), matrix.itemsize
+    assert order, "gemm copies other operands"
+    transposed = order == "F"
+    pitch = matrix.strides[-1 if transposed else -2] // item
     batch = matrix.strides[0] // item if matrix.ndim == 3 and matrix.shape[0] > 1 else 0
-    steps = [matrix.offset // item, dense, batch] + ([pitch] if others > 1 else [])
-    wide = 16 // item
-    while wide > 1 and any(step % wide for step in steps):
-        wide //= 2
-    matrices = matrix.shape[0] if matrix.ndim == 3 else 1
-    extent = (matrices - 1) * batch + (others - 1) * pitch + dense
-    return Operand(flat(matrix, extent), order, pitch, batch, wide)
+    as_it_is = matrix.layout == ("F" if transposed and matrix.ndim == 2 else "C")
+    return Operand(matrix if as_it_is else _flat(matrix), pitch, batch, transposed)
 
 
-def flat(matrix: DeviceNDArray, extent: int) -> DeviceNDArray:
-    """The ``extent`` elements of memory from a matrix's first one on, whatever lies between its rows."""
+def index_type(*arrays: DeviceNDArray) -> Any:
+    """The type of sizes and steps: wide enough for subscripts of all arrays."""
+    return np.int64 if any(a.is_large for a in arrays) else np.int32
+
+
+def with_strides(
+    matrix: DeviceNDArray,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    dtype: np.dtype[Any] | None = None,
+    first: int = 0,
+) -> DeviceNDArray:
+    """A view of an array's memory, ``first`` bytes after its first element; the caller sees to it that it is inside."""
     return DeviceNDArray(
-        (extent,),
-        matrix.dtype,
-        (matrix.itemsize,),
+        shape,
+        dtype or matrix.dtype,
+        strides,
         matrix.buffer,
         matrix.context,
-        offset=matrix.offset,
+        offset=matrix.offset + first,
         base=matrix if matrix.base is None else matrix.base,
         stream=matrix.stream,
         readonly=matrix.readonly,
         allocation_key=matrix.allocation_key,
     )
+
+
+def real_rows(matrix: DeviceNDArray) -> DeviceNDArray:
+    """Complex rows with unit steps as rows of real and imaginary parts, twice as long."""
+    real = real_dtype(matrix.dtype)
+    shape = (*matrix.shape[:-1], 2 * matrix.shape[-1])
+    return with_strides(matrix, shape, (*matrix.strides[:-1], real.itemsize), real)
+
+
+def real_flat(matrix: DeviceNDArray) -> DeviceNDArray:
+    """The memory of complex matrices, which ascend, as real and imaginary parts side by side."""
+    real = real_dtype(matrix.dtype)
+    return with_strides(matrix, (2 * _span(matrix),), (real.itemsize,), real)
+
+
+def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of the parts of a complex number."""
+    return np.dtype(np.float32 if dtype.itemsize == 8 else np.float64)
+
+
+def _span(matrix: DeviceNDArray) -> int:
+    """Elements from the first to the last."""
+    return sum((n - 1) * s for n, s in zip(matrix.shape, matrix.strides, strict=True) if n > 1) // matrix.itemsize + 1
+
+
+def _flat(matrix: DeviceNDArray) -> DeviceNDArray:
+    return with_strides(matrix, (_span(matrix),), (matrix.itemsize,))

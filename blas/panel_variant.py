@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from portagpu.blas.cpu_kernels import multiply_panels, pack_columns, pack_rows
+from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
+from portagpu.blas.cpu_kernels import multiply_panels, pack
+from portagpu.blas.operands import index_type, operand
 from portagpu.blas.problem import Problem
-from portagpu.blas.variant import Config, Product, Variant
-from portagpu.blas.vectors import vector_type
+from portagpu.blas.variant import Config, Product, Variant, clock_mhz
+from portagpu.blas.vectors import name_of, vector_type
+from portagpu.blas.workspace import workspaces
 from portagpu.device.capabilities import Capabilities
-from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.tuning.space import Axis
 
+_LAUNCHES_SECONDS = 15e-6  # of packing both operands and multiplying
 _PACK_BYTES = 64 * 1024  # of a panel that one work-group packs
 
 
@@ -59,16 +61,15 @@ class PanelVariant(Variant):
     config_type = PanelConfig
 
     def supports(self, problem: Problem, caps: Capabilities) -> bool:
-        """Real floating-point products; local memory that is only emulated would be in the way of tiles."""
-        plain = not (problem.out or problem.precision or problem.batch > 1 or problem.scaled)
-        return plain and not caps.local_memory_dedicated and problem.dtype in ("float32", "float64")
+        """All real dtypes, batches and scaling; local memory that is only emulated would be in the way of tiles."""
+        return not caps.local_memory_dedicated and is_plain(problem)
 
     def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
         """Register tile, unrolling, and register tiles of a work-group."""
         return (
             Axis("tile_m", tuple(range(2, 15))),
             Axis("vectors_n", (1, 2, 3, 4)),
-            Axis("lanes", (native_lanes(caps, problem.itemsize),)),
+            Axis("lanes", (native_lanes(caps, problem.accumulator_itemsize),)),
             Axis("unroll_k", (1, 2, 4)),
             Axis("group_m", (1, 2, 4, 8, 16, 32)),
             Axis("group_n", (1, 2, 4, 8)),
@@ -88,7 +89,7 @@ class PanelVariant(Variant):
         m, n, k = problem.m, problem.n, problem.k
         units = max(1, caps.compute_units)
         rows, columns = math.ceil(m / config.tile_m), math.ceil(n / config.tile_n)
-        groups = math.ceil(rows / config.group_m) * math.ceil(columns / config.group_n)
+        groups = math.ceil(rows / config.group_m) * math.ceil(columns / config.group_n) * problem.batch
         loads = config.tile_m + 2 * config.vectors_n
         work = config.tile_m * config.vectors_n
         busy = work / (work + 0.6 * loads) * min(1.0, work / 16)
@@ -96,14 +97,14 @@ class PanelVariant(Variant):
         waves = (groups + units) / groups
         started = 15_000 * groups
         # the panel of B that the micro-kernel walks again and again must stay in the second-level cache
-        cached = config.tile_n * k * problem.itemsize <= 2**19
+        cached = config.tile_n * k * problem.accumulator_itemsize <= 2**19
         overhead = 1.0 + 0.02 * config.unroll_k + (0.0 if cached else 0.1)
-        multiplied = rows * config.tile_m * columns * config.tile_n * k / busy * overhead + started
-        return multiplied * waves / (units * config.lanes * max(1, caps.clock_mhz) * 1e6)
+        multiplied = rows * config.tile_m * columns * config.tile_n * k * problem.batch / busy * overhead + started
+        return multiplied * waves / (units * config.lanes * clock_mhz(caps) * 1e6) + _LAUNCHES_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[PanelConfig, ...]:
         """Register tiles that fill the register files of today's processors."""
-        lanes = native_lanes(caps, problem.itemsize)
+        lanes = native_lanes(caps, problem.accumulator_itemsize)
         panels = (
             PanelConfig(tile_m=m, vectors_n=v, lanes=lanes, unroll_k=1, group_m=gm, group_n=1)
             for m, v in ((12, 2), (14, 2), (8, 3), (6, 2), (4, 2), (4, 1))
@@ -112,41 +113,39 @@ class PanelVariant(Variant):
         return tuple(p for p in panels if self.is_legal(p, problem, caps))
 
     def run(self, config: PanelConfig, product: Product) -> None:
-        """Pack both operands, then multiply panels."""
-        a, b, c, stream = product.a, product.b, product.c, product.stream
-        (m, k), n = a.shape, b.shape[1]
-        dtype, context = c.dtype, c.context
-        vector = vector_type(dtype.name, config.lanes)
+        """Pack both operands (one that a batch shares, once), then multiply panels."""
+        a, b, c, stream = operand(product.a), operand(product.b), operand(product.c), product.stream
+        m, n, k, batch = product.c.shape[-2], product.c.shape[-1], product.a.shape[-1], product.batch
+        found = conversion(name_of(product.a.dtype), name_of(product.c.dtype), config.lanes)
+        dtype = np.dtype(number_type(found.vector))
         panels_m, panels_n = -(-m // config.tile_m), -(-n // config.tile_n)
-        packed_a = device_array((panels_m, k, config.tile_m), dtype, context=context)
-        packed_b = device_array((panels_n, k, config.tile_n), dtype, context=context)
-        number = _index_type(packed_a, packed_b, a, b, c)
-        for kernel, source, packed, extent, tile in (
-            (pack_rows, a, packed_a, m, config.tile_m),
-            (pack_columns, b, packed_b, n, config.tile_n),
-        ):
+        shape_a = (batch if a.batch else 1, panels_m, k, config.tile_m)
+        shape_b = (batch if b.batch else 1, panels_n, k, config.tile_n)
+        packed_a = workspaces.of(stream, "packed a", shape_a, dtype)
+        packed_b = workspaces.of(stream, "packed b", shape_b, dtype)
+        number = index_type(packed_a, packed_b, a.array, b.array, c.array)
+        for source, packed, lines, along in ((a, packed_a, m, not a.transposed), (b, packed_b, n, b.transposed)):
+            tile = packed.shape[-1]
             chunk = max(1, min(k, _PACK_BYTES // (tile * dtype.itemsize)))
-            grid = (packed.shape[0], -(-k // chunk))
-            extra = () if kernel is pack_rows else (config.lanes, source.layout == "C")
-            kernel[grid, 1, stream](source, packed, number(extent), number(k), number(chunk), tile, *extra)
+            grid = (packed.shape[1], -(-k // chunk), packed.shape[0])
+            width = 1 if along else math.gcd(tile, config.lanes)
+            vector = vector_type(name_of(dtype), width) if width > 1 else None
+            numbers = map(number, (lines, k, chunk, source.pitch, source.batch))
+            pack[grid, 1, stream](source.array, packed, *numbers, tile, width, vector, along, source.transposed)
         group_m, group_n = min(config.group_m, panels_m), min(config.group_n, panels_n)
-        grid = (-(-panels_m // group_m), -(-panels_n // group_n))
+        grid = (-(-panels_m // group_m), -(-panels_n // group_n), batch)
         multiply_panels[grid, 1, stream](
             packed_a,
             packed_b,
-            c,
-            number(k),
-            number(panels_m),
-            number(panels_n),
-            number(group_m),
-            number(group_n),
+            c.array,
+            *map(number, (m, n, c.pitch, c.batch, k, panels_m, panels_n, group_m, group_n)),
+            *found.numbers(product.alpha, product.beta),
             config.tile_m,
             config.vectors_n,
-            vector,
+            found.vector,
+            found.scaled,
+            found.stored,
+            scaling(product.alpha, product.beta),
+            found.whole,
             config.unroll_k,
-            c.layout == "C",
         )
-
-
-def _index_type(*arrays: DeviceNDArray) -> Any:
-    return np.int64 if any(a.is_large for a in arrays) else np.int32

@@ -185,7 +185,7 @@ def multiply_pipelined(
 
     product = np.uint32(batch % batches)
     start_a, start_b = product * batch_a, product * batch_b
-    # what of its tiles a thread copies: its first elements' places there, and the way to those of the next copy and step
+    # what a thread copies of its tiles: its first elements' places there, and the way to the next copy's and step's
     if a_along:
         x_a, k_a = thread // 8, thread % 8
         start_a += np.uint32(row0 + x_a) * pitch_a + np.uint32(first + k_a)

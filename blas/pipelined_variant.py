@@ -1,11 +1,11 @@
-"""The pipelined variant: float32 without matrix units, tiles that travel by asynchronous copies (`pipelined_kernels`)."""
+"""The pipelined variant: float32 without matrix units, tiles by asynchronous copies (`pipelined_kernels`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portagpu.blas.dense_operands import Operand, operand
 from portagpu.blas.gpu_model import seconds
-from portagpu.blas.operands import Operand, operand
 from portagpu.blas.pieces import multiply
 from portagpu.blas.pipelined_kernels import Plan, multiply_pipelined
 from portagpu.blas.problem import Problem

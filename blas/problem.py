@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 _SIZES = {
     "int8": 1,
@@ -101,9 +101,9 @@ class Problem:
         return (read + self.m * self.n * self.out_itemsize) * self.batch
 
     @property
-    def shape_class(self) -> str:
-        """The sizes: times of different sizes cannot be compared. `choice` decides which results serve which sizes."""
-        return f"{self.m}x{self.n}x{self.k}" + (f"x{self.batch}" if self.batch > 1 else "")
+    def values(self) -> dict[str, int | float | str | bool]:
+        """The problem as the tuner knows it."""
+        return asdict(self)
 
     @property
     def arithmetic(self) -> str:

@@ -6,18 +6,39 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from portagpu.blas.double_variant import DoubleVariant
+from portagpu.blas.element_variant import ElementVariant
+from portagpu.blas.emulated_variant import EmulatedVariant
+from portagpu.blas.fragment_variant import FragmentVariant
 from portagpu.blas.panel_variant import PanelVariant
 from portagpu.blas.pipelined_variant import PipelinedVariant
 from portagpu.blas.problem import Problem
+from portagpu.blas.subgroup_matrix_variant import SubgroupMatrixVariant
+from portagpu.blas.subgroup_variant import SubgroupVariant
 from portagpu.blas.tile_variant import TileVariant
 from portagpu.blas.variant import Config, Variant
+from portagpu.blas.vector_variant import VectorVariant
+from portagpu.blas.warpgroup_variant import WarpgroupVariant
+from portagpu.blas.wave_matrix_variant import WaveMatrixVariant
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import StoreError
 from portagpu.tuning.space import Point
 
 KERNEL_VERSION = 3  # raise when a kernel changes in a way that makes stored results wrong
 
-VARIANTS: tuple[Variant, ...] = (PanelVariant(), TileVariant(), PipelinedVariant(), DoubleVariant())
+VARIANTS: tuple[Variant, ...] = (
+    ElementVariant(),
+    PanelVariant(),
+    TileVariant(),
+    VectorVariant(),
+    WarpgroupVariant(),
+    EmulatedVariant(),
+    PipelinedVariant(),
+    DoubleVariant(),
+    FragmentVariant(),
+    WaveMatrixVariant(),
+    SubgroupMatrixVariant(),
+    SubgroupVariant(),
+)
 _BY_NAME = {variant.name: variant for variant in VARIANTS}
 _BY_TYPE = {variant.config_type: variant for variant in VARIANTS}
 
@@ -32,11 +53,15 @@ def variants_for(problem: Problem, caps: Capabilities) -> tuple[Variant, ...]:
     return tuple(variant for variant in VARIANTS if variant.supports(problem, caps))
 
 
+def all_precisions() -> tuple[str, ...]:
+    """The precisions that some variant has on some device."""
+    return tuple(dict.fromkeys(precision for variant in VARIANTS for precision in variant.precisions))
+
+
 def precisions(problem: Problem, caps: Capabilities) -> tuple[str, ...]:
     """The precisions in which a device can compute a problem, whatever its layout and batch."""
     plain = {"batch": 1, "a_order": "C", "b_order": "C", "c_order": "C", "aligned": True, "scaled": False}
-    known = dict.fromkeys(precision for variant in VARIANTS for precision in variant.precisions)
-    return tuple(p for p in known if variants_for(replace(problem, precision=p, **plain), caps))  # type: ignore[arg-type]
+    return tuple(p for p in all_precisions() if variants_for(replace(problem, precision=p, **plain), caps))  # type: ignore[arg-type]
 
 
 def to_json(config: Config) -> Point:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from portagpu.blas.gpu_kernels import multiply_tiles
+from portagpu.blas.conversions import is_plain
 from portagpu.blas.problem import Problem
-from portagpu.blas.variant import Config, Product, Variant
-from portagpu.blas.vectors import vector_type
-from portagpu.cuda import jit
-from portagpu.cuda.dispatcher import Dispatcher
+from portagpu.blas.tile_launch import launch_tiles, split_of, tile_lanes
+from portagpu.blas.variant import Config, Product, Variant, clock_mhz
 from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.space import Axis
-
-_ALIGNMENT = 16
-_tile_kernels: dict[int, Dispatcher] = {}
 
 # 32-bit registers: what a thread of the tile kernel keeps besides its accumulators, what a thread can have, and what a
 # work-group can have (the register file of a compute unit, 256 KiB on today's GPUs)
 _OTHER_REGISTERS = 40
 _THREAD_REGISTERS = 208
 _GROUP_REGISTERS = 65536
+
+_SMALL = 32  # rows and columns of matrices of which a block computes several
+_PART_BYTES = 2**28  # of parts of sums, at most
+_STEP_CYCLES = 600.0  # a tile's way from memory through a barrier, when nothing hides it
+_LAUNCH_SECONDS = 4e-6
+_ELEMENT_LOADS = 1.4  # how much longer it takes where rows are not aligned, so that elements are read one by one
+_BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,20 +36,17 @@ class TileConfig(Config):
     thread_m: int
     thread_n: int
     group: int
+    split_k: int = 1  # parts of a sum, of a block each
+    problems: int = 1  # products of a batch that a block computes
 
     @property
     def threads(self) -> int:
-        """Threads of a block."""
+        """Threads for a tile."""
         return (self.tile_m // self.thread_m) * (self.tile_n // self.thread_n)
 
     def local_memory(self, itemsize: int) -> int:
-        """Bytes of local memory: two buffers of padded tiles of A and B."""
-        return 2 * self.tile_k * (self.tile_m + 4 + self.tile_n + 4) * itemsize
-
-
-def tile_lanes(itemsize: int) -> int:
-    """Lanes of a 16-byte vector, the widest that GPUs load at once."""
-    return 16 // itemsize
+        """Bytes of local memory: two buffers of padded tiles of A and B, for each product."""
+        return 2 * self.problems * self.tile_k * (self.tile_m + 4 + self.tile_n + 4) * itemsize
 
 
 class TileVariant(Variant):
@@ -57,61 +56,95 @@ class TileVariant(Variant):
     config_type = TileConfig
 
     def supports(self, problem: Problem, caps: Capabilities) -> bool:
-        """Real floating-point products where local memory is on the chip."""
-        plain = not (problem.out or problem.precision or problem.batch > 1 or problem.scaled)
-        return plain and caps.local_memory_dedicated and problem.dtype in ("float32", "float64")
+        """All real dtypes where local memory is on the chip; batches, scaling, and rows or columns with gaps."""
+        return caps.local_memory_dedicated and is_plain(problem)
 
     def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
-        """Tiles of a block and of a thread, and the height of the bands that blocks walk."""
+        """Tiles of a block and of a thread, the height of the bands that blocks walk, and how few tiles become more."""
+        small = problem.batch > 1 and max(problem.m, problem.n) <= _SMALL
+        tiles = math.ceil(problem.m / 64) * math.ceil(problem.n / 64) * problem.batch
+        few = tiles < 2 * caps.compute_units
         return (
-            Axis("tile_m", (32, 64, 128, 256)),
-            Axis("tile_n", (32, 64, 128, 256)),
+            Axis("tile_m", (8, 16, 32, 64) if small else (32, 64, 128, 256)),
+            Axis("tile_n", (8, 16, 32, 64) if small else (32, 64, 128, 256)),
             Axis("tile_k", (4, 8, 16, 32)),
             Axis("thread_m", (2, 4, 8, 16)),
             Axis("thread_n", (2, 4, 8, 16)),
             Axis("group", (1, 4, 8, 16)),
+            Axis(
+                "split_k",
+                tuple(s for s in (1, 2, 3, 4, 6, 8, 16, 32, 64, 128) if s == 1 or (few and s < problem.k // 64)),
+            ),
+            Axis("problems", (1, 2, 4, 8, 16, 32, 64) if small else (1,)),
         )
 
     def is_legal(self, config: TileConfig, problem: Problem, caps: Capabilities) -> bool:
         """Work divides evenly among the threads, and registers and local memory suffice."""
-        itemsize = problem.itemsize
+        itemsize = problem.accumulator_itemsize
         lanes = tile_lanes(itemsize)
         threads = config.threads
         registers = config.thread_m * config.thread_n * itemsize // 4 + _OTHER_REGISTERS
+        whole = threads * config.problems
+        split = config.split_k
         return (
             config.tile_m % config.thread_m == 0
             and config.tile_n % config.thread_n == 0
             and config.thread_m % lanes == 0
             and config.thread_n % lanes == 0
-            and threads <= min(caps.max_work_group_size, caps.max_work_item_sizes[0])
-            and threads % caps.preferred_multiple == 0
+            and whole <= min(caps.max_work_group_size, caps.max_work_item_sizes[0])
+            and whole % caps.preferred_multiple == 0
             and config.tile_k % lanes == 0
             and (config.tile_m * config.tile_k) % (lanes * threads) == 0
             and (config.tile_n * config.tile_k) % (lanes * threads) == 0
             and config.local_memory(itemsize) <= caps.local_memory_static
             and registers <= _THREAD_REGISTERS
-            and registers * threads <= _GROUP_REGISTERS
+            and (caps.inline_ptx or self._is_modest(config, caps, itemsize))
+            and registers * whole <= _GROUP_REGISTERS
+            and (config.problems == 1 or (problem.batch > 1 and split == 1))
+            and (split == 1 or split * problem.m * problem.n * problem.batch * itemsize <= _PART_BYTES)
         )
+
+    def _is_modest(self, config: TileConfig, caps: Capabilities, itemsize: int) -> bool:
+        """Whether compilers that move many loads to the front spill no registers, as far as offline ones tell.
+
+        A thread holds sums, the next tiles on their way, rows and columns of a step, and others.
+        """
+        following = config.tile_k * (config.tile_m + config.tile_n) // config.threads
+        numbers = config.thread_m * config.thread_n + following + config.thread_m + config.thread_n
+        held = numbers * itemsize // 4 + _OTHER_REGISTERS
+        return held <= caps.thread_registers * 13 // 16 and config.tile_k * itemsize <= 64
 
     def predict(self, config: TileConfig, problem: Problem, caps: Capabilities) -> float:
         """Multiply-adds of all padded tiles over the share of time that the arithmetic units are busy, times waves.
 
-        Seconds at 128 multiply-adds of 32 bits (half as many of 64) a cycle and compute unit.
+        At 128 multiply-adds of 32 bits (half as many of 64) a cycle and compute unit; not below what the steps of one
+        block take one after another, nor what the memory needs; and the parts of split sums are written and read.
         """
-        m, n, k = problem.m, problem.n, problem.k
-        units = max(1, caps.compute_units)
-        tiles = math.ceil(m / config.tile_m) * math.ceil(n / config.tile_n)
-        local = config.local_memory(problem.itemsize)
-        registers = config.thread_m * config.thread_n * problem.itemsize // 4 + 64
-        resident = max(1, min(65536 // (registers * config.threads), caps.local_memory_static // local))
+        itemsize, units, cycle = problem.accumulator_itemsize, max(1, caps.compute_units), 1e-6 / clock_mhz(caps)
+        split, chunk = split_of(config.split_k, config.tile_k, problem.k)
+        tiles_m, tiles_n = math.ceil(problem.m / config.tile_m), math.ceil(problem.n / config.tile_n)
+        blocks = tiles_m * tiles_n * split * math.ceil(problem.batch / config.problems)
+        registers = config.thread_m * config.thread_n * itemsize // 4 + 64
+        threads = config.threads * config.problems
+        resident = min(
+            _GROUP_REGISTERS // (registers * threads), caps.local_memory_static // config.local_memory(itemsize)
+        )
+        resident = max(1, min(resident, math.ceil(blocks / units)))
         slots = units * resident
-        waves = math.ceil(tiles / slots) * slots / tiles if tiles > slots else max(1.0, units / tiles)
+        waves = math.ceil(blocks / slots) * slots / blocks if blocks > slots else max(1.0, units / blocks)
         intensity = config.tile_m * config.tile_n / (config.tile_m + config.tile_n)
         ratio = config.thread_m * config.thread_n / (config.thread_m + config.thread_n)
-        hiding = min(1.0, resident * config.threads / 256)
+        hiding = min(1.0, resident * threads / 256)
         busy = intensity / (intensity + 8) * ratio / (ratio + 0.5) * (0.6 + 0.4 * hiding)
-        padded = math.ceil(m / config.tile_m) * config.tile_m * math.ceil(n / config.tile_n) * config.tile_n * k
-        return padded / busy * waves / (units * 512 / problem.itemsize * max(1, caps.clock_mhz) * 1e6)
+        padded = blocks * config.problems * config.tile_m * config.tile_n * chunk
+        loads = 1.0 if problem.aligned else _ELEMENT_LOADS
+        arithmetic = loads * padded / busy * waves / (units * 512 / itemsize) * cycle
+        steps = math.ceil(blocks / slots) * (chunk // config.tile_k) * _STEP_CYCLES * cycle
+        bandwidth = units * _BYTES_A_CYCLE / cycle
+        parts = 2 * split * problem.m * problem.n * problem.batch * itemsize / bandwidth + _LAUNCH_SECONDS
+        # what takes longest hides the others but for a part, which decides where memory limits all configurations
+        longest = max(arithmetic, steps, problem.nbytes / bandwidth) + 0.05 * (arithmetic + steps)
+        return longest + (parts if split > 1 else 0.0) + _LAUNCH_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[TileConfig, ...]:
         """From tiles that need a large register file to ones that fit everywhere."""
@@ -126,9 +159,15 @@ class TileVariant(Variant):
             (32, 32, 16, 4, 2),
             (32, 32, 16, 2, 2),
             (32, 32, 8, 4, 4),
+            *(() if caps.inline_ptx else ((64, 64, 8, 4, 4), (64, 32, 8, 4, 4))),
         )
+        small = ((32, 32, 16, 4, 4), (16, 16, 16, 4, 4), (8, 8, 8, 4, 4), (16, 16, 16, 2, 2), (8, 8, 8, 2, 2))
+        known = {axis.name: axis.values for axis in self.axes(problem, caps)}
         tiles = (
-            TileConfig(tile_m=m, tile_n=n, tile_k=k, thread_m=tm, thread_n=tn, group=8) for m, n, k, tm, tn in shapes
+            TileConfig(tile_m=m, tile_n=n, tile_k=k, thread_m=tm, thread_n=tn, group=8, split_k=s, problems=p)
+            for p in known["problems"]
+            for s in known["split_k"]
+            for m, n, k, tm, tn in (small if p > 1 else shapes)
         )
         legal = tuple(t for t in tiles if self.is_legal(t, problem, caps))
         if legal:
@@ -136,37 +175,5 @@ class TileVariant(Variant):
         return tuple(c for c in self.candidates(problem, caps) if isinstance(c, TileConfig))
 
     def run(self, config: TileConfig, product: Product) -> None:
-        """One launch: a block for each tile of C."""
-        a, b, c = product.a, product.b, product.c
-        (m, k), n = a.shape, b.shape[1]
-        a_transposed = a.layout == "F" and m > 1 and k > 1
-        b_transposed = b.layout == "F" and n > 1 and k > 1
-        a, b = (a.T if a_transposed else a), (b.T if b_transposed else b)
-        exact = m % config.tile_m == n % config.tile_n == k % config.tile_k == 0 and all(
-            x.layout == "C" and x.offset % _ALIGNMENT == 0 for x in (a, b, c)
-        )
-        vector = vector_type(c.dtype.name, tile_lanes(c.itemsize))
-        tiles = -(-m // config.tile_m) * -(-n // config.tile_n)
-        _tile_kernel(config.threads)[tiles, config.threads, product.stream](
-            a,
-            b,
-            c,
-            config.tile_m,
-            config.tile_n,
-            config.tile_k,
-            config.thread_m,
-            config.thread_n,
-            vector,
-            a_transposed,
-            b_transposed,
-            exact,
-            config.group,
-        )
-
-
-def _tile_kernel(threads: int) -> Dispatcher:
-    """The tile kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
-    found = _tile_kernels.get(threads)
-    if found is None:
-        found = _tile_kernels[threads] = jit(multiply_tiles.py_func, block_dim=(threads, 1, 1))
-    return found
+        """One launch, a block for each tile of C; and one that adds the parts of sums that are split."""
+        launch_tiles(config, product, None)

@@ -1,109 +1,128 @@
-"""One GEMM trial: runs in the tuner's child process."""
+"""GEMM's trials: operands, launches and checks; they run in the tuner's child process."""
 
 from __future__ import annotations
 
-import statistics
-import time
-from functools import lru_cache
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from portagpu import dtypes
 from portagpu.blas.gemm import gemm
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import from_json
 from portagpu.blas.variant import Config
-from portagpu.blas.verification import ProductCheck
-from portagpu.errors import BuildError, KernelError, LaunchConfigError, PortaGPUError
-from portagpu.runtime.array import DeviceNDArray, device_array
-from portagpu.runtime.context import Context, select_device
+from portagpu.blas.verification import ProductCheck, rounding
+from portagpu.errors import TuningError
+from portagpu.runtime.context import current_context
 from portagpu.runtime.creation import to_device
-from portagpu.tuning import outcomes
-from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, WrongResult
+from portagpu.tuning import Case
+from portagpu.tuning.shapes import Problem as Values
+from portagpu.tuning.space import Point
 
-_REPEAT_SECONDS = 0.12
-_MIN_REPEATS = 3
-_MAX_REPEATS = 25
+Array = np.ndarray[Any, Any]
+_WHOLE = ("", "tf32")  # precisions that do not split elements
+_ODD = ((1, 1, 1), (127, 65, 33), (130, 259, 17), (256, 256, 256))
 
 
-@lru_cache(maxsize=1)
-def _operands(device: str, problem: Problem) -> tuple[DeviceNDArray, DeviceNDArray, DeviceNDArray, ProductCheck]:
-    context = _context(device)
+def prepare(values: Values) -> Case:
+    """Random operands in the problem's orders. Raises `TuningError` for what is not tuned apart."""
+    problem = Problem(**values)  # type: ignore[arg-type]
+    if problem.scaled or "" in (problem.a_order, problem.b_order, problem.c_order):
+        raise TuningError("GEMM is tuned without alpha and beta, for rows or columns that are contiguous")
     generator = np.random.default_rng(0)
-    a = generator.standard_normal((problem.m, problem.k)).astype(problem.dtype)
-    b = generator.standard_normal((problem.k, problem.n)).astype(problem.dtype)
-    c = device_array((problem.m, problem.n), np.dtype(problem.dtype), context=context)
-    return to_device(a, context=context), to_device(b, context=context), c, ProductCheck(a, b)
+    a = operand(generator, problem, problem.m, problem.k, problem.a_order)
+    b = operand(generator, problem, problem.k, problem.n, problem.b_order)
+    batch = (problem.batch,) if problem.batch > 1 else ()
+    c = unset((*batch, problem.m, problem.n), problem.out_dtype)
+    facts = ProductCheck(a[0] if batch else a, b[0] if batch else b, rounding(problem))
+    return Case(inputs={"a": a, "b": b, "precision": problem.precision}, outputs={"c": c}, facts=facts)
 
 
-@lru_cache(maxsize=4)
-def _context(device: str) -> Context:
-    return select_device(int(device))
+def operand(generator: np.random.Generator, problem: Problem, rows: int, columns: int, order: str) -> Array:
+    """A random matrix, or a batch of them."""
+    matrix = (columns, rows) if order == "F" else (rows, columns)
+    shape = (problem.batch, *matrix) if problem.batch > 1 else matrix
+    dtype = numpy_dtype(problem.dtype)
+    made: Array
+    if dtype.kind in "iu":
+        made = generator.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, shape, dtype, endpoint=True)
+    elif dtype.kind == "c":
+        made = (generator.standard_normal(shape) + 1j * generator.standard_normal(shape)).astype(dtype)
+    else:
+        made = generator.standard_normal(shape, np.float64 if dtype.itemsize == 8 else np.float32).astype(dtype)
+    return made.swapaxes(-1, -2) if order == "F" else made
 
 
-def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Measure or verify a configuration; the answer is JSON (an outcome, or ``{"problem": ...}``)."""
-    config = from_json(request["point"])
-    device = str(request["device"])
-    if request["action"] == "verify":
-        return {"problem": verify(config, device, request["dtype"])}
-    problem = Problem(**request["problem"])
-    return outcomes.to_json(_measure(config, device, problem))
+def unset(shape: tuple[int, ...], dtype: str) -> Array:
+    """What a result holds before it is written: NaN, or a number where there is none."""
+    kind = numpy_dtype(dtype)
+    return np.full(shape, 77 if kind.kind in "iu" else np.nan, kind)
 
 
-def _measure(config: Config, device: str, problem: Problem) -> Outcome:
-    a, b, c, check = _operands(device, problem)
-    context = c.context
-    stream = context.default_stream
-    try:
-        c[...] = np.nan
-        gemm(a, b, c, stream, config)
-        stream.synchronize()
-    except (BuildError, KernelError, LaunchConfigError) as error:
-        return CompileFailed(error.message)
-    except PortaGPUError as error:
-        return LaunchFailed(error.message)
-    wrong = check.error(c.copy_to_host())
-    if not wrong <= 1:
-        return WrongResult(f"error {wrong:.3g} times the tolerance")
-    times: list[float] = []
-    begin = time.perf_counter()
-    while len(times) < _MIN_REPEATS or (time.perf_counter() - begin < _REPEAT_SECONDS and len(times) < _MAX_REPEATS):
-        started = time.perf_counter()
-        gemm(a, b, c, stream, config)
-        stream.synchronize()
-        times.append(time.perf_counter() - started)
-    return Measured(statistics.median(times))
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """NumPy's dtype. Raises `DTypeError` for bfloat16 where ml_dtypes is missing."""
+    found = dtypes.parse(name)
+    assert found is not None
+    return found.numpy
 
 
-def verify(config: Config, device: str, dtype: str) -> str | None:
+def run(data: Mapping[str, Any], point: Point) -> None:
+    """One product."""
+    c = data["c"]
+    gemm(data["a"], data["b"], c, c.context.default_stream, from_json(point), precision=data["precision"])
+
+
+def check(case: Case, results: Mapping[str, Array]) -> str | None:
+    """Freivalds' method and a sample of rows."""
+    c = results["c"]
+    wrong = case.facts.error(c[0] if c.ndim == 3 else c)
+    return None if wrong <= 1 else f"error {wrong:.3g} times the tolerance"
+
+
+def verify(values: Values, point: Point) -> str | None:
     """Odd shapes, transposes, strided results, NaN and infinity against NumPy in float64; None, or what is wrong."""
-    context = _context(device)
-    stream = context.default_stream
+    problem, config = Problem(**values), from_json(point)  # type: ignore[arg-type]
     generator = np.random.default_rng(1)
-    eps = np.finfo(dtype).eps
-    for m, n, k in ((1, 1, 1), (127, 65, 33), (130, 259, 17), (256, 256, 256)):
+    for m, n, k in _ODD:
         for transpose, strided in ((False, False), (True, False), (False, True)):
-            a = generator.standard_normal((k, m) if transpose else (m, k)).astype(dtype)
-            b = generator.standard_normal((n, k) if transpose else (k, n)).astype(dtype)
-            if m > 1:
-                a[0, 0], b[-1, -1] = np.nan, np.inf
-            left, right = (a.T, b.T) if transpose else (a, b)
-            da, db = to_device(a, context=context), to_device(b, context=context)
-            # what is in c must not matter, whatever its layout, and nothing beside it may be written
-            around = to_device(np.full((m, n, 2) if strided else (2, m, n), np.nan, dtype), context=context)
-            c = around[:, :, 0] if strided else around[0]
-            gemm(da.T if transpose else da, db.T if transpose else db, c, stream, config)
-            whole = around.copy_to_host()
-            found, beside = (whole[:, :, 0], whole[:, :, 1]) if strided else whole
-            with np.errstate(invalid="ignore"):
-                wanted = left.astype(np.float64) @ right.astype(np.float64)
-                bound = (k + 2) * eps * (np.abs(left).astype(np.float64) @ np.abs(right).astype(np.float64))
-                finite = np.isfinite(wanted)
-                right_numbers = np.abs(found - wanted)[finite] <= bound[finite]
-            same = np.array_equal(np.isnan(found), np.isnan(wanted)) and np.array_equal(
-                np.isinf(found), np.isinf(wanted)
-            )
-            if not same or not right_numbers.all() or not np.isnan(beside).all():
+            one = Problem(m=m, n=n, k=k, dtype=problem.dtype, out=problem.out, precision=problem.precision)
+            if not _is_right(one, config, generator, transpose, strided):
                 return f"wrong result for m={m} n={n} k={k}{' transposed' * transpose}{' strided' * strided}"
     return None
+
+
+def _is_right(problem: Problem, config: Config, generator: np.random.Generator, transpose: bool, strided: bool) -> bool:
+    m, n, order = problem.m, problem.n, "F" if transpose else "C"
+    context = current_context()
+    a = operand(generator, problem, m, problem.k, order)
+    b = operand(generator, problem, problem.k, n, order)
+    # sums of pieces, as complex products, have rules of their own for infinity
+    if m > 1 and a.dtype.kind not in "iuc" and problem.precision in _WHOLE:
+        a[0, 0], b[-1, -1] = np.nan, np.inf
+    # what is in c must not matter, whatever its layout, and nothing beside it may be written
+    before = unset((m, n, 2) if strided else (2, m, n), problem.out_dtype)
+    around = to_device(before, context=context)
+    c = around[:, :, 0] if strided else around[0]
+    left, right = to_device(a, context=context), to_device(b, context=context)
+    gemm(left, right, c, context.default_stream, config, precision=problem.precision)
+    whole = around.copy_to_host()
+    found, beside = (whole[:, :, 0], whole[:, :, 1]) if strided else whole
+    untouched = before[:, :, 1] if strided else before[1]
+    return np.array_equal(beside, untouched, equal_nan=before.dtype.kind not in "iu") and _is_close(
+        a, b, found, problem
+    )
+
+
+def _is_close(a: Array, b: Array, c: Array, problem: Problem) -> bool:
+    """Within the rounding bound of a k-term sum, NaN and infinity where NumPy has them."""
+    kind = np.complex128 if problem.is_complex else np.float64
+    per_term, once = rounding(problem)
+    with np.errstate(invalid="ignore"):
+        wanted, found = a.astype(kind) @ b.astype(kind), c.astype(kind)
+        size = np.abs(a.astype(kind)) @ np.abs(b.astype(kind))
+        bound = ((problem.k + 2) * per_term + once) * size
+        finite = np.isfinite(wanted)
+        right_numbers = np.abs(found - wanted)[finite] <= bound[finite]
+    same = np.array_equal(np.isnan(found), np.isnan(wanted)) and np.array_equal(np.isinf(found), np.isinf(wanted))
+    return bool(same and right_numbers.all())

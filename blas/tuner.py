@@ -1,33 +1,21 @@
-"""Tunes GEMM for a device: the search space, the model, and trials in a child process."""
+"""Tunes GEMM for a device."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-from portagpu.blas import registry
+from portagpu.blas.parameters import dense, problem_from, search_space
 from portagpu.blas.problem import Problem
-from portagpu.blas.registry import KERNEL_VERSION
+from portagpu.blas.tunable import GEMM
 from portagpu.device import DeviceRecord
-from portagpu.device.capabilities import Capabilities
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import (
-    LaunchFailed,
-    Outcome,
-    Progress,
-    SearchResult,
-    SearchSpace,
-    Store,
-    TaskKey,
-    Worker,
-    outcomes,
-    tune,
-)
-from portagpu.tuning.space import Point
-
-_FIRST_TRIAL_LIMIT = 60.0  # seconds: the child starts, imports and compiles
+from portagpu.tuning import Budget, Progress, SearchResult, Session, Store, TaskKey, session, shapes
+from portagpu.tuning.strategies import DEFAULT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,27 +31,15 @@ class TunedProblem:
         return self.problem.flops / self.result.seconds / 1e9 if self.result.seconds else None
 
 
+@cache
 def store_path(settings: Settings) -> Path:
     """File of GEMM's tuning results."""
-    return settings.data_dir / "tuning" / "gemm.jsonl"
+    return session.store_path(GEMM.name, settings)
 
 
 def task_key(problem: Problem, device_key: str) -> TaskKey:
     """The store's key of a problem on a device."""
-    return TaskKey(
-        device=device_key,
-        kernel="gemm",
-        kernel_version=KERNEL_VERSION,
-        dtype=problem.dtype,
-        shape_class=problem.shape_class,
-    )
-
-
-def search_space(problem: Problem, caps: Capabilities) -> SearchSpace:
-    """The legal configurations of the variant that the model prefers."""
-    default = registry.default_config(problem, caps)
-    assert default is not None
-    return registry.variant_of(default).space(problem, caps)
+    return session.task_of(GEMM, problem.values, device_key)
 
 
 def tune_gemm(
@@ -73,89 +49,46 @@ def tune_gemm(
     budget: float,
     settings: Settings,
     trial_limit: float = 20.0,
+    strategy: str = DEFAULT,
+    classes: int = 0,
     progress: Callable[[Problem, Progress], None] = lambda problem, state: None,
 ) -> tuple[TunedProblem, ...]:
     """Tune for each problem; the budget (seconds) is shared evenly. Results are stored at once.
 
-    Raises `TuningError` for a device that does not work or an empty list of problems.
+    With ``classes``, a part of the budget goes to timing the best few configurations on so many problems of other
+    sizes around each one. Raises `TuningError` for a device that does not work or an empty list of problems.
     """
     if device.capabilities is None:
         raise TuningError(f"{device.name} does not work: {device.problem}", hint=device.remedy)
     if not problems:
         raise TuningError("there is nothing to tune", hint="name at least one size and dtype")
-    store = Store(store_path(settings))
-    caps = device.capabilities
     results: list[TunedProblem] = []
-    environment = {
-        "PORTAGPU_CACHE_DIR": str(settings.cache_dir),
-        "PORTAGPU_DATA_DIR": str(settings.data_dir),
-        # NumPy checks results in the child; its threads go on spinning for a while and would disturb the timing
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-    }
-    with Worker("portagpu.blas.trial", "run", environment) as worker:
-        trials = _Trials(worker, device)
-        for problem in problems:
-            default = registry.default_config(problem, caps)
-            assert default is not None
-            seeds = [registry.to_json(default)]
-            seeds += [r.result.winner for r in results if r.result.winner and r.problem.dtype == problem.dtype]
-            result = tune(
-                search_space(problem, caps),
-                lambda point, p=problem: registry.predicted_time(registry.from_json(point), p, caps),  # type: ignore[misc]
-                trials.evaluator(problem),
-                trials.verifier(problem),
-                store=store,
-                task=task_key(problem, device.key),
-                budget=budget / len(problems),
-                trial_limit=trial_limit,
-                seeds=tuple(reversed(seeds)),
+    deadline = time.monotonic() + budget
+    with Session(GEMM, device, settings, Store(store_path(settings)), trial_limit) as child:
+        child.figures()  # counts for the budget
+        problems = tuple(dense(p) for p in problems)
+        for number, problem in enumerate(problems):
+            others = _classes(problem, problems, classes)
+            share = (deadline - time.monotonic()) / (len(problems) - number)
+            kept = session.kept_for_classes(share, others)
+            result = child.search(
+                problem.values,
+                Budget(seconds=share - kept),
+                strategy,
+                seeds=tuple(r.result.winner for r in results if r.result.winner and r.problem.dtype == problem.dtype),
                 progress=lambda state, p=problem: progress(p, state),  # type: ignore[misc]
             )
             results.append(TunedProblem(problem=problem, result=result))
+            if others and result.winner is not None:
+                child.retime(problem.values, others, kept)
     return tuple(results)
 
 
-class _Trials:
-    """Asks the child to measure and verify."""
-
-    def __init__(self, worker: Worker, device: DeviceRecord) -> None:
-        self._worker = worker
-        self._device = device
-        self._warm = False
-
-    def evaluator(self, problem: Problem) -> Callable[[Point, float], Outcome]:
-        """Measures a point for a problem."""
-        shape = {"m": problem.m, "n": problem.n, "k": problem.k, "dtype": problem.dtype}
-
-        def evaluate(point: Point, limit: float) -> Outcome:
-            request = {"action": "measure", "point": point, "problem": shape, "device": self._device.index}
-            limit = limit if self._warm else limit + _FIRST_TRIAL_LIMIT
-            self._warm = False  # a child that is replaced starts cold
-            answer = outcomes.from_json(self._worker.ask(request, limit))
-            if isinstance(answer, LaunchFailed):
-                # some drivers refuse everything after a kernel has faulted: the next trial gets a fresh process
-                self._worker.close()
-            else:
-                self._warm = True
-            return answer
-
-        return evaluate
-
-    def verifier(self, problem: Problem) -> Callable[[Point], str | None]:
-        """Verifies a point before it becomes the winner."""
-
-        def verify(point: Point) -> str | None:
-            request = {"action": "verify", "point": point, "dtype": problem.dtype, "device": self._device.index}
-            try:
-                problem_text: str | None = self._worker.ask(request, _FIRST_TRIAL_LIMIT)["problem"]
-            except Exception as error:  # whatever ends the child disqualifies the point
-                self._warm = False
-                return f"verification failed: {error}"
-            return problem_text
-
-        return verify
+def _classes(problem: Problem, problems: Sequence[Problem], count: int) -> list[dict[str, shapes.Value]]:
+    """Problems of other classes around one that are not tuned themselves."""
+    around = shapes.spread(problem.values, count + len(problems)) if count else []
+    around = [dense(problem_from(c)).values for c in around]
+    return [c for c in around if not any(shapes.same_class(c, p.values) for p in problems)][:count]
 
 
-__all__ = ["TunedProblem", "search_space", "store_path", "task_key", "tune_gemm"]
+__all__ = ["TunedProblem", "problem_from", "search_space", "store_path", "task_key", "tune_gemm"]

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 from portagpu.blas.problem import Problem
+from portagpu.blas.vectors import name_of
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import StoreError
 from portagpu.runtime.array import DeviceNDArray
@@ -56,8 +57,8 @@ class Product:
             m=c.shape[-2],
             n=c.shape[-1],
             k=a.shape[-1],
-            dtype=a.dtype.name,
-            out=c.dtype.name,
+            dtype=name_of(a.dtype),
+            out=name_of(c.dtype),
             precision=self.precision,
             batch=self.batch,
             a_order=order_of(a),
@@ -68,15 +69,28 @@ class Product:
         )
 
 
+def clock_mhz(caps: Capabilities) -> int:
+    """The device's clock, or a usual one where the driver does not tell: predictions are compared as seconds."""
+    return caps.clock_mhz or 2000
+
+
 ALIGNMENT = 16  # bytes: the widest load of today's GPUs
 
 
 def order_of(matrix: DeviceNDArray) -> str:
     """ "C" where the elements of a row lie side by side, "F" where those of a column do, "" where neither do.
 
-    Rows (columns) do not overlap, and begin in ascending order. Of a matrix with one row or column, both may hold.
+    Rows (columns) do not overlap; they, and the matrices of a batch, begin in ascending order, elements at multiples of
+    their size. Of a matrix with one row or column both may hold: then the order is that in which
+    neighbours lie side by side.
     """
+    if matrix.layout == "C" and matrix.shape[-1] != 1 and not matrix.align:
+        return "C"
     (rows, columns), (down, right), item = matrix.shape[-2:], matrix.strides[-2:], matrix.itemsize
+    if matrix.align or (matrix.ndim == 3 and matrix.shape[0] > 1 and matrix.strides[0] < 0):
+        return ""
+    if columns == 1 and rows > 1 and down == item:
+        return "F"
     if (columns == 1 or right == item) and (rows == 1 or down >= columns * item):
         return "C"
     if (rows == 1 or down == item) and (columns == 1 or right >= rows * item):

@@ -16,34 +16,61 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.problem import Problem
+
 Matrix = np.ndarray[Any, Any]
 _LAMBDA = 8.0
 _VECTORS = 8
+_EPS = {
+    "float16": 2.0**-10,
+    "bfloat16": 2.0**-7,
+    "float32": 2.0**-23,
+    "float64": 2.0**-52,
+    "complex64": 2.0**-23,
+    "complex128": 2.0**-52,
+}
+# rounding of the operands by precision; pieces of 16 bits hold 22 or 24 bits
+_OPERANDS = {"tf32": 2.0**-10, "f16x3": 2.0**-21, "bf16x6": 2.0**-21, "bf16x9": 2.0**-22}
 _ROWS = 32
+
+
+def rounding(problem: Problem) -> tuple[float, float]:
+    """Relative rounding errors of a product: of each step of a sum, and of operands and results, once.
+
+    Zero for integers, whose sums are exact. Complex products make four terms of one.
+    """
+    if problem.accumulator.startswith("int"):
+        return 0.0, 0.0
+    per_term = _EPS[problem.accumulator] * (4.0 if problem.is_complex else 1.0)
+    result = 0.0 if problem.out_dtype == problem.accumulator else _EPS[problem.out_dtype]
+    return per_term, result + 2 * _OPERANDS.get(problem.precision, 0.0)
 
 
 class ProductCheck:
     """Prepared from the operands once, so that many results can be checked. a: (m, k), b: (k, n)."""
 
-    def __init__(self, a: Matrix, b: Matrix) -> None:
+    def __init__(self, a: Matrix, b: Matrix, relative: tuple[float, float] | None = None) -> None:
+        """``relative``: rounding of each term and of a sum, see `rounding`; by default that of the operands' dtype."""
+        kind = np.complex128 if a.dtype.kind == "c" else np.float64
+        per_term, once = (float(np.finfo(a.dtype).eps), 0.0) if relative is None else relative
         generator = np.random.default_rng(7)
         (m, k), n = a.shape, b.shape[1]
-        wide_b = b.astype(np.float64)
+        wide_b = b.astype(kind)
         self._signs = generator.choice([-1.0, 1.0], size=(n, _VECTORS))
         self._rows = generator.choice(m, size=min(m, _ROWS), replace=False)
-        self._product = a.astype(np.float64) @ (wide_b @ self._signs)
-        self._sampled = a[self._rows].astype(np.float64) @ wide_b
-        unit = _LAMBDA * np.sqrt(k + 1.0) * float(np.finfo(a.dtype).eps)
-        tiny = float(np.finfo(a.dtype).tiny)
+        self._product = a.astype(kind) @ (wide_b @ self._signs)
+        self._sampled = a[self._rows].astype(kind) @ wide_b
+        unit = _LAMBDA * np.sqrt(k + 1.0) * per_term + once
+        tiny = float(np.finfo(np.float32 if a.dtype.itemsize <= 4 else np.float64).tiny)
         size_b = np.abs(wide_b)
         # independent errors of n columns with random signs add up to sqrt(n) times their mean size
-        columns = np.abs(a).astype(np.float64) @ size_b.sum(axis=1, keepdims=True)
+        columns = np.abs(a.astype(kind)) @ size_b.sum(axis=1, keepdims=True)
         self._product_bound = unit * columns / np.sqrt(n) + tiny
-        self._sampled_bound = unit * (np.abs(a[self._rows]).astype(np.float64) @ size_b) + tiny
+        self._sampled_bound = unit * (np.abs(a[self._rows].astype(kind)) @ size_b) + tiny
 
     def error(self, c: Matrix) -> float:
         """Largest error relative to the tolerance: at most 1 for a right result, infinite where it is not finite."""
-        wide = c.astype(np.float64)
+        wide = c.astype(self._product.dtype)
         with np.errstate(invalid="ignore"):
             first = np.max(np.abs(wide @ self._signs - self._product) / self._product_bound)
             second = np.max(np.abs(wide[self._rows] - self._sampled) / self._sampled_bound)

@@ -26,24 +26,28 @@ _GROUPS = (1024 >> 4) << 32
 def encode_maps(
     maps,
     a,
-    b,
-    c,
+    shape_a,
     strides_a,
-    strides_b,
-    strides_c,
     box_a: cuda.constexpr,
+    kind_a: cuda.constexpr,
+    b,
+    shape_b,
+    strides_b,
     box_b: cuda.constexpr,
+    kind_b: cuda.constexpr,
+    c,
+    shape_c,
+    strides_c,
     box_c: cuda.constexpr,
-    kind: cuda.constexpr,
     kind_c: cuda.constexpr,
 ):
     """Write the tensor maps of A, B and C: (batch, rows, columns) as they lie in memory, strides in bytes."""
     if cuda.grid(1) == 0:
         for i in range(48):
             maps[i] = 0
-        cuda.tensor_map_encode(maps, 0, a, a.shape, strides_a, box_a, 128, kind)
-        cuda.tensor_map_encode(maps, 16, b, b.shape, strides_b, box_b, 128, kind)
-        cuda.tensor_map_encode(maps, 32, c, c.shape, strides_c, box_c, 128, kind_c)
+        cuda.tensor_map_encode(maps, 0, a, shape_a, strides_a, box_a, 128, kind_a)
+        cuda.tensor_map_encode(maps, 16, b, shape_b, strides_b, box_b, 128, kind_b)
+        cuda.tensor_map_encode(maps, 32, c, shape_c, strides_c, box_c, 128, kind_c)
 
 
 @cuda.jit(device=True)
@@ -57,44 +61,74 @@ def _tile_of(number, tiles_m, tiles_n, group: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def _scaled(value, c, batch, row, column, m, n, alpha, beta):
+def _scaled(value, c, batch, row, column, m, n, alpha, beta, sums: cuda.constexpr):
     """``alpha * value + beta * c``; C is not read for a beta of zero."""
     value *= alpha
     if beta != 0 and row < m and column < n:
-        value += beta * np.float32(c[batch, row, column])
+        value += beta * sums(c[batch, row, column] if c.ndim == 3 else c[row, column])
     return value
+
+
+@cuda.jit(device=True)
+def _divided(value, exponent):
+    """``value / 2**exponent`` in two exact steps, each with a factor that float32 holds."""
+    half = exponent >> 1
+    first = ((np.int32(127) - half) << 23).view(np.float32)
+    second = ((np.int32(127) - (exponent - half)) << 23).view(np.float32)
+    return value * first * second
 
 
 @cuda.jit
 def multiply_warpgroups(
     maps,
     c,
+    batches,
+    m,
+    n,
     depth,
+    apart_a,
+    apart_b,
     alpha,
     beta,
-    broadcast_a,
-    broadcast_b,
     kind: cuda.constexpr,
+    element: cuda.constexpr,
+    sums: cuda.constexpr,
     tile_m: cuda.constexpr,
     tile_n: cuda.constexpr,
-    tile_k: cuda.constexpr,
     stages: cuda.constexpr,
     consumers: cuda.constexpr,
     group: cuda.constexpr,
+    splits: cuda.constexpr,
     a_transposed: cuda.constexpr,
     b_transposed: cuda.constexpr,
-    element: cuda.constexpr,
     columns: cuda.constexpr,
     brain: cuda.constexpr,
     scaled: cuda.constexpr,
+    row_exponents,
+    column_exponents,
+    exponents: cuda.constexpr,
+    products: cuda.constexpr,
+    pieces_a: cuda.constexpr,
+    pieces_b: cuda.constexpr,
+    promote: cuda.constexpr,
 ):
-    """``c = alpha * a @ b + beta * c``; c: (batch, m, n).
+    """``c = alpha * a @ b + beta * c``; a: (batch, m, depth), b: (batch, depth, n), c: (batch, m, n).
 
-    maps: tensor maps of A and B. ``a_transposed`` says that A lies as (k, m), ``b_transposed`` that B lies as (n, k).
-    ``element`` is the operands' type as far as copies are concerned. C leaves in strips of ``columns``, 128 bytes each:
-    64 of float16 (or bfloat16, if ``brain``), 32 of float32.
+    maps: tensor maps of A, B and the result. ``a_transposed`` says that A lies as (depth, m), ``b_transposed`` that B
+    lies as (n, depth); ``apart_a`` and ``apart_b`` are 0 where all products share the operand. ``kind`` is the matrix
+    unit's name for ``element``, ``sums`` the type of sums. Results leave in strips of ``columns``, 128 bytes each: 64
+    of float16 (or bfloat16, if ``brain``), 32 of 32 bits. With ``splits``, the result is that of (batch * splits)
+    products over parts of the depth, none of them empty.
+
+    Operands may be sums of pieces, which lie one after the other along the depth, ``depth`` of each, a multiple of the
+    tile. The result is then a sum of ``products``: of the pieces of A whose numbers are in ``pieces_a``, four bits
+    each, with those of B in ``pieces_b``. With ``exponents``, row i and column j of the result are divided by 2 to
+    the ``row_exponents[i] + column_exponents[j]``.
+
+    The matrix units round sums towards zero. With ``promote``, sums of so many steps are added to others in float32.
     """
     size = element.itemsize
+    tile_k = 128 // size
     step_k = 32 // size
     rows = tile_m // consumers
     blocks = rows // 64
@@ -104,15 +138,16 @@ def multiply_warpgroups(
     span = 128 // size
     ring_a = cuda.shared.array((stages, tile_m * tile_k), element, alignment=1024)
     ring_b = cuda.shared.array((stages, tile_n * tile_k), element, alignment=1024)
-    drawer = cuda.shared.array((consumers, 2, 64 * 32), np.uint32 if columns == 64 else np.float32, alignment=1024)
+    drawer = cuda.shared.array((consumers, 2, 64 * 32), np.uint32 if columns == 64 else sums, alignment=1024)
     bars = cuda.shared.array(2 * stages, np.uint64)
-    batches, m, n = np.int32(c.shape[0]), np.int32(c.shape[1]), np.int32(c.shape[2])
     thread = np.int32(cuda.threadIdx.x)
     team = thread // 128
     tiles_m = (m + (tile_m - 1)) // tile_m
     tiles_n = (n + (tile_n - 1)) // tile_n
     tiles = tiles_m * tiles_n
-    steps = (np.int32(depth) + (tile_k - 1)) // tile_k
+    steps_of_piece = (depth + (tile_k - 1)) // tile_k
+    steps_of_all = steps_of_piece * products
+    work = tiles * batches * splits
     first = np.int32(cuda.blockIdx.x)
     blocks_of_grid = np.int32(cuda.gridDim.x)
     if thread == 0:
@@ -128,15 +163,21 @@ def multiply_warpgroups(
             cuda.tensor_map_acquire(maps, 16)
             place = np.int32(0)
             phase = np.int32(1)
-            for number in range(first, tiles * batches, blocks_of_grid):
-                batch = number // tiles
+            for number in range(first, work, blocks_of_grid):
+                part_of_all = number // tiles
+                batch = part_of_all // splits
                 tile_row, tile_column = _tile_of(number % tiles, tiles_m, tiles_n, group)
                 row = tile_row * tile_m
                 column = tile_column * tile_n
-                batch_a = batch * broadcast_a
-                batch_b = batch * broadcast_b
-                for step in range(steps):
-                    at = step * tile_k
+                batch_a = batch * apart_a
+                batch_b = batch * apart_b
+                share = part_of_all % splits
+                for step in range(share * steps_of_all // splits, (share + 1) * steps_of_all // splits):
+                    at_a = at_b = step * tile_k
+                    if products > 1:
+                        which = step // steps_of_piece
+                        at_a = (step % steps_of_piece + (pieces_a >> which * 4 & 15) * steps_of_piece) * tile_k
+                        at_b = (step % steps_of_piece + (pieces_b >> which * 4 & 15) * steps_of_piece) * tile_k
                     cuda.mbarrier_wait_parity(bars, stages + place, phase)
                     cuda.mbarrier_arrive_expect_tx(bars, place, bytes_a + bytes_b)
                     if a_transposed:
@@ -146,14 +187,14 @@ def multiply_warpgroups(
                                 (place, part * span * tile_k),
                                 maps,
                                 0,
-                                (batch_a, at, row + part * span),
+                                (batch_a, at_a, row + part * span),
                                 bars,
                                 place,
                             )
                     else:
-                        cuda.tma_load(ring_a, (place, 0), maps, 0, (batch_a, row, at), bars, place)
+                        cuda.tma_load(ring_a, (place, 0), maps, 0, (batch_a, row, at_a), bars, place)
                     if b_transposed:
-                        cuda.tma_load(ring_b, (place, 0), maps, 16, (batch_b, column, at), bars, place)
+                        cuda.tma_load(ring_b, (place, 0), maps, 16, (batch_b, column, at_b), bars, place)
                     else:
                         for part in cuda.unroll(range(tile_n // span)):
                             cuda.tma_load(
@@ -161,7 +202,7 @@ def multiply_warpgroups(
                                 (place, part * span * tile_k),
                                 maps,
                                 16,
-                                (batch_b, at, column + part * span),
+                                (batch_b, at_b, column + part * span),
                                 bars,
                                 place,
                             )
@@ -171,7 +212,8 @@ def multiply_warpgroups(
                         phase ^= 1
     else:
         cuda.setmaxnreg(232 if consumers == 2 else 160, True)
-        acc = cuda.local.array((blocks, tile_n // 2), np.float32)
+        acc = cuda.local.array((blocks, tile_n // 2), sums)
+        total = cuda.local.array((blocks, tile_n // 2), sums)
         mine = team - 1
         lane = thread % 32
         warp = thread // 32 % 4
@@ -187,39 +229,48 @@ def multiply_warpgroups(
         start_b = cuda.shared_address(ring_b, (0, 0))
         if thread % 128 == 0:
             cuda.tensor_map_acquire(maps, 32)
-        for number in range(first, tiles * batches, blocks_of_grid):
-            batch = np.uint32(number // tiles)
+        for number in range(first, work, blocks_of_grid):
+            part_of_all = number // tiles
+            share = part_of_all % splits
+            steps = (share + 1) * steps_of_all // splits - share * steps_of_all // splits
             tile_row, tile_column = _tile_of(number % tiles, tiles_m, tiles_n, group)
-            for step in range(steps):
-                cuda.mbarrier_wait_parity(bars, place, phase)
-                address_a = fixed_a | np.uint64(((start_a + np.uint32(place * bytes_a)) & 0x3FFFF) >> 4)
-                address_b = fixed_b | np.uint64(((start_b + np.uint32(place * bytes_b)) & 0x3FFFF) >> 4)
-                cuda.wgmma_fence()
-                for slice_k in cuda.unroll(range(tile_k // step_k)):
+            for begin in range(np.int32(0), steps if promote else 1, promote or 1):
+                # one long sum, or sums of `promote` steps
+                count = min(np.int32(promote), steps - begin) if promote else steps
+                for step in range(count):
+                    cuda.mbarrier_wait_parity(bars, place, phase)
+                    address_a = fixed_a | np.uint64(((start_a + np.uint32(place * bytes_a)) & 0x3FFFF) >> 4)
+                    address_b = fixed_b | np.uint64(((start_b + np.uint32(place * bytes_b)) & 0x3FFFF) >> 4)
+                    cuda.wgmma_fence()
+                    for slice_k in cuda.unroll(range(tile_k // step_k)):
+                        for block in cuda.unroll(range(blocks)):
+                            cuda.wgmma(
+                                tile_n,
+                                kind,
+                                acc[block],
+                                address_a + np.uint64(slice_k * next_a + block * (64 * row_a >> 4)),
+                                address_b + np.uint64(slice_k * next_b),
+                                accumulate=True if slice_k else step > 0,
+                                transpose_a=a_transposed,
+                                transpose_b=not b_transposed,
+                            )
+                    cuda.wgmma_commit_group()
+                    if step > 0:
+                        cuda.wgmma_wait_group(1)
+                        if thread % 128 == 0:
+                            cuda.mbarrier_arrive(bars, stages + before)
+                    before = place
+                    place += 1
+                    if place == stages:
+                        place = 0
+                        phase ^= 1
+                cuda.wgmma_wait_group(0)
+                if thread % 128 == 0:
+                    cuda.mbarrier_arrive(bars, stages + before)
+                if promote:
                     for block in cuda.unroll(range(blocks)):
-                        cuda.wgmma(
-                            tile_n,
-                            kind,
-                            acc[block],
-                            address_a + np.uint64(slice_k * next_a + block * (64 * row_a >> 4)),
-                            address_b + np.uint64(slice_k * next_b),
-                            accumulate=True if slice_k else step > 0,
-                            transpose_a=a_transposed,
-                            transpose_b=not b_transposed,
-                        )
-                cuda.wgmma_commit_group()
-                if step > 0:
-                    cuda.wgmma_wait_group(1)
-                    if thread % 128 == 0:
-                        cuda.mbarrier_arrive(bars, stages + before)
-                before = place
-                place += 1
-                if place == stages:
-                    place = 0
-                    phase ^= 1
-            cuda.wgmma_wait_group(0)
-            if thread % 128 == 0:
-                cuda.mbarrier_arrive(bars, stages + before)
+                        for i in cuda.unroll(range(tile_n // 2)):
+                            total[block, i] = acc[block, i] + (total[block, i] if begin > 0 else 0)
             for block in cuda.unroll(range(blocks)):
                 row0 = tile_row * tile_m + mine * rows + block * 64
                 row = np.uint32(warp * 16 + lane // 4)
@@ -231,14 +282,34 @@ def multiply_warpgroups(
                     cuda.barrier_sync(team, 128)
                     for part in cuda.unroll(range(columns // 8)):
                         for half in cuda.unroll(range(2)):
-                            low = acc[block, (strip * (columns // 8) + part) * 4 + half * 2]
-                            high = acc[block, (strip * (columns // 8) + part) * 4 + half * 2 + 1]
+                            result = total if promote else acc
+                            low = result[block, (strip * (columns // 8) + part) * 4 + half * 2]
+                            high = result[block, (strip * (columns // 8) + part) * 4 + half * 2 + 1]
                             line = row + np.uint32(half * 8)
+                            at_row = np.uint32(row0) + line
+                            at_column = np.uint32(column0 + part * 8 + lane % 4 * 2)
+                            if exponents and at_row < m:
+                                down = row_exponents[at_row]
+                                if at_column < n:
+                                    low = _divided(low, down + column_exponents[at_column])
+                                if at_column + np.uint32(1) < n:
+                                    high = _divided(high, down + column_exponents[at_column + np.uint32(1)])
                             if scaled:
-                                at_row = np.uint32(row0) + line
-                                at_column = np.uint32(column0 + part * 8 + lane % 4 * 2)
-                                low = _scaled(low, c, batch, at_row, at_column, m, n, alpha, beta)
-                                high = _scaled(high, c, batch, at_row, at_column + np.uint32(1), m, n, alpha, beta)
+                                low = _scaled(
+                                    low, c, np.uint32(part_of_all), at_row, at_column, m, n, alpha, beta, sums
+                                )
+                                high = _scaled(
+                                    high,
+                                    c,
+                                    np.uint32(part_of_all),
+                                    at_row,
+                                    at_column + np.uint32(1),
+                                    m,
+                                    n,
+                                    alpha,
+                                    beta,
+                                    sums,
+                                )
                             # 128-byte lines, their 16-byte parts permuted in the pattern that the copy undoes
                             if columns == 64:
                                 word = (np.uint32(part) ^ (line & 7)) * 4 + np.uint32(lane % 4)
@@ -252,5 +323,7 @@ def multiply_warpgroups(
                     cuda.fence_proxy_async()
                     cuda.barrier_sync(team, 128)
                     if thread % 128 == 0:
-                        cuda.tma_store(maps, 32, (batch, row0, column0), drawer, (mine, side, 0))
+                        cuda.tma_store(maps, 32, (part_of_all, row0, column0), drawer, (mine, side, 0))
                         cuda.tma_store_commit()
+        if thread % 128 == 0:
+            cuda.tma_store_wait(0)  # shared memory ends with the block

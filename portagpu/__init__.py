@@ -33,11 +33,38 @@ from portagpu.types import (
 from portagpu.version import __version__
 
 
-def matmul(a: Any, b: Any, out: Any = None, *, stream: Any = None) -> Any:
-    """Matrix product on the current device; see `portagpu.blas.matmul`."""
+def matmul(
+    a: Any,
+    b: Any,
+    out: Any = None,
+    *,
+    alpha: Any = 1,
+    beta: Any = 0,
+    precision: str | None = None,
+    dtype: Any = None,
+    stream: Any = None,
+) -> Any:
+    """``alpha * a @ b + beta * out`` on the current device; see `portagpu.blas.matmul`."""
     from portagpu.blas.matmul import matmul as implementation  # the kernels' sources are read at first use
 
-    return implementation(a, b, out, stream=stream)
+    return implementation(a, b, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
+
+
+def grouped_matmul(
+    a: Any,
+    b: Any,
+    offsets: Any,
+    out: Any = None,
+    *,
+    alpha: Any = 1,
+    beta: Any = 0,
+    dtype: Any = None,
+    stream: Any = None,
+) -> Any:
+    """Each group of rows of ``a`` times its own matrix of ``b``; see `portagpu.blas.grouped`."""
+    from portagpu.blas.grouped import grouped_matmul as implementation  # as above
+
+    return implementation(a, b, offsets, out, alpha=alpha, beta=beta, dtype=dtype, stream=stream)
 
 
 # of an installed numba, so that `from numba import cuda, njit` needs no second line
@@ -81,6 +108,7 @@ __all__ = [
     "float32",
     "float64",
     "from_dtype",
+    "grouped_matmul",
     "guvectorize",
     "int8",
     "int16",

@@ -7,6 +7,9 @@
 % for extension in view.extensions:
 #pragma OPENCL EXTENSION ${extension} : enable
 % endfor
+% for declaration in view.declarations:
+${declaration}
+% endfor
 % for struct in view.structs:
 typedef struct {
 % for member in struct.members:

@@ -20,7 +20,7 @@ _MAX_LINES = 400
 
 # modules that import inside functions, and what: see the comments there
 _LATE_IMPORTS = {
-    "portagpu/__init__.py": {"portagpu.blas.matmul"},  # kernels are read at the first product
+    "portagpu/__init__.py": {"portagpu.blas.matmul", "portagpu.blas.grouped"},  # kernels are read at the first product
     "portagpu/codegen/rendering.py": {"mako.lookup"},  # slow to import
     "portagpu/runtime/stream.py": {"asyncio"},  # slow to import
     "bench/cupy_kernels.py": {"cupy"},

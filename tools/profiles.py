@@ -50,6 +50,7 @@ CPU = Capabilities(
     allows_build_option_g=False,
     extensions=_EXTENSIONS,
     measured_gflops=100.0,
+    builtin_prefetch=True,
 )
 
 SUBGROUPS = dataclasses.replace(
@@ -71,6 +72,7 @@ SUBGROUPS = dataclasses.replace(
     subgroup_shuffle=True,
     required_subgroup_size=True,
     language_option="-cl-std=CL3.0",
+    builtin_prefetch=False,
     extensions=_EXTENSIONS | {"cl_khr_fp16", "cl_khr_subgroups", "cl_khr_subgroup_shuffle"},
 )
 
@@ -80,6 +82,7 @@ PTX = dataclasses.replace(
     local_memory_argument=49152,
     fp16=False,
     inline_ptx=True,
+    ptx_target=(8, 0),
     subgroups=False,
     subgroup_size=0,
     subgroup_shuffle=False,

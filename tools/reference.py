@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from portagpu import cuda
-from portagpu.frontend import hardware_meanings
+from portagpu.frontend import hardware_meanings, subgroup_meanings
 from portagpu.frontend.attributes import ARRAY_ATTRIBUTES
 from portagpu.frontend.calls import INTRINSICS, METHODS, NUMBER_METHODS
 from portagpu.frontend.meaning import Meaning
@@ -66,7 +66,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "float16": ("fp16.",),
     "libdevice": ("libdevice.",),
-    HARDWARE: tuple(hardware_meanings.MEANINGS),
+    HARDWARE: (*hardware_meanings.MEANINGS, *subgroup_meanings.MEANINGS),
 }
 _NOTES = {
     "Indices": "Python integers are 64-bit among integers and adopt the float's type among floats; see dialect.md.",

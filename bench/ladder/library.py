@@ -32,13 +32,15 @@ def shipped(operands: Operands) -> Prepared:
     def enqueue() -> None:
         matmul(operands.a, operands.b, out=operands.c)
 
-    return _described(choose(_problem(operands), operands.context), enqueue)
+    config = choose(_problem(operands), operands.context)
+    assert config is not None
+    return _described(config, enqueue)
 
 
 def _variant(variant: Variant, operands: Operands) -> Prepared:
     problem = _problem(operands)
-    config: Config = choose(problem, operands.context)
-    if variant_of(config).name != variant.name:
+    config: Config | None = choose(problem, operands.context)
+    if config is None or variant_of(config).name != variant.name:
         caps = operands.capabilities
         config = min(variant.shortlist(problem, caps), key=lambda sound: variant.predict(sound, problem, caps))
     product = Product(a=operands.a, b=operands.b, c=operands.c, stream=operands.context.default_stream)

@@ -11,18 +11,19 @@ import statistics
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from portagpu.bench.ladder.plan import Operands, Prepared, flops_per_byte
 from portagpu.bench.ladder.results import LadderResult, StepResult
 from portagpu.bench.ladder.steps import STEPS, Step
-from portagpu.bench.peers import Product, peers_for
+from portagpu.bench.peers import Peer, Product, peers_for
 from portagpu.bench.results import machine_facts
 from portagpu.bench.turns import ROUNDS, take_turn
 from portagpu.blas.verification import ProductCheck
 from portagpu.device import DeviceRecord, DeviceType
-from portagpu.errors import DTypeError, PortaGPUError, PortaGPUPerformanceWarning
+from portagpu.errors import DeviceError, DTypeError, PortaGPUError, PortaGPUPerformanceWarning
 from portagpu.runtime.array import device_array
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
@@ -64,7 +65,8 @@ def run(
     """Measure every step for square matrices of ``size`` against the device's vendor library.
 
     A step that the device cannot run, that fails or that is wrong becomes a result without a speed that says why.
-    Raises `DTypeError` where the device does not have the dtype, `OutOfMemoryError` where the matrices do not fit.
+    Raises `DTypeError` where the device does not have the dtype, `OutOfMemoryError` where the matrices do not fit,
+    `DeviceError` where the library fails.
     """
     if dtype == "float64" and device.capabilities is not None and not device.capabilities.fp64:
         raise DTypeError(f"{device.name} has no float64", hint="measure float32, or choose another device")
@@ -81,8 +83,7 @@ def run(
             c=device_array((size, size), dtype, context=context),
         )
         progress(f"{peer.name}: first product")
-        library = _Runner(peer.name, peer.prepare(a, b))
-        library.product()
+        library = _library(peer, a, b)
         found: dict[str, StepResult] = {}
         runners: list[_Runner] = []
         for step in steps:
@@ -104,6 +105,18 @@ def run(
         peer_gflops=library.gflops(size),
         steps=tuple(replace(result, gflops=speeds.get(name)) for name, result in found.items()),
     )
+
+
+def _library(peer: Peer, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> _Runner:
+    try:
+        library = _Runner(peer.name, peer.prepare(a, b))
+        library.product()
+    except (MemoryError, RuntimeError) as error:  # what torch and CuPy raise
+        reason = str(error).partition("\n")[0]
+        raise DeviceError(
+            f"{peer.name} cannot multiply these matrices: {reason}", hint="choose a smaller size"
+        ) from error
+    return library
 
 
 def _first_product(step: Step, operands: Operands, check: ProductCheck) -> tuple[StepResult, _Runner | None]:

@@ -12,7 +12,7 @@ from portagpu.bench.ladder.kernels.tiles import register_column, register_tile, 
 from portagpu.bench.ladder.kernels.vectors import double_buffered, vectorised
 from portagpu.bench.ladder.library import no_tiles, shipped, tuned_tiles
 from portagpu.bench.ladder.plan import Operands, Prepared
-from portagpu.blas.tile_variant import tile_lanes
+from portagpu.blas.tile_launch import tile_lanes
 from portagpu.blas.vectors import vector_type
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
@@ -262,7 +262,7 @@ STEPS: tuple[Step, ...] = (
     KernelStep(
         name="pipelined",
         change="Copies to shared memory run by themselves, several steps ahead, without passing through registers: "
-        "they hide longer waits than one step of arithmetic, and leave the threads more registers.",
+        "they hide longer waits than one step of arithmetic.",
         kernel=pipelined,
         rule=_pipeline,
     ),

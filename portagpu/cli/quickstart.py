@@ -16,12 +16,14 @@ from rich.syntax import Syntax
 from portagpu import cuda
 from portagpu.bench.results import Results, machine_facts, markdown
 from portagpu.blas.problem import Problem
+from portagpu.blas.tuner import TunedProblem, tune_gemm
 from portagpu.cli import bench as bench_cli
 from portagpu.cli import tune as tune_cli
 from portagpu.cli.devices import device_table
 from portagpu.cli.options import time_option
 from portagpu.device import default_device, devices, find_device
 from portagpu.settings import Settings
+from portagpu.tuning import Progress
 
 _TUNING_TIME = "30s"
 _SIZE = 2048
@@ -123,7 +125,11 @@ def quickstart(selector: str | None, tuning_seconds: float) -> None:
 
     console.rule(f"3. Tuning GEMM for {tuning_seconds:g} s")
     problem = Problem(m=_SIZE, n=_SIZE, k=_SIZE, dtype="float32")
-    console.print(tune_cli.table(tune_cli.run(console, device, (problem,), tuning_seconds, settings)))
+
+    def search(progress: Callable[[Problem, Progress], None]) -> tuple[TunedProblem, ...]:
+        return tune_gemm(device, (problem,), budget=tuning_seconds, settings=settings, progress=progress)
+
+    console.print(tune_cli.table(tune_cli.run(console, search, tuning_seconds)))
 
     console.rule(f"4. Two {_SIZE} x {_SIZE} float32 matrices, against the installed library")
     cells = bench_cli.measure(console, (device,), (1024, _SIZE), ("float32",), settings)

@@ -2,20 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from portagpu.blas.problem import Problem
+from portagpu.blas.explanation import explanation
+from portagpu.blas.parameters import dense
+from portagpu.blas.problem import DTYPES, Problem
+from portagpu.blas.registry import all_precisions
 from portagpu.blas.tuner import TunedProblem, store_path, tune_gemm
 from portagpu.cli.options import time_option
+from portagpu.cli.tuning_files import compact_command, export_command, import_command
 from portagpu.device import DeviceRecord, DeviceType, default_device, find_device
+from portagpu.runtime.context import Context
 from portagpu.settings import Settings
-from portagpu.tuning import Measured, Store
+from portagpu.tuning import Measured, best, strategy_names
 from portagpu.tuning import Progress as SearchProgress
+from portagpu.tuning import tune as tune_kernel
+from portagpu.tuning.console import best_of
+from portagpu.tuning.outcomes import describe
+from portagpu.tuning.search import shown, skips
+from portagpu.tuning.shapes import parse
+from portagpu.tuning.strategies import DEFAULT
+from portagpu.tuning.tunable import resolve
+
+_TUNED = tuple(name for name in DTYPES if not name.startswith("complex"))  # complex products are made of real ones
+_LAYOUTS = ("NN", "NT", "TN", "TT")
+_device_option = click.option("--device", "selector", default=None, help="index, name part, vendor, gpu or cpu")
+_explain_option = click.option(
+    "--explain",
+    "sizes_explained",
+    nargs=3,
+    type=click.IntRange(min=1),
+    metavar="M N K",
+    default=None,
+    help="tell which rule chooses the kernel of a product, and which parameters; nothing is measured",
+)
+_layout_option = click.option(
+    "--layout", type=click.Choice(_LAYOUTS), default="NN", help="with --explain: N row-major, T transposed; a, then b"
+)
+
+_precision_option = click.option(
+    "--precision",
+    type=click.Choice(all_precisions()),
+    default="",
+    help="how products are formed; default: as the dtypes say",
+)
 
 
 def default_sizes(device: DeviceRecord) -> tuple[int, ...]:
@@ -23,64 +61,144 @@ def default_sizes(device: DeviceRecord) -> tuple[int, ...]:
     return (1024, 2048, 4096) if device.device_type is DeviceType.GPU else (512, 1024, 2048)
 
 
-@click.group()
-def tune() -> None:
+def _chosen(selector: str | None, settings: Settings) -> DeviceRecord:
+    return find_device(selector, settings) if selector else default_device(settings)
+
+
+@click.group(invoke_without_command=True)
+@_explain_option
+@click.option("--dtype", type=click.Choice(DTYPES), default="float32", help="with --explain")
+@_layout_option
+@_precision_option
+@_device_option
+@click.pass_context
+def tune(
+    ctx: click.Context,
+    sizes_explained: tuple[int, int, int] | None,
+    dtype: str,
+    layout: str,
+    precision: str,
+    selector: str | None,
+) -> None:
     """Tune kernels for a device."""
+    if sizes_explained is not None:
+        explain(sizes_explained, dtype, layout, selector, precision)
+        ctx.exit()
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def explain(sizes: tuple[int, int, int], dtype: str, layout: str, selector: str | None, precision: str = "") -> None:
+    """Print which rule chooses the kernel of a product."""
+    settings = Settings.from_environment()
+    context = Context.for_device(_chosen(selector, settings), settings)
+    m, n, k = sizes
+    orders = ["F" if letter == "T" else "C" for letter in layout]
+    problem = Problem(m=m, n=n, k=k, dtype=dtype, precision=precision, a_order=orders[0], b_order=orders[1])
+    click.echo(explanation(dense(problem), context))
 
 
 @tune.command("gemm")
 @time_option("--budget", default="60s", help="time for all sizes and dtypes")
-@click.option("--device", "selector", default=None, help="index, name part, vendor, gpu or cpu")
+@_device_option
 @click.option("--size", "sizes", type=click.IntRange(min=1), multiple=True, help="square size; may be repeated")
-@click.option("--dtype", "dtypes", type=click.Choice(["float32", "float64"]), multiple=True, help="may be repeated")
+@click.option(
+    "--shape", "shapes", nargs=3, type=click.IntRange(min=1), multiple=True, metavar="M N K", help="may be repeated"
+)
+@click.option("--dtype", "dtypes", type=click.Choice(_TUNED), multiple=True, help="may be repeated")
+@_precision_option
+@click.option("--strategy", type=click.Choice(strategy_names()), default=DEFAULT, show_default=True)
+@click.option(
+    "--classes",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="time the best few on so many problems of other sizes around each one, within the budget",
+)
 @time_option("--trial-limit", default="20s", help="time limit of one trial")
+@_explain_option
+@_layout_option
 def tune_gemm_command(
-    budget: float, selector: str | None, sizes: tuple[int, ...], dtypes: tuple[str, ...], trial_limit: float
+    budget: float,
+    selector: str | None,
+    sizes: tuple[int, ...],
+    shapes: tuple[tuple[int, int, int], ...],
+    dtypes: tuple[str, ...],
+    precision: str,
+    strategy: str,
+    classes: int,
+    trial_limit: float,
+    sizes_explained: tuple[int, int, int] | None,
+    layout: str,
 ) -> None:
     """Find GEMM's fastest parameters; can be interrupted and started again at any time."""
+    if sizes_explained is not None:
+        explain(sizes_explained, dtypes[0] if dtypes else "float32", layout, selector, precision)
+        return
     settings = Settings.from_environment()
-    device = find_device(selector, settings) if selector else default_device(settings)
+    device = _chosen(selector, settings)
     names = dtypes or (("float32", "float64") if device.capabilities and device.capabilities.fp64 else ("float32",))
-    problems = tuple(Problem(m=n, n=n, k=n, dtype=d) for d in names for n in sizes or default_sizes(device))
+    squares = sizes or (() if shapes else default_sizes(device))
+    wanted = (*((n, n, n) for n in squares), *shapes)
+    problems = tuple(Problem(m=m, n=n, k=k, dtype=d, precision=precision) for d in names for m, n, k in wanted)
     console = Console()
     console.print(f"Tuning GEMM on [bold]{device.name}[/bold] for {budget:g} s")
-    results = run(console, device, problems, budget, settings, trial_limit)
+
+    def search(progress: Callable[[Problem, SearchProgress], None]) -> tuple[TunedProblem, ...]:
+        return tune_gemm(
+            device,
+            problems,
+            budget=budget,
+            settings=settings,
+            trial_limit=trial_limit,
+            strategy=strategy,
+            classes=classes,
+            progress=progress,
+        )
+
+    results = run(console, search, budget)
     console.print(table(results))
+    for tuned in results:
+        for line in skips(tuned.result.failures)[:1]:
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
     if not any(tuned.result.winner for tuned in results):
         raise click.ClickException("no trial worked within the budget; matmul goes on with what it had")
     console.print(f"Stored in {store_path(settings)}; matmul uses the results from now on.", soft_wrap=True)
 
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-
-
-@tune.command("export")
-@click.argument("file", type=_FILE)
-def export_command(file: Path) -> None:
-    """Write the tuning results to FILE, for another machine with the same devices or for safe keeping."""
+@tune.command("kernel")
+@click.argument("reference", metavar="MODULE:NAME")
+@click.argument("problem", nargs=-1, metavar="NAME=VALUE...")
+@time_option("--budget", default="60s", help="time of the search")
+@_device_option
+@click.option("--strategy", type=click.Choice(strategy_names()), default=DEFAULT, show_default=True)
+@click.option("--classes", type=click.IntRange(min=0), default=0, help="as for gemm")
+@time_option("--trial-limit", default="20s", help="time limit of one trial")
+@click.option("--explain", "only_explain", is_flag=True, help="tell what is used now; nothing is measured")
+def tune_kernel_command(
+    reference: str, problem: tuple[str, ...], selector: str | None, only_explain: bool, **options: Any
+) -> None:
+    """Tune an own kernel: portagpu tune kernel my_kernels.py:SCALE n=1048576 dtype=float32."""
     settings = Settings.from_environment()
-    count = Store(store_path(settings)).export(file)
-    Console().print(f"{count} results written to {file}", soft_wrap=True)
-
-
-@tune.command("import")
-@click.argument("file", type=_FILE)
-def import_command(file: Path) -> None:
-    """Add the tuning results in FILE; of two winners the faster one stays."""
-    path = store_path(Settings.from_environment())
-    count = Store(path).merge(file)
-    Console().print(f"{count} results added to {path}", soft_wrap=True)
+    place, colon, name = reference.rpartition(":")
+    found = f"{Path(place).resolve()}{colon}{name}" if place.endswith(".py") else reference
+    tunable = replace(resolve(found), reference=found)
+    device, values = _chosen(selector, settings), parse(" ".join(problem))
+    if not only_explain:
+        try:
+            click.echo(tune_kernel(tunable, values, device=device, settings=settings, show=True, **options))
+        except KeyboardInterrupt:
+            click.echo("Interrupted; what was measured is kept, and the next run goes on from there.")
+            raise click.exceptions.Exit(130) from None
+    click.echo(best(tunable, values, device=device, settings=settings))
 
 
 def run(
     console: Console,
-    device: DeviceRecord,
-    problems: tuple[Problem, ...],
+    search: Callable[[Callable[[Problem, SearchProgress], None]], tuple[TunedProblem, ...]],
     budget: float,
-    settings: Settings,
-    trial_limit: float = 20.0,
 ) -> tuple[TunedProblem, ...]:
-    """Tune with a progress bar that shows the best speed so far."""
+    """Tune with a progress bar that shows the best speed so far against the model's roof, and what is skipped."""
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[best]}"), TimeRemainingColumn())
     with Progress(*columns, console=console) as bar:
         task = bar.add_task("starting", total=budget, best="")
@@ -88,38 +206,40 @@ def run(
 
         def progress(problem: Problem, state: SearchProgress) -> None:
             done[problem] = state.elapsed
-            best = "" if state.best is None else f"best {problem.flops / state.best / 1e9:.0f} GFLOP/s"
-            last = state.outcome
-            note = "" if isinstance(last, Measured) else f" ({type(last).__name__})"
+            if not isinstance(state.outcome, Measured):
+                text = f"skipped {shown(state.point)}: {describe(state.outcome)}"
+                bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
             bar.update(
                 task,
                 completed=sum(done.values()),
-                description=f"{problem.dtype} {problem.m}: trial {state.trials + state.resumed}{note}",
-                best=best,
+                description=f"{problem.dtype} {_size(problem)}: trial {state.trials + state.resumed}",
+                best=best_of(state, problem.flops),
             )
 
         try:
-            return tune_gemm(
-                device, problems, budget=budget, settings=settings, trial_limit=trial_limit, progress=progress
-            )
+            return search(progress)
         except KeyboardInterrupt:
             console.print("Interrupted; what was measured is kept, and the next run goes on from there.")
             raise click.exceptions.Exit(130) from None
 
 
+def _size(problem: Problem) -> str:
+    square = problem.m == problem.n == problem.k
+    return str(problem.m) if square else f"{problem.m} x {problem.n} x {problem.k}"
+
+
 def table(results: tuple[TunedProblem, ...]) -> Table:
     """Winners and failures, a row for each problem."""
-    shown = Table("dtype", "size", "trials", "failed", "GFLOP/s", "parameters")
+    shown_table = Table("dtype", "size", "trials", "failed", "GFLOP/s", "of the roof", "parameters")
     for tuned in results:
-        winner = tuned.result.winner or {}
+        winner, result = tuned.result.winner or {}, tuned.result
         parameters = " ".join(f"{k}={v}" for k, v in winner.items() if k != "kind")
+        roof = f"{result.roof / result.seconds:.0%}" if result.roof and result.seconds else "-"
         speed = "-" if tuned.gflops is None else f"{tuned.gflops:.0f}"
-        shown.add_row(
-            tuned.problem.dtype,
-            str(tuned.problem.m),
-            str(tuned.result.trials),
-            str(len(tuned.result.failures)),
-            speed,
-            parameters,
-        )
-    return shown
+        counts = (str(result.trials), str(len(result.failures)))
+        shown_table.add_row(tuned.problem.dtype, _size(tuned.problem), *counts, speed, roof, parameters)
+    return shown_table
+
+
+for command in (export_command, import_command, compact_command):
+    tune.add_command(command)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from portagpu.codegen.lowering import POSTFIX, Lowered, register
 from portagpu.codegen.printer import Printer
-from portagpu.device.capabilities import DeviceType
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import Scalar
 
@@ -26,8 +25,6 @@ def _prefetch(printer: Printer, expr: Operation) -> Lowered:
     place = printer.text(expr.args[0])
     if caps.inline_ptx:
         return f'asm volatile("prefetch.global.L2 [%0];" : : "l"((ulong)({place})))', POSTFIX
-    if caps.builtin_prefetch:  # where OpenCL's own function does nothing, as on one CPU driver
+    if caps.builtin_prefetch:  # a CPU's, where OpenCL's own function does nothing, or calls one that does
         return f"__builtin_prefetch((__global const void*)({place}), 0, 3)", POSTFIX
-    if caps.device_type is DeviceType.CPU:
-        return "(void)0", POSTFIX
-    return f"prefetch({place}, 1)", POSTFIX
+    return f"prefetch((__global const uchar*)({place}), 1)", POSTFIX

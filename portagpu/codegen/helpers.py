@@ -63,6 +63,7 @@ class HelperSet:
         self._function_names = function_names
         self._views: dict[str, HelperView] = {}
         self.extensions: dict[str, None] = {}
+        self.declarations: dict[str, None] = {}  # of functions that a compiler has, and perhaps no header of it
 
     def function_name(self, function: str) -> str:
         """C name of a device function."""
@@ -101,6 +102,10 @@ class HelperSet:
         """Require an OpenCL extension's pragma."""
         if name in self.caps.extensions:
             self.extensions.setdefault(name)
+
+    def declare(self, text: str) -> None:
+        """Require a declaration."""
+        self.declarations.setdefault(text)
 
     @property
     def views(self) -> tuple[HelperView, ...]:

@@ -9,6 +9,7 @@ from portagpu.codegen import bfloat16 as bfloat16  # registers lowerings
 from portagpu.codegen import builtins as builtins  # registers lowerings
 from portagpu.codegen import dot_product as dot_product  # registers lowerings
 from portagpu.codegen import halves as halves  # registers lowerings
+from portagpu.codegen import subgroups as subgroups  # registers lowerings
 from portagpu.codegen import warp as warp  # registers lowerings
 from portagpu.codegen.analysis import Facts, analyse
 from portagpu.codegen.emitter import Emitter, Line
@@ -16,6 +17,7 @@ from portagpu.codegen.helpers import INLINE, INLINE_SHARED, HelperSet, HelperVie
 from portagpu.codegen.names import Names, identifier
 from portagpu.codegen.printer import Printer, literal
 from portagpu.codegen.rendering import render
+from portagpu.codegen.subgroups import subgroup_attribute
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
@@ -95,6 +97,7 @@ class ProgramView:
     """Everything `kernel.mako` prints."""
 
     extensions: tuple[str, ...]
+    declarations: tuple[str, ...]
     structs: tuple[StructView, ...]
     constants: tuple[ConstantView, ...]
     helpers: tuple[HelperView, ...]
@@ -105,11 +108,13 @@ _BARRIER = re.compile(r"(\bbarrier\([A-Z_| ]+\);)")
 
 
 @deeply_nested
-def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int = 0) -> KernelBinary:
+def generate(
+    program: Program, caps: Capabilities, *, static_dynamic_shared: int = 0, subgroup_size: int | None = None
+) -> KernelBinary:
     """Print a program for a device.
 
-    With ``static_dynamic_shared`` bytes, dynamic shared memory becomes a static array: some drivers allow less for an
-    argument than for a static array.
+    ``subgroup_size`` is what the kernel's subgroups must have. With ``static_dynamic_shared`` bytes, dynamic shared
+    memory becomes a static array: some drivers allow less for an argument than for a static array.
 
     Raises `MissingCapabilityError` for what the device cannot do, `KernelValueError` when the shared arrays exceed its
     local memory.
@@ -130,7 +135,7 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
     for function in program.functions:
         lines += _function(function, program, helpers, taken, caps)
         lines.append(Line("", None))
-    kernel_lines, parameters = _kernel(program, helpers, taken, static_dynamic_shared, caps.device_type)
+    kernel_lines, parameters = _kernel(program, helpers, taken, static_dynamic_shared, subgroup_size)
     lines += kernel_lines
     if caps.line_directives:
         lines = _with_directives(lines)
@@ -141,6 +146,7 @@ def generate(program: Program, caps: Capabilities, *, static_dynamic_shared: int
         helpers.extension("cl_khr_fp16")
     view = ProgramView(
         extensions=tuple(helpers.extensions),
+        declarations=tuple(helpers.declarations),
         structs=tuple(_struct(s) for s in program.structs),
         constants=tuple(_constant(c) for c in program.constants),
         helpers=helpers.views,
@@ -285,7 +291,7 @@ def _split_declaration(array: MemoryArray, name: str, printer: Printer) -> list[
 
 
 def _kernel(
-    program: Program, helpers: HelperSet, taken: frozenset[str], static_dynamic: int, device_type: DeviceType
+    program: Program, helpers: HelperSet, taken: frozenset[str], static_dynamic: int, subgroup_size: int | None
 ) -> tuple[list[Line], tuple[Parameter, ...]]:
     kernel = program.kernel
     printer, facts = _printer(kernel, program, helpers, taken)
@@ -314,7 +320,8 @@ def _kernel(
     if program.block_dim is not None:
         size = ", ".join(map(str, program.block_dim))
         lines.append(Line(f"__attribute__((reqd_work_group_size({size})))", span))
-    if device_type is DeviceType.CPU and has_waiting_loop(program):
+    lines += [Line(text, span) for text in subgroup_attribute(program, helpers.caps, subgroup_size)]
+    if helpers.caps.device_type is DeviceType.CPU and has_waiting_loop(program):
         # says that the kernel is vectorised by hand: compilers for CPUs then leave threads out of the lanes of vectors
         lines.append(Line("__attribute__((vec_type_hint(float4)))", span))
     lines.append(Line(f"__kernel void {identifier(kernel.name)}(", span))

@@ -133,6 +133,16 @@ match_any_sync: Any = INTRINSICS["match_any_sync"]
 match_all_sync: Any = INTRINSICS["match_all_sync"]
 activemask: Any = INTRINSICS["activemask"]
 lanemask_lt: Any = INTRINSICS["lanemask_lt"]
+subgroup_size: Any = INTRINSICS["subgroup_size"]
+subgroup_lane: Any = INTRINSICS["subgroup_lane"]
+subgroup_id: Any = INTRINSICS["subgroup_id"]
+subgroup_broadcast: Any = INTRINSICS["subgroup_broadcast"]
+subgroup_shuffle: Any = INTRINSICS["subgroup_shuffle"]
+subgroup_block_read: Any = INTRINSICS["subgroup_block_read"]
+subgroup_block_write: Any = INTRINSICS["subgroup_block_write"]
+mfma: Any = INTRINSICS["mfma"]
+wmma: Any = INTRINSICS["wmma"]
+subgroup_matrix_mad: Any = INTRINSICS["subgroup_matrix_mad"]
 
 _VECTOR_LANES = (1, 2, 3, 4, 8, 16)
 _vectors: dict[str, VectorMaker] = {}

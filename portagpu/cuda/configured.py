@@ -116,14 +116,16 @@ class Configured:
             other.wait_stream(stream)
         for action in work.after:
             action()
-        if not (dispatcher.extensions or dispatcher.source.constexpr):
+        if not dispatcher.extensions:
             self._follow(given, prepared, overload)
 
     def _follow(self, given: tuple[Any, ...], prepared: tuple[Any, ...], overload: Overload) -> None:
         """Take the plan for launches with arguments like these from now on."""
         plan = self._plans.get(overload.compiled.key)
         if plan is None or plan.tokens(given) is None:
-            plan = plan_of(given, prepared, overload, self.shape)
+            source = self._dispatcher.source
+            constants = frozenset(n for n, name in enumerate(source.parameters) if name in source.constexpr)
+            plan = plan_of(given, prepared, overload, self.shape, constants)
             if plan is not None:
                 self._plans[overload.compiled.key] = plan
         self._plan = plan

@@ -251,7 +251,7 @@ class Dispatcher(Inspection, PythonFunction):
         verify(program)
         needed = shared if program.fused is None else shared * program.fused.blocks
         static = needed if program.dynamic_shared and needed > caps.local_memory_argument else 0
-        return generate(program, caps, static_dynamic_shared=static)
+        return generate(program, caps, static_dynamic_shared=static, subgroup_size=self.options.subgroup_size)
 
     def overload(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> Overload:
         """The specialisation for prepared arguments, compiled if it is new."""

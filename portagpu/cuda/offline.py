@@ -121,7 +121,7 @@ class ForOtherHardware:
         program = self.lowered(types, caps, block=block)
         verify(program)
         static = shared if shared > caps.local_memory_argument else 0
-        return generate(program, caps, static_dynamic_shared=static)
+        return generate(program, caps, static_dynamic_shared=static, subgroup_size=self.options.subgroup_size)
 
     def _types(self, signature: Any, constants: Mapping[str, Any]) -> tuple[ArgumentType, ...]:
         """Types of all parameters: those of the signature, and constants for compile-time parameters."""

@@ -24,8 +24,11 @@ _IGNORED = frozenset(
         *("cc", "fma", "abi", "abi_info", "output", "nopython", "chip"),
     }
 )
-_KNOWN = frozenset({"fastmath", "debug", "boundscheck", "opt", "block_dim", "max_registers", "extensions", "source"})
+_KNOWN = frozenset(
+    {"fastmath", "debug", "boundscheck", "opt", "block_dim", "max_registers", "extensions", "source", "subgroup_size"}
+)
 _DEPRECATED = frozenset({"argtypes", "restype", "bind"})  # the original refuses them, too
+_SUBGROUP_SIZES = (8, 16, 32, 64)
 _FASTMATH = frozenset({"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
 
 
@@ -39,6 +42,7 @@ class JitOptions:
     opt: bool = True
     block_dim: Extent | None = None
     max_registers: int | None = None
+    subgroup_size: int | None = None  # threads of the kernel's subgroups
     extensions: tuple[Any, ...] = ()
 
     @classmethod
@@ -65,6 +69,12 @@ class JitOptions:
         block, registers = options.get("block_dim"), options.get("max_registers")
         if registers is not None and (isinstance(registers, bool) or not isinstance(registers, int) or registers < 1):
             raise SettingsError(f"cuda.jit(max_registers={registers!r}) is no number of registers")
+        size = options.get("subgroup_size")
+        if size is not None and (isinstance(size, bool) or size not in _SUBGROUP_SIZES):
+            raise SettingsError(
+                f"cuda.jit(subgroup_size={size!r}) is no size of a subgroup",
+                hint=f"it is one of {', '.join(map(str, _SUBGROUP_SIZES))}",
+            )
         return cls(
             fastmath=_fastmath(options.get("fastmath", False)),
             debug=bool(options.get("debug", False)),
@@ -72,6 +82,7 @@ class JitOptions:
             opt=bool(options.get("opt", True)),
             block_dim=None if block is None else extent(block, "block_dim"),
             max_registers=registers,
+            subgroup_size=size,
             extensions=_extensions(options.get("extensions")),
         )
 
@@ -89,6 +100,8 @@ class JitOptions:
             options.append(caps.language_option)
         if self.max_registers is not None and caps.max_registers_option:
             options.append(f"-cl-nv-maxrregcount={self.max_registers}")
+        if "sub_group" in source and caps.language_option:
+            options.append(caps.language_option)
         if "fast" in self.fastmath:
             return (*options, "-cl-fast-relaxed-math")
         if self.fastmath >= {"reassoc", "arcp", "nsz"}:

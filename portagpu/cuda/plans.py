@@ -19,6 +19,7 @@ from portagpu.runtime.launch import CompiledKernel, LaunchShape, c_arguments
 from portagpu.runtime.stream import Stream, enqueuing
 
 _INT_LIMIT = 2**63
+_INEXACT = (float, complex, np.inexact, tuple)  # whose equal values may be different constants: 0.0 and -0.0
 
 
 class Plan:
@@ -61,10 +62,17 @@ class Plan:
         return True
 
 
-def plan_of(args: tuple[Any, ...], prepared: tuple[Any, ...], overload: Overload, shape: LaunchShape) -> Plan | None:
+def plan_of(
+    args: tuple[Any, ...],
+    prepared: tuple[Any, ...],
+    overload: Overload,
+    shape: LaunchShape,
+    constants: frozenset[int] = frozenset(),
+) -> Plan | None:
     """The plan for launches with arguments like these, which the overload was launched with as ``prepared`` ones.
 
-    None where a launch must look at its context, at values, or at what is not an array or a number.
+    ``constants`` are the places of compile-time arguments: the plan holds for these very values. None where a launch
+    must look at its context, at values, or at what is not an array or a number.
     """
     binary = overload.binary
     if binary.faults or binary.cooperative or binary.prints:
@@ -74,6 +82,11 @@ def plan_of(args: tuple[Any, ...], prepared: tuple[Any, ...], overload: Overload
     for n, value in enumerate(args):
         kind, name = type(value), f"a{n}"
         names[f"C{n}"] = kind
+        if n in constants:
+            names[f"K{n}"] = value
+            equal = f" or {name}.__class__ is C{n} and {name} == K{n}" if not issubclass(kind, _INEXACT) else ""
+            checks.append(f"({name} is K{n}{equal})")
+            continue
         checks.append(f"{name}.__class__ is C{n}")
         if kind is DeviceNDArray or kind is DeviceRecord:
             if value.card is None:

@@ -73,6 +73,10 @@ class Capabilities:
     measured_gflops_double: float = 0.0  # the same in float64; 0.0 where it is missing
     ptx_target: tuple[int, int] = (0, 0)  # architecture whose PTX inline text may use, such as (9, 0)
     architecture_ptx: bool = False  # instructions of that architecture alone work (`portagpu.device.ptx`)
-    packed_dot_product: bool = False  # cl_khr_integer_dot_product, under `language_option`
+    subgroup_sizes: tuple[int, ...] = ()  # that a kernel can ask for, ascending
+    subgroup_block_io: bool = False  # a subgroup loads and stores consecutive elements at once
+    matrix_units: tuple[str, ...] = ()  # kinds of instructions: `portagpu.frontend.subgroup_matrix`
+    thread_registers: int = 256  # of 32 bits that a thread can have, in the smallest subgroups
+    packed_dot_product: bool = False  # cl_khr_integer_dot_product of a GPU works, under `language_option`
     builtin_prefetch: bool = False  # the compiler takes __builtin_prefetch: a CPU's, where OpenCL's may do nothing
     optimised_rotations: bool = True  # the driver runs what its optimiser makes of `x << k | x >> 32 - k`

@@ -15,7 +15,7 @@ class OfflineFigures:
 
     ``registers``: vector registers of a thread (of 4 bytes a lane), or of a hardware thread where those hold whole
     vectors; ``matrix_registers``: those of them that only matrix units accumulate in; ``scalar_registers``: None where
-    there are none. ``spilled``: registers that went to memory, None where the compiler counts bytes only.
+    there are none. ``spilled``: vector registers that went to memory, None where the compiler counts bytes only.
     ``scratch_bytes``: private memory outside registers, of a thread or (``lanes`` threads) of a hardware thread.
     ``local_bytes``: local memory of a work-group. ``lanes``: width of a subgroup. ``occupancy``: subgroups that are
     resident at once on one vector unit, as far as registers and local memory allow.
@@ -51,7 +51,7 @@ def figures_of_assembly(text: str) -> OfflineFigures:
         registers=number(r"^; TotalNumVgprs: (\d+)", number(r"^; NumVgprs: (\d+)")),
         matrix_registers=number(r"^; NumAgprs: (\d+)", 0),
         scalar_registers=number(r"^; NumSgprs: (\d+)"),
-        spilled=number(r"^\s*\.vgpr_spill_count:\s*(\d+)") + number(r"^\s*\.sgpr_spill_count:\s*(\d+)", 0),
+        spilled=number(r"^\s*\.vgpr_spill_count:\s*(\d+)"),  # scalar registers spill into lanes of vector registers
         scratch_bytes=number(r"^; ScratchSize: (\d+)"),
         local_bytes=number(r"^; LDSByteSize: (\d+)"),
         lanes=number(r"^\s*\.wavefront_size:\s*(\d+)"),

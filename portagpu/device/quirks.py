@@ -20,6 +20,8 @@ class Hints:
     ``compares_ids``: False where work-items run what is for a negative id only.
     ``line_directives``: the driver reports the user's positions. ``simulated``: every operation costs microseconds, so
     probing is kept small. ``lacks_rotations``: it cannot run what its own optimiser makes of two shifts.
+    ``may_have_wave_matrices``: try the compiler's functions for matrix units, which no extension says.
+    ``thread_registers``: 32-bit registers that a thread can have.
     """
 
     may_take_ptx: bool = False
@@ -32,6 +34,8 @@ class Hints:
     compares_ids: bool = True
     simulated: bool = False
     lacks_rotations: bool = False
+    may_have_wave_matrices: bool = False
+    thread_registers: int = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +81,24 @@ QUIRKS: tuple[Quirk, ...] = (
         field="warp_size_query",
         value="wavefront_width_amd",
         reason="cl_amd_device_attribute_query; 64 on GCN and CDNA, 32 on RDNA",
+    ),
+    Quirk(
+        match="advanced micro devices",
+        field="may_have_wave_matrices",
+        value=True,
+        reason="its compiler has MFMA or WMMA as functions, which no extension says; other compilers do not know them",
+    ),
+    Quirk(
+        match="intel(r) opencl hd graphics",
+        field="thread_registers",
+        value=128,
+        reason="a hardware thread has 128 registers of 8 or 16 lanes; with wider subgroups a thread has fewer",
+    ),
+    Quirk(
+        match="intel(r) opencl graphics",
+        field="thread_registers",
+        value=128,
+        reason="as above: the platform's name since 2023",
     ),
     Quirk(
         match="portable computing language",

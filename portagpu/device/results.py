@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-PROBE_SCHEMA = 6  # raise it whenever a trial or its meaning changes
+PROBE_SCHEMA = 7  # raise it whenever a trial or its meaning changes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,9 @@ class ProbeResults:
     subgroups: bool = False
     subgroup_shuffle: bool = False
     required_subgroup_size: bool = False
+    subgroup_sizes: str = ""  # numbers that a kernel can ask for, ascending
+    subgroup_block_io: bool = False
+    matrix_units: str = ""  # names
     printf: bool = False
     packed_dot_product: bool = False
     builtin_prefetch: bool = False

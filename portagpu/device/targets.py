@@ -55,15 +55,27 @@ _WAVES = replace(
     double_atomic_add_global=False,
     double_atomic_add_local=False,
     inline_ptx=False,
+    ptx_target=(0, 0),
+    architecture_ptx=False,
     subgroup_shuffle=False,
     required_subgroup_size=False,
+    subgroup_sizes=(),
+    subgroup_block_io=False,
     language_option="-cl-std=CL2.0",
     extensions=_COMMON,
 )
 
 
 def _waves(
-    name: str, title: str, lanes: int, *, units: int, mhz: int, cache: int, libraries: tuple[str, ...]
+    name: str,
+    title: str,
+    lanes: int,
+    *,
+    units: int,
+    mhz: int,
+    cache: int,
+    libraries: tuple[str, ...],
+    matrices: tuple[str, ...] = (),
 ) -> Target:
     """A device of AMD's: wavefronts of 64 lanes on CDNA, of 32 on RDNA."""
     caps = replace(
@@ -74,6 +86,7 @@ def _waves(
         preferred_multiple=lanes,
         warp_size=lanes,
         subgroup_size=lanes,
+        matrix_units=matrices,
         measured_gflops=units * mhz * 0.256,
     )
     return Target(name=name, title=title, compiler="amdgcn", capabilities=caps, math_libraries=libraries)
@@ -91,6 +104,8 @@ _EXECUTION_UNITS = replace(
     double_atomic_add_global=False,
     double_atomic_add_local=False,
     inline_ptx=False,
+    ptx_target=(0, 0),
+    architecture_ptx=False,
     extensions=_COMMON
     | {
         *("cl_khr_subgroup_shuffle", "cl_intel_subgroups", "cl_intel_subgroups_short", "cl_intel_subgroups_char"),
@@ -100,9 +115,20 @@ _EXECUTION_UNITS = replace(
 
 
 def _execution_units(
-    name: str, title: str, *, lanes: int, fp64: bool, threads: int, local: int, units: int, mhz: int, cache: int
+    name: str,
+    title: str,
+    *,
+    sizes: tuple[int, ...],
+    fp64: bool,
+    threads: int,
+    local: int,
+    units: int,
+    mhz: int,
+    cache: int,
+    matrices: tuple[str, ...] = (),
 ) -> Target:
-    """A GPU of Intel's: its compiler chooses among several sizes of a subgroup, of which ``lanes`` is preferred."""
+    """A GPU of Intel's: its compiler chooses among several sizes of a subgroup, 16 is preferred."""
+    lanes = 16
     caps = replace(
         _EXECUTION_UNITS,
         compute_units=units,
@@ -115,6 +141,9 @@ def _execution_units(
         preferred_multiple=lanes,
         warp_size=lanes,
         subgroup_size=lanes,
+        subgroup_sizes=sizes,
+        matrix_units=matrices,
+        thread_registers=128,
         fp64=fp64,
         language_option="-cl-std=CL2.0",  # ocloc of Debian 12 refuses CL3.0 where a device has no images
         extensions=_EXECUTION_UNITS.extensions - (frozenset() if fp64 else {"cl_khr_fp64"}),
@@ -124,12 +153,48 @@ def _execution_units(
 
 
 _ALL = (
-    _waves("gfx1100", "AMD Radeon RX 7900 (RDNA 3)", 32, units=48, mhz=2500, cache=6 << 20, libraries=("1100", "1030")),
-    _waves("gfx1201", "AMD Radeon RX 9070 (RDNA 4)", 32, units=32, mhz=2970, cache=8 << 20, libraries=("1201", "1030")),
+    _waves(
+        "gfx1100",
+        "AMD Radeon RX 7900 (RDNA 3)",
+        32,
+        units=48,
+        mhz=2500,
+        cache=6 << 20,
+        libraries=("1100", "1030"),
+        matrices=("wmma",),
+    ),
+    _waves(
+        "gfx1201",
+        "AMD Radeon RX 9070 (RDNA 4)",
+        32,
+        units=32,
+        mhz=2970,
+        cache=8 << 20,
+        libraries=("1201", "1030"),
+        matrices=("wmma_halves",),
+    ),
     _waves("gfx1030", "AMD Radeon RX 6800 (RDNA 2)", 32, units=36, mhz=2105, cache=4 << 20, libraries=("1030",)),
     _waves("gfx906", "AMD Radeon VII (Vega 20)", 64, units=60, mhz=1750, cache=4 << 20, libraries=("906",)),
-    _waves("gfx908", "AMD Instinct MI100 (CDNA)", 64, units=120, mhz=1502, cache=8 << 20, libraries=("908",)),
-    _waves("gfx90a", "AMD Instinct MI210 (CDNA 2)", 64, units=104, mhz=1700, cache=8 << 20, libraries=("90a",)),
+    _waves(
+        "gfx908",
+        "AMD Instinct MI100 (CDNA)",
+        64,
+        units=120,
+        mhz=1502,
+        cache=8 << 20,
+        libraries=("908",),
+        matrices=("mfma", "mfma_int8"),
+    ),
+    _waves(
+        "gfx90a",
+        "AMD Instinct MI210 (CDNA 2)",
+        64,
+        units=104,
+        mhz=1700,
+        cache=8 << 20,
+        libraries=("90a",),
+        matrices=("mfma", "mfma_int8", "mfma_bfloat16", "mfma_float64"),
+    ),
     _waves(
         "gfx942",
         "AMD Instinct MI300X (CDNA 3)",
@@ -138,11 +203,13 @@ _ALL = (
         mhz=2100,
         cache=4 << 20,
         libraries=("942", "940", "90a"),
+        matrices=("mfma", "mfma_int8_wide", "mfma_bfloat16", "mfma_float64", "mfma_tfloat32"),
     ),
     _execution_units(
         "dg2",
         "Intel Arc A770 (Xe-HPG)",
-        lanes=16,
+        sizes=(8, 16, 32),
+        matrices=("subgroup",),
         fp64=False,
         threads=1024,
         local=65536,
@@ -153,7 +220,8 @@ _ALL = (
     _execution_units(
         "pvc",
         "Intel Data Center GPU Max 1550 (Xe-HPC)",
-        lanes=16,
+        sizes=(16, 32),
+        matrices=("subgroup",),
         fp64=True,
         threads=1024,
         local=131072,
@@ -164,7 +232,7 @@ _ALL = (
     _execution_units(
         "tgllp",
         "Intel Iris Xe (Gen 12)",
-        lanes=16,
+        sizes=(8, 16, 32),
         fp64=False,
         threads=512,
         local=65536,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
 
-from portagpu.device import facts, local_memory, output, rate
+from portagpu.device import facts, local_memory, output, rate, subgroup_trials
 from portagpu.device.capabilities import DeviceType
 from portagpu.device.journal import Journal
 from portagpu.device.ptx import unmarked
@@ -40,10 +41,13 @@ def run_trials(bench: Workbench, journal: Journal, *, isolated: bool) -> ProbeRe
         offered = "cl_ext_float_atomics" in bench.extensions
         return offered and yes(name, lambda: _float_atomics(bench, language, c_type, in_local))
 
+    is_cpu = facts.device_type_of(bench.device) is DeviceType.CPU
     language = journal.trial("language", lambda: _language_option(bench), "")
     fp64 = yes("fp64", lambda: _arithmetic(bench, "double", np.float64))
     subgroup_size = journal.trial("subgroups", lambda: _subgroup_size(bench, language), 0)
     inline_ptx = bench.hints.may_take_ptx and isolated and yes("inline_ptx", lambda: _inline_ptx(bench))
+    sizes = journal.trial("subgroup_sizes", lambda: subgroup_trials.sizes(bench, language), "")
+    smallest = min(map(int, sizes.split()), default=16)
     static, argument = local_memory.usable(bench, journal, isolated=isolated)
     return ProbeResults(
         local_memory_static=static,
@@ -55,6 +59,14 @@ def run_trials(bench: Workbench, journal: Journal, *, isolated: bool) -> ProbeRe
         subgroup_shuffle=subgroup_size > 0 and yes("subgroup_shuffle", lambda: _shuffle(bench, language)),
         required_subgroup_size="cl_intel_required_subgroup_size" in bench.extensions
         and yes("required_subgroup_size", lambda: _required_size(bench, language)),
+        subgroup_sizes=sizes,
+        subgroup_block_io=subgroup_size > 0
+        and yes("subgroup_block_io", lambda: subgroup_trials.block_io(bench, language)),
+        matrix_units=" ".join(
+            unit
+            for unit in subgroup_trials.units(bench)
+            if yes(unit, partial(subgroup_trials.unit, bench, unit, smallest))
+        ),
         fp64=fp64,
         fp16=yes("fp16", lambda: _arithmetic(bench, "half", np.float16)),
         fp16_storage=yes("fp16_storage", lambda: _half_storage(bench)),
@@ -66,10 +78,11 @@ def run_trials(bench: Workbench, journal: Journal, *, isolated: bool) -> ProbeRe
         double_atomic_add_local=fp64 and adds_atomically("double", True),
         inline_ptx=inline_ptx,
         architecture_ptx=inline_ptx and yes("architecture_ptx", lambda: _architecture_ptx(bench)),
+        # one CPU driver's is a function that takes two to four times as long as the products in plain C
         packed_dot_product="cl_khr_integer_dot_product" in bench.extensions
+        and not is_cpu
         and yes("packed_dot_product", lambda: _packed_dot_product(bench, language)),
-        builtin_prefetch=facts.device_type_of(bench.device) is DeviceType.CPU
-        and yes("builtin_prefetch", lambda: _builtin_prefetch(bench)),
+        builtin_prefetch=is_cpu and yes("builtin_prefetch", lambda: _builtin_prefetch(bench)),
         printf=isolated and yes("printf", lambda: output.printf_works(bench)),
         max_registers_option="cl_nv_compiler_options" in bench.extensions
         and yes("registers", lambda: _builds(bench, "-cl-nv-maxrregcount=64", "-cl-nv-verbose")),

@@ -29,6 +29,8 @@ from portagpu.frontend import number_methods as number_methods
 from portagpu.frontend import prefetching as prefetching  # registers lowerings
 from portagpu.frontend import printing as printing  # registers lowerings
 from portagpu.frontend import statements
+from portagpu.frontend import subgroup_matrix as subgroup_matrix  # registers lowerings
+from portagpu.frontend import subgroups as subgroups  # registers lowerings
 from portagpu.frontend import type_tests as type_tests  # registers lowerings
 from portagpu.frontend import vector_memory as vector_memory  # registers lowerings
 from portagpu.frontend import warp as warp  # registers lowerings

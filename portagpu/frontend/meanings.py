@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from portagpu.frontend import hardware_meanings
+from portagpu.frontend import hardware_meanings, subgroup_meanings
 from portagpu.frontend.meaning import Meaning, call
 
 
@@ -181,13 +181,14 @@ MEANINGS |= {
     "vload": call(
         f"{_SIDE_BY_SIDE}; {_PLACE}; width: 2, 3, 4, 8 or 16; aligned: bool = False",
         "a vector",
-        "`width` elements from `index` on as one vector; `aligned`: its address is a multiple of its size.",
+        "`width` elements from `index` on as one vector, of bfloat16 as float32; `aligned`: its address is a multiple"
+        " of its size.",
         "KernelTypeError: gaps between the elements. KernelValueError: another width.",
     ),
     "vstore": call(
         f"vector: of the array's elements; {_SIDE_BY_SIDE}; {_PLACE}; aligned: bool = False",
         "None",
-        "Store a vector's lanes from `index` on.",
+        "Store a vector's lanes from `index` on; float32 is rounded to bfloat16 where the array has such elements.",
         "KernelTypeError: gaps between the elements, or a vector of another type.",
     ),
     "prefetch": call(
@@ -252,6 +253,7 @@ MEANINGS |= {
 }
 
 MEANINGS |= hardware_meanings.MEANINGS
+MEANINGS |= subgroup_meanings.MEANINGS
 
 GROUPS = {
     "threadIdx": "This thread's place in its block: `x`, `y`, `z`.",

@@ -110,6 +110,10 @@ MATRIX_UNITS = (
     *("fence_proxy_async", "tma_load", "tma_store", "tma_store_commit", "tma_store_wait", "tensor_map_encode"),
     *("tensor_map_acquire", "barrier_sync", "pack_half2", "pack_bfloat162"),
 )
+SUBGROUPS = (
+    *("subgroup_size", "subgroup_lane", "subgroup_id", "subgroup_broadcast", "subgroup_shuffle"),
+    *("subgroup_block_read", "subgroup_block_write", "mfma", "wmma", "subgroup_matrix_mad"),
+)
 _SIMPLE = (
     *("grid", "gridsize", "laneid", "warpsize", "syncthreads", "syncthreads_count", "syncthreads_and"),
     *("syncthreads_or", "threadfence", "threadfence_block", "threadfence_system"),
@@ -120,6 +124,7 @@ _SIMPLE = (
     *CACHED_STORES,
     *PIPELINE,
     *MATRIX_UNITS,
+    *SUBGROUPS,
     *("dp4a", "prefetch"),
 )
 INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for name in _SIMPLE}

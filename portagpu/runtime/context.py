@@ -77,6 +77,7 @@ class Context(ContextNames):
         self.key = next(_keys)
         self.build_lock = threading.Lock()
         self.programs: dict[str, cl.Program] = {}
+        self.remarks: tuple[str, ...] = ()  # options that change only what the compiler says in its log
         self.lost = False
         self.prints = False  # a kernel that prints was launched
         self.cards: dict[Any, Any] = {}  # what launches must know of an array: one object for all arrays alike

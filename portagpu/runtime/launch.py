@@ -20,6 +20,7 @@ from portagpu.errors import BuildError, LaunchConfigError, LaunchConfigTypeError
 from portagpu.ir.program import GridShape, Parameter, ParameterRole
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, element_size
 from portagpu.runtime.program import build
+from portagpu.runtime.recorder import active
 from portagpu.runtime.translate import translate_cl_errors
 
 if TYPE_CHECKING:
@@ -179,6 +180,10 @@ class CompiledKernel:
             return local.free.pop()
         if len(local.bound) >= _BOUND:
             return local.bound.pop(next(iter(local.bound)))
+        return self.new_kernel()
+
+    def new_kernel(self) -> cl.Kernel:
+        """A kernel object of the caller's own."""
         made = cl.Kernel(self._program, self.binary.name)
         if self._types:
             made.set_scalar_arg_dtypes(self._types)
@@ -273,6 +278,8 @@ class CompiledKernel:
         local = self._local
         kernel = self._kernel(tokens)
         kernel.set_args(*values)
+        if active.recorder is not None:
+            active.recorder.launches.append((self, shape, values))
         if tokens is None:
             local.free.append(kernel)
         else:
@@ -282,6 +289,8 @@ class CompiledKernel:
     def bound(self, tokens: tuple[Any, ...]) -> cl.Kernel | None:
         """This thread's kernel object with the arguments that the tokens stand for."""
         local = self._local
+        if active.recorder is not None:  # which wants the arguments
+            return None
         return local.bound.get(tokens) if local.epoch is self.context.epoch else None
 
     def launch_again(self, queue: Any, shape: LaunchShape, kernel: cl.Kernel) -> Any:

@@ -83,7 +83,7 @@ def _compile(context: Context, key: str, source: str, options: tuple[str, ...]) 
     except cl.Error as error:
         raise translated(error, context) from error
     try:
-        build_quietly(raw, options)
+        build_quietly(raw, (*options, *context.remarks))
     except cl.Error as error:
         if getattr(error, "code", None) != _BUILD_FAILURE:
             raise translated(error, context) from error

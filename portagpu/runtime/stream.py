@@ -20,6 +20,7 @@ import pyopencl as cl
 from portagpu.errors import ArgumentTypeError, ClosedError, DriverError, PortaGPUError
 from portagpu.runtime.callbacks import Callbacks
 from portagpu.runtime.output import flush_output
+from portagpu.runtime.recorder import active
 from portagpu.runtime.translate import translate_cl_errors, translated
 
 if TYPE_CHECKING:
@@ -289,6 +290,9 @@ class enqueuing:
         self._stream = stream
 
     def __enter__(self) -> cl.CommandQueue:
+        recorder = active.recorder
+        if recorder is not None:
+            recorder.commands += 1
         return self._stream.ready()
 
     def __exit__(

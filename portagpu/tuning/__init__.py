@@ -1,24 +1,72 @@
-"""Tuning: search spaces, trials in child processes, a store that survives crashes."""
+"""Tuning of kernels: search spaces, models, trials in child processes, a store that survives crashes, dispatch.
 
-from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, TimedOut, WrongResult
-from portagpu.tuning.search import Progress, SearchResult, tune
-from portagpu.tuning.space import Axis, SearchSpace
-from portagpu.tuning.store import Store, TaskKey
+`tune` finds the fastest parameters of a `Tunable`, `best` and `tuned` use what was found, `replay` compares strategies.
+"""
+
+from portagpu.tuning.choice import Choice, Chooser, Rule, best, tuned
+from portagpu.tuning.figures import DeviceFigures, figures_of
+from portagpu.tuning.model import Limit, Prediction, Resources, predict
+from portagpu.tuning.outcomes import (
+    CompileFailed,
+    LaunchFailed,
+    Measured,
+    Outcome,
+    OutOfBounds,
+    Spilled,
+    TimedOut,
+    WrongResult,
+)
+from portagpu.tuning.replay import Recording, Replayed, replay
+from portagpu.tuning.search import Budget, Progress, SearchResult, search
+from portagpu.tuning.session import Session
+from portagpu.tuning.space import Axis, SearchSpace, UnionSpace
+from portagpu.tuning.store import Record, Store, TaskKey
+from portagpu.tuning.strategies import History, Strategy, make_strategy, strategy_names
+from portagpu.tuning.tunable import Case, Parameters, Tunable
+from portagpu.tuning.tuner import tune
 from portagpu.tuning.worker import Worker
 
 __all__ = [
     "Axis",
+    "Budget",
+    "Case",
+    "Choice",
+    "Chooser",
     "CompileFailed",
+    "DeviceFigures",
+    "History",
     "LaunchFailed",
+    "Limit",
     "Measured",
+    "OutOfBounds",
     "Outcome",
+    "Parameters",
+    "Prediction",
     "Progress",
+    "Record",
+    "Recording",
+    "Replayed",
+    "Resources",
+    "Rule",
     "SearchResult",
     "SearchSpace",
+    "Session",
+    "Spilled",
     "Store",
+    "Strategy",
     "TaskKey",
     "TimedOut",
+    "Tunable",
+    "UnionSpace",
     "Worker",
     "WrongResult",
+    "best",
+    "figures_of",
+    "make_strategy",
+    "predict",
+    "replay",
+    "search",
+    "strategy_names",
     "tune",
+    "tuned",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,9 +12,23 @@ from portagpu.errors import StoreError
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The kernel ran, its result was right; ``seconds`` is the median of its repetitions."""
+    """The kernel ran, its result was right.
+
+    ``seconds`` is the median of ``repetitions`` (seconds a run, in the order of measuring); ``first`` is what the first
+    run took, which compiles, and which counts for nothing else.
+    """
 
     seconds: float
+    repetitions: tuple[float, ...] = ()
+    first: float = 0.0
+
+    @property
+    def spread(self) -> float:
+        """Distance of the quartiles over the median; 0.0 where fewer than four repetitions are known."""
+        if len(self.repetitions) < 4:
+            return 0.0
+        low, _, high = statistics.quantiles(self.repetitions, n=4)
+        return (high - low) / self.seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +59,34 @@ class TimedOut:
     limit: float  # seconds
 
 
-Outcome = Measured | CompileFailed | LaunchFailed | WrongResult | TimedOut
-_KINDS: dict[str, type[Any]] = {c.__name__: c for c in (Measured, CompileFailed, LaunchFailed, WrongResult, TimedOut)}
+@dataclass(frozen=True, slots=True)
+class Spilled:
+    """The compiler kept more than the tunable allows of a thread's registers in memory; the kernel was not timed."""
+
+    bytes: int  # of a thread
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class OutOfBounds:
+    """The kernel wrote beside an array; its process was replaced."""
+
+    reason: str
+
+
+Outcome = Measured | CompileFailed | LaunchFailed | WrongResult | TimedOut | Spilled | OutOfBounds
+_KINDS: dict[str, type[Any]] = {
+    kind.__name__: kind for kind in (Measured, CompileFailed, LaunchFailed, WrongResult, TimedOut, Spilled, OutOfBounds)
+}
+_DIGITS = 6  # significant ones that times are stored with
 
 
 def to_json(outcome: Outcome) -> dict[str, Any]:
     """An outcome as JSON values."""
-    return {"kind": type(outcome).__name__, **asdict(outcome)}
+    values = {"kind": type(outcome).__name__, **asdict(outcome)}
+    if isinstance(outcome, Measured):
+        values["repetitions"] = [float(f"{r:.{_DIGITS}g}") for r in outcome.repetitions]
+    return values
 
 
 def from_json(values: dict[str, Any]) -> Outcome:
@@ -61,7 +97,11 @@ def from_json(values: dict[str, Any]) -> Outcome:
     except (KeyError, TypeError) as error:
         raise StoreError(f"{values!r} is no trial outcome") from error
     if isinstance(outcome, Measured):
-        return Measured(checked_seconds(outcome.seconds))
+        repetitions: Any = outcome.repetitions
+        first: Any = outcome.first
+        if not isinstance(repetitions, list | tuple) or not isinstance(first, int | float):
+            raise StoreError(f"{values!r} is no trial outcome")
+        return Measured(checked_seconds(outcome.seconds), tuple(checked_seconds(r) for r in repetitions), float(first))
     return outcome
 
 
@@ -70,3 +110,34 @@ def checked_seconds(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
         raise StoreError(f"{value!r} is no measured time")
     return float(value)
+
+
+def describe(outcome: Outcome) -> str:
+    """What happened, in a few words."""
+    match outcome:
+        case Measured():
+            return f"{duration(outcome.seconds)}"
+        case TimedOut():
+            return f"timed out after {outcome.limit:g} s"
+        case Spilled():
+            return f"spills {outcome.bytes} bytes of registers a thread (limit {outcome.limit})"
+        case CompileFailed():
+            return f"does not compile: {_short(outcome.reason)}"
+        case LaunchFailed():
+            return f"failed: {_short(outcome.reason)}"
+        case WrongResult():
+            return f"wrong result: {_short(outcome.reason)}"
+        case OutOfBounds():
+            return f"writes out of bounds: {_short(outcome.reason)}"
+
+
+def duration(seconds: float) -> str:
+    """A time with a unit that suits it."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 160 else text[:157] + "..."

@@ -1,19 +1,18 @@
-"""The search: the model's best first, a few at random, then the neighbours of the best; under a time budget."""
+"""The search: a strategy proposes, trials are stored at once, each new best is verified; under a budget."""
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, TimedOut, WrongResult
-from portagpu.tuning.space import Point, SearchSpace, point_key
+from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, TimedOut, WrongResult, describe, duration
+from portagpu.tuning.space import Point, Space, point_key
 from portagpu.tuning.store import Store, TaskKey
+from portagpu.tuning.strategies import History, Strategy
 from portagpu.tuning.worker import WorkerDied
 
-_MODEL_FIRST = 16
-_RANDOM = 4
 _IMPROVEMENT = 0.99  # a new winner must be at least this much faster, so that noise does not cause verifications
 
 Evaluate = Callable[[Point, float], Outcome]  # (point, limit in seconds)
@@ -30,127 +29,197 @@ class Progress:
     best: float | None  # seconds
     point: Point
     outcome: Outcome
+    roof: float | None = None  # seconds that the model says no candidate can beat
+
+    @property
+    def share(self) -> float | None:
+        """Best so far as a share of the model's roof."""
+        return self.roof / self.best if self.roof and self.best else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """When a search ends: whichever comes first."""
+
+    seconds: float
+    trials: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """What a search found."""
+    """What a search found. ``str(result)`` is a report of it."""
 
     winner: Point | None
     seconds: float | None
     trials: int
-    failures: tuple[tuple[Point, Outcome], ...]
+    failures: tuple[tuple[Point, Outcome], ...]  # what was skipped in this search, and why
+    resumed: int = 0  # trials that earlier searches left in the store
+    elapsed: float = 0.0
+    predicted: float | None = None  # seconds that the model expected of the winner
+    roof: float | None = None  # seconds that the model says no candidate can beat
+
+    @property
+    def skipped(self) -> tuple[tuple[Point, Outcome], ...]:
+        """The same as ``failures``."""
+        return self.failures
+
+    def __str__(self) -> str:
+        known = f", {self.resumed} known from before" if self.resumed else ""
+        lines = [f"{self.trials} trials in {duration(max(self.elapsed, 1e-9))}{known}"]
+        if self.winner is None or self.seconds is None:
+            lines.append("no point worked")
+        else:
+            facts = [f"model said {duration(self.predicted)}"] if self.predicted else []
+            facts += [f"{self.roof / self.seconds:.0%} of the model's roof"] if self.roof else []
+            lines.append(
+                f"winner: {shown(self.winner)}: {duration(self.seconds)}" + f" ({', '.join(facts)})" * bool(facts)
+            )
+        return "\n".join([*lines, *skips(self.failures)])
 
 
-def tune(
-    space: SearchSpace,
-    predict: Callable[[Point], float],
+def shown(point: Point) -> str:
+    """A point's values for people."""
+    return " ".join(f"{name}={value}" for name, value in point.items())
+
+
+def skips(failures: tuple[tuple[Point, Outcome], ...], most: int = 20) -> list[str]:
+    """What was skipped, a line each, after a line that counts the kinds; nothing for no failures."""
+    if not failures:
+        return []
+    kinds = Counter(type(outcome).__name__ for _, outcome in failures)
+    lines = ["skipped: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())]
+    lines += [f"  {shown(point)}: {describe(outcome)}" for point, outcome in failures[:most]]
+    return [*lines, f"  and {len(failures) - most} more"] if len(failures) > most else lines
+
+
+def rank(space: Space, predict: Callable[[Point], float] | None) -> History:
+    """The legal points in the order of their predicted times; in the space's order without a model."""
+    points = list(space)
+    if predict is None:
+        return History(space, points)
+    predicted = [(predict(point), index) for index, point in enumerate(points)]
+    predicted.sort()
+    ranked = [points[index] for _, index in predicted]
+    return History(space, ranked, {point_key(points[index]): seconds for seconds, index in predicted})
+
+
+def search(
+    history: History,
+    strategy: Strategy,
     evaluate: Evaluate,
     verify: Verify,
     *,
     store: Store,
     task: TaskKey,
-    budget: float,
+    budget: Budget,
     trial_limit: float = 20.0,
     seeds: tuple[Point, ...] = (),
+    roof: float | None = None,
     progress: Callable[[Progress], None] = lambda state: None,
 ) -> SearchResult:
-    """Search for ``budget`` seconds; trials are stored at once, each new best one is verified, then stored as winner.
+    """Search within a budget; trials are stored at once, each new best one is verified, then stored as winner.
 
     Points that the store already has for the task, from an earlier search or another process's, are not measured
-    again. ``predict`` orders the first points (smaller is better); ``seeds`` come before them. The last trial may end
-    up to ``trial_limit`` after the budget.
+    again. ``seeds`` come before what the strategy proposes. The last trial may end up to ``trial_limit`` after the
+    budget.
     """
-    started = time.monotonic()
-    resumed = len(store.trials(task))
-    failures: list[tuple[Point, Outcome]] = []
+    return _Search(history, strategy, evaluate, verify, store, task, seeds, roof).run(budget, trial_limit, progress)
 
-    def best() -> tuple[Point, float] | None:
-        measured = [
-            (p, o.seconds)
-            for p, o in store.trials(task).values()
-            if isinstance(o, Measured) and space.is_legal(p)  # a store may hold points of an older space
-        ]
-        return min(measured, key=lambda item: item[1], default=None)
 
-    def promote() -> None:
-        """Verify and store the best point if it beats the winner; points that fail are wrong from now on."""
-        while True:
-            found, winner = best(), store.winner(task)
-            if found is None or (winner is not None and found[1] > winner[1] * _IMPROVEMENT):
-                return
-            problem = verify(found[0])
-            if problem is None:
-                store.add_winner(task, *found)
-                return
-            failures.append((found[0], WrongResult(problem)))
-            store.add_trial(task, *failures[-1])
+class _Search:
+    def __init__(
+        self,
+        history: History,
+        strategy: Strategy,
+        evaluate: Evaluate,
+        verify: Verify,
+        store: Store,
+        task: TaskKey,
+        seeds: tuple[Point, ...],
+        roof: float | None,
+    ) -> None:
+        self._history, self._strategy = history, strategy
+        self._evaluate, self._verify = evaluate, verify
+        self._store, self._task = store, task
+        self._seeds = [s for s in seeds if history.space.is_legal(s)]
+        self._roof = roof
+        self._failures: list[tuple[Point, Outcome]] = []
 
-    count = 0
-    for point in _order(space, predict, seeds, best, task):
-        if time.monotonic() - started >= budget:
-            break
-        if point_key(point) in store.trials(task):
-            continue
-        outcome = _attempt(evaluate, point, trial_limit)
-        store.add_trial(task, point, outcome)
-        count += 1
-        if isinstance(outcome, Measured):
-            promote()
-        else:
-            failures.append((point, outcome))
-        winner = store.winner(task)
-        progress(
-            Progress(
+    def run(self, budget: Budget, limit: float, progress: Callable[[Progress], None]) -> SearchResult:
+        started = time.monotonic()
+        self._learn()
+        resumed = len(self._history.tried)
+        count = 0
+        while time.monotonic() - started < budget.seconds and (budget.trials is None or count < budget.trials):
+            point = self._history.first_new(self._seeds) or self._strategy.propose(self._history)
+            if point is None:
+                break
+            outcome = self._try(point, limit)
+            count += 1
+            if isinstance(outcome, Measured):
+                self._promote()
+            else:
+                self._failures.append((point, outcome))
+            winner = self._store.winner(self._task)
+            state = Progress(
                 trials=count,
                 resumed=resumed,
                 elapsed=time.monotonic() - started,
                 best=winner[1] if winner else None,
                 point=point,
                 outcome=outcome,
+                roof=self._roof,
             )
+            progress(state)
+            self._learn()
+        self._promote()  # trials of a search that died before it verified its best
+        return replace(self._result(), trials=count, resumed=resumed, elapsed=time.monotonic() - started)
+
+    def _try(self, point: Point, limit: float) -> Outcome:
+        started = time.monotonic()
+        try:
+            outcome = self._evaluate(point, limit)
+        except TimeoutError:
+            outcome = TimedOut(limit)
+        except WorkerDied as error:
+            outcome = LaunchFailed(str(error))
+        self._store.add_trial(
+            self._task,
+            point,
+            outcome,
+            predicted=self._history.predicted.get(point_key(point)),
+            cost=time.monotonic() - started,
         )
-    promote()  # trials of a search that died before it verified its best
-    winner = store.winner(task)
-    return SearchResult(
-        winner=winner[0] if winner else None,
-        seconds=winner[1] if winner else None,
-        trials=count,
-        failures=tuple(failures),
-    )
+        return outcome
 
+    def _learn(self) -> None:
+        """Take over what the store has: earlier trials, other processes' and what verification found wrong."""
+        tried = self._history.tried
+        for key, (point, outcome) in self._store.trials(self._task).items():
+            if key in tried or self._history.space.is_legal(point):  # a store may hold points of an older space
+                tried[key] = (point, outcome)
 
-def _attempt(evaluate: Evaluate, point: Point, limit: float) -> Outcome:
-    try:
-        return evaluate(point, limit)
-    except TimeoutError:
-        return TimedOut(limit)
-    except WorkerDied as error:
-        return LaunchFailed(str(error))
+    def _promote(self) -> None:
+        """Verify and store the best point if it beats the winner; points that fail are wrong from now on."""
+        while True:
+            self._learn()
+            found, winner = self._history.best(), self._store.winner(self._task)
+            if found is None or (winner is not None and found[1] > winner[1] * _IMPROVEMENT):
+                return
+            problem = self._verify(found[0])
+            if problem is None:
+                self._store.add_winner(self._task, *found)
+                return
+            self._failures.append((found[0], WrongResult(problem)))
+            self._store.add_trial(self._task, *self._failures[-1])
 
-
-def _order(
-    space: SearchSpace,
-    predict: Callable[[Point], float],
-    seeds: tuple[Point, ...],
-    best: Callable[[], tuple[Point, float] | None],
-    task: TaskKey,
-) -> Iterator[Point]:
-    """Points in the order of trying; after the first ones, neighbours of the best so far, then the model's order."""
-    generator = random.Random(str(task))
-    yield from (s for s in seeds if space.is_legal(s))
-    ranked = sorted(space, key=predict)
-    yield from ranked[:_MODEL_FIRST]
-    yield from generator.sample(ranked, min(_RANDOM, len(ranked)))
-    tried: set[object] = set()
-    while True:
-        found = best()
-        fresh = None
-        if found is not None:
-            fresh = next((n for n in space.neighbours(found[0]) if point_key(n) not in tried), None)
-        if fresh is None:
-            fresh = next((p for p in ranked if point_key(p) not in tried), None)
-        if fresh is None:
-            return
-        tried.add(point_key(fresh))
-        yield fresh
+    def _result(self) -> SearchResult:
+        winner = self._store.winner(self._task)
+        return SearchResult(
+            winner=winner[0] if winner else None,
+            seconds=winner[1] if winner else None,
+            trials=0,
+            failures=tuple(self._failures),
+            predicted=self._history.predicted.get(point_key(winner[0])) if winner else None,
+            roof=self._roof,
+        )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+from portagpu.errors import TuningError
 
 Point = dict[str, Any]
+PointKey = tuple[tuple[str, Any], ...]
+Constraint = Callable[..., bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,24 +23,83 @@ class Axis:
     name: str
     values: tuple[Any, ...]
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the values are numbers, so that their order means something to a sampler."""
+        return all(isinstance(v, int | float) and not isinstance(v, bool) for v in self.values)
 
-@dataclass(frozen=True, slots=True)
-class SearchSpace:
-    """All points of the axes' product that satisfy every constraint (each a predicate on a point)."""
 
-    axes: tuple[Axis, ...]
-    constraints: tuple[Callable[[Point], bool], ...] = ()
+class Space(Protocol):
+    """What strategies and the search need of a search space."""
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Every axis."""
 
     def is_legal(self, point: Point) -> bool:
         """Whether a point is in the space."""
-        return all(point.get(a.name) in a.values for a in self.axes) and all(c(point) for c in self.constraints)
 
     def __iter__(self) -> Iterator[Point]:
-        names = [a.name for a in self.axes]
-        for values in itertools.product(*(a.values for a in self.axes)):
-            point = dict(zip(names, values, strict=True))
-            if all(c(point) for c in self.constraints):
-                yield point
+        """Every legal point."""
+
+    def neighbours(self, point: Point) -> Iterator[Point]:
+        """Legal points one step away."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSpace:
+    """All points of the axes' product that satisfy every constraint.
+
+    A constraint is a predicate. One whose parameters are names of axes, such as ``lambda tile, threads: tile % threads
+    == 0``, gets their values, and cuts off the product as soon as these are known; any other gets the whole point, a
+    dictionary.
+    """
+
+    axes: tuple[Axis, ...]
+    constraints: tuple[Constraint, ...] = ()
+
+    @classmethod
+    def of(cls, *constraints: Constraint, **axes: Sequence[Any]) -> SearchSpace:
+        """A space of axes given by name: ``SearchSpace.of(lambda a, b: a <= b, a=(1, 2), b=(1, 2, 4))``.
+
+        Raises `TuningError` for an axis without values.
+        """
+        for name, values in axes.items():
+            if isinstance(values, str) or not len(values):
+                raise TuningError(f"the axis {name} has no values", hint=f"write {name}=(1, 2, 4)")
+        return cls(tuple(Axis(name, tuple(values)) for name, values in axes.items()), constraints)
+
+    def is_legal(self, point: Point) -> bool:
+        """Whether a point is in the space."""
+        if len(point) != len(self.axes) or not all(point.get(a.name) in a.values for a in self.axes):
+            return False
+        return all(_holds(c, names, point) for c, names in self._constraints())
+
+    def __iter__(self) -> Iterator[Point]:
+        # each constraint is asked as soon as the axes that it names have values
+        known: set[str] = set()
+        due: list[list[tuple[Constraint, tuple[str, ...] | None]]] = []
+        waiting = self._constraints()
+        for axis in self.axes:
+            known.add(axis.name)
+            due.append([(c, names) for c, names in waiting if names is not None and known.issuperset(names)])
+            waiting = [entry for entry in waiting if entry not in due[-1]]
+        whole = waiting
+        point: Point = {}
+
+        def extend(depth: int) -> Iterator[Point]:
+            if depth == len(self.axes):
+                if all(_holds(c, names, point) for c, names in whole):
+                    yield dict(point)
+                return
+            axis = self.axes[depth]
+            for value in axis.values:
+                point[axis.name] = value
+                if all(_holds(c, names, point) for c, names in due[depth]):
+                    yield from extend(depth + 1)
+            del point[axis.name]
+
+        yield from extend(0)
 
     def neighbours(self, point: Point) -> Iterator[Point]:
         """Legal points one step away on one axis, nearest first."""
@@ -52,7 +116,54 @@ class SearchSpace:
         points = list(self)
         return generator.sample(points, min(count, len(points)))
 
+    def _constraints(self) -> list[tuple[Constraint, tuple[str, ...] | None]]:
+        names = {axis.name for axis in self.axes}
+        return [(c, _named(c, names)) for c in self.constraints]
 
-def point_key(point: Point) -> tuple[tuple[str, Any], ...]:
+
+@dataclass(frozen=True, slots=True)
+class UnionSpace:
+    """The points of several spaces with axes of their own, such as those of several algorithms for one problem."""
+
+    spaces: tuple[SearchSpace, ...]
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Each axis once, with the values that it has in any of the spaces."""
+        values: dict[str, dict[Any, None]] = {}
+        for axis in itertools.chain.from_iterable(s.axes for s in self.spaces):
+            values.setdefault(axis.name, {}).update(dict.fromkeys(axis.values))
+        found = [Axis(name, tuple(v)) for name, v in values.items()]
+        return tuple(Axis(a.name, tuple(sorted(a.values))) if a.ordered else a for a in found)
+
+    def is_legal(self, point: Point) -> bool:
+        """Whether a point is in one of the spaces."""
+        return any(s.is_legal(point) for s in self.spaces)
+
+    def __iter__(self) -> Iterator[Point]:
+        return itertools.chain.from_iterable(self.spaces)
+
+    def neighbours(self, point: Point) -> Iterator[Point]:
+        """Neighbours within the point's own space."""
+        for space in self.spaces:
+            if space.is_legal(point):
+                yield from space.neighbours(point)
+                return
+
+
+def point_key(point: Mapping[str, Any]) -> PointKey:
     """A hashable identity of a point."""
     return tuple(sorted(point.items()))
+
+
+def _named(constraint: Constraint, axes: set[str]) -> tuple[str, ...] | None:
+    """Names of the axes that a constraint takes; None for one that takes the whole point."""
+    try:
+        parameters = tuple(inspect.signature(constraint).parameters)
+    except (TypeError, ValueError):
+        return None
+    return parameters if parameters and axes.issuperset(parameters) else None
+
+
+def _holds(constraint: Constraint, names: tuple[str, ...] | None, point: Point) -> bool:
+    return bool(constraint(point) if names is None else constraint(*(point[n] for n in names)))

@@ -14,8 +14,9 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,8 @@ from portagpu.errors import StoreError
 from portagpu.files import write_atomically
 from portagpu.tuning import outcomes
 from portagpu.tuning.outcomes import Outcome
-from portagpu.tuning.space import Point, point_key
+from portagpu.tuning.space import Point, PointKey, point_key
+from portagpu.version import __version__
 
 VERSION = 1
 _log = logging.getLogger(__name__)
@@ -33,17 +35,40 @@ _log = logging.getLogger(__name__)
 class TaskKey:
     """What a winner is the winner of."""
 
-    device: str  # `DeviceRecord.key`
+    device: str  # `DeviceRecord.key`, with the driver's version; in shipped stores `device_class`
     kernel: str
     kernel_version: int
     dtype: str
     shape_class: str  # problems whose times can be compared
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A line of a store: a trial, or a winner (then the outcome is its time)."""
+
+    point: Point
+    outcome: Outcome
+    at: float = 0.0  # seconds since 1970; 0.0 where it is not known
+    portagpu: str = ""  # version that measured
+    predicted: float | None = None  # seconds that the model expected
+    cost: float | None = None  # seconds that the trial took in all
+
+
 @dataclass(slots=True)
 class _Entries:
-    trials: dict[tuple[tuple[str, Any], ...], tuple[Point, Outcome]]
-    winner: tuple[Point, float] | None = None
+    trials: dict[PointKey, Record] = field(default_factory=dict)
+    winner: Record | None = None
+
+
+class _Written:
+    """How often this process has written to any store."""
+
+    count = 0
+
+
+def results_written() -> int:
+    """A number that grows whenever this process has written to a store: cheaper to ask for than a file's size."""
+    return _Written.count
 
 
 class Store:
@@ -55,17 +80,40 @@ class Store:
         self._seen: tuple[int, int] | None = None  # inode and size at the last look
         self._read_to = 0  # bytes up to the last complete line
         self._tasks: dict[TaskKey, _Entries] = {}
+        self._revision = 0
 
-    def add_trial(self, task: TaskKey, point: Point, outcome: Outcome) -> None:
-        """Append a trial."""
-        self._append({"type": "trial", "task": asdict(task), "point": point, "outcome": outcomes.to_json(outcome)})
+    @property
+    def revision(self) -> int:
+        """A number that grows with what is known, whoever wrote it."""
+        self.refresh()
+        return self._revision
+
+    def add_trial(
+        self,
+        task: TaskKey,
+        point: Point,
+        outcome: Outcome,
+        *,
+        predicted: float | None = None,
+        cost: float | None = None,
+    ) -> None:
+        """Append a trial. ``predicted``: the model's seconds; ``cost``: seconds that the trial took in all."""
+        record = Record(
+            point=point, outcome=outcome, at=time.time(), portagpu=__version__, predicted=predicted, cost=cost
+        )
+        self._write([_trial_line(task, record)])
 
     def add_winner(self, task: TaskKey, point: Point, seconds: float) -> None:
         """Append a verified winner."""
-        self._append({"type": "winner", "task": asdict(task), "point": point, "seconds": seconds})
+        record = Record(point=point, outcome=outcomes.Measured(seconds), at=time.time(), portagpu=__version__)
+        self._write([_winner_line(task, record)])
 
-    def trials(self, task: TaskKey) -> dict[tuple[tuple[str, Any], ...], tuple[Point, Outcome]]:
+    def trials(self, task: TaskKey) -> dict[PointKey, tuple[Point, Outcome]]:
         """Trials of a task by `point_key`."""
+        return {key: (r.point, r.outcome) for key, r in self.records(task).items()}
+
+    def records(self, task: TaskKey) -> dict[PointKey, Record]:
+        """Trials of a task with all that is known of them, by `point_key`, in the order of measuring."""
         self.refresh()
         with self._lock:
             entries = self._tasks.get(task)
@@ -76,13 +124,19 @@ class Store:
         self.refresh()
         with self._lock:
             entries = self._tasks.get(task)
-            return entries.winner if entries else None
+            return _pair(entries.winner) if entries and entries.winner else None
 
     def winners(self) -> dict[TaskKey, tuple[Point, float]]:
         """All winners."""
         self.refresh()
         with self._lock:
-            return {t: e.winner for t, e in self._tasks.items() if e.winner is not None}
+            return {t: _pair(e.winner) for t, e in self._tasks.items() if e.winner is not None}
+
+    def tasks(self) -> tuple[TaskKey, ...]:
+        """Every task that something is known of."""
+        self.refresh()
+        with self._lock:
+            return tuple(self._tasks)
 
     def refresh(self) -> bool:
         """Read what was written since the last look. Returns whether there was anything new."""
@@ -98,6 +152,7 @@ class Store:
                 self._tasks.clear()
                 self._read_to = 0
             self._seen = seen
+            self._revision += 1
             try:
                 with self.path.open("rb") as file:
                     file.seek(self._read_to)
@@ -113,43 +168,37 @@ class Store:
 
     def _read(self, line: bytes) -> None:
         try:
-            record = json.loads(line)
-            if record["v"] != VERSION:
+            values = json.loads(line)
+            if values["v"] != VERSION:
                 return
-            task = TaskKey(**record["task"])
-            point = dict(record["point"])
-            entries = self._tasks.setdefault(task, _Entries({}))
-            if record["type"] == "trial":
-                entries.trials[point_key(point)] = (point, outcomes.from_json(record["outcome"]))
-            elif record["type"] == "winner":
-                seconds = outcomes.checked_seconds(record["seconds"])
-                if entries.winner is None or seconds <= entries.winner[1]:
-                    entries.winner = (point, seconds)
+            task = TaskKey(**values["task"])
+            record = _record_of(values)
+            key = point_key(record.point)
+            hash((task, key))
         except (ValueError, KeyError, TypeError, StoreError):
             return
+        entries = self._tasks.setdefault(task, _Entries())
+        if values["type"] == "trial":
+            entries.trials[key] = record
+        elif entries.winner is None or _pair(record)[1] <= _pair(entries.winner)[1]:
+            entries.winner = record
 
-    def _append(self, record: dict[str, Any]) -> None:
-        self._write([{"v": VERSION, "at": round(time.time(), 3), **record}])
-
-    def _write(self, records: Iterable[dict[str, Any]]) -> None:
+    def _write(self, lines: Iterable[dict[str, Any]]) -> None:
         """Append lines. Raises `StoreError` where the file cannot be written."""
-        text = b"".join(_line(r) for r in records)
+        text = b"".join(_encoded(line) for line in lines)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX)
+            with _locked(self.path) as handle:
                 size = os.fstat(handle).st_size
                 if size and os.pread(handle, 1, size - 1) != b"\n":
                     text = b"\n" + text  # another process died in the middle of its line
                 while text:  # a full disk or a signal can cut a write short
                     text = text[os.write(handle, text) :]
                 os.fsync(handle)
-            finally:
-                os.close(handle)
         except OSError as error:
             hint = "make room or set PORTAGPU_DATA_DIR to a folder that can be written"
             raise StoreError(f"{self.path} cannot be written: {error}", hint=hint) from error
+        finally:
+            _Written.count += 1
 
     def merge(self, other: Path) -> int:
         """Append what another store has and this one lacks. Returns the number of lines. Raises `StoreError`."""
@@ -162,40 +211,130 @@ class Store:
         if not theirs._tasks:
             raise StoreError(f"{other} has no tuning results of this version", hint="export them with this version")
         self.refresh()
-        records: list[dict[str, Any]] = []
+        lines: list[dict[str, Any]] = []
         for task, entries in theirs._tasks.items():
             with self._lock:
-                ours = self._tasks.get(task, _Entries({}))
-                new = _Entries({k: v for k, v in entries.trials.items() if k not in ours.trials})
-                beaten = ours.winner is None or (entries.winner is not None and entries.winner[1] < ours.winner[1])
-            new.winner = entries.winner if beaten else None
-            records += _records(task, new)
-        if records:
-            self._write(records)
-        return len(records)
+                ours = self._tasks.get(task, _Entries())
+                new = _Entries({k: r for k, r in entries.trials.items() if k not in ours.trials})
+                if entries.winner is not None and (
+                    ours.winner is None or _pair(entries.winner)[1] < _pair(ours.winner)[1]
+                ):
+                    new.winner = entries.winner
+            lines += _lines(task, new)
+        if lines:
+            self._write(lines)
+        return len(lines)
 
     def export(self, path: Path) -> int:
         """Write all trials and winners, each once, to a new store. Returns the number of lines. Raises `StoreError`."""
         self.refresh()
         with self._lock:
-            lines = [_line(r) for task, entries in self._tasks.items() for r in _records(task, entries)]
-        try:
-            write_atomically(path, b"".join(lines))
-        except OSError as error:
-            raise StoreError(f"{path} cannot be written: {error}") from error
+            lines = [_encoded(v) for task, entries in self._tasks.items() for v in _lines(task, entries)]
+        _replace(path, lines)
         return len(lines)
 
+    def export_winners(self, path: Path, rename: Callable[[TaskKey], TaskKey | None]) -> int:
+        """Write winners only, under other tasks: ``rename`` maps a task, None leaves it out; what the file already has
+        stays unless it is slower. Returns the number of winners in the file. Raises `StoreError`."""
+        kept = Store(path)
+        kept.refresh()
+        with kept._lock:
+            best = {task: e.winner for task, e in kept._tasks.items() if e.winner is not None}
+        self.refresh()
+        with self._lock:
+            found = [(rename(task), e.winner) for task, e in self._tasks.items() if e.winner is not None]
+        for task, winner in found:
+            if task is not None and (task not in best or _pair(winner)[1] < _pair(best[task])[1]):
+                best[task] = winner
+        lines = [_encoded(_winner_line(task, record)) for task, record in best.items()]
+        _replace(path, sorted(lines))
+        return len(lines)
 
-def _line(record: dict[str, Any]) -> bytes:
-    return json.dumps(record, sort_keys=True).encode() + b"\n"
+    def compact(self) -> tuple[int, int]:
+        """Rewrite the file with each trial and winner once. Returns bytes before and after. Raises `StoreError`."""
+        try:
+            with _locked(self.path) as handle:  # who waits for the lock finds another file, and opens that
+                before = os.fstat(handle).st_size
+                self.export(self.path)
+                return before, self.path.stat().st_size
+        except OSError as error:
+            raise StoreError(f"{self.path} cannot be written: {error}") from error
 
 
-def _records(task: TaskKey, entries: _Entries) -> list[dict[str, Any]]:
-    start = {"v": VERSION, "task": asdict(task)}
-    found: list[dict[str, Any]] = [
-        {**start, "type": "trial", "point": point, "outcome": outcomes.to_json(outcome)}
-        for point, outcome in entries.trials.values()
-    ]
+@contextmanager
+def _locked(path: Path) -> Iterator[int]:
+    """The file, open for appending, while nobody else writes to it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            if not path.exists() or os.fstat(handle).st_ino != path.stat().st_ino:
+                continue  # it was compacted or deleted meanwhile
+            yield handle
+            return
+        finally:
+            os.close(handle)
+
+
+def _replace(path: Path, lines: list[bytes]) -> None:
+    try:
+        write_atomically(path, b"".join(lines))
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error}") from error
+
+
+def _pair(record: Record | None) -> tuple[Point, float]:
+    assert record is not None and isinstance(record.outcome, outcomes.Measured)
+    return record.point, record.outcome.seconds
+
+
+def _record_of(values: dict[str, Any]) -> Record:
+    """A record from JSON values. Raises `StoreError`, KeyError, TypeError or ValueError for foreign ones."""
+    kind = values["type"]
+    if kind not in ("trial", "winner"):
+        raise StoreError(f"{kind!r} is no line of a store")
+    if kind == "trial":
+        outcome = outcomes.from_json(values["outcome"])
+    else:
+        outcome = outcomes.Measured(outcomes.checked_seconds(values["seconds"]))
+    record = Record(
+        point=dict(values["point"]),
+        outcome=outcome,
+        at=float(values.get("at") or 0.0),
+        portagpu=str(values.get("portagpu") or ""),
+    )
+    predicted, cost = values.get("predicted"), values.get("cost")
+    return replace(
+        record,
+        predicted=None if predicted is None else float(predicted),
+        cost=None if cost is None else float(cost),
+    )
+
+
+def _encoded(line: dict[str, Any]) -> bytes:
+    return json.dumps(line, sort_keys=True).encode() + b"\n"
+
+
+def _trial_line(task: TaskKey, record: Record) -> dict[str, Any]:
+    facts = {"predicted": record.predicted, "cost": None if record.cost is None else round(record.cost, 4)}
+    known = {name: value for name, value in facts.items() if value is not None}
+    return {**_start(task, record), "type": "trial", "outcome": outcomes.to_json(record.outcome), **known}
+
+
+def _winner_line(task: TaskKey, record: Record) -> dict[str, Any]:
+    return {**_start(task, record), "type": "winner", "seconds": _pair(record)[1]}
+
+
+def _start(task: TaskKey, record: Record) -> dict[str, Any]:
+    facts: dict[str, Any] = {"at": round(record.at, 3)} if record.at else {}
+    if record.portagpu:
+        facts["portagpu"] = record.portagpu
+    return {"v": VERSION, "task": asdict(task), "point": record.point, **facts}
+
+
+def _lines(task: TaskKey, entries: _Entries) -> list[dict[str, Any]]:
+    found = [_trial_line(task, record) for record in entries.trials.values()]
     if entries.winner is not None:
-        found.append({**start, "type": "winner", "point": entries.winner[0], "seconds": entries.winner[1]})
+        found.append(_winner_line(task, entries.winner))
     return found

@@ -7,8 +7,10 @@ gets the child killed; the next one starts a new child.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
+import logging
 import os
 import selectors
 import subprocess
@@ -20,6 +22,8 @@ from typing import Any
 
 _MARK = "portagpu-answer "
 _FAILED = "portagpu-failed "
+_END_SECONDS = 10.0
+_log = logging.getLogger(__name__)
 
 
 class WorkerDied(Exception):
@@ -66,7 +70,9 @@ class Worker:
                     raise TimeoutError(f"no answer within {limit:g} s")
                 chunk = os.read(child.stdout.fileno(), 65536)
                 if not chunk:
-                    status = child.wait()
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        child.wait(_END_SECONDS)
+                    status = child.poll()
                     self.close()
                     raise WorkerDied(f"the child ended (status {status})")
                 self._pending += chunk
@@ -89,7 +95,10 @@ class Worker:
         child, self._child = self._child, None
         if child is not None:
             child.kill()
-            child.wait()
+            try:
+                child.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:  # stuck in the driver; whenever it comes back, it ends
+                _log.warning("process %d does not end; going on without it", child.pid)
             for pipe in (child.stdin, child.stdout):
                 if pipe is not None:
                     pipe.close()

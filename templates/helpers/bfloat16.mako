@@ -10,3 +10,20 @@ static inline ushort${h.lanes} ${h.name}(${h.type} x) {  // to nearest, ties to 
     return convert_ushort${h.lanes}(select(nearest, upper | 0x40u, (word & 0x7FFFFFFFu) > 0x7F800000u));
 }
 </%def>
+<%def name="bfloat16_ptx(h)">
+<% lanes = "0123456789abcdef"[: int(h.lanes or 1)] %>\
+static inline ushort${h.lanes} ${h.name}(${h.type} x) {
+% if len(lanes) == 1:
+    ushort bits;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+    return bits;
+% else:
+<% pairs = [(lanes[n], lanes[n + 1 : n + 2]) for n in range(0, len(lanes), 2)] %>\
+    uint ${", ".join(f"w{low}" for low, _ in pairs)};
+% for low, high in pairs:
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w${low}) : "f"(${f"x.s{high}" if high else "0.0f"}), "f"(x.s${low}));
+% endfor
+    return (ushort${h.lanes})(${", ".join(f"as_ushort2(w{low})" + ("" if high else ".s0") for low, high in pairs)});
+% endif
+}
+</%def>

@@ -9,14 +9,16 @@ import pytest
 from click.testing import CliRunner
 
 from portagpu.bench import turns
+from portagpu.bench.cells import Memory
 from portagpu.bench.ladder import measure, results
 from portagpu.bench.ladder.plan import Prepared
 from portagpu.bench.ladder.plot import check_plot, plot
 from portagpu.bench.ladder.results import LadderResult, StepResult
 from portagpu.bench.ladder.steps import LibraryStep, step_named
+from portagpu.bench.peers import Peer
 from portagpu.cli import cli
 from portagpu.device import DeviceType
-from portagpu.errors import DTypeError, LaunchError, SettingsError, StoreError
+from portagpu.errors import DeviceError, DTypeError, LaunchError, SettingsError, StoreError
 from portagpu.settings import Settings
 
 
@@ -149,6 +151,16 @@ def test_without_float64(device):
     caps = replace(device.capabilities, fp64=False)
     with pytest.raises(DTypeError, match="has no float64"):
         measure.run(replace(device, capabilities=caps), 8, "float64", Settings.from_environment())
+
+
+def test_without_a_library_there_is_no_share(device, monkeypatch):
+    def prepare(a, b):
+        raise RuntimeError("out of memory\nat great length")
+
+    peer = Peer(name="lib 2", memory=Memory.DEVICE, prepare=prepare)
+    monkeypatch.setattr(measure, "peers_for", lambda device: (peer,))
+    with pytest.raises(DeviceError, match="lib 2 cannot multiply these matrices: out of memory\n"):
+        measure.run(device, 8, "float32", Settings.from_environment())
 
 
 def test_sizes(device):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 
 import numpy as np
@@ -9,12 +10,13 @@ import pytest
 
 from portagpu.blas import registry, trial
 from portagpu.blas.panel_variant import PanelConfig
+from portagpu.blas.parameters import dense
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config
 from portagpu.blas.tuner import search_space, tune_gemm
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import LaunchFailed, Measured, Store, Worker, outcomes
+from portagpu.tuning import CompileFailed, LaunchFailed, Measured, Store, Worker, outcomes, shapes
 
 PROBLEM = Problem(m=80, n=80, k=80, dtype="float32")
 
@@ -31,6 +33,8 @@ def test_a_fresh_process_follows_a_failed_launch(device, settings, monkeypatch):
 
     def ask(self, request, limit):
         answer = inner(self, request, limit)
+        if request["action"] in ("figures", "prepare"):
+            return answer
         children.append(self._child.pid)
         return outcomes.to_json(LaunchFailed("planted")) if len(children) == 1 else answer
 
@@ -46,7 +50,8 @@ def test_winners_are_of_the_space_and_stored(device, settings, tmp_path):
     (tuned,) = tune_gemm(device, (PROBLEM,), budget=3.0, settings=settings)
     assert search_space(PROBLEM, device.capabilities).is_legal(tuned.result.winner)
     ((task, (point, seconds)),) = Store(tmp_path / "tuning" / "gemm.jsonl").winners().items()
-    assert (task.device, task.shape_class) == (device.key, "80x80x80")
+    assert (task.device, task.dtype) == (device.key, "float32")
+    assert shapes.parse(task.shape_class) == {k: v for k, v in PROBLEM.values.items() if k != "dtype"}
     assert (point, seconds) == (tuned.result.winner, tuned.result.seconds)
     assert tuned.gflops == pytest.approx(PROBLEM.flops / seconds / 1e9)
 
@@ -54,19 +59,20 @@ def test_winners_are_of_the_space_and_stored(device, settings, tmp_path):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_verification_passes_what_is_right(device, dtype):
     problem = Problem(m=256, n=256, k=256, dtype=dtype)
-    assert trial.verify(default_config(problem, device.capabilities), str(device.index), dtype) is None
+    point = registry.to_json(default_config(problem, device.capabilities))
+    assert trial.verify(problem.values, point) is None
 
 
-def _zero(a, b, c, stream, config):
+def _zero(a, b, c, stream, config, precision):
     c[...] = 0
 
 
-def _add(a, b, c, stream, config):
+def _add(a, b, c, stream, config, precision):
     """Uses what was in c, as a kernel with beta = 1 would."""
     c.copy_to_device((c.copy_to_host() + a.copy_to_host() @ b.copy_to_host()).astype(c.dtype))
 
 
-def _lose_nan(a, b, c, stream, config):
+def _lose_nan(a, b, c, stream, config, precision):
     c.copy_to_device((np.nan_to_num(a.copy_to_host()) @ b.copy_to_host()).astype(c.dtype))
 
 
@@ -74,19 +80,48 @@ def _lose_nan(a, b, c, stream, config):
 @pytest.mark.parametrize("wrong", [_zero, _add, _lose_nan])
 def test_verification_and_measurement_reject_what_is_wrong(device, wrong, monkeypatch):
     monkeypatch.setattr(trial, "gemm", wrong)
-    config = default_config(PROBLEM, device.capabilities)
-    assert trial.verify(config, str(device.index), "float32").startswith("wrong result for m=")
+    point = registry.to_json(default_config(PROBLEM, device.capabilities))
+    assert trial.verify(PROBLEM.values, point).startswith("wrong result for m=")
 
 
 def test_a_trial_of_a_configuration_that_does_not_fit_is_a_value(device):
     """Far more registers than any device has: whatever it comes to, it is an outcome."""
     config = registry.to_json(PanelConfig(tile_m=40, vectors_n=4, lanes=16, unroll_k=1, group_m=1, group_n=1))
-    shape = {"m": 64, "n": 64, "k": 8, "dtype": "float32"}
-    request = {"action": "measure", "point": config, "problem": shape, "device": device.index}
-    with Worker("portagpu.blas.trial", "run") as worker:
-        assert isinstance(outcomes.from_json(worker.ask(request, 120)), Measured | LaunchFailed)
+    problem = Problem(m=64, n=64, k=8, dtype="float32").values
+    request = {"action": "measure", "point": config, "problem": problem, "device": device.index}
+    with Worker("portagpu.tuning.trial", "run") as worker:
+        answer = worker.ask({**request, "tunable": "portagpu.blas.tunable:GEMM"}, 120)
+    assert isinstance(outcomes.from_json(answer), Measured | LaunchFailed | CompileFailed)
 
 
 def test_an_empty_list_of_problems_is_an_error(device, settings):
     with pytest.raises(TuningError, match="nothing to tune"):
         tune_gemm(device, (), budget=1.0, settings=settings)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8"])
+def test_every_real_dtype_is_tuned_the_same_way(device, dtype, settings):
+    """Trials pass their checks in every dtype that some variant of this device computes."""
+    problem = Problem(m=64, n=96, k=80, dtype=dtype)
+    if not registry.variants_for(problem, device.capabilities):
+        pytest.skip("no variant")
+    point = registry.to_json(default_config(problem, device.capabilities))
+    assert trial.verify(problem.values, point) is None
+    (tuned,) = tune_gemm(device, (problem,), budget=3.0, settings=settings)
+    assert tuned.result.winner is not None and not tuned.result.failures
+
+
+@pytest.mark.parametrize(("layout", "batch"), [("FC", 1), ("CF", 1), ("FF", 3)])
+def test_orders_and_batches_are_tuned(device, layout, batch, settings):
+    problem = Problem(m=64, n=96, k=80, dtype="float32", a_order=layout[0], b_order=layout[1], batch=batch)
+    if not registry.variants_for(problem, device.capabilities):
+        pytest.skip("no variant")
+    (tuned,) = tune_gemm(device, (problem,), budget=3.0, settings=settings)
+    assert tuned.result.winner is not None and not tuned.result.failures
+
+
+def test_dense_arrays_know_whether_they_are_aligned():
+    assert dense(PROBLEM).aligned
+    assert not dense(dataclasses.replace(PROBLEM, n=81)).aligned
+    assert dense(dataclasses.replace(PROBLEM, m=81)).aligned
+    assert not dense(dataclasses.replace(PROBLEM, m=81, a_order="F")).aligned

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
+from portagpu import cuda
 from portagpu.cli import cli
+from portagpu.device.families import device_class
+from portagpu.errors import TuningError
 from portagpu.tuning import Measured, Store, TaskKey
 
 TASK = TaskKey(device="d", kernel="gemm", kernel_version=1, dtype="float32", shape_class="8x8x8")
@@ -62,3 +68,51 @@ def test_an_unwritable_data_folder_ends_in_one_message(device, tmp_path):
     )
     assert done.returncode == 1
     assert "cannot be written" in done.stderr and "Traceback" not in done.stderr
+
+
+def _invoke(folder, *arguments):
+    return CliRunner().invoke(cli, ["tune", *arguments], env={"PORTAGPU_DATA_DIR": str(folder)}, catch_exceptions=False)
+
+
+def test_explain_names_the_rule(device, tmp_path, monkeypatch):
+    """Exactly the command line that the documents give, and what it says after tuning."""
+    context = cuda.current_context()  # which the command finds already there
+    monkeypatch.setattr(context, "settings", dataclasses.replace(context.settings, data_dir=tmp_path))
+    where = ("--device", str(device.index))
+    result = _invoke(tmp_path, "--explain", "4096", "4096", "128", *where)
+    assert result.exit_code == 0
+    assert f"4096 x 4096 x 128 float32 NN on {device.name}" in result.output
+    assert "rule: model" in result.output and "limited by" in result.output and "parameters: kind=" in result.output
+    result = _invoke(tmp_path, "gemm", "--budget", "4s", "--shape", "64", "64", "48", "--dtype", "float32", *where)
+    assert result.exit_code == 0 and "of the roof" in result.output
+    for sizes, rule in ((("64", "64", "48"), "the same class"), (("64", "64", "100"), "the nearest class")):
+        text = _invoke(tmp_path, "--explain", *sizes, *where).output
+        assert f"rule: stored result of {rule}" in text and "k=48" in text and "measured" in text
+    text = _invoke(
+        tmp_path, "gemm", "--explain", "64", "64", "48", "--dtype", "float32", "--layout", "TN", *where
+    ).output
+    assert "0.5 octaves away" in text  # another layout
+
+
+def test_shipped_results_and_compaction(device, tmp_path):
+    store = Store(tmp_path / "tuning" / "gemm.jsonl")
+    where = ("--device", str(device.index))
+    with pytest.raises(TuningError, match="has no results of"):
+        _invoke(tmp_path, "export", "--shipped", str(tmp_path / "shipped.jsonl"), *where)
+    store.add_winner(dataclasses.replace(TASK, device=device.key), {"x": 1}, 0.5)
+    store.add_winner(dataclasses.replace(TASK, device=device.key), {"x": 2}, 0.4)
+    result = _invoke(tmp_path, "export", "--shipped", str(tmp_path / "shipped.jsonl"), *where)
+    assert result.output.startswith("1 winners are in")
+    ((task, winner),) = Store(tmp_path / "shipped.jsonl").winners().items()
+    assert task.device == device_class(device) and winner == ({"x": 2}, 0.4)
+    assert "bytes before" in _invoke(tmp_path, "compact").output
+    assert Store(store.path).winner(dataclasses.replace(TASK, device=device.key)) == ({"x": 2}, 0.4)
+    assert len(store.path.read_bytes().splitlines()) == 1
+
+
+def test_an_own_kernel_from_the_command_line(device, tmp_path):
+    example = str(Path(__file__).parents[2] / "examples" / "tuned_stencil.py")
+    arguments = ("kernel", f"{example}:SMOOTH", "n=1000", "dtype=float32", "--device", str(device.index))
+    result = _invoke(tmp_path, *arguments, "--budget", "5s")
+    assert result.exit_code == 0 and "winner: block=" in result.output
+    assert "rule: stored result of the same class" in _invoke(tmp_path, *arguments, "--explain").output

@@ -35,6 +35,7 @@ SMALL = {  # sizes for simulators, and unlike the default ones in what they divi
     "radix_sort": 1500,
     "scan": 5000,
     "spmv_csr": 70,
+    "tuned_stencil": 700,
 }
 PROGRAMS = [path for path in EXAMPLES if path.stem in SMALL]
 STEERING = {"count_digits", "scan_counts"}  # tell others where to write: without them they would write anywhere

@@ -14,6 +14,7 @@ _HERE = "tests/generated/"
 _MEMORY = _KERNELS + "test_memory.py"
 _LANGUAGE = _KERNELS + "test_language.py"
 _THREADS = _HERE + "test_between_threads.py"
+_SUBGROUPS = _KERNELS + "test_subgroups.py"
 _REST = _HERE + "test_the_rest.py"
 
 BESSEL = tuple(f"{name}{end}" for name in ("j0", "j1", "jn", "y0", "y1", "yn") for end in ("", "f"))
@@ -28,6 +29,11 @@ INTRINSICS: dict[str, str] = {
     **dict.fromkeys(("all_sync", "any_sync", "eq_sync", "ballot_sync", "activemask", "lanemask_lt"), _THREADS),
     **dict.fromkeys(("match_any_sync", "match_all_sync"), _THREADS),
     **dict.fromkeys((f"libdevice.{name}" for name in BESSEL), _KERNELS + "test_bessel.py"),
+    **dict.fromkeys(
+        ("subgroup_size", "subgroup_lane", "subgroup_id", "subgroup_broadcast", "subgroup_shuffle"), _SUBGROUPS
+    ),
+    **dict.fromkeys(("subgroup_block_read", "subgroup_block_write"), _SUBGROUPS),
+    **dict.fromkeys(("mfma", "wmma", "subgroup_matrix_mad"), "tests/offline/test_wave_matrices.py"),
     **dict.fromkeys(("pipeline_memcpy_async", "pipeline_commit", "pipeline_wait_prior"), _KERNELS + "test_pipeline.py"),
     **dict.fromkeys(vocabulary.MATRIX_UNITS, _KERNELS + "test_matrix_units.py"),
     **dict.fromkeys(("dp4a", "prefetch"), _KERNELS + "test_dot_products.py"),

@@ -3,37 +3,37 @@
 static inline long pg_wrap_index_long(long index, long extent) {
     return index < 0 ? index + extent : index;
 }
-// 90: def heat_equation(buf, steps, k):
+// 91: def heat_equation(buf, steps, k):
 __kernel void heat_equation(
     __global double* buf,
     long buf_n0,
     long steps,
     double k) {
-    // 90: def heat_equation(buf, steps, k):
+    // 91: def heat_equation(buf, steps, k):
     int live1 = true;
-    // 92: i = cuda.grid(1)
+    // 93: i = cuda.grid(1)
     long i = (long)get_global_id(0);
-    // 93: if i == 0 or i >= buf.size - 1:
+    // 94: if i == 0 or i >= buf.size - 1:
     if (i == 0L || i >= buf_n0 - 1L) {
-        // 94: return
+        // 95: return
         live1 = false;
     }
-    // 95: for _ in range(steps):
+    // 96: for _ in range(steps):
     long t1 = steps;
     for (long _ = 0L; _ < t1; _ += 1L) {
         double change = 0;
-        // 96: change = k * (buf[i - 1] - 2.0 * buf[i] + buf[i + 1])
+        // 97: change = k * (buf[i - 1] - 2.0 * buf[i] + buf[i + 1])
         if (live1) {
             change = k * (buf[pg_wrap_index_long(i - 1L, buf_n0)] - 2.0 * buf[i] + buf[i + 1L]);
         }
-        // 97: cuda.syncthreads()
+        // 98: cuda.syncthreads()
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        // 98: buf[i] += change
+        // 99: buf[i] += change
         if (live1) {
             long t2 = i;
             buf[t2] = buf[t2] + change;
         }
-        // 99: cuda.syncthreads()
+        // 100: cuda.syncthreads()
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
 }

@@ -3,7 +3,7 @@
 static inline long pg_wrap_index_long(long index, long extent) {
     return index < 0 ? index + extent : index;
 }
-// 106: def particles(p, q, weights):
+// 107: def particles(p, q, weights):
 __kernel void particles(
     __global uchar* restrict p,
     long p_n0,
@@ -11,25 +11,25 @@ __kernel void particles(
     long q_offset,
     long q_s0,
     __global const float* restrict weights) {
-    // 106: def particles(p, q, weights):
+    // 107: def particles(p, q, weights):
     __global uchar* q_base = q + q_offset;
-    // 108: i = cuda.grid(1)
+    // 109: i = cuda.grid(1)
     long i = (long)get_global_id(0);
-    // 109: if i < p.size:
+    // 110: if i < p.size:
     if (i < p_n0) {
-        // 110: rec = q[i]
+        // 111: rec = q[i]
         __global uchar* rec_0 = q_base + i * (q_s0 * 8L);
-        // 111: rec.mass = p[i].mass * p["count"][i]
+        // 112: rec.mass = p[i].mass * p["count"][i]
         ((__global double*)(rec_0 + 16L))[0L] = as_double(vload8(0, p + (i * 25L + 16L))) * (double)as_int(vload4(0, p + 12L + i * 25L));
-        // 112: for k in range(len(rec.position)):
+        // 113: for k in range(len(rec.position)):
         for (long k = 0L; k < 3L; k += 1L) {
-            // 113: rec.position[k] += p.position[i, k] * weights[i]
+            // 114: rec.position[k] += p.position[i, k] * weights[i]
             long t1 = k;
             ((__global float*)rec_0)[t1] = ((__global float*)rec_0)[t1] + as_float(vload4(0, p + (i * 25L + k * 4L))) * weights[i];
         }
-        // 114: cuda.atomic.add(q.count, 0, rec.kind)
+        // 115: cuda.atomic.add(q.count, 0, rec.kind)
         atomic_add((volatile __global int*)((__global int*)(q_base + 12L) + 0L), (int)(rec_0 + 24L)[0L]);
-        // 115: p[i] = p[p.size - 1 - i]
+        // 116: p[i] = p[p.size - 1 - i]
         for (long byte2 = 0L; byte2 < 25L; byte2 += 1L) {
             (p + i * 25L)[byte2] = (p + pg_wrap_index_long(p_n0 - 1L - i, p_n0) * 25L)[byte2];
         }

@@ -81,9 +81,10 @@ def example(name, kernel):
 def small_tiles():
     from portagpu.blas.gpu_kernels import multiply_tiles
 
-    f = array(FLOAT32, 2)
-    values = (16, 16, 4, 4, 4, cuda.float32x4, False, False, True, 4)
-    return multiply_tiles, (f, f, f, *map(ConstantType, values))
+    f, four = array(FLOAT32, 2), cuda.float32x4
+    values = (16, 16, 4, 4, 4, 1, 4, four, four, four, 0, False, False, False, True, True, False, 4)
+    numbers = (*(Scalar(INT32),) * 12, Scalar(FLOAT32), Scalar(FLOAT32))
+    return multiply_tiles, (f, f, f, ConstantType(None), *numbers, *map(ConstantType, values))
 
 
 @cuda.jit

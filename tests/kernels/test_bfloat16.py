@@ -1,5 +1,7 @@
 """bfloat16 arrays: elements are read as float32 and rounded to nearest even when they are stored."""
 
+import dataclasses
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -7,8 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portagpu import cuda, guvectorize, types, vectorize
+from portagpu.codegen.program import generate
+from portagpu.dtypes import BFLOAT16, FLOAT32
 from portagpu.errors import DTypeError, KernelTypeError, MemoryNotSharedError
 from portagpu.frontend.bfloat16 import nearest
+from portagpu.frontend.functions import specialise
+from portagpu.ir.types import ArrayType, Layout, Scalar
 
 BF16 = ml_dtypes.bfloat16
 EVERY = np.arange(1 << 16, dtype=np.uint32).astype(np.uint16).view(BF16)
@@ -155,6 +161,65 @@ def test_captured_arrays_records_and_reductions(device):
     assert out.tolist() == [2.5, -0.25, float(BF16(3e38)), np.inf, 5.0, 2.0]
     assert x.tolist()[:2] == [7, 7]
     assert records["v"].tolist()[2:] == [3, 4]
+
+
+@cuda.jit(device=True)
+def multiples(x, i):
+    own = cuda.local.array(3, cuda.bfloat16)
+    for k in range(3):
+        own[k] = x[i] * k
+    return own
+
+
+@pytest.mark.oclgrind
+def test_arrays_of_functions_and_of_either_branch(device):
+    @cuda.jit
+    def kernel(x, y, numbers, factor: cuda.constexpr, out):
+        i = cuda.threadIdx.x
+        own = multiples(x, i)
+        either = x if i % 2 == 0 else y
+        out[i] = own[2] + either[i] + numbers[0][i] + numbers[1] * factor
+        y[i], x[i] = x[i], y[i]
+        either[i] += 1
+
+    x, y, out = np.arange(4).astype(BF16), np.arange(4, 8).astype(BF16), np.zeros(4, np.float32)
+    kernel[1, 4](x, y, (np.ones(4, BF16), BF16(0.5)), BF16(0.25), out)
+    assert out.tolist() == [1.125, 8.125, 7.125, 14.125]
+    assert x.tolist() == [5, 5, 7, 7] and y.tolist() == [0, 2, 2, 4]
+
+
+@pytest.mark.oclgrind
+def test_views_and_asynchronous_copies(device):
+    @cuda.jit
+    def kernel(x, out, words):
+        tile = cuda.shared.array(8, cuda.bfloat16)
+        i = cuda.threadIdx.x
+        cuda.pipeline_memcpy_async(tile, 2 * i, x, 2 * i, 2)
+        cuda.pipeline_commit()
+        cuda.pipeline_wait_prior(0)
+        cuda.syncthreads()
+        out[7 - i], out[3 - i] = tile[i], tile[i + 4]
+        words[i] = x.view(np.uint32)[i]
+        if i == 0:
+            words[4] = np.uint32(x.view(np.uint32).view(cuda.bfloat16)[5])
+            words[5] = np.uint32(x.reshape((2, 4))[1, 2] + x.itemsize)
+
+    x, out, words = np.arange(8).astype(BF16), np.zeros(8, BF16), np.zeros(6, np.uint32)
+    kernel[1, 4](x, out, words)
+    assert out.tolist() == [7, 6, 5, 4, 3, 2, 1, 0]
+    assert np.array_equal(words[:4], x.view(np.uint32)) and words[4:].tolist() == [5, 8]
+
+
+def test_reductions_and_exceptions(device):
+    @cuda.jit(debug=True)
+    def checked(x):
+        if x[0] > 1:
+            raise ValueError("large", x[0])
+
+    with pytest.raises(ValueError, match="large") as error:
+        checked[1, 1](np.array([2.5], BF16))
+    assert error.value.args[1] == 2.5
+    assert cuda.reduce(lambda a, b: a + b)(cuda.to_device(np.arange(8).astype(BF16))) == 28
 
 
 def test_scalars_and_declared_signatures(device):
@@ -304,6 +369,21 @@ def test_vectors_are_of_float32(device, width, aligned):
     kernel[1, 32](x, out, wide)
     assert same(wide, x.astype(np.float32))
     assert same(out, (x.astype(np.float32) * np.float32(1.7)).astype(BF16))
+
+
+@cuda.jit
+def lanes_of_eight(x, out):
+    cuda.vstore(cuda.vload(x, 0, 8), out, 0)
+    out[8] = x[8]
+
+
+def test_one_instruction_rounds_where_there_is_one(device):
+    caps = dataclasses.replace(device.capabilities, inline_ptx=True, ptx_target=(8, 0), line_directives=False)
+    arrays = tuple(ArrayType(Scalar(d), 1, Layout.C) for d in (FLOAT32, BFLOAT16))
+    text = generate(specialise(lanes_of_eight.source, arrays, caps), caps).source
+    assert text.count("cvt.rn.bf16x2.f32") == 4 and text.count("cvt.rn.bf16.f32") == 1
+    older = dataclasses.replace(caps, ptx_target=(7, 5))
+    assert "cvt" not in generate(specialise(lanes_of_eight.source, arrays, older), older).source.replace("convert", "")
 
 
 def test_wrong_vectors(device):

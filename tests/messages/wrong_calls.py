@@ -95,6 +95,24 @@ CASES = {
     "wrapping a number": lambda: cuda.as_cuda_array(3),
     "product of shapes that do not fit": lambda: portagpu.matmul(zeros(2, 3), zeros(4, 5)),
     "product of integers": lambda: portagpu.matmul(zeros(2, 3, dtype=np.int32), zeros(3, 2, dtype=np.int32)),
+    "product in an unknown precision": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), precision="fast"),
+    "product in a precision that is missing": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), precision="tf32"),
+    "product as an impossible dtype": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), dtype=np.int32),
+    "product as no dtype": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), dtype="nonsense"),
+    "product plus nothing": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), beta=1),
+    "product times text": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), alpha="2"),
+    "product times a complex number": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), alpha=1j),
+    "product of integers times a fraction": lambda: portagpu.matmul(
+        zeros(2, 3, dtype=np.int8), zeros(3, 2, dtype=np.int8), alpha=0.5
+    ),
+    "grouped product of matrices": lambda: portagpu.grouped_matmul(zeros(4, 3), zeros(3, 2), [0, 4]),
+    "grouped product with too few offsets": lambda: portagpu.grouped_matmul(zeros(4, 3), zeros(2, 3, 2), [0, 4]),
+    "grouped product with offsets that descend": lambda: portagpu.grouped_matmul(
+        zeros(4, 3), zeros(2, 3, 2), [0, 5, 4]
+    ),
+    "grouped product with fractional offsets": lambda: portagpu.grouped_matmul(
+        zeros(4, 3), zeros(2, 3, 2), [0, 1.5, 4]
+    ),
     "product of batches that do not broadcast": lambda: portagpu.matmul(zeros(2, 3, 4), zeros(3, 4, 5)),
     "product of a scalar": lambda: portagpu.matmul(np.float32(2), zeros(3, 4)),
     "product of host and device": lambda: portagpu.matmul(zeros(3, 3), cuda.to_device(zeros(3, 3))),

@@ -241,3 +241,29 @@ def test_launches_on_a_stream_follow_the_plan_of_the_first(device, monkeypatch):
             add[2, 32, stream](x, y)
         np.testing.assert_array_equal(x.copy_to_host(stream=stream), 5)
     assert len(plans) == 1 and plans[0] is not None
+
+
+@cuda.jit
+def add_constant(x, amount, step: cuda.constexpr, kind: cuda.constexpr):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] += amount + kind(step)
+
+
+def test_compile_time_arguments_are_part_of_what_is_repeated(device):
+    """1, True and 1.0 are equal, and other kernels; each launch gets its own, in any order."""
+    x = cuda.device_array(4, np.float32)
+    expected = np.zeros(4, np.float32)
+    x[...] = 0
+    for step, kind in [
+        (1, np.float32),
+        (1, np.float32),
+        (2, np.float32),
+        (1, np.float32),
+        (1.5, np.float32),
+        (1.5, np.int32),
+    ]:
+        for amount in (np.float32(1), np.float32(2)):
+            add_constant[1, 4](x, amount, step, kind)
+            expected += amount + kind(step)
+    assert np.array_equal(x.copy_to_host(), expected)

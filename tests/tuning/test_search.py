@@ -13,6 +13,7 @@ import pytest
 
 from portagpu.tuning import (
     Axis,
+    Budget,
     CompileFailed,
     LaunchFailed,
     Measured,
@@ -22,30 +23,38 @@ from portagpu.tuning import (
     TimedOut,
     Worker,
     WrongResult,
+    make_strategy,
     outcomes,
-    tune,
+    search,
 )
+from portagpu.tuning.search import rank
 
 TASK = TaskKey(device="d", kernel="planted", kernel_version=1, dtype="float32", shape_class="1x1x1")
 SPACE = SearchSpace((Axis("x", tuple(range(1, 13))),))
 HERE = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])}
 
 
-def search(store, worker, budget=60.0):
+def run_search(evaluate, verify, store, budget=60.0, **options):
+    history = rank(SPACE, lambda p: p["x"])
+    strategy = make_strategy("neighbours")
+    return search(history, strategy, evaluate, verify, store=store, task=TASK, budget=Budget(seconds=budget), **options)
+
+
+def search_in_child(store, worker, budget=60.0):
     def evaluate(point, limit):
         return outcomes.from_json(worker.ask({"point": point}, limit))
 
     def verify(point):
         return worker.ask({"point": point, "action": "verify"}, 30)["problem"]
 
-    return tune(SPACE, lambda p: p["x"], evaluate, verify, store=store, task=TASK, budget=budget, trial_limit=4.0)
+    return run_search(evaluate, verify, store, budget, trial_limit=4.0)
 
 
 def test_planted_failures_are_values(tmp_path):
     store = Store(tmp_path / "store.jsonl")
     with Worker("planted", "run", HERE) as worker:
         worker.ask({"point": {"x": 1}}, 60)  # the child has started
-        result = search(store, worker)
+        result = search_in_child(store, worker)
     assert result.winner == {"x": 7}
     assert store.winner(TASK)[0] == {"x": 7}
     kinds = {p["x"]: type(o) for p, o in result.failures}
@@ -64,7 +73,7 @@ def test_planted_failures_are_values(tmp_path):
     assert set(outcomes_by_x) == set(range(1, 13))
 
     with Worker("planted", "run", HERE) as worker:
-        again = search(store, worker)
+        again = search_in_child(store, worker)
     assert again.trials == 0  # everything is remembered, failures too
     assert again.winner == {"x": 7}
 
@@ -74,7 +83,7 @@ def test_a_winner_that_was_measured_but_not_verified_is_verified_on_resume(tmp_p
     for x in range(1, 13):
         store.add_trial(TASK, {"x": x}, Measured(0.05 if x == 8 else 0.1 + abs(x - 7) / 100))
     with Worker("planted", "run", HERE) as worker:
-        result = search(store, worker)
+        result = search_in_child(store, worker)
     assert (result.trials, result.winner) == (0, {"x": 7})
     assert isinstance(store.trials(TASK)[(("x", 8),)][1], WrongResult)
 
@@ -95,7 +104,7 @@ def test_searches_share_what_they_measure(tmp_path):
 
     def run(name, inner):
         call = evaluate(name, inner)
-        return tune(SPACE, lambda p: p["x"], call, lambda p: None, store=Store(path), task=TASK, budget=60.0)
+        return run_search(call, lambda p: None, Store(path))
 
     result = run("first", True)
     assert result.winner == {"x": 7}
@@ -112,13 +121,13 @@ def test_points_of_an_older_space_are_passed_over(tmp_path):
     def evaluate(point, limit):
         return Measured(point["x"])
 
-    result = tune(SPACE, lambda p: p["x"], evaluate, lambda p: None, store=store, task=TASK, budget=9.0)
+    result = run_search(evaluate, lambda p: None, store, 9.0)
     assert result.winner == {"x": 1}
 
 
 def test_zero_budget_measures_nothing(tmp_path):
     with Worker("planted", "run", HERE) as worker:
-        result = search(Store(tmp_path / "s.jsonl"), worker, budget=0.0)
+        result = search_in_child(Store(tmp_path / "s.jsonl"), worker, budget=0.0)
     assert result.trials == 0 and result.winner is None
 
 

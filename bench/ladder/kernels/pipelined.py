@@ -1,4 +1,7 @@
-"""Step 9: tiles travel to shared memory by themselves, several steps ahead of the arithmetic."""
+"""Step 9: tiles travel to shared memory by themselves, several steps ahead of the arithmetic.
+
+Counts are unsigned here, so that subscripts need no check for negative ones where a function gets them as arguments.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ def fetch_tile(
     A copy moves ``count`` elements: a vector if ``exact``, which says that all is inside and aligned, else one.
     """
     for copy in cuda.unroll(range(height * width // (count * threads))):
-        place = np.int32(cuda.threadIdx.x) + copy * threads
+        place = np.uint32(cuda.threadIdx.x) + copy * threads
         y, x = place // (width // count), place % (width // count) * count
         row, column = row0 + y, column0 + x
         if exact:
@@ -67,20 +70,21 @@ def pipelined(
     rows = cuda.local.array(thread_m, vector)
     columns = cuda.local.array(groups_n, vector)
     acc = cuda.local.array((thread_m, thread_n), c.dtype)
-    thread = np.int32(cuda.threadIdx.x)
+    thread = np.uint32(cuda.threadIdx.x)
     thread_row, thread_column = thread // threads_n, thread % threads_n * lanes
-    row0, column0 = np.int32(cuda.blockIdx.y) * tile_m, np.int32(cuda.blockIdx.x) * tile_n
-    steps = (np.int32(a.shape[1]) + (tile_k - 1)) // tile_k
+    row0, column0 = np.uint32(cuda.blockIdx.y) * tile_m, np.uint32(cuda.blockIdx.x) * tile_n
+    steps = (np.uint32(a.shape[1]) + (tile_k - 1)) // tile_k
     for i in cuda.unroll(range(thread_m)):
         for j in cuda.unroll(range(thread_n)):
             acc[i, j] = 0
     for early in cuda.unroll(range(stages - 1)):
         if early < steps:
-            fetch_tile(a, row0, early * tile_k, tile_a, early, tile_m, tile_k, threads, count, exact)
-            fetch_tile(b, early * tile_k, column0, tile_b, early, tile_k, tile_n, threads, count, exact)
+            at, k0 = np.uint32(early), np.uint32(early * tile_k)
+            fetch_tile(a, row0, k0, tile_a, at, tile_m, tile_k, threads, count, exact)
+            fetch_tile(b, k0, column0, tile_b, at, tile_k, tile_n, threads, count, exact)
         cuda.pipeline_commit()
-    stage, free = np.int32(0), np.int32(stages - 1)
-    for step in range(np.int32(0), steps):
+    stage, free = np.uint32(0), np.uint32(stages - 1)
+    for step in range(np.uint32(0), steps):
         cuda.pipeline_wait_prior(stages - 2)
         cuda.syncthreads()
         if step + (stages - 1) < steps:
@@ -99,7 +103,7 @@ def pipelined(
                     for j in cuda.unroll(range(thread_n)):
                         acc[i, j] = cuda.fma(rows[i][lane], columns[j // lanes][j % lanes], acc[i, j])
         free = stage
-        stage = stage + 1 if stage + 1 < stages else 0
+        stage = stage + 1 if stage + 1 < stages else np.uint32(0)
     for i in cuda.unroll(range(thread_m)):
         row = row0 + thread_row + i * threads_m
         for j in cuda.unroll(range(groups_n)):

@@ -1,0 +1,118 @@
+"""What callers of products may pass: operands, dtypes, scalars, precision."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from portagpu import dtypes
+from portagpu.blas import registry
+from portagpu.blas.conversions import OUTPUTS
+from portagpu.blas.problem import DTYPES, Problem
+from portagpu.blas.vectors import name_of
+from portagpu.errors import ArgumentTypeError, DTypeError, MissingCapabilityError, UnknownOptionError
+from portagpu.runtime.array import DeviceNDArray
+from portagpu.runtime.checks import host_array
+from portagpu.runtime.context import Context
+from portagpu.runtime.creation import as_device_array, is_device_like
+
+
+def operand_of(value: Any, name: str) -> Any:
+    """An operand as a NumPy array or a device array. Raises `ArgumentTypeError`."""
+    if isinstance(value, DeviceNDArray | np.ndarray):
+        return value
+    if is_device_like(value):
+        return as_device_array(value)
+    if isinstance(value, list | tuple | int | float | complex | np.generic):
+        return host_array(value)
+    raise ArgumentTypeError(f"operand {name} is a {type(value).__name__}", hint="pass NumPy arrays or device arrays")
+
+
+def check_dtypes(a: Any, b: Any, on_device: bool) -> None:
+    """Raise `DTypeError` for operands that no product takes."""
+    for name, operand in (("a", a), ("b", b)):
+        if name_of(operand.dtype) not in DTYPES:
+            raise DTypeError(
+                f"matmul takes {', '.join(DTYPES)}; operand {name} is {operand.dtype}",
+                hint=_conversion(name, operand),
+            )
+    if on_device and a.dtype != b.dtype:
+        raise DTypeError(f"the operands are {a.dtype} and {b.dtype}", hint="convert one of them")
+
+
+def _conversion(name: str, operand: Any) -> str:
+    if isinstance(operand, DeviceNDArray):
+        return f"convert it with a kernel, or on the host: {name}.copy_to_host().astype(np.float32)"
+    return f"convert it: {name}.astype(np.float32)"
+
+
+def result_dtype(operands: np.dtype[Any], dtype: Any, out: Any) -> np.dtype[Any]:
+    """Dtype of a product: what is asked for, else that of ``out``, else the default. Raises `DTypeError`."""
+    allowed = OUTPUTS[name_of(operands)]
+    if dtype is not None:
+        row = dtypes.parse(dtype)
+        if row is None:
+            raise DTypeError(f"{dtype!r} is no dtype of NumPy's", hint=f"dtype= is one of {', '.join(allowed)}")
+        found = row.numpy
+    else:
+        found = out.dtype if out is not None and name_of(out.dtype) in allowed else _numpy(allowed[0], operands)
+    if name_of(found) not in allowed:
+        raise DTypeError(
+            f"products of {operands} become {' or '.join(allowed)}, not {found}",
+            hint=f"leave dtype= away for {allowed[0]}",
+        )
+    return found
+
+
+def _numpy(name: str, operands: np.dtype[Any]) -> np.dtype[Any]:
+    return operands if name_of(operands) == name else np.dtype(name)
+
+
+def check_scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtype[Any]) -> complex:
+    """Alpha or beta as a Python number. Raises `ArgumentTypeError`."""
+    if type(value) is int or type(value) is float:
+        if result.kind in "fc":
+            return float(value)
+    elif isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool) or not isinstance(value, numbers.Number | np.number):
+        raise ArgumentTypeError(f"{name} is a {type(value).__name__}", hint=f"{name} is a number")
+    number: Any = value
+    if isinstance(number, complex | np.complexfloating):
+        if operands.kind != "c":
+            raise ArgumentTypeError(
+                f"{name} is complex, the operands are {operands}", hint=f"pass {name}.real, or complex operands"
+            )
+        return complex(number)
+    if result.kind not in "iu":
+        return float(number)
+    if not float(number).is_integer() or not -(2**31) <= number < 2**31:
+        raise ArgumentTypeError(
+            f"{name} is {number}; products in {result} take whole numbers of 32 bits", hint='ask for dtype="float32"'
+        )
+    return int(number)
+
+
+def check_precision(precision: Any, dtype: str, out: str, context: Context) -> str:
+    """The precision as variants know it. Raises `UnknownOptionError`, or `MissingCapabilityError` where it is missing.
+
+    The errors list what the device has for these dtypes.
+    """
+    if precision is None or precision == "":
+        return ""
+    real = {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
+    problem = Problem(m=1024, n=1024, k=1024, dtype=real, out=real if real != dtype else out)
+    found = [p for p in registry.precisions(problem, context.capabilities) if p]
+    if precision in found:
+        return str(precision)
+    listed = (
+        f"{context.device.name} has {', '.join(map(repr, found))} for {dtype}"
+        if found
+        else (f"{context.device.name} has no other precision than that of {dtype}")
+    )
+    hint = f"{listed}; leave precision= away for products in {dtype}"
+    if not isinstance(precision, str) or precision not in registry.all_precisions():
+        raise UnknownOptionError(f"precision {precision!r} does not exist", hint=hint)
+    raise MissingCapabilityError(f"precision {precision!r} is missing here", hint=hint)

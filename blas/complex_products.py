@@ -1,0 +1,95 @@
+"""Products of complex matrices as products of real ones, so that every real variant serves them.
+
+With real and imaginary parts side by side, c (m, n) is a real (m, 2 n) and a (m, k) a real (m, 2 k); b is expanded once
+to (2 k, 2 n), each ``x + iy`` to ``[[x, y], [-y, x]]``. The multiplications are those of the definition, four for each
+term. An infinite or NaN part spreads as in those, without C99's rules for infinite complex numbers, as BLAS does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from portagpu.blas.operands import index_type, real_dtype, real_flat, real_rows
+from portagpu.blas.result_kernels import expand_complex
+from portagpu.blas.rows import new_rows
+from portagpu.blas.scaling import scale
+from portagpu.blas.variant import Product, order_of
+from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.copies import copy_strided
+from portagpu.runtime.stream import Stream
+
+_THREADS = 64
+
+
+class Multiply(Protocol):
+    """`portagpu.blas.gemm.gemm`."""
+
+    def __call__(
+        self,
+        a: DeviceNDArray,
+        b: DeviceNDArray,
+        c: DeviceNDArray,
+        stream: Stream,
+        *,
+        alpha: complex = 1.0,
+        beta: complex = 0.0,
+        precision: str = "",
+    ) -> None:
+        """Enqueue a product."""
+
+
+def multiply_complex(product: Product, multiply: Multiply) -> None:
+    """Enqueue a product of complex operands; ``multiply`` computes real ones."""
+    a, c, stream, alpha, beta = product.a, product.c, product.stream, product.alpha, product.beta
+    if order_of(c) != "C":
+        held = new_rows(c, stream, copied=beta != 0)
+        multiply_complex(replace(product, c=held), multiply)
+        copy_strided(held, c, stream)
+        return
+    if np.imag(beta) != 0:
+        scale(c, beta, stream)
+        beta = 1.0
+    if order_of(a) != "C":
+        shared = a.ndim == 3 and a.strides[0] == 0
+        rows = new_rows(a[0] if shared else a, stream)
+        a = rows.broadcast_to(a.shape) if shared else rows
+    expanded = _expand(product.b, alpha if np.imag(alpha) != 0 else 1.0, stream)
+    factor = 1.0 if np.imag(alpha) != 0 else float(np.real(alpha))
+    multiply(
+        real_rows(a),
+        expanded,
+        real_rows(c),
+        stream,
+        alpha=factor,
+        beta=float(np.real(beta)),
+        precision=product.precision,
+    )
+
+
+def _expand(b: DeviceNDArray, alpha: complex, stream: Stream) -> DeviceNDArray:
+    """``alpha * b`` as real matrices, aligned."""
+    shape = b.shape
+    shared = b.ndim == 3 and b.strides[0] == 0
+    matrix = b[0] if shared else b
+    if not order_of(matrix):
+        matrix = new_rows(matrix, stream)
+    (k, n), item = shape[-2:], b.itemsize
+    batch = matrix.shape[0] if matrix.ndim == 3 else 1
+    real = real_dtype(b.dtype)
+    made = device_array((*matrix.shape[:-2], 2 * k, 2 * n), real, context=b.context)
+    down, right = (s // item for s in matrix.strides[-2:])
+    step = matrix.strides[0] // item if matrix.ndim == 3 else 0
+    number = index_type(matrix, made)
+    threads = min(_THREADS, b.context.capabilities.max_work_group_size)
+    expand_complex[-(-k * n * batch // threads), threads, stream](
+        real_flat(matrix),
+        made,
+        *map(number, (k, n, down, right, step, batch)),
+        real.type(np.real(alpha)),
+        real.type(np.imag(alpha)),
+        alpha != 1,
+    )
+    return made.broadcast_to((shape[0], 2 * k, 2 * n)) if shared else made

@@ -1,0 +1,156 @@
+"""Grouped products: rows of one matrix, sorted into groups, each group times a matrix of its own."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from portagpu.blas.arguments import check_dtypes, check_scalar, operand_of, result_dtype
+from portagpu.blas.gemm import gemm
+from portagpu.blas.matmul import matmul
+from portagpu.blas.problem import Problem
+from portagpu.blas.rows import aligned_copy, new_rows
+from portagpu.blas.tile_launch import launch_tiles
+from portagpu.blas.tile_variant import TileConfig, TileVariant
+from portagpu.blas.variant import Product, order_of
+from portagpu.blas.vectors import name_of
+from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.copies import copy_strided
+from portagpu.runtime.creation import to_device
+from portagpu.runtime.stream import Stream, as_stream
+
+_TILES = TileVariant()
+Array = Any
+
+
+def grouped_matmul(
+    a: Array,
+    b: Array,
+    offsets: Array,
+    out: Array = None,
+    *,
+    alpha: Any = 1,
+    beta: Any = 0,
+    dtype: Any = None,
+    stream: Stream | None = None,
+) -> Array:
+    """``out[offsets[g]:offsets[g + 1]] = a[offsets[g]:offsets[g + 1]] @ b[g]`` for each group g: (rows, n).
+
+    a: (rows, k); b: (groups, k, n); offsets: (groups + 1) ascending integers from 0 to rows, a sequence or NumPy array,
+    or a device array of int32 or int64, which is trusted and read by the kernel, so that nothing waits for it. Groups
+    may be empty. GPUs compute all groups in one launch; on devices that share the host's memory each is a product, for
+    which the offsets are read. ``alpha``, ``beta``, ``dtype``, ``out`` and ``stream`` are as in `matmul`.
+
+    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
+    """
+    a, b = operand_of(a, "a"), operand_of(b, "b")
+    on_device = isinstance(a, DeviceNDArray)
+    if on_device != isinstance(b, DeviceNDArray):
+        raise ArgumentTypeError(
+            "one operand is a NumPy array, the other is on the device",
+            hint="move one: cuda.to_device(x), or x.copy_to_host()",
+        )
+    check_dtypes(a, b, True)
+    if a.ndim != 2 or b.ndim != 3 or a.shape[1] != b.shape[1]:
+        raise ShapeError(
+            f"shapes {a.shape} and {b.shape} do not fit: a is (rows, k), b is (groups, k, n)",
+            hint="use matmul for batches of equal sizes",
+        )
+    bounds = _checked_offsets(offsets, b.shape[0], a.shape[0])
+    shape = (a.shape[0], b.shape[2])
+    kind = result_dtype(a.dtype, dtype, out)
+    if beta != 0 and out is None:
+        raise ArgumentTypeError(
+            "beta scales what is in out, and there is no out", hint="pass out=, or leave beta= away"
+        )
+    if out is not None and (not isinstance(out, type(a)) or out.shape != shape or out.dtype != kind):
+        raise ShapeError(
+            f"out must be a {type(a).__name__} of shape {shape} and {kind}", hint="leave out= away to get a new array"
+        )
+    if not on_device:
+        host = np.empty(shape, kind) if out is None else out
+        for g, (first, last) in _groups(_on_host(bounds)):
+            matmul(a[first:last], b[g], host[first:last], alpha=alpha, beta=beta, dtype=kind, stream=stream)
+        return host
+    where = as_stream(stream, a.context)
+    if (
+        b.context is not a.context
+        or where.context is not a.context
+        or (out is not None and out.context is not a.context)
+    ):
+        raise ArgumentTypeError("operands, out and stream are not all on one device", hint="copy what is elsewhere")
+    result = device_array(shape, kind, context=a.context) if out is None else out
+    factors = check_scalar(alpha, "alpha", a.dtype, kind), check_scalar(beta, "beta", a.dtype, kind)
+    _on_device(a, b, result, bounds, factors, where)
+    return result
+
+
+def _checked_offsets(offsets: Any, groups: int, rows: int) -> Any:
+    """Offsets as a device array, or a checked NumPy array."""
+    found = offsets if isinstance(offsets, DeviceNDArray) else np.asarray(offsets)
+    if found.shape != (groups + 1,):
+        raise ShapeError(
+            f"offsets has shape {found.shape}; {groups} groups have {groups + 1}: where each begins, and the end"
+        )
+    if found.dtype.kind not in "iu" or (
+        isinstance(found, DeviceNDArray) and name_of(found.dtype) not in ("int32", "int64")
+    ):
+        raise DTypeError(f"offsets is {found.dtype}", hint="use int32 or int64")
+    if isinstance(found, DeviceNDArray):
+        return found
+    if found[0] != 0 or found[-1] != rows or np.any(np.diff(found.astype(np.int64)) < 0):
+        raise ShapeError(
+            f"offsets must ascend from 0 to {rows}, the rows of a", hint="np.cumsum of the groups' sizes, after a 0"
+        )
+    return found
+
+
+def _on_host(bounds: Any) -> Any:
+    return bounds.copy_to_host() if isinstance(bounds, DeviceNDArray) else bounds
+
+
+def _groups(bounds: Any) -> list[tuple[int, tuple[int, int]]]:
+    """Groups that are not empty, with their rows."""
+    pairs = pairwise(bounds.tolist())
+    return [(g, (first, last)) for g, (first, last) in enumerate(pairs) if last > first]
+
+
+def _on_device(
+    a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, bounds: Any, factors: tuple[complex, complex], stream: Stream
+) -> None:
+    if c.size == 0 or b.shape[0] == 0:
+        return
+    alpha, beta = factors
+    if c.allocation_key in (a.allocation_key, b.allocation_key):
+        raise ArgumentTypeError("out shares memory with an operand", hint="leave out= away, or pass another array")
+    caps = c.context.capabilities
+    problem = Problem(
+        m=max(1, a.shape[0] // b.shape[0]),
+        n=b.shape[2],
+        k=max(1, b.shape[1]),
+        dtype=name_of(a.dtype),
+        out=name_of(c.dtype),
+        batch=b.shape[0],
+    )
+    if a.size == 0 or alpha == 0 or not _TILES.supports(problem, caps):
+        for g, (first, last) in _groups(_on_host(bounds)):
+            gemm(a[first:last], b[g], c[first:last], stream, alpha=alpha, beta=beta)
+        return
+    known = [t for t in _TILES.shortlist(problem, caps) if t.problems == t.split_k == 1]
+    config: TileConfig = min(known, key=lambda t: _TILES.predict(t, problem, caps))
+    target = c if order_of(c) == "C" else new_rows(c, stream, copied=beta != 0)
+    product = Product(
+        a=a if order_of(a) else aligned_copy(a, stream),
+        b=b if order_of(b) else aligned_copy(b, stream),
+        c=target,
+        stream=stream,
+        alpha=alpha,
+        beta=beta,
+    )
+    on_device = bounds if isinstance(bounds, DeviceNDArray) else to_device(bounds.astype(np.int32), context=c.context)
+    launch_tiles(config, product, on_device)
+    if target is not c:
+        copy_strided(target, c, stream)

@@ -1,0 +1,88 @@
+"""Tensor maps of matrices, for bulk copies of tiles: made on the device once for each matrix and box."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from portagpu.blas.warpgroup_kernels import encode_maps
+from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.context import Context
+from portagpu.runtime.stream import Stream
+
+_REMEMBERED = 256  # sets of maps
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A matrix, or batch of them, and the rows and columns of its tiles; ``transposed`` if its columns are contiguous.
+
+    The box counts as the matrix lies in memory: rows are what is contiguous.
+    """
+
+    array: DeviceNDArray
+    box: tuple[int, int]
+    transposed: bool
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What the map depends on. Allocations have numbers that are not used again."""
+        array = self.array
+        return (array.allocation_key, array.offset, array.shape, array.strides, array.dtype.name, self.box)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether the memory belongs to another library, which may move it."""
+        return self.array.token is None
+
+    def facts(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Extents (batch, rows, columns) and steps in bytes (batch, row), as they lie in memory."""
+        shape, strides = self.array.shape, self.array.strides
+        (rows, columns), (down, right) = shape[-2:], strides[-2:]
+        if self.transposed:
+            rows, columns, down, right = columns, rows, right, down
+        step = down if rows > 1 else -(-columns * self.array.itemsize // 16) * 16
+        batch = shape[0] if len(shape) == 3 and strides[0] != 0 else 1
+        over = strides[0] if batch > 1 else step * rows
+        return tuple(map(np.uint32, (batch, rows, columns))), tuple(map(np.uint64, (over, step)))
+
+
+class TensorMaps:
+    """Maps of three matrices each (a, b, c), in one array of 48 words on the device; the latest ones are kept."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Any, DeviceNDArray] = OrderedDict()
+
+    def forget(self, context: Context) -> None:
+        """Drop the maps of a context that is closed."""
+        with self._lock:
+            for key in [key for key in self._kept if key[0] is context]:
+                del self._kept[key]
+
+    def of(self, stream: Stream, *boxes: Box) -> DeviceNDArray:
+        """The maps of three boxes; a kernel that writes new ones is enqueued."""
+        context = boxes[0].array.context
+        key = (context, stream, *(box.key for box in boxes))  # other streams may be ahead of the one that writes
+        with self._lock:
+            found = self._kept.get(key)
+            if found is not None:
+                self._kept.move_to_end(key)
+                return found
+        made = device_array(16 * len(boxes), np.dtype(np.uint64), context=context)
+        arguments: list[Any] = []
+        for box in boxes:
+            shape, strides = box.facts()
+            arguments += [box.array, shape, strides, (1, *box.box), box.array.dtype.name]
+        encode_maps[1, 32, stream](made, *arguments)
+        if not any(box.is_foreign for box in boxes):
+            context.holders.add(self)
+            with self._lock:
+                self._kept[key] = made
+                if len(self._kept) > _REMEMBERED:
+                    self._kept.popitem(last=False)
+        return made

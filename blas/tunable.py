@@ -1,0 +1,22 @@
+"""GEMM as a tunable."""
+
+from __future__ import annotations
+
+from portagpu.blas import trial
+from portagpu.blas.parameters import PARAMETERS
+from portagpu.tuning import Tunable
+
+GEMM = Tunable(
+    name=PARAMETERS.name,
+    version=PARAMETERS.version,
+    space=PARAMETERS.space,
+    model=PARAMETERS.model,
+    roof=PARAMETERS.roof,
+    default=PARAMETERS.default,
+    soft=PARAMETERS.soft,
+    prepare=trial.prepare,
+    run=trial.run,
+    check=trial.check,
+    verify=trial.verify,
+    reference="portagpu.blas.tunable:GEMM",
+)

@@ -1,0 +1,217 @@
+"""The vector variant: products with at most sixteen rows or columns, limited by memory (`vector_kernels`)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
+from portagpu.blas.operands import Operand, index_type, operand
+from portagpu.blas.problem import Problem
+from portagpu.blas.tile_launch import add_parts
+from portagpu.blas.variant import Config, Product, Variant, clock_mhz
+from portagpu.blas.vector_kernels import multiply_across, multiply_along
+from portagpu.blas.workspace import workspaces
+from portagpu.cuda import jit
+from portagpu.cuda.dispatcher import Dispatcher
+from portagpu.device.capabilities import Capabilities
+from portagpu.tuning.space import Axis
+
+FEW = 16
+"""Rows, or columns, that a thread keeps sums for at the most."""
+
+_SUM_BYTES = 256  # of registers for the sums of a thread, at most
+_UNROLL_K = 4
+_BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
+_BUSY_THREADS = 512  # of a compute unit of a GPU, with which it gets that
+_LAUNCH_SECONDS = 4e-6
+_kernels: dict[tuple[bool, int], Dispatcher] = {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorConfig(Config):
+    """Parameters of the vector variant: threads beside each other and in depth, lines of a thread, parts of sums."""
+
+    threads_x: int
+    threads_y: int
+    lines: int
+    split_k: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.threads_x * self.threads_y
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """A problem as few rows times a large matrix, which may be that of the transposes."""
+
+    rows: int
+    n: int
+    k: int
+    swapped: bool  # the large matrix is a
+    along: bool  # its elements lie side by side along k
+
+
+def _view(problem: Problem) -> _View:
+    swapped = problem.n < problem.m
+    along = problem.a_order == "C" if swapped else problem.b_order == "F"
+    rows, n = (problem.n, problem.m) if swapped else (problem.m, problem.n)
+    return _View(rows, n, problem.k, swapped, along)
+
+
+class VectorVariant(Variant):
+    """See `portagpu.blas.vector_kernels`."""
+
+    name = "vector"
+    config_type = VectorConfig
+
+    def supports(self, problem: Problem, caps: Capabilities) -> bool:
+        """Few rows or columns, all real dtypes."""
+        return is_plain(problem) and min(problem.m, problem.n) <= FEW
+
+    def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
+        """Threads, lines and parts."""
+        if not caps.local_memory_dedicated:
+            return (
+                Axis("threads_x", (1,)),
+                Axis("threads_y", (1,)),
+                Axis("lines", (1, 2, 4, 8)),
+                Axis("split_k", (1, 2, 4, 8, 16)),
+            )
+        return (
+            Axis("threads_x", (4, 8, 16, 32, 64, 128, 256)),
+            Axis("threads_y", (1, 2, 4, 8, 16, 32, 64)),
+            Axis("lines", (1, 2, 4)),
+            Axis("split_k", (1, 2, 4, 8, 16, 32, 64, 128)),
+        )
+
+    def is_legal(self, config: VectorConfig, problem: Problem, caps: Capabilities) -> bool:
+        """Sums fit into registers and local memory, and parts have terms enough."""
+        view = _view(problem)
+        lanes = _lanes(problem, caps, view.rows)
+        sums = view.rows * config.lines * lanes * problem.accumulator_itemsize
+        held = view.rows * config.threads_y * (config.threads_x + 1) if view.along else config.threads * lanes
+        threads = config.threads
+        step = (
+            config.threads_x * lanes if view.along else config.threads_y * _UNROLL_K
+        )  # terms that a block takes at once
+        return (
+            threads <= min(256, caps.max_work_group_size, caps.max_work_item_sizes[0])
+            and (threads == 1 or threads >= 64)
+            and (config.lines == 1 or sums <= (_SUM_BYTES if caps.local_memory_dedicated else 8 * _SUM_BYTES))
+            and held * problem.accumulator_itemsize <= min(32768, caps.local_memory_static)
+            and (config.split_k == 1 or problem.k >= 2 * config.split_k * step)
+        )
+
+    def predict(self, config: VectorConfig, problem: Problem, caps: Capabilities) -> float:
+        """Bytes over bandwidth, as far as there are threads enough for it, and a second launch for parts."""
+        view = _view(problem)
+        units, lanes = max(1, caps.compute_units), _lanes(problem, caps, view.rows)
+        width = config.lines * (config.threads_y if view.along else config.threads_x * lanes)
+        blocks = math.ceil(view.n / width) * config.split_k * problem.batch
+        used = math.ceil(view.n / width) * width / view.n
+        wanted = _BUSY_THREADS if caps.local_memory_dedicated else 2
+        # loads of a row of the few by several lines at once keep the caches free; short segments waste them
+        segment = (config.threads_x if view.along or caps.local_memory_dedicated else config.lines) * lanes
+        share = min(1.0, segment * problem.itemsize / 64) * (1.0 if config.lines > 1 or view.rows == 1 else 0.9)
+        busy = min(1.0, blocks * config.threads / (units * wanted)) * min(1.0, blocks / units)
+        rounds = math.ceil(blocks / units) * units / blocks if blocks < 4 * units else 1.0
+        bandwidth = units * _BYTES_A_CYCLE * clock_mhz(caps) * 1e6
+        terms = view.k / config.split_k / ((config.threads_x * lanes) if view.along else config.threads_y)
+        latency = terms * 100.0 / _UNROLL_K / (clock_mhz(caps) * 1e6)
+        parts = 0.0
+        if config.split_k > 1:
+            parts = _LAUNCH_SECONDS + 2 * config.split_k * problem.batch * view.rows * view.n * 8 / bandwidth
+        return max(problem.nbytes * used * rounds / (bandwidth * busy * share), latency) + parts + _LAUNCH_SECONDS
+
+    def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[VectorConfig, ...]:
+        """Wide and narrow blocks of 256 threads; single ones on CPUs."""
+        if not caps.local_memory_dedicated:
+            shapes = [(1, 1)]
+        elif _view(problem).along:
+            shapes = [(32, 8), (32, 4), (64, 4), (128, 2), (256, 1)]
+        else:
+            shapes = [(32, 8), (16, 16), (8, 32), (4, 64)]
+        found = (
+            VectorConfig(threads_x=x, threads_y=y, lines=lines, split_k=split)
+            for x, y in shapes
+            for lines in (4, 2, 1)
+            for split in (1, 2, 4, 8, 16, 32, 64)
+        )
+        legal = tuple(c for c in found if self.is_legal(c, problem, caps))
+        return legal or tuple(c for c in self.candidates(problem, caps) if isinstance(c, VectorConfig))
+
+    def run(self, config: VectorConfig, product: Product) -> None:
+        """One launch, and one that adds the parts of split sums."""
+        problem, context = product.problem, product.c.context
+        view, batch = _view(problem), product.batch
+        m, n = problem.m, problem.n
+        a, b, c = operand(product.a), operand(product.b), operand(product.c)
+        few, large = (b, a) if view.swapped else (a, b)
+        # as rows: of the transpose, where the large matrix is a
+        few_transposed = not few.transposed if view.swapped else few.transposed
+        lanes = _lanes(problem, context.capabilities, view.rows)
+        found = conversion(problem.dtype, problem.out_dtype, lanes)
+        chunk = -(-view.k // (config.split_k * lanes)) * lanes
+        split = -(-view.k // chunk)
+        target, mode = c, scaling(product.alpha, product.beta)
+        if split > 1:
+            parts = workspaces.of(product.stream, "parts", (batch, split, m, n), np.dtype(number_type(found.vector)))
+            target, mode = Operand(parts, n, m * n, False), 0
+        c_row, c_column = (1, target.pitch) if view.swapped else (target.pitch, 1)
+        x_row, x_step = (1, few.pitch) if few_transposed else (few.pitch, 1)
+        width = config.lines * (config.threads_y if view.along else config.threads_x * lanes)
+        number = index_type(few.array, large.array, target.array)
+        alpha, beta = (
+            conversion(problem.dtype, found.vector.dtype.name, lanes).numbers(0, 0)
+            if split > 1
+            else (found.numbers(product.alpha, product.beta))
+        )
+        numbers = (view.n, view.k, x_row, x_step, few.batch, large.pitch, large.batch, c_row, c_column, target.batch)
+        _kernel(view.along, config.threads)[-(-view.n // width) * split * batch, config.threads, product.stream](
+            few.array,
+            large.array,
+            target.array,
+            *map(number, (*numbers, split, chunk)),
+            alpha,
+            beta,
+            view.rows,
+            config.lines,
+            config.threads_x,
+            config.threads_y,
+            found.vector,
+            number_type(found.vector),
+            mode,
+            found.whole,
+            (x_step == 1) if view.along else _UNROLL_K,
+            large.is_aligned(lanes),
+            few.transposed,
+            large.transposed,
+        )
+        if split > 1:
+            add_parts(target.array, c, (batch, m, n), found, product.alpha, product.beta, product.stream)
+
+
+def _lanes(problem: Problem, caps: Capabilities, rows: int) -> int:
+    """Lanes of a vector: 16 bytes in memory on GPUs, a vector register on CPUs, fewer where sums need the registers."""
+    if caps.local_memory_dedicated:
+        lanes, limit = 16 // problem.itemsize, _SUM_BYTES // problem.accumulator_itemsize
+    else:
+        width = caps.vector_width_float * 4 // problem.accumulator_itemsize
+        lanes, limit = min(16, max(2, width)), 8 * _SUM_BYTES
+    while lanes > 2 and rows * lanes > limit:
+        lanes //= 2
+    return lanes
+
+
+def _kernel(along: bool, threads: int) -> Dispatcher:
+    """A kernel for a block of so many threads."""
+    found = _kernels.get((along, threads))
+    if found is None:
+        kernel = multiply_along if along else multiply_across
+        found = _kernels[along, threads] = jit(kernel.py_func, block_dim=(threads, 1, 1))
+    return found

@@ -1,0 +1,56 @@
+"""`portagpu tune export | import | compact`: the files of tuning results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from portagpu.device import default_device, find_device
+from portagpu.settings import Settings
+from portagpu.tuning import Store
+from portagpu.tuning.choice import export_shipped, shipped_file
+from portagpu.tuning.session import store_path
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_kernel_option = click.option("--kernel", default="gemm", show_default=True, help="name of the tunable")
+
+
+@click.command("export")
+@click.argument("file", type=_FILE, required=False)
+@_kernel_option
+@click.option("--shipped", is_flag=True, help="winners only, for all devices of this one's class")
+@click.option("--device", "selector", default=None, help="with --shipped: index, name part, vendor, gpu or cpu")
+def export_command(file: Path | None, kernel: str, shipped: bool, selector: str | None) -> None:
+    """Write the tuning results to FILE, for another machine with the same devices or for safe keeping."""
+    settings = Settings.from_environment()
+    store = Store(store_path(kernel, settings))
+    if shipped:
+        device = find_device(selector, settings) if selector else default_device(settings)
+        file = file or shipped_file(device)
+        count = export_shipped(store, file, device)
+        Console().print(f"{count} winners are in {file}", soft_wrap=True)
+        return
+    if file is None:
+        raise click.UsageError("name the file to write")
+    Console().print(f"{store.export(file)} results written to {file}", soft_wrap=True)
+
+
+@click.command("import")
+@click.argument("file", type=_FILE)
+@_kernel_option
+def import_command(file: Path, kernel: str) -> None:
+    """Add the tuning results in FILE; of two winners the faster one stays."""
+    path = store_path(kernel, Settings.from_environment())
+    count = Store(path).merge(file)
+    Console().print(f"{count} results added to {path}", soft_wrap=True)
+
+
+@click.command("compact")
+@_kernel_option
+def compact_command(kernel: str) -> None:
+    """Rewrite the file of results with each result once; other programs may go on using it."""
+    path = store_path(kernel, Settings.from_environment())
+    before, after = Store(path).compact()
+    Console().print(f"{path}: {before} bytes before, {after} after", soft_wrap=True)

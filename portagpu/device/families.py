@@ -1,0 +1,50 @@
+"""Classes of devices: what a result that was measured on one machine may serve on another.
+
+One of the modules in which vendors' names may appear.
+"""
+
+from __future__ import annotations
+
+from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.device.registry import DeviceRecord
+
+# driver families by a part of the platform's name, lower case
+_FAMILIES = (
+    ("portable computing language", "PoCL"),
+    ("intel(r) opencl graphics", "Intel GPU runtime"),
+    ("intel(r) opencl", "Intel CPU runtime"),
+    ("nvidia", "NVIDIA"),
+    ("amd accelerated", "AMD"),
+    ("rusticl", "Rusticl"),
+    ("apple", "Apple"),
+)
+
+
+def driver_family(platform: str) -> str:
+    """The driver's family, without its version; the platform's own name for drivers that the table does not know."""
+    text = platform.lower()
+    return next((family for part, family in _FAMILIES if part in text), platform)
+
+
+def vector_class(caps: Capabilities) -> str:
+    """What CPUs have in common: the width of their vector registers."""
+    return {16: "AVX-512", 8: "AVX2"}.get(caps.vector_width_float, f"{caps.vector_width_float * 32}-bit")
+
+
+def device_class(record: DeviceRecord) -> str:
+    """The class of a device: a GPU's name or a CPU's vectors, and the driver's family, without versions.
+
+    ``NVIDIA H100 80GB HBM3 under NVIDIA``, ``AVX-512 CPU under PoCL``.
+    """
+    family = driver_family(record.platform)
+    if record.device_type is DeviceType.CPU and record.capabilities is not None:
+        return f"{vector_class(record.capabilities)} CPU under {family}"
+    return f"{record.name} under {family}"
+
+
+def trial_environment() -> dict[str, str]:
+    """Environment of processes that compile many kernels once: drivers keep no binaries of them, and so tell about
+    registers each time. NumPy checks results with one thread: its threads would go on spinning and disturb the timing.
+    """
+    threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    return {"CUDA_CACHE_DISABLE": "1", **dict.fromkeys(threads, "1")}

@@ -1,0 +1,71 @@
+"""Launches that are made again without going through Python's side of them: recorded once, enqueued ever after.
+
+What a library call enqueues for the same arrays and numbers is the same each time. `recorded` runs such a call and
+notes its kernels with their arguments; a `Replay` has kernel objects of its own with these arguments and enqueues them.
+It keeps no memory alive but what the call used besides its operands, so it may be kept for later; who launches it
+vouches that the operands are those of the recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import pyopencl as cl
+
+from portagpu.runtime.launch import CompiledKernel, LaunchShape
+from portagpu.runtime.recorder import Recorder, active
+from portagpu.runtime.stream import enqueuing
+
+if TYPE_CHECKING:
+    from portagpu.runtime.array import DeviceNDArray
+    from portagpu.runtime.stream import Stream
+
+_MOST = 16  # launches: of longer calls, the share of Python is small
+
+
+def recorded(call: Callable[[], None], operands: Iterable[DeviceNDArray]) -> Replay | None:
+    """Make a call; what repeats it for these operands, or None where it did more than to launch kernels."""
+    before, active.recorder = active.recorder, Recorder()
+    try:
+        call()
+        found = active.recorder
+    finally:
+        active.recorder = before
+    launches = found.launches
+    if not launches or len(launches) != found.commands or len(launches) > _MOST:
+        return None
+    return Replay(launches, {array.buffer.int_ptr for array in operands})
+
+
+class Replay:
+    """Kernels with their arguments, for the thread that made them: kernel objects belong to one thread."""
+
+    __slots__ = ("_compiled", "_epoch", "_kept", "_kernels")
+
+    def __init__(self, launches: list[tuple[Any, Any, tuple[Any, ...]]], borrowed: set[int]) -> None:
+        self._kernels: list[tuple[cl.Kernel, LaunchShape]] = []
+        self._kept: list[Any] = []
+        compiled: CompiledKernel
+        for compiled, shape, values in launches:
+            kernel = compiled.new_kernel()
+            kernel.set_args(*values)
+            self._kernels.append((kernel, shape))
+            self._kept += [v for v in values if isinstance(v, cl.MemoryObject) and v.int_ptr not in borrowed]
+        self._compiled = launches[0][0].reference
+        self._epoch = launches[0][0].context.epoch
+
+    def launch(self, stream: Stream | None) -> bool:
+        """Enqueue on a stream of the recording's context, by default its default one.
+
+        False where memory was given back since, so that the call must be made anew.
+        """
+        compiled = self._compiled()
+        if compiled is None or compiled.context.epoch is not self._epoch:
+            return False
+        if stream is None:
+            stream = compiled.context.default_stream
+        with enqueuing(stream) as queue:
+            for kernel, shape in self._kernels:
+                cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
+        return True

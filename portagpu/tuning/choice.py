@@ -1,0 +1,280 @@
+"""Which parameters a problem gets: tuned ones of its class, else of the nearest class, else shipped ones, else the
+model's. Results of a tuning run, in any process, count from the next question on."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from importlib import resources
+from pathlib import Path
+from typing import Any, TypeVar
+
+from portagpu.device import DeviceRecord
+from portagpu.device.families import device_class
+from portagpu.errors import TuningError
+from portagpu.runtime.context import current_context
+from portagpu.settings import Settings
+from portagpu.tuning import shapes
+from portagpu.tuning.figures import figures_of
+from portagpu.tuning.model import Prediction
+from portagpu.tuning.outcomes import duration
+from portagpu.tuning.search import shown
+from portagpu.tuning.session import device_of, expected, modelled, problem_of, store_path, task_of
+from portagpu.tuning.shapes import Problem
+from portagpu.tuning.space import Point
+from portagpu.tuning.store import Store, TaskKey, results_written
+from portagpu.tuning.tunable import Parameters
+
+NEAR = 2.0  # octaves: results serve problems at most this far away, in each size
+_REMEMBERED = 4096  # choices
+_FRESH_SECONDS = 0.02
+T = TypeVar("T")
+
+
+class Rule(Enum):
+    """What a choice rests on."""
+
+    EXACT = "stored result of the same class"
+    NEAREST = "stored result of the nearest class"
+    SHIPPED = "shipped result"
+    MODEL = "model"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """Parameters for a problem, and why these. ``str(choice)`` is the explanation."""
+
+    point: Point
+    rule: Rule
+    problem: Problem
+    source: Problem | None = None  # the problem that was measured
+    octaves: float = 0.0  # between that and the problem, the largest over the sizes
+    seconds: float | None = None  # measured for the source
+    expected: Prediction | float | None = None  # of the problem, by the model
+    file: Path | None = None
+
+    def __str__(self) -> str:
+        lines = [f"rule: {self.rule.value}"]
+        if self.source is not None:
+            away = "the same sizes" if self.octaves == 0 else f"{self.octaves:.3g} octaves away"
+            measured = "" if self.seconds is None else f", {duration(self.seconds)} measured"
+            lines.append(f"tuned for: {shapes.text_of(self.source)} ({away}{measured})")
+        if self.file is not None:
+            lines.append(f"from: {self.file}")
+        if isinstance(self.expected, Prediction):
+            lines.append(f"model: {self.expected}")
+        elif self.expected is not None:
+            lines.append(f"model: {duration(self.expected)}")
+        lines.append(f"parameters: {shown(self.point)}")
+        return "\n".join(lines)
+
+
+def shipped_file(device: DeviceRecord) -> Path:
+    """The file of shipped results for a device's class."""
+    words = "".join(c if c.isalnum() else " " for c in device_class(device).lower()).split()
+    return shipped_folder() / f"{'-'.join(words)}.jsonl"
+
+
+def shipped_folder() -> Path:
+    """Where results that come with the package are; it may not exist."""
+    return Path(str(resources.files("portagpu.tuning"))) / "shipped"
+
+
+@functools.lru_cache(maxsize=1)
+def shipped_stores() -> tuple[Store, ...]:
+    """The stores that come with the package; nobody writes them."""
+    return tuple(Store(path) for path in sorted(shipped_folder().glob("*.jsonl")))
+
+
+class Chooser:
+    """Answers from a store, the shipped ones and the model, and remembers its answers until the store changes."""
+
+    def __init__(self, store: Store, shipped: tuple[Store, ...] | None = None) -> None:
+        self._store = store
+        self._shipped = shipped_stores() if shipped is None else shipped
+        self._lock = threading.Lock()
+        self._answers: dict[Hashable, Any] = {}
+        self._known = 0  # the store's revision when the answers were made
+        self._written = -1  # by this process, when the store was looked at
+        self._fresh_until = 0.0
+
+    def choose(self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
+        """The parameters for a problem on a device. Raises `TuningError` where the search space is empty."""
+        key = (tunable.name, tunable.version, device.key, tuple(sorted(problem.items())))
+        return self.remembered(key, lambda: self._choose(tunable, problem, device, settings))
+
+    def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The answer to a question, from the memory if the store is as it was when ``make`` found it."""
+        with self._lock:
+            revision = self._refresh()
+            if len(self._answers) >= _REMEMBERED:
+                self._answers.clear()
+            found: Any = self._answers.get(key)
+        if found is None:
+            found = make()
+            with self._lock:
+                if self._refresh() == revision:  # else new results came while it was made
+                    self._answers[key] = found
+        answer: T = found
+        return answer
+
+    def generation(self) -> int:
+        """A number that grows with new results: what was chosen under an older one may not hold.
+
+        Launches ask it each time. Results of this process count at once; the file, which other processes write to, is
+        looked at every few milliseconds.
+        """
+        now, written = time.monotonic(), results_written()
+        if now < self._fresh_until and written == self._written:
+            return self._known
+        with self._lock:
+            self._written, self._fresh_until = written, now + _FRESH_SECONDS
+            return self._refresh()
+
+    def _refresh(self) -> int:
+        revision = self._store.revision
+        if revision != self._known:
+            self._answers.clear()
+            self._known = revision
+        return revision
+
+    def _choose(self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
+        found = self._measured(tunable, problem, device)
+        if found is None:
+            return _from_model(tunable, problem, device, settings)
+        return replace(found, expected=expected(tunable, problem, found.point, device, figures_of(device, settings)))
+
+    def _measured(self, tunable: Parameters, problem: Problem, device: DeviceRecord) -> Choice | None:
+        """The nearest of the stored winners; of equally near ones, the user's own before shipped ones."""
+        near: list[tuple[tuple[float, int, float], Choice]] = []
+        for rank, store, name in self._sources(device):
+            for source, octaves, point, seconds in _winners(store, tunable, problem, name):
+                same = shapes.same_class(source, problem)
+                rule = Rule.SHIPPED if rank else Rule.EXACT if same else Rule.NEAREST
+                choice = Choice(
+                    point=point,
+                    rule=rule,
+                    problem=problem,
+                    source=source,
+                    octaves=octaves,
+                    seconds=seconds,
+                    file=store.path,
+                )
+                near.append(((0.0 if same else round(octaves * shapes.HALF_OCTAVES), rank, octaves), choice))
+        if not near:
+            return None
+        space = tunable.space_for(problem, device)
+        near.sort(key=lambda entry: entry[0])
+        return next((choice for _, choice in near if space.is_legal(choice.point)), None)
+
+    def _sources(self, device: DeviceRecord) -> Iterator[tuple[int, Store, str]]:
+        yield 0, self._store, device.key
+        for store in self._shipped:
+            yield 1, store, device_class(device)
+
+
+def _winners(
+    store: Store, tunable: Parameters, problem: Problem, device: str
+) -> Iterator[tuple[Problem, float, Point, float]]:
+    wanted = task_of(tunable, problem, device)
+    for task, (point, seconds) in store.winners().items():
+        if (task.device, task.kernel, task.kernel_version) != (wanted.device, wanted.kernel, wanted.kernel_version):
+            continue
+        source = problem_of(task) if task.dtype == wanted.dtype else None
+        octaves = NEAR + 1 if source is None else shapes.distance(source, problem, tunable.soft)
+        if source is not None and octaves <= NEAR:
+            yield source, octaves, point, seconds
+
+
+def _from_model(tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
+    figures = figures_of(device, settings)
+    default = tunable.default
+    point = default(problem, device) if callable(default) else default
+    rule = Rule.DEFAULT
+    if point is None or (tunable.model is not None and callable(default)):
+        rule = Rule.DEFAULT if tunable.model is None else Rule.MODEL
+    if point is None:
+        point = modelled(tunable, problem, device, figures).history.ranked[0]
+    says = expected(tunable, problem, point, device, figures)
+    return Choice(point=point, rule=rule, problem=problem, expected=says)
+
+
+_lock = threading.Lock()
+_choosers: dict[Path, Chooser] = {}
+
+
+def chooser_for(path: Path) -> Chooser:
+    """The chooser of a store's file: one in a process, so that answers are remembered."""
+    with _lock:
+        found = _choosers.get(path)
+        if found is None:
+            found = _choosers[path] = Chooser(Store(path))
+        return found
+
+
+def best(
+    tunable: Parameters,
+    problem: Problem,
+    *,
+    device: DeviceRecord | str | int | None = None,
+    store: Store | Path | None = None,
+    settings: Settings | None = None,
+) -> Choice:
+    """The fastest known parameters for a problem, without measuring: ``best(...).point``; printing it explains it.
+
+    ``device``: None is the current one (`cuda.select_device`). Results of `tune` count at once, in every process.
+    Raises `TuningError`.
+    """
+    record = current_context().device if device is None else device
+    chosen = settings or Settings.from_environment()
+    path = store_path(tunable.name, chosen) if store is None else store.path if isinstance(store, Store) else store
+    return chooser_for(path).choose(tunable, shapes.checked(problem), device_of(record, chosen), chosen)
+
+
+def tuned(tunable: Parameters, problem: Callable[..., Problem]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator for functions that launch a tunable's kernel: they get the best parameters as their first argument.
+
+    ``problem`` takes the function's other arguments and tells which problem they are::
+
+        @tuning.tuned(SCALE, problem=lambda x, y: {"n": x.size, "dtype": x.dtype.name})
+        def scale(point, x, y): ...
+
+        scale(x, y)
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return function(best(tunable, problem(*args, **kwargs)).point, *args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+def export_shipped(store: Store, path: Path, device: DeviceRecord) -> int:
+    """Add a device's winners to a file of shipped results, for every machine with a device of its class.
+
+    Returns the number of winners in the file. Raises `StoreError`, and `TuningError` where the store has none.
+    """
+    name = device_class(device)
+
+    def rename(task: TaskKey) -> TaskKey | None:
+        if task.device != device.key:
+            return None
+        return TaskKey(
+            device=name,
+            kernel=task.kernel,
+            kernel_version=task.kernel_version,
+            dtype=task.dtype,
+            shape_class=task.shape_class,
+        )
+
+    if not any(task.device == device.key for task in store.winners()):
+        raise TuningError(f"{store.path} has no results of {device.name}", hint="tune it first: portagpu tune gemm")
+    return store.export_winners(path, rename)

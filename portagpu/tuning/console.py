@@ -1,0 +1,57 @@
+"""A progress bar for searches: best so far against the model's roof, and what is skipped."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as RichProgress
+
+from portagpu.tuning.outcomes import Measured, describe, duration
+from portagpu.tuning.search import Progress, shown
+
+
+class Bar:
+    """Shows a search while it runs; a context manager. Call it with each `Progress`."""
+
+    def __init__(self, title: str, budget: float, console: Console | None = None) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[best]}"))
+        self._console = console or Console(stderr=True)
+        self._bar = RichProgress(*columns, TimeRemainingColumn(), console=self._console)
+        self._title = title
+        self._task = self._bar.add_task(title, total=budget, best="")
+
+    def __enter__(self) -> Bar:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def __call__(self, state: Progress) -> None:
+        """Show the state after a trial; a trial without a time gets a line of its own."""
+        if not isinstance(state.outcome, Measured):
+            self._bar.console.print(
+                f"skipped {shown(state.point)}: {describe(state.outcome)}",
+                markup=False,
+                highlight=False,
+                soft_wrap=True,
+            )
+        self._bar.update(
+            self._task,
+            completed=state.elapsed,
+            description=f"{self._title}: trial {state.trials + state.resumed}",
+            best=best_of(state),
+        )
+
+
+def best_of(state: Progress, flops: float | None = None) -> str:
+    """Best so far and its share of the roof, for a progress bar; ``flops`` shows a rate instead of a time."""
+    if state.best is None:
+        return ""
+    speed = duration(state.best) if flops is None else f"{flops / state.best / 1e9:.0f} GFLOP/s"
+    share = "" if state.share is None else f", {state.share:.0%} of the roof"
+    return f"best {speed}{share}"

@@ -1,0 +1,127 @@
+"""Runs a strategy on recorded measurements, without a device: for tests, and for comparing strategies."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from portagpu.errors import TuningError
+from portagpu.tuning.outcomes import Measured, Outcome
+from portagpu.tuning.session import seconds_of
+from portagpu.tuning.space import Axis, Point, PointKey, SearchSpace, UnionSpace, point_key
+from portagpu.tuning.store import Record, Store, TaskKey
+from portagpu.tuning.strategies import History, Strategy, make_strategy
+
+_COST = 1.0  # seconds of a trial whose cost was not recorded
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """The measured points of one task: all of a space, or so many that the rest does not matter."""
+
+    records: dict[PointKey, Record]
+
+    @classmethod
+    def load(cls, source: Store | Path | str, task: TaskKey | None = None) -> Recording:
+        """The recording in a store; ``task`` where it has several. Raises `TuningError`."""
+        store = source if isinstance(source, Store) else Store(Path(source))
+        tasks = [t for t in store.tasks() if task is None or t == task]
+        if len(tasks) != 1:
+            found = "no trials" if not tasks else f"trials of {len(tasks)} tasks"
+            raise TuningError(f"{store.path} has {found}", hint="name one of its tasks: Store(path).tasks()")
+        recording = cls(store.records(tasks[0]))
+        if recording.best is None:
+            raise TuningError(f"{store.path} has no measured trial of {tasks[0]}")
+        return recording
+
+    @property
+    def best(self) -> float | None:
+        """Seconds of the fastest point."""
+        return min((r.outcome.seconds for r in self.records.values() if isinstance(r.outcome, Measured)), default=None)
+
+    def history(self) -> History:
+        """What a search begins with: every point is new, in the order of the recorded predictions."""
+        points = [r.point for r in self.records.values()]
+        predicted = {key: r.predicted for key, r in self.records.items() if r.predicted is not None}
+        ranked = sorted(points, key=lambda p: predicted.get(point_key(p), float("inf")))
+        return History(self._space(), ranked, predicted)
+
+    def _space(self) -> UnionSpace:
+        """A space for each set of axes, that of each algorithm."""
+        groups: dict[Any, list[Point]] = {}
+        for record in self.records.values():
+            groups.setdefault((tuple(record.point), record.point.get("kind")), []).append(record.point)
+        return UnionSpace(tuple(self._space_of(points) for points in groups.values()))
+
+    def _space_of(self, points: list[Point]) -> SearchSpace:
+        axes = []
+        for name in points[0]:
+            values = tuple(dict.fromkeys(p[name] for p in points))
+            axis = Axis(name, values)
+            axes.append(Axis(name, tuple(sorted(values))) if axis.ordered else axis)
+        return SearchSpace(tuple(axes), (lambda point: point_key(point) in self.records,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """State after a replayed trial."""
+
+    point: Point
+    outcome: Outcome
+    elapsed: float  # recorded seconds of all trials so far
+    best: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replayed:
+    """How a strategy did."""
+
+    steps: tuple[Step, ...]
+    optimum: float  # seconds of the fastest recorded point
+
+    @property
+    def winner(self) -> Point | None:
+        """The fastest point that the strategy found."""
+        found = [s for s in self.steps if isinstance(s.outcome, Measured) and s.outcome.seconds == self.steps[-1].best]
+        return found[0].point if found else None
+
+    def share(self, trials: int | None = None) -> float:
+        """Speed after so many trials (None: all) over the fastest recorded point's; 0.0 where nothing worked."""
+        steps = self.steps if trials is None else self.steps[:trials]
+        best = steps[-1].best if steps else None
+        return 0.0 if best is None else self.optimum / best
+
+
+def replay(strategy: str | Strategy, recorded: Recording, *, budget: int | float | str, seed: int = 0) -> Replayed:
+    """Run a strategy on recorded measurements.
+
+    ``budget``: an int is a number of trials; a float, or a text such as ``60s``, is a time, counted by what the trials
+    took when they were recorded. Raises `TuningError` for a strategy that proposes a point twice or an unknown one.
+    """
+    chosen = make_strategy(strategy, seed)
+    history = recorded.history()
+    most, seconds = (budget, float("inf")) if isinstance(budget, int) else (None, seconds_of(budget))
+    optimum = recorded.best
+    if optimum is None:
+        raise TuningError("the recording has no measured trial")
+    steps: list[Step] = []
+    elapsed = 0.0
+    best: float | None = None
+    for _ in itertools.count() if most is None else range(most):
+        point = chosen.propose(history) if elapsed < seconds else None
+        if point is None:
+            break
+        key = point_key(point)
+        record = recorded.records.get(key)
+        if record is None or key in history.tried:
+            raise TuningError(
+                f"the strategy proposed {point!r}, which is {'old' if record else 'not in the recording'}"
+            )
+        history.tried[key] = (point, record.outcome)
+        elapsed += _COST if record.cost is None else record.cost
+        if isinstance(record.outcome, Measured):
+            best = record.outcome.seconds if best is None else min(best, record.outcome.seconds)
+        steps.append(Step(point=point, outcome=record.outcome, elapsed=elapsed, best=best))
+    return Replayed(steps=tuple(steps), optimum=optimum)

@@ -1,0 +1,269 @@
+"""Tunes a tunable: one child process that measures, and searches over one problem or several."""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from portagpu.device import DeviceRecord, default_device, find_device
+from portagpu.device.families import trial_environment
+from portagpu.errors import TuningError
+from portagpu.settings import Settings
+from portagpu.tuning import outcomes, shapes
+from portagpu.tuning.figures import DeviceFigures, figures_of
+from portagpu.tuning.model import Prediction, Resources, predict
+from portagpu.tuning.outcomes import LaunchFailed, Outcome, OutOfBounds
+from portagpu.tuning.search import Budget, Progress, SearchResult, rank, search
+from portagpu.tuning.shapes import Problem
+from portagpu.tuning.space import Point, point_key
+from portagpu.tuning.store import Store, TaskKey
+from portagpu.tuning.strategies import DEFAULT, Given, History, Strategy, make_strategy
+from portagpu.tuning.tunable import Parameters, Tunable, reference_of
+from portagpu.tuning.worker import Worker, WorkerDied
+
+_FIRST_TRIAL_LIMIT = 60.0  # seconds: the child starts, imports and compiles
+_KEPT_FOR_CLASSES = 0.3  # share of the budget
+_BEST_FEW = 4
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_log = logging.getLogger(__name__)
+
+
+def seconds_of(value: float | str) -> float:
+    """A time: seconds, or a text such as ``60s``, ``2m`` or ``1h``. Raises `TuningError`."""
+    if isinstance(value, str):
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|)", value.strip())
+        number = float(found.group(1)) * _UNITS[found.group(2)] if found else math.nan
+    else:
+        number = float(value)
+    if not (math.isfinite(number) and number >= 0):
+        raise TuningError(f"{value!r} is no time", hint="write 60, '60s', '2m' or '1h'")
+    return number
+
+
+def device_of(device: DeviceRecord | str | int | None, settings: Settings) -> DeviceRecord:
+    """The working device that is meant; None is the default one. Raises `TuningError`, `DeviceSelectionError`."""
+    if device is None:
+        return default_device(settings)
+    record = device if isinstance(device, DeviceRecord) else find_device(device, settings)
+    if record.capabilities is None:
+        raise TuningError(f"{record.name} does not work: {record.problem}", hint=record.remedy)
+    return record
+
+
+def store_path(name: str, settings: Settings) -> Path:
+    """File of a tunable's results."""
+    return settings.data_dir / "tuning" / f"{name}.jsonl"
+
+
+def task_of(tunable: Parameters, problem: Problem, device: str) -> TaskKey:
+    """The store's key of a problem; ``device`` is `DeviceRecord.key` or a class of devices."""
+    rest = {name: value for name, value in problem.items() if name != "dtype"}
+    return TaskKey(
+        device=device,
+        kernel=tunable.name,
+        kernel_version=tunable.version,
+        dtype=str(problem.get("dtype", "")),
+        shape_class=shapes.text_of(rest),
+    )
+
+
+def problem_of(task: TaskKey) -> dict[str, shapes.Value] | None:
+    """The problem that a key was made of; None for a key of another kind."""
+    try:
+        found = shapes.parse(task.shape_class)
+    except TuningError:
+        return None
+    return {**found, "dtype": task.dtype} if task.dtype else found
+
+
+@dataclass(frozen=True, slots=True)
+class Modelled:
+    """The legal points of a problem as the model sees them."""
+
+    history: History
+    roof: float | None
+
+
+def modelled(tunable: Parameters, problem: Problem, device: DeviceRecord, figures: DeviceFigures) -> Modelled:
+    """Rank a problem's points by the model. Raises `TuningError` where no point is legal."""
+    bounds: list[float] = []
+
+    def seconds(point: Point) -> float:
+        found = expected(tunable, problem, point, device, figures)
+        if isinstance(found, Prediction):
+            bounds.append(found.bound)
+            return found.seconds
+        return math.inf if found is None else float(found)
+
+    history = rank(tunable.space_for(problem, device), None if tunable.model is None else seconds)
+    # what the model says cannot run is not worth a trial, unless it says that of everything
+    fits = [p for p in history.ranked if history.predicted.get(point_key(p), 0.0) < math.inf]
+    history.ranked = fits or history.ranked
+    history.predicted = {key: value for key, value in history.predicted.items() if value < math.inf}
+    if not history.ranked:
+        raise TuningError(
+            f"no point of {tunable.name}'s search space is legal for {shapes.text_of(problem)} on {device.name}",
+            hint="the constraints exclude each other, or this device",
+        )
+    roof = tunable.roof(problem, device) if tunable.roof is not None else min(bounds, default=None)
+    return Modelled(history, roof)
+
+
+def expected(
+    tunable: Parameters, problem: Problem, point: Point, device: DeviceRecord, figures: DeviceFigures
+) -> Prediction | float | None:
+    """What the tunable's model says of a point: a prediction, seconds, or None for what cannot run."""
+    if tunable.model is None:
+        return None
+    found = tunable.model(problem, point, device)
+    return predict(found, figures) if isinstance(found, Resources) else found
+
+
+@dataclass(slots=True)
+class Session:
+    """A tunable, a device, a store, and the child process in which trials run; a context manager."""
+
+    tunable: Tunable
+    device: DeviceRecord
+    settings: Settings
+    store: Store
+    trial_limit: float = 20.0
+    _worker: Worker | None = None
+    _reference: str = ""
+    _warm: bool = False
+    _figures: DeviceFigures | None = field(default=None)
+
+    def __enter__(self) -> Session:
+        self._reference = reference_of(self.tunable)
+        # the child finds what this process finds, and nothing else
+        path = [str(Path(entry).resolve()) for entry in sys.path]
+        environment = {
+            **trial_environment(),
+            "PORTAGPU_CACHE_DIR": str(self.settings.cache_dir),
+            "PORTAGPU_DATA_DIR": str(self.settings.data_dir),
+            "PYTHONPATH": os.pathsep.join(path),
+        }
+        self._worker = Worker("portagpu.tuning.trial", "run", environment)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._worker is not None:
+            self._worker.close()
+
+    def figures(self) -> DeviceFigures:
+        """The device's figures, measured in the child if nobody did before."""
+        if self._figures is None:
+            found = figures_of(self.device, self.settings)
+            if not found.measured:
+                try:
+                    self._ask({"action": "figures"}, _FIRST_TRIAL_LIMIT)
+                    found = figures_of(self.device, self.settings)
+                except (TimeoutError, WorkerDied) as error:
+                    _log.warning("the rates of %s could not be measured: %s", self.device.name, error)
+            self._figures = found
+        return self._figures
+
+    def search(
+        self,
+        problem: Problem,
+        budget: Budget,
+        strategy: str | Strategy = DEFAULT,
+        *,
+        seeds: tuple[Point, ...] = (),
+        seed: int = 0,
+        progress: Callable[[Progress], None] = lambda state: None,
+    ) -> SearchResult:
+        """Search the points of one problem."""
+        found = modelled(self.tunable, problem, self.device, self.figures())
+        default = self.tunable.default
+        first = default(problem, self.device) if callable(default) else default
+        return search(
+            found.history,
+            make_strategy(strategy, seed),
+            lambda point, limit: self._measure(problem, point, limit),
+            lambda point: self._verify(problem, point),
+            store=self.store,
+            task=task_of(self.tunable, problem, self.device.key),
+            budget=budget,
+            trial_limit=self.trial_limit,
+            seeds=(*([first] if first else []), *seeds),
+            roof=found.roof,
+            progress=progress,
+        )
+
+    def retime(
+        self,
+        problem: Problem,
+        classes: Sequence[Problem],
+        seconds: float,
+        progress: Callable[[Progress], None] = lambda state: None,
+    ) -> list[tuple[Problem, SearchResult]]:
+        """Time the best few points of a problem for problems of other classes too, so that each gets its winner."""
+        records = self.store.trials(task_of(self.tunable, problem, self.device.key)).values()
+        measured = sorted((o.seconds, i, p) for i, (p, o) in enumerate(records) if isinstance(o, outcomes.Measured))
+        few = [point for _, _, point in measured[:_BEST_FEW]]
+        results: list[tuple[Problem, SearchResult]] = []
+        for number, other in enumerate(classes):
+            share = Budget(seconds=seconds / (len(classes) - number))
+            try:
+                result = self.search(other, share, Given(few), progress=progress)
+            except TuningError as error:  # nothing is legal for it
+                _log.info("%s: %s", shapes.text_of(other), error)
+                continue
+            seconds = max(0.0, seconds - result.elapsed)
+            results.append((other, result))
+        return results
+
+    def _ask(self, request: dict[str, Any], limit: float) -> dict[str, Any]:
+        assert self._worker is not None, "a session is entered before it is used"
+        return self._worker.ask({"tunable": self._reference, "device": self.device.index, **request}, limit)
+
+    def _measure(self, problem: Problem, point: Point, limit: float) -> Outcome:
+        if not self._warm:  # what a child needs to start is not the candidate's fault
+            self._prepare(problem)
+        self._warm = False  # a child that is replaced starts cold
+        winner = self.store.winner(task_of(self.tunable, problem, self.device.key))
+        best = winner[1] if winner else None
+        request = {"action": "measure", "problem": dict(problem), "point": point, "best": best}
+        answer = outcomes.from_json(self._ask(request, limit))
+        if isinstance(answer, LaunchFailed | OutOfBounds) and self._worker is not None:
+            # some drivers refuse everything after a kernel has faulted: the next trial gets a fresh process
+            self._worker.close()
+        else:
+            self._warm = True
+        return answer
+
+    def _prepare(self, problem: Problem) -> None:
+        try:
+            self._ask({"action": "prepare", "problem": dict(problem)}, _FIRST_TRIAL_LIMIT)
+        except (TimeoutError, WorkerDied) as error:
+            raise TuningError(
+                f"the arguments of {self.tunable.name} for {shapes.text_of(problem)} cannot be made: {error}",
+                hint=f"call its prepare({dict(problem)!r}) and see",
+            ) from error
+
+    def _verify(self, problem: Problem, point: Point) -> str | None:
+        if self.tunable.verify is None and not self.tunable.verify_on:
+            return None
+        try:
+            request = {"action": "verify", "problem": dict(problem), "point": point}
+            wrong: str | None = self._ask(request, _FIRST_TRIAL_LIMIT)["problem"]
+        except (TimeoutError, WorkerDied) as error:  # whatever ends the child disqualifies the point
+            self._warm = False
+            return f"verification failed: {error}"
+        return wrong
+
+
+def kept_for_classes(seconds: float, classes: Sequence[Problem]) -> float:
+    """Seconds of a budget that are for timing the best few points on other classes."""
+    return seconds * _KEPT_FOR_CLASSES if classes else 0.0

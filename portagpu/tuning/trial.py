@@ -1,0 +1,237 @@
+"""One trial of a tunable: runs in the tuner's child process, which may die of it."""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from portagpu.device import DeviceType
+from portagpu.errors import BuildError, KernelError, LaunchConfigError, PortaGPUError
+from portagpu.runtime.context import Context, select_device
+from portagpu.settings import Settings
+from portagpu.tuning import outcomes
+from portagpu.tuning.figures import figures_of
+from portagpu.tuning.guards import Guarded, guarded
+from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, OutOfBounds, Spilled, WrongResult
+from portagpu.tuning.shapes import Problem, text_of
+from portagpu.tuning.space import Point
+from portagpu.tuning.tunable import Case, Tunable, resolve
+
+_REPEAT_SECONDS = 0.12
+_MIN_REPEATS = 3
+_MAX_REPEATS = 25
+_HOPELESS = 3.0  # times the best so far: one repetition is enough to know that
+_SHORTEST = 2e-4  # seconds of one measurement: shorter runs are repeated within it
+_SPILLS = re.compile(r"(\d+) bytes spill stores")
+_REFUSED = (BuildError, KernelError, LaunchConfigError)
+
+
+class _Bench:
+    """The arguments of one problem on one device."""
+
+    def __init__(self, tunable: Tunable, problem: Problem, context: Context) -> None:
+        self.tunable, self.context = tunable, context
+        self.case: Case = tunable.prepare(problem)
+        self.guards: dict[str, Guarded] = {}
+        self.data: dict[str, Any] = {}
+        for name, value in {**self.case.inputs, **self.case.outputs}.items():
+            if isinstance(value, np.ndarray):
+                self.guards[name] = guarded(np.asarray(value), context)
+                value = self.guards[name].array
+            self.data[name] = value
+        self.used = False  # whether a kernel ran on these arrays
+
+    def run_once(self, point: Point) -> None:
+        """Fill the outputs anew, run and wait."""
+        for name, host in self.case.outputs.items():
+            self.guards[name].array.copy_to_device(host)
+        self.context.default_stream.synchronize()
+        self.used = True
+        self.tunable.run(self.data, point)
+        self.context.default_stream.synchronize()
+
+    def damage(self) -> str | None:
+        """Which array was overrun."""
+        for name, guard in self.guards.items():
+            found = guard.damage()
+            if found is not None:
+                return f"{name}: {found}"
+        return None
+
+    def wrong(self) -> str | None:
+        """What is wrong with the results."""
+        results = {name: self.guards[name].array.copy_to_host() for name in self.case.outputs}
+        if self.tunable.check is not None:
+            return self.tunable.check(self.case, results)
+        return compare(results, self.case)
+
+    def release(self) -> None:
+        """Give the memory back."""
+        for guard in self.guards.values():
+            guard.release()
+
+
+_tunables: dict[str, Tunable] = {}
+_benches: dict[tuple[str, str, int], _Bench] = {}
+
+
+def run(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer the tuner: the device's ``figures``, ``prepare`` a problem, ``measure`` or ``verify`` a point."""
+    context = select_device(int(request["device"]))
+    if context.capabilities.max_registers_option:
+        context.remarks = ("-cl-nv-verbose",)
+    if request["action"] == "figures":
+        figures = figures_of(context.device, Settings.from_environment(), measure_now=True)
+        return {"measured": figures.measured}
+    reference = str(request["tunable"])
+    tunable = _tunables.get(reference)
+    if tunable is None:
+        tunable = _tunables[reference] = resolve(reference)
+    if request["action"] == "prepare":
+        _bench(tunable, reference, request["problem"], context)
+        return {}
+    if request["action"] == "verify":
+        return {"problem": _verify(tunable, reference, request, context)}
+    best = float(request.get("best") or math.inf)
+    return outcomes.to_json(_trial(tunable, reference, request["problem"], request["point"], context, best))
+
+
+def _trial(tunable: Tunable, reference: str, problem: Problem, point: Point, context: Context, best: float) -> Outcome:
+    bench, fresh = _bench(tunable, reference, problem, context)
+    outcome = _measure(bench, point, best)
+    if isinstance(outcome, WrongResult) and not fresh:
+        # an earlier candidate may have spoilt an input: this one gets new ones
+        _forget(reference, problem, context)
+        bench, _ = _bench(tunable, reference, problem, context)
+        outcome = _measure(bench, point, best)
+    if not isinstance(outcome, Measured | CompileFailed | Spilled):
+        _forget(reference, problem, context)
+    return outcome
+
+
+def _bench(tunable: Tunable, reference: str, problem: Problem, context: Context) -> tuple[_Bench, bool]:
+    key = (reference, text_of(problem), context.key)
+    found = _benches.get(key)
+    if found is None:
+        for known in list(_benches):  # one problem at a time: its arrays may fill the memory
+            _benches.pop(known).release()
+        found = _benches[key] = _Bench(tunable, problem, context)
+    return found, not found.used
+
+
+def _forget(reference: str, problem: Problem, context: Context) -> None:
+    found = _benches.pop((reference, text_of(problem), context.key), None)
+    if found is not None:
+        found.release()
+
+
+def _checked(bench: _Bench, point: Point) -> Outcome | float:
+    """Run once and look at everything but the time; the seconds of this first run, which compiles, if all is well."""
+    before = set(bench.context.programs)
+    started = time.perf_counter()
+    try:
+        bench.run_once(point)
+    except _REFUSED as error:
+        return CompileFailed(error.message)
+    except PortaGPUError as error:
+        return LaunchFailed(error.message)
+    first = time.perf_counter() - started
+    damage = bench.damage()
+    if damage is not None:
+        return OutOfBounds(damage)
+    limit = bench.tunable.spill_limit
+    if limit is not None:
+        spilled = max((spilled_bytes(bench.context, k) for k in set(bench.context.programs) - before), default=0)
+        if spilled > limit:
+            return Spilled(spilled, limit)
+    wrong = bench.wrong()
+    return first if wrong is None else WrongResult(wrong)
+
+
+def _measure(bench: _Bench, point: Point, best: float) -> Outcome:
+    first = _checked(bench, point)
+    if not isinstance(first, float):
+        return first
+    times = repetitions(lambda: bench.tunable.run(bench.data, point), bench.context, _HOPELESS * best)
+    damage = bench.damage()
+    if damage is not None:
+        return OutOfBounds(damage)
+    return Measured(statistics.median(times), tuple(times), first)
+
+
+def repetitions(launch: Any, context: Context, hopeless: float = math.inf) -> list[float]:
+    """Seconds of each repetition of what ``launch`` enqueues; compilation is over. What takes longer than ``hopeless``
+    is not repeated."""
+    stream = context.default_stream
+
+    def timed(count: int) -> float:
+        started = time.perf_counter()
+        for _ in range(count):
+            launch()
+        stream.synchronize()
+        return (time.perf_counter() - started) / count
+
+    single = timed(1)
+    if single > max(hopeless, 10 * _SHORTEST):
+        return [single]
+    count = max(1, min(1000, math.ceil(_SHORTEST / max(single, 1e-7))))
+    times: list[float] = []
+    begin = time.perf_counter()
+    while len(times) < _MIN_REPEATS or (time.perf_counter() - begin < _REPEAT_SECONDS and len(times) < _MAX_REPEATS):
+        times.append(timed(count))
+    return times
+
+
+def _verify(tunable: Tunable, reference: str, request: dict[str, Any], context: Context) -> str | None:
+    problem, point = request["problem"], request["point"]
+    if tunable.verify is not None:
+        found = tunable.verify(problem, point)
+        if found is not None:
+            return found
+    for other in tunable.verify_on:
+        bench = _Bench(tunable, other, context)
+        first = _checked(bench, point)
+        bench.release()
+        if not isinstance(first, float):
+            return f"for {text_of(other)}: {outcomes.describe(first)}"
+    return None
+
+
+def compare(results: Mapping[str, np.ndarray[Any, Any]], case: Case) -> str | None:
+    """The built-in check: None where every output is as expected within the case's tolerances."""
+    for name, expected in (case.expected or {}).items():
+        found = results[name]
+        if found.shape != expected.shape:
+            return f"{name} has shape {found.shape}, not {expected.shape}"
+        close = np.isclose(found, expected, rtol=case.rtol, atol=case.atol, equal_nan=True)
+        if not close.all():
+            at = tuple(int(i) for i in np.argwhere(~close)[0])
+            return f"{name}{list(at)} is {found[at]}, not {expected[at]}; {int((~close).sum())} elements differ"
+    return None
+
+
+def spilled_bytes(context: Context, key: str) -> int:
+    """Bytes of registers that a thread of a built program keeps in memory, as far as the driver's build log says."""
+    program: Any = context.programs.get(key)
+    if program is None or context.capabilities.device_type is DeviceType.CPU:
+        return 0
+    try:
+        log = str(program.get_build_info(context.device.cl_device, cl.program_build_info.LOG))
+    except cl.Error:
+        return 0
+    return spills_in(log)
+
+
+def spills_in(log: str) -> int:
+    """The largest number of bytes that a compiler's log says are spilled by a thread; 0 where it says nothing."""
+    return max((int(number) for number in _SPILLS.findall(log)), default=0)
+
+
+__all__ = ["compare", "repetitions", "run", "spilled_bytes", "spills_in"]

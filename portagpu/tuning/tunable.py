@@ -1,0 +1,158 @@
+"""A kernel that can be tuned: its parameters, how it is run and checked, and what it should take."""
+
+from __future__ import annotations
+
+import importlib
+import runpy
+import sys
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from portagpu.device import DeviceRecord
+from portagpu.errors import TuningError
+from portagpu.tuning.model import Prediction, Resources
+from portagpu.tuning.shapes import Problem
+from portagpu.tuning.space import Point, Space
+
+_CHILD_MAIN = (
+    "__portagpu_trial__"  # what a user's script is called in the child: its `if __name__ ==` part does not run
+)
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Case:
+    """The arguments of one problem, as host values.
+
+    ``inputs`` are NumPy arrays, which trials get as device arrays, and anything else, which they get as it is.
+    ``outputs`` are NumPy arrays with their contents before a run: each checked run begins with them. ``expected`` holds
+    right outputs for the built-in check, within ``rtol`` and ``atol``; ``facts`` is for a check of the tunable's own.
+    """
+
+    outputs: Mapping[str, Array]
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    expected: Mapping[str, Array] | None = None
+    rtol: float = 1e-5
+    atol: float = 0.0
+    facts: Any = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Parameters:
+    """What choosing a kernel's parameters needs to know; a `Tunable` can also be measured.
+
+    ``name``, ``version``: identity in stores; raise the version when the kernel or its parameters change.
+    ``space``: the search space, or a function of problem and device that gives it.
+    ``model(problem, point, device)``: `Resources`, or a `Prediction` or seconds of one's own.
+    ``roof(problem, device)``: seconds that no kernel can beat; without it, the least bound of the modelled points.
+    ``default``: the point, or function of problem and device, for untuned devices; without it, the model's best, or the
+    first point.
+    ``soft``: traits of problems that need not be the same for a stored result to serve, and how many octaves of
+    distance a difference counts as: ``{"layout": 1.0}``.
+    """
+
+    name: str
+    space: Space | Callable[[Problem, DeviceRecord], Space]
+    version: int = 1
+    model: Callable[[Problem, Point, DeviceRecord], Resources | Prediction | float | None] | None = None
+    roof: Callable[[Problem, DeviceRecord], float | None] | None = None
+    default: Point | Callable[[Problem, DeviceRecord], Point] | None = None
+    soft: Mapping[str, float] = field(default_factory=dict)
+
+    def space_for(self, problem: Problem, device: DeviceRecord) -> Space:
+        """The search space of a problem on a device."""
+        return self.space(problem, device) if callable(self.space) else self.space
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tunable(Parameters):
+    """A kernel that can be tuned: see `Parameters` for the fields that it shares with those.
+
+    Its functions run in a child process, which finds the tunable by name: it is a variable of a module or a script.
+
+    ``prepare(problem)``: the arguments, a `Case`.
+    ``run(data, point)``: launches on the current device's default stream; ``data`` maps the case's names to device
+    arrays and other values.
+    ``check(case, results)``: None for right results (NumPy arrays by name), else what is wrong. Without it, results are
+    compared with the case's ``expected``.
+    ``verify(problem, point)``: a longer check that a new best point must pass before it becomes the winner; None, or
+    what is wrong. ``verify_on``: further problems, of odd sizes for instance, for which a new best must be right.
+    ``spill_limit``: bytes of registers that a thread may keep in memory; points beyond are not timed. None: any number.
+    ``reference``: ``module:name`` where the tunable cannot be found by itself; the name may be that of a function
+    without parameters that returns it.
+    """
+
+    prepare: Callable[[Problem], Case]
+    run: Callable[[Mapping[str, Any], Point], object]
+    check: Callable[[Case, Mapping[str, Array]], str | None] | None = None
+    verify: Callable[[Problem, Point], str | None] | None = None
+    verify_on: tuple[Problem, ...] = ()
+    spill_limit: int | None = 128
+    reference: str | None = None
+
+
+def reference_of(tunable: Tunable) -> str:
+    """``module:name``, or ``path.py:name`` for a script, by which a child process finds a tunable.
+
+    Raises `TuningError` where there is no such name.
+    """
+    if tunable.reference is not None:
+        return tunable.reference
+    functions: list[Any] = [tunable.run, tunable.prepare, *filter(None, (tunable.check, tunable.model))]
+    for function in functions:
+        values: dict[str, Any] = getattr(function, "__globals__", {})
+        found = [key for key, value in values.items() if value is tunable]
+        if found:
+            return f"{_place(values, tunable)}:{found[0]}"
+    raise TuningError(
+        f"the tunable {tunable.name!r} is no variable of the module that its functions are in",
+        hint="assign it to a variable of the module, or give reference='module:name'",
+    )
+
+
+def _place(values: dict[str, Any], tunable: Tunable) -> str:
+    """Name of the module whose variables these are, or its file."""
+    name, spec, path = str(values.get("__name__")), values.get("__spec__"), values.get("__file__")
+    module = sys.modules.get(name)
+    if name == "__main__" and spec is not None and spec.name != "__main__":
+        return str(spec.name)  # python -m
+    if name != "__main__" and spec is not None and module is not None and vars(module) is values:
+        return name
+    if path is None or not Path(path).is_file():
+        raise TuningError(
+            f"the tunable {tunable.name!r} was made in an interactive session, where no other process finds it",
+            hint="put it and its functions into a file, and import that",
+        )
+    return str(Path(path).resolve())
+
+
+def resolve(reference: str) -> Tunable:
+    """The inverse of `reference_of`, in the child. Raises `TuningError`."""
+    place, _, name = reference.rpartition(":")
+    values = vars(_script(place) if place.endswith(".py") else importlib.import_module(place))
+    found = values.get(name)
+    if found is not None and not isinstance(found, Tunable) and callable(found):
+        found = found()
+    if not isinstance(found, Tunable):
+        raise TuningError(f"{reference} is no tunable", hint="assign the Tunable to a variable of the module")
+    return found
+
+
+def _script(path: str) -> types.ModuleType:
+    """A user's script as a module, without its main part, as multiprocessing does with scripts."""
+    known = sys.modules.get(_CHILD_MAIN)
+    if known is not None and getattr(known, "__file__", None) == path:
+        return known
+    module = types.ModuleType(_CHILD_MAIN)
+    module.__file__ = path
+    sys.modules[_CHILD_MAIN] = module
+    folder = str(Path(path).parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    module.__dict__.update(runpy.run_path(path, run_name=_CHILD_MAIN))
+    return module

@@ -1,0 +1,79 @@
+"""`tune`: the search for a tunable's fastest parameters, in one call."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+
+from portagpu.device import DeviceRecord
+from portagpu.settings import Settings
+from portagpu.tuning import shapes
+from portagpu.tuning.console import Bar
+from portagpu.tuning.search import Budget, Progress, SearchResult
+from portagpu.tuning.session import Session, device_of, kept_for_classes, seconds_of, store_path
+from portagpu.tuning.shapes import Problem
+from portagpu.tuning.store import Store
+from portagpu.tuning.strategies import DEFAULT, Strategy
+from portagpu.tuning.tunable import Tunable
+
+
+def tune(
+    tunable: Tunable,
+    problem: Problem,
+    *,
+    device: DeviceRecord | str | int | None = None,
+    budget: float | str = "60s",
+    trials: int | None = None,
+    strategy: str | Strategy = DEFAULT,
+    seed: int = 0,
+    store: Store | Path | None = None,
+    trial_limit: float | str = "20s",
+    classes: Sequence[Problem] | int = (),
+    progress: Callable[[Progress], None] | None = None,
+    show: bool | None = None,
+    settings: Settings | None = None,
+) -> SearchResult:
+    """Find a tunable's fastest parameters for a problem; `best` uses them from the next call on.
+
+    ``device``: a record, an index or part of a name; None is the default device. ``budget`` is a time, at most exceeded
+    by one trial; ``trials`` also ends the search. ``strategy``: a name (see `make_strategy`) or an object with
+    ``propose``.
+    ``store``: file of results; by default one of the tunable's name in the user's data folder. What it has is not
+    measured again, so that an interrupted search goes on where it was. ``trial_limit``: time after which a trial counts
+    as hung and its process is killed. ``classes``: problems (or how many around this one) for which the best few
+    points are timed as well, within the same budget. ``show``: a progress bar and what is skipped, on the standard
+    error stream; None: if that is a terminal.
+
+    Raises `TuningError`, `StoreError`, `DeviceSelectionError`. KeyboardInterrupt ends the child process and comes
+    through; what was measured is kept.
+    """
+    chosen = settings or Settings.from_environment()
+    record = device_of(device, chosen)
+    wanted = shapes.checked(problem)
+    others = shapes.spread(wanted, count=classes) if isinstance(classes, int) else [*map(shapes.checked, classes)]
+    seconds = seconds_of(budget)
+    kept = kept_for_classes(seconds, others)
+    path = store_path(tunable.name, chosen) if store is None else store
+    bar = Bar(tunable.name, seconds) if (sys.stderr.isatty() if show is None else show) else None
+
+    def report(state: Progress) -> None:
+        if progress is not None:
+            progress(state)
+        if bar is not None:
+            bar(state)
+
+    session = Session(
+        tunable, record, chosen, path if isinstance(path, Store) else Store(path), seconds_of(trial_limit)
+    )
+    deadline = time.monotonic() + seconds
+    with session, bar or nullcontext():
+        if seconds > 0:
+            session.figures()  # counts for the budget
+        budgeted = Budget(seconds=deadline - time.monotonic() - kept, trials=trials)
+        result = session.search(wanted, budgeted, strategy, seed=seed, progress=report)
+        if others:
+            session.retime(wanted, others, max(kept, deadline - time.monotonic()), report)
+    return result

@@ -1,0 +1,70 @@
+"""Grouped products, in one launch by the tile kernel and group by group."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import portagpu
+from portagpu import cuda, errors
+from portagpu.blas import grouped
+from portagpu.blas.tile_launch import launch_tiles
+from portagpu.blas.tile_variant import TileConfig
+from portagpu.blas.variant import Product
+
+OFFSETS = np.array([0, 0, 5, 40, 40, 41, 90, 90])
+
+
+def operands(dtype=np.float32, k=30, n=37):
+    generator = np.random.default_rng(0)
+    a = generator.standard_normal((90, k)).astype(dtype)
+    b = generator.standard_normal((len(OFFSETS) - 1, k, n)).astype(dtype)
+    wanted = np.concatenate([a[s:e].astype(np.float64) @ b[g] for g, (s, e) in enumerate(pairwise(OFFSETS))])
+    bound = (k + 4) * np.finfo(dtype).eps * (np.abs(a).astype(np.float64) @ np.abs(b).max(axis=0).astype(np.float64))
+    return a, b, wanted, bound
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64])
+def test_groups(device, dtype):
+    a, b, wanted, bound = operands(dtype)
+    found = portagpu.grouped_matmul(a, b, OFFSETS)
+    assert found.dtype == dtype
+    assert np.all(np.abs(found - wanted) <= bound)
+    for offsets in (OFFSETS.tolist(), cuda.to_device(OFFSETS), cuda.to_device(OFFSETS.astype(np.int32))):
+        found = portagpu.grouped_matmul(cuda.to_device(a), cuda.to_device(b), offsets).copy_to_host()
+        assert np.all(np.abs(found - wanted) <= bound)
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("transposed", [False, True])
+def test_one_launch_for_all_groups(device, transposed):
+    """The kernel that GPUs run, with rows of groups that begin anywhere in a tile."""
+    config = TileConfig(tile_m=32, tile_n=32, tile_k=8, thread_m=4, thread_n=4, group=2)
+    a, b, wanted, bound = operands(k=32, n=40)
+    old = np.ones_like(wanted, np.float32)
+    da, db, c = cuda.to_device(a), cuda.to_device(b), cuda.to_device(old)
+    if transposed:
+        da = cuda.to_device(np.asfortranarray(a))
+        db = cuda.to_device(np.ascontiguousarray(np.swapaxes(b, 1, 2))).transpose((0, 2, 1))
+    product = Product(a=da, b=db, c=c, stream=cuda.default_stream(), alpha=2.0, beta=1.0)
+    launch_tiles(config, product, cuda.to_device(OFFSETS))
+    assert np.all(np.abs(c.copy_to_host() - 2 * wanted - 1) <= 3 * bound + 1e-5)
+
+
+def test_wrong_offsets(device):
+    a, b, _, _ = operands()
+    for offsets, error in (
+        (OFFSETS[:-1], errors.ShapeError),
+        (OFFSETS[::-1], errors.ShapeError),
+        (OFFSETS * 2, errors.ShapeError),
+        (OFFSETS.astype(float), errors.DTypeError),
+    ):
+        with pytest.raises(error, match="offsets"):
+            portagpu.grouped_matmul(a, b, offsets)
+    with pytest.raises(errors.ShapeError):
+        portagpu.grouped_matmul(a, b[0], OFFSETS)
+    with pytest.raises(errors.ArgumentTypeError):
+        portagpu.grouped_matmul(a, b, OFFSETS, beta=1)
+    assert grouped.grouped_matmul(a, b, OFFSETS).shape == (90, 37)

@@ -1,0 +1,114 @@
+"""Products that are asked for again: repeated launches give what new ones would."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+
+import numpy as np
+import pytest
+
+import portagpu
+from portagpu import cuda
+from portagpu.blas import registry, repeats
+from portagpu.blas.problem import Problem
+from portagpu.blas.tuner import store_path, task_key
+from portagpu.runtime.recording import recorded
+from portagpu.tuning import Store
+
+
+def operands(m=96, n=80, k=64, dtype=np.float32, seed=0):
+    generator = np.random.default_rng(seed)
+    a, b = generator.standard_normal((m, k)).astype(dtype), generator.standard_normal((k, n)).astype(dtype)
+    return cuda.to_device(a), cuda.to_device(b), cuda.to_device(np.zeros((m, n), dtype)), a, b
+
+
+def close(c, wanted):
+    return np.allclose(c.copy_to_host(), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_new_contents_count(device):
+    a, b, c, host_a, host_b = operands()
+    for factor in range(1, 6):
+        a.copy_to_device(host_a * np.float32(factor))
+        assert portagpu.matmul(a, b, out=c) is c
+        assert close(c, factor * (host_a @ host_b))
+    assert repeats.again(a, b, c, None, (1, 0, None, None))
+
+
+def test_numbers_streams_and_arrays_are_told_apart(device):
+    a, b, c, host_a, host_b = operands()
+    other, stream = cuda.device_array_like(c), cuda.stream()
+    product = host_a @ host_b
+    for _ in range(4):
+        for alpha in (1, 2.5):
+            portagpu.matmul(a, b, out=c, alpha=alpha)
+            assert close(c, alpha * product)
+        portagpu.matmul(a, b, out=other, stream=stream)
+        stream.synchronize()
+        assert close(other, product)
+        portagpu.matmul(a, b, out=c, alpha=1, beta=2)
+        assert close(c, 6 * product)  # 2.5 of before, twice, and 1
+        portagpu.matmul(a, b, out=c, alpha=1, beta=0)
+
+
+def test_each_thread_has_its_own(device):
+    a, b, _, host_a, host_b = operands()
+    problems = []
+
+    context = a.context
+
+    def work():
+        with context:
+            multiply()
+
+    def multiply():
+        c = cuda.device_array((host_a.shape[0], host_b.shape[1]), np.float32)
+        for _ in range(20):
+            portagpu.matmul(a, b, out=c)
+        if not close(c, host_a @ host_b):
+            problems.append("wrong")
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
+
+
+def test_new_results_of_tuning_end_a_recording(device, tmp_path, monkeypatch):
+    context = cuda.current_context()
+    monkeypatch.setattr(context, "settings", dataclasses.replace(context.settings, data_dir=tmp_path))
+    a, b, c, host_a, host_b = operands()
+    for _ in range(3):
+        portagpu.matmul(a, b, out=c)
+    assert repeats.again(a, b, c, None, (1, 0, None, None))
+    problem = Problem(m=96, n=80, k=64, dtype="float32")
+    default = registry.default_config(problem, context.capabilities)
+    other = next(p for p in registry.candidates(problem, context.capabilities) if p != default)
+    Store(store_path(context.settings)).add_winner(task_key(problem, context.device.key), registry.to_json(other), 1e-6)
+    assert not repeats.again(a, b, c, None, (1, 0, None, None))
+    portagpu.matmul(a, b, out=c)
+    assert close(c, host_a @ host_b)
+
+
+def test_memory_that_was_given_back_ends_a_recording(device):
+    a, b, c, host_a, host_b = operands()
+    for _ in range(3):
+        portagpu.matmul(a, b, out=c)
+    cuda.device_array(4, np.float32).close()
+    assert not repeats.again(a, b, c, None, (1, 0, None, None))
+    portagpu.matmul(a, b, out=c)
+    assert close(c, host_a @ host_b)
+
+
+@pytest.mark.parametrize("work", ["copy", "nothing"])
+def test_only_launches_are_recorded(device, work):
+    a, _, c, _, _ = operands(64, 64, 64)
+
+    def call():
+        if work == "copy":
+            c.copy_to_device(a)
+
+    assert recorded(call, (a, c)) is None

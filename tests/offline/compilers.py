@@ -1,0 +1,20 @@
+"""Targets whose compilers are installed; in continuous integration all of them must be."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from portagpu.device.offline_compilers import COMPILERS, is_available
+from portagpu.device.targets import Target
+
+
+def compiler_of(target: Target) -> Target:
+    """The target; the test is skipped where its compiler is not installed, unless it must be."""
+    if not is_available(target):
+        reason = f"the compiler for {target.name} is not installed: {COMPILERS[target.compiler].package}"
+        if os.environ.get("OFFLINE_COMPILERS") == "required":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return target

@@ -1,0 +1,118 @@
+"""The configurations that GEMM chooses without tuning spill no registers, says each target's own compiler."""
+
+from __future__ import annotations
+
+import pytest
+from compilers import compiler_of
+
+from portagpu import types
+from portagpu.blas import subgroup_matrix_variant, subgroup_variant, wave_matrix_variant
+from portagpu.blas.conversions import conversion, scaling
+from portagpu.blas.problem import Problem
+from portagpu.blas.tile_launch import subgroup_of, tile_kernel, tile_lanes, unroll_of
+from portagpu.blas.tile_variant import TileConfig, TileVariant
+from portagpu.device.targets import TARGETS
+
+_SIZES = (128, 512, 1024, 2048, 8192)
+
+
+def _chosen(variant, dtype, caps):
+    """The model's choices of a variant over the sizes."""
+    problems = [Problem(m=n, n=n, k=n, dtype=dtype) for n in _SIZES]
+    choices = [min(variant.shortlist(p, caps), key=lambda c, p=p: variant.predict(c, p, caps)) for p in problems]
+    return list(dict.fromkeys(choices))
+
+
+def _tile_constants(config: TileConfig, dtype, caps, exact):
+    found = conversion(dtype, dtype, tile_lanes(8 if dtype == "float64" else 4))
+    names = ("tile_m", "tile_n", "tile_k", "thread_m", "thread_n", "problems", "group")
+    return {
+        **{name: getattr(config, name) for name in names},
+        "vector": found.vector,
+        "scaled": found.scaled,
+        "stored": found.stored,
+        "scaling": scaling(1.0, 0.0),
+        "whole": found.whole,
+        "a_transposed": False,
+        "b_transposed": False,
+        "aligned": exact,
+        "exact": exact,
+        "grouped": False,
+        "unroll": unroll_of(config, caps),
+    }
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_tiles(target, dtype):
+    caps = target.capabilities
+    if dtype == "float64" and not caps.fp64:
+        assert target.name in TARGETS
+        return
+    matrix = getattr(types, dtype)[:, ::1]
+    signature = (matrix, matrix, matrix, types.none, *(types.int32,) * 12, *(getattr(types, dtype),) * 2)
+    for config in _chosen(TileVariant(), dtype, caps):
+        for exact in (True, False):
+            kernel = tile_kernel(config.threads * config.problems, subgroup_of(caps))
+            constants = _tile_constants(config, dtype, caps, exact)
+            figures = kernel.compile_for(target, signature, constants=constants).figures
+            assert not figures.spills, (config, exact, figures)
+            assert figures.local_bytes >= config.local_memory(matrix.dtype.row.size)
+
+
+_PLANES = (
+    ("a_transposed", "b_transposed", "exact", "scaled"),
+    [(False, False, True, False), (True, True, False, True)],
+)
+
+
+def _check(variant, target, dtype, kernel_of, constants_of, extra=lambda config: {}):
+    """Compile a variant's choices in both forms."""
+    element = types.int16 if dtype == "float16" else getattr(types, dtype)
+    matrix, result = element[:, ::1], getattr(types, dtype)[:, ::1]
+    number = types.float64 if dtype == "float64" else types.float32
+    for config in _chosen(variant, dtype, target.capabilities):
+        for values in _PLANES[1]:
+            constants = {**constants_of(config), **dict(zip(_PLANES[0], values, strict=True)), **extra(config)}
+            made = kernel_of(config).compile_for(target, (matrix, matrix, result, number, number), constants=constants)
+            assert not made.figures.spills, (config, values, made.figures)
+
+
+_WAVES = [
+    name for name, target in TARGETS.items() if {"mfma", "wmma", "wmma_halves"} & set(target.capabilities.matrix_units)
+]
+_MATRICES = [name for name, target in TARGETS.items() if "subgroup" in target.capabilities.matrix_units]
+_BLOCKS = [name for name, target in TARGETS.items() if target.capabilities.subgroup_block_io]
+
+
+@pytest.mark.parametrize("name", _WAVES)
+def test_wave_matrices(name):
+    _check(
+        wave_matrix_variant.WaveMatrixVariant(),
+        compiler_of(TARGETS[name]),
+        "float16",
+        lambda config: wave_matrix_variant.wave_kernel(config.threads),
+        lambda config: wave_matrix_variant.constants(config, "float16"),
+        lambda config: {"group": config.group},
+    )
+
+
+@pytest.mark.parametrize("name", _MATRICES)
+def test_subgroup_matrices(name):
+    _check(
+        subgroup_matrix_variant.SubgroupMatrixVariant(),
+        compiler_of(TARGETS[name]),
+        "float16",
+        lambda config: subgroup_matrix_variant.matrix_kernel(config.size, config.threads),
+        lambda config: subgroup_matrix_variant.constants(config, "float16"),
+    )
+
+
+@pytest.mark.parametrize("name", _BLOCKS)
+def test_subgroups(name):
+    _check(
+        subgroup_variant.SubgroupVariant(),
+        compiler_of(TARGETS[name]),
+        "float32",
+        lambda config: subgroup_variant.subgroup_kernel(config.size, config.threads),
+        subgroup_variant.constants,
+    )

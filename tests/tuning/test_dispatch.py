@@ -1,0 +1,176 @@
+"""Dispatch over classes of problems: stored, nearest, shipped, modelled; and spaces, shapes, guard zones, logs."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import numpy as np
+import pytest
+from planted_kernels import PICKY, PLANTED
+
+from portagpu import cuda, tuning
+from portagpu.device.families import device_class
+from portagpu.errors import TuningError
+from portagpu.settings import Settings
+from portagpu.tuning import Axis, Chooser, Rule, SearchSpace, Spilled, Store, UnionSpace, outcomes, shapes, trial
+from portagpu.tuning.choice import export_shipped, shipped_file
+from portagpu.tuning.guards import guarded
+from portagpu.tuning.session import problem_of, task_of
+from portagpu.tuning.trial import compare, spills_in
+
+FAST, SLOW = {"fault": "none", "repeat": 1}, {"fault": "none", "repeat": 20}
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return Settings.from_environment({**os.environ, "PORTAGPU_DATA_DIR": str(tmp_path)})
+
+
+def win(store, n, point, device, seconds=0.5):
+    store.add_winner(task_of(PICKY, {"n": n}, device.key), point, seconds)
+
+
+def test_rules_in_their_order(device, tmp_path, settings):
+    store, shipped = Store(tmp_path / "own.jsonl"), Store(tmp_path / "shipped.jsonl")
+    chooser = Chooser(store, (shipped,))
+
+    def choose(n):
+        found = chooser.choose(PICKY, {"n": n}, device, settings)
+        return found.rule, found.point
+
+    assert choose(1024) == (Rule.DEFAULT, FAST)  # no model: the first legal point
+    shipped.add_winner(task_of(PICKY, {"n": 1000}, device_class(device)), SLOW, 0.2)
+    win(store, 64, SLOW, device)  # too far away; what is new in the store is seen at once
+    assert choose(1024) == (Rule.SHIPPED, SLOW)
+    win(store, 2048, FAST, device)
+    assert choose(1024) == (Rule.SHIPPED, SLOW)  # of the same class, the own one is an octave away
+    assert choose(4000) == (Rule.NEAREST, FAST)
+    win(store, 1100, FAST, device)
+    assert choose(1024) == (Rule.EXACT, FAST)
+    text = str(chooser.choose(PICKY, {"n": 4000}, device, settings))
+    assert "rule: stored result of the nearest class" in text and "0.966 octaves away, 500 ms measured" in text
+    assert "tuned for: n=2048" in text and "parameters: fault=none repeat=1" in text
+
+
+def test_the_model_chooses_where_nothing_is_known(device, settings):
+    found = tuning.best(PLANTED, {"n": 64}, device=device, settings=settings)
+    assert found.rule is Rule.MODEL and found.expected == 1e-9 and "model: 1 ns" in str(found)
+
+
+def test_illegal_and_foreign_winners_are_passed_over(device, tmp_path, settings):
+    store = Store(tmp_path / "own.jsonl")
+    win(store, 1024, {"fault": "none", "repeat": 7}, device, 0.1)
+    win(store, 1024 * 2, SLOW, device)
+    store.add_winner(task_of(dataclasses.replace(PICKY, version=2), {"n": 1024}, device.key), FAST, 0.1)
+    store.add_winner(task_of(PICKY, {"n": 1024}, "another device"), FAST, 0.1)
+    store.add_winner(task_of(PICKY, {"n": 1024, "layout": "F"}, device.key), FAST, 0.1)
+    assert Chooser(store, ()).choose(PICKY, {"n": 1024}, device, settings).point == SLOW
+
+
+def test_soft_traits(device, tmp_path, settings):
+    soft = dataclasses.replace(PICKY, soft={"layout": 1.0})
+    store = Store(tmp_path / "own.jsonl")
+    store.add_winner(task_of(soft, {"n": 1024, "layout": "F"}, device.key), SLOW, 0.1)
+    found = Chooser(store, ()).choose(soft, {"n": 1024, "layout": "C"}, device, settings)
+    assert (found.point, found.rule, found.octaves) == (SLOW, Rule.NEAREST, 1.0)
+
+
+def test_export_of_shipped_results(device, tmp_path, settings):
+    store, file = Store(tmp_path / "own.jsonl"), tmp_path / "shipped" / "class.jsonl"
+    with pytest.raises(TuningError, match="has no results of"):
+        export_shipped(store, file, device)
+    win(store, 1024, SLOW, device, 0.5)
+    assert export_shipped(store, file, device) == 1
+    win(store, 1024, FAST, device, 0.4)
+    win(store, 4096, FAST, device)
+    assert export_shipped(store, file, device) == 2
+    other = dataclasses.replace(device, driver_version="of another machine")
+    found = Chooser(Store(tmp_path / "none.jsonl"), (Store(file),)).choose(PICKY, {"n": 1024}, other, settings)
+    assert (found.rule, found.point, found.seconds) == (Rule.SHIPPED, FAST, 0.4)
+    assert shipped_file(device).suffix == ".jsonl" and " " not in shipped_file(device).name
+
+
+def test_problems_as_text():
+    problem = {"n": 1 << 20, "dtype": "float32", "layout": "NT", "ratio": 0.5, "deep": True, "empty": "", "odd": "7"}
+    assert shapes.parse(shapes.text_of(problem)) == problem
+    assert problem_of(task_of(PICKY, problem, "device")) == problem
+    with pytest.raises(TuningError, match="is no problem"):
+        shapes.parse("64x64")
+    with pytest.raises(TuningError, match="cannot describe a problem"):
+        shapes.checked({"n": [1, 2]})
+
+
+def test_classes_and_distances():
+    assert shapes.same_class({"n": 1000}, {"n": 1024}) and not shapes.same_class({"n": 1000}, {"n": 1500})
+    assert shapes.distance({"m": 64, "n": 8}, {"m": 128, "n": 2}) == 2.0
+    assert (
+        shapes.distance({"n": 64}, {"m": 64}) == shapes.distance({"n": 1, "t": "a"}, {"n": 1, "t": "b"}) == float("inf")
+    )
+    around = shapes.spread({"m": 4096, "n": 4096, "k": 128, "dtype": "float32"}, 20)
+    assert len(around) == 20 and {"m": 4096, "n": 4096, "k": 256, "dtype": "float32"} in around
+    assert all(p["m"] * p["n"] * p["k"] <= 2 * 4096 * 4096 * 128 for p in around)
+
+
+def test_named_constraints_cut_the_product_early():
+    asked = []
+
+    def divides(tile, threads):
+        asked.append((tile, threads))
+        return tile % threads == 0
+
+    space = SearchSpace.of(divides, lambda point: point["unroll"] < 3, tile=(8, 12), threads=(8, 4), unroll=(1, 2, 4))
+    points = list(space)
+    assert len(points) == 6 and len(asked) == 4  # once for each pair, not for each unrolling
+    assert all(space.is_legal(p) for p in points)
+    assert not space.is_legal({"tile": 12, "threads": 8, "unroll": 1})
+    assert not space.is_legal({**points[0], "more": 1})
+    with pytest.raises(TuningError, match="has no values"):
+        SearchSpace.of(tile=())
+
+
+def test_unions_of_spaces():
+    union = UnionSpace((SearchSpace.of(kind=("a",), x=(1, 2, 4)), SearchSpace.of(kind=("b",), x=(3,), y=(True, False))))
+    assert len(list(union)) == 5
+    assert union.axes == (Axis("kind", ("a", "b")), Axis("x", (1, 2, 3, 4)), Axis("y", (True, False)))
+    assert list(union.neighbours({"kind": "a", "x": 2})) == [{"kind": "a", "x": 4}, {"kind": "a", "x": 1}]
+    assert not union.is_legal({"kind": "a", "x": 3})
+
+
+def test_guard_zones(device):
+    context = cuda.current_context()
+    host = np.asfortranarray(np.arange(12, dtype=np.float64).reshape(3, 4))
+    guard = guarded(host, context)
+    np.testing.assert_array_equal(guard.array.copy_to_host(), host)
+    assert guard.array.offset == 0 and guard.array.layout == "F"
+    assert guard.damage() is None
+    for value in (7.0, 8.0):
+        guard.array.copy_to_device(np.full_like(host, value))
+    assert guard.damage() is None
+    guard.release()
+
+
+def test_comparison_with_what_is_expected():
+    case = tuning.Case(outputs={"y": np.zeros(3)}, expected={"y": np.array([1.0, 2.0, np.nan])})
+    assert compare({"y": np.array([1.0, 2.0, np.nan])}, case) is None
+    assert "y[1] is 3.0, not 2.0; 1 elements differ" in compare({"y": np.array([1.0, 3.0, np.nan])}, case)
+    assert "has shape (1,)" in compare({"y": np.ones(1)}, case)
+
+
+def test_spills_in_a_compilers_log():
+    log = """ptxas info    : Compiling entry function 'multiply' for 'sm_90'
+ptxas info    : Function properties for multiply
+    496 bytes stack frame, 520 bytes spill stores, 700 bytes spill loads
+ptxas info    : Used 255 registers, used 1 barriers"""
+    assert spills_in(log) == 520
+    assert spills_in(log.replace("520", "0")) == 0 == spills_in("")
+
+
+def test_candidates_that_spill_are_not_timed(device, monkeypatch):
+    """The driver's log is planted: this machine's compilers tell nothing."""
+    monkeypatch.setattr(trial, "spilled_bytes", lambda context, key: 500)
+    point = {"fault": "wrong", "repeat": 1}
+    request = {"action": "measure", "tunable": "planted_kernels:PLANTED", "problem": {"n": 64}, "point": point}
+    answer = trial.run({**request, "device": device.index})
+    assert outcomes.from_json(answer) == Spilled(500, 128)
+    assert "spills 500 bytes" in outcomes.describe(Spilled(500, 128))

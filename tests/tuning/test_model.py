@@ -1,0 +1,108 @@
+"""The roofline model on a device of round numbers, and what is measured of real ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import pytest
+
+from portagpu.device.families import device_class, driver_family
+from portagpu.device.ideal import IDEAL
+from portagpu.device.rates import measure
+from portagpu.settings import Settings
+from portagpu.tuning import DeviceFigures, Limit, Resources, figures_of, predict
+from portagpu.tuning.model import obstacle
+
+GPU = DeviceFigures(
+    units=100,
+    flops={"float32": 10e12, "float64": 5e12},
+    dram=1e12,
+    cache=4e12,
+    local=20e12,
+    launch=1e-6,
+    registers=65536,
+    local_memory=100_000,
+    threads=2048,
+    blocks=32,
+    warp=32,
+    measured=True,
+)
+WORK = Resources(threads=256, blocks=800, flops=10e9, dram_bytes=1e6)
+
+
+def test_arithmetic_limits():
+    found = predict(WORK, GPU)
+    assert found.limit is Limit.COMPUTE and found.seconds == pytest.approx(1e-3 + 1e-6)
+    assert (found.resident, found.occupancy, found.waves, found.utilisation) == (8, 1.0, 1.0, 1.0)
+    assert found.bound == pytest.approx(1e-3)
+    assert "limited by arithmetic" in str(found)
+    assert predict(dataclasses.replace(WORK, dtype="float64"), GPU).bound == pytest.approx(2e-3)
+    assert predict(dataclasses.replace(WORK, peak=1e12), GPU).bound == pytest.approx(1e-2)
+
+
+@pytest.mark.parametrize(
+    ("change", "limit", "seconds"),
+    [
+        ({"dram_bytes": 2e9}, Limit.DRAM, 2e-3),
+        ({"cache_bytes": 16e9}, Limit.CACHE, 4e-3),
+        ({"local_bytes": 100e9}, Limit.LOCAL, 5e-3),
+        ({"flops": 1.0, "dram_bytes": 1.0}, Limit.LAUNCH, 1e-6),
+    ],
+)
+def test_other_limits(change, limit, seconds):
+    found = predict(dataclasses.replace(WORK, **change), GPU)
+    assert found.limit is limit and found.seconds == pytest.approx(seconds, rel=0.01, abs=2e-6)
+
+
+def test_a_last_wave_of_one_block_costs_as_much_as_a_full_one():
+    full, more = predict(WORK, GPU), predict(dataclasses.replace(WORK, blocks=801, flops=10e9 * 801 / 800), GPU)
+    assert more.utilisation == pytest.approx(801 / 900)
+    assert more.seconds / full.seconds == pytest.approx(9 / 8, rel=0.01)
+    few = predict(dataclasses.replace(WORK, blocks=1), GPU)
+    assert few.seconds > 100e-3  # one of a hundred units works
+
+
+@pytest.mark.parametrize(
+    ("change", "resident"),
+    [({"registers": 128}, 2), ({"local_memory": 30_000}, 3), ({"threads": 1024}, 2), ({"threads": 32}, 32)],
+)
+def test_what_limits_residency(change, resident):
+    assert predict(dataclasses.replace(WORK, **change), GPU).resident == resident
+
+
+def test_few_threads_hide_no_latency():
+    little = predict(dataclasses.replace(WORK, local_memory=100_000), GPU)
+    assert little.occupancy == 0.125 and little.seconds == pytest.approx(2e-3, rel=0.01)
+
+
+@pytest.mark.parametrize("change", [{"threads": 4096}, {"local_memory": 100_001}, {"registers": 257}, {"threads": 0}])
+def test_what_does_not_fit(change):
+    need = dataclasses.replace(WORK, **change)
+    assert predict(need, GPU) is None and obstacle(need, GPU)
+
+
+def test_figures_are_measured_once(device, tmp_path, monkeypatch):
+    settings = Settings.from_environment({**os.environ, "PORTAGPU_CACHE_DIR": str(tmp_path)})
+    assert not figures_of(device, settings).measured
+    found = figures_of(device, settings, measure_now=True)
+    assert found.measured and found == figures_of(device, settings)
+    assert 1e8 < found.flops["float32"] < 1e16 and 1e7 < found.dram <= found.cache
+    assert 0 < found.launch < 1
+
+
+def test_simulators_are_not_measured(device):
+    simulated = dataclasses.replace(device, platform="Oclgrind")
+    assert measure(simulated) is None
+
+
+def test_classes_of_devices(device):
+    caps = dataclasses.replace(IDEAL, device_type=device.device_type, vector_width_float=16)
+    named = dataclasses.replace(device, capabilities=caps, platform="Portable Computing Language")
+    assert device_class(named) == "AVX-512 CPU under PoCL"
+    assert device_class(dataclasses.replace(named, driver_version="another")) == device_class(named)
+    narrow = dataclasses.replace(named, capabilities=dataclasses.replace(caps, vector_width_float=8))
+    assert device_class(narrow) == "AVX2 CPU under PoCL"
+    gpu = dataclasses.replace(device, name="A GPU", device_type=type(device.device_type).GPU, platform="NVIDIA CUDA")
+    assert device_class(gpu) == "A GPU under NVIDIA"
+    assert driver_family("A new platform") == "A new platform"
