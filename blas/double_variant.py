@@ -119,8 +119,9 @@ class DoubleVariant(Variant):
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[DoubleConfig, ...]:
         """The fastest of large tiles, and small ones for few rows and columns."""
         shapes = (
-            (2, 4, 4, 4, 16, 4),
             (4, 2, 2, 8, 16, 6),
+            (4, 2, 2, 8, 16, 4),
+            (2, 4, 4, 4, 16, 6),
             (2, 2, 2, 8, 16, 3),
             (2, 2, 2, 4, 16, 4),
             (4, 2, 1, 4, 16, 4),

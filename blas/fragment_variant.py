@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from portagpu.blas.dense_operands import Operand, operand
+from portagpu.blas.dense_operands import Operand, flat, operand
 from portagpu.blas.fragment_kernels import FragmentPlan, multiply_fragments
 from portagpu.blas.gpu_model import seconds
 from portagpu.blas.pieces import multiply
@@ -152,8 +152,9 @@ class FragmentVariant(Variant):
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[FragmentConfig, ...]:
         """Large tiles, and small ones for few rows and columns."""
         shapes = (
+            (2, 4, 4, 8, 128, 3),
+            (4, 2, 4, 8, 128, 3),
             (2, 4, 4, 8, 64, 4),
-            (2, 2, 4, 8, 64, 4),
             (2, 2, 4, 4, 64, 4),
             (2, 2, 2, 4, 64, 4),
             (1, 2, 2, 4, 64, 4),
@@ -173,7 +174,7 @@ class FragmentVariant(Variant):
         plan = _plan(config, a, b, c, product, tile)
         bits = np.dtype(_UNITS[dtype][2])
         operands = (a.viewed(bits), b.viewed(bits), c)
-        pairs = c.memory.view(np.uint32) if plan.packed else c.memory
+        pairs = flat(c.memory, c.memory.size // 2, np.dtype(np.uint32)) if plan.packed else c.memory
         kernel = _kernel(config.threads)
         sums = _UNITS[dtype][3]
         multiply(kernel, product, operands, tile, config.threads, config.split_k, (pairs, plan), sums=sums)
