@@ -136,8 +136,11 @@ class FragmentVariant(Variant):
 
     def predict(self, config: FragmentConfig, problem: Problem, caps: Capabilities) -> float:
         """See `portagpu.blas.gpu_model`: 1024 multiply-adds of 16 bits a cycle and unit, less what loads take of it."""
-        work = config.blocks_m * config.blocks_n
-        loads = config.blocks_m + config.blocks_n / 2
+        groups = config.bytes_k // 32
+        work = config.blocks_m * config.blocks_n * groups
+        loads = (config.blocks_m + config.blocks_n / 2) * groups
+        extents = zip((config.tile_m, config.tile_n), _copied_bytes(problem), strict=True)
+        copies = sum(extent * config.bytes_k / wide for extent, wide in extents) / config.threads
         return seconds(
             problem,
             caps,
@@ -145,7 +148,7 @@ class FragmentVariant(Variant):
             threads=config.threads,
             registers=config.registers,
             local_memory=config.local_memory,
-            rate=2048 / problem.itemsize * work / (work + loads),
+            rate=2048 / problem.itemsize * work / (work + loads + copies / 2),
             split=config.split_k,
         )
 
