@@ -85,7 +85,10 @@ def verify(values: Values, point: Point) -> str | None:
     """Odd shapes, transposes, strided results, NaN and infinity against NumPy in float64; None, or what is wrong."""
     problem, config = Problem(**values), from_json(point)  # type: ignore[arg-type]
     generator = np.random.default_rng(1)
-    forms: tuple[tuple[bool, bool], ...] = ((True, False), (False, True))  # the first shape is tried in all forms: each may be a kernel of its own
+    forms: tuple[tuple[bool, bool], ...] = (
+        (True, False),
+        (False, True),
+    )  # the first shape is tried in all forms: each may be a kernel of its own
     for m, n, k in _odd_shapes(problem, config):
         for transpose, strided in ((False, False), *forms):
             one = Problem(m=m, n=n, k=k, dtype=problem.dtype, out=problem.out, precision=problem.precision)
