@@ -25,7 +25,13 @@ def choose(problem: Problem, context: Context) -> Config | None:
 
 def generation(context: Context) -> int:
     """A number that grows with new tuning results: what was chosen under an older one may not hold."""
-    return _chooser(context.settings).generation()
+    known = _of_context.get(id(context))
+    if known is None or known[0] is not context.settings:  # a hash of the settings costs more than a launch allows
+        known = _of_context[id(context)] = context.settings, _chooser(context.settings)
+    return known[1].generation()
+
+
+_of_context: dict[int, tuple[Settings, Chooser]] = {}
 
 
 @cache

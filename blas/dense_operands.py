@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,10 @@ class Operand:
         """``pitch`` and ``batch`` in the narrowest unsigned type that holds every index of the memory."""
         kind = np.uint64 if self.memory.is_large else np.uint32
         return kind(self.pitch), kind(self.batch)
+
+    def viewed(self, dtype: np.dtype[Any]) -> Operand:
+        """The same memory as elements of another type of the same size."""
+        return replace(self, memory=self.memory.view(dtype))
 
 
 def operand(matrix: DeviceNDArray) -> Operand:

@@ -1,13 +1,15 @@
 """GEMM of float64 by the matrix units of CUDA GPUs (`cuda.mma_sync`), tiles by asynchronous copies; in the dialect.
 
 The order of the k's within a product of fragments is free as long as A and B agree: the four threads of a group take
-the k's 2t and 2t + 1 of every eight, so that operands that lie along k are read as vectors of two. Of the other order,
-vectors of two hold neighbouring rows (columns), which then are rows g and g + 8 of a fragment (columns g of two
-fragments); results are stored where they belong.
+the k's 2t and 2t + 1 of every eight. Of A, shared memory holds rows along m, of which a thread reads two neighbours at
+once, its rows g and g + 8 of a fragment; of B, planes of eight k's, 64 bytes for each column, of which a thread reads
+two k's at once. So every load of 16 bytes fills two registers of a fragment that lie side by side, as the instructions
+want them (any other order costs a move for each register), a quarter of a warp reads 128 bytes from different banks,
+and addresses are one register and a constant.
 
-Shared memory holds operands that lie along k as planes of eight k's, 64 bytes for every row, the others as rows along
-m (n) with two elements of padding: either way a quarter of a warp reads 128 bytes from different banks, at addresses
-that are one register and a constant.
+An A that lies in the other order is transposed by its copies, which then move single elements. A B that does lies as
+rows along n, is read element by element, and the k's are t and t + 4. ``c = a @ b`` of matrices in C order is
+computed as ``c.T = b.T @ a.T``, where both lie as wanted.
 
 "Matrix fragments for mma.m16n8k8 with .f64 floating point type" in the PTX ISA.
 """
@@ -19,14 +21,13 @@ from typing import NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.pipelined_kernels import store_scaled, tile_place
+from portagpu.blas.pipelined_kernels import fetch, store_scaled, tile_place
 
 
 class DoublePlan(NamedTuple):
     """What is known when the kernel is compiled. A warp's tile is ``blocks_m`` x ``blocks_n`` fragments of 16 x 8.
 
-    ``depth``: k's of one matrix instruction. ``buffers``: 2 to load fragments one step ahead, 1 to leave that to the
-    compiler. Others as in `portagpu.blas.pipelined_kernels.Plan`.
+    ``transposed``: the kernel's ``a @ b`` is the transpose of c. Others as in `portagpu.blas.pipelined_kernels.Plan`.
     """
 
     warps_m: int
@@ -35,8 +36,6 @@ class DoublePlan(NamedTuple):
     blocks_n: int
     tile_k: int
     stages: int
-    depth: int
-    buffers: int
     group: int
     a_along_k: bool
     b_along_k: bool
@@ -50,7 +49,40 @@ class DoublePlan(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _fetch(
+def _fetch_planes(
+    source,
+    start,
+    hop,
+    tile,
+    place,
+    target,
+    rest_x,
+    rest_k,
+    tile_k: cuda.constexpr,
+    wide: cuda.constexpr,
+    threads: cuda.constexpr,
+    guard: cuda.constexpr,
+    tail: cuda.constexpr,
+    begin: cuda.constexpr,
+    end: cuda.constexpr,
+):
+    """As `portagpu.blas.pipelined_kernels.fetch`, for planes of eight k's of an operand that lies along k."""
+    for copy in cuda.unroll(range(begin, end)):
+        x = copy * (threads * wide // tile_k)
+        origin = start + np.uint32(copy) * hop
+        if guard and tail:
+            inside = x < rest_x and rest_k > 0
+            cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide, valid=inside)
+        elif guard:
+            cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide, valid=x < rest_x)
+        elif tail:
+            cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide, valid=rest_k > 0)
+        else:
+            cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide)
+
+
+@cuda.jit(device=True)
+def _fetch_columns(
     source,
     start,
     hop,
@@ -61,35 +93,25 @@ def _fetch(
     rest_k,
     along_k: cuda.constexpr,
     extent: cuda.constexpr,
+    pitch: cuda.constexpr,
     tile_k: cuda.constexpr,
     wide: cuda.constexpr,
     threads: cuda.constexpr,
     guard: cuda.constexpr,
     tail: cuda.constexpr,
+    begin: cuda.constexpr,
+    end: cuda.constexpr,
 ):
-    """As `portagpu.blas.pipelined_kernels`, for this kernel's shared memory."""
-    across = extent // wide
-    for copy in cuda.unroll(range(extent * tile_k // (wide * threads))):
-        if along_k:
-            x, depth = copy * (threads * wide // tile_k), 0
-            to = x * 8
-            origin = start + np.uint32(copy) * hop
-        else:
-            x, depth = copy * threads % across * wide, copy * threads // across
-            to = depth * (extent + 2) + x
-            if threads < across:
-                origin = start + (np.uint32(depth) * hop + np.uint32(x))
-            else:
-                origin = start + np.uint32(copy) * hop
-        if guard and tail:
-            inside = x < rest_x and depth < rest_k
-            cuda.pipeline_memcpy_async(tile, (place, target + to), source, origin, wide, valid=inside)
-        elif guard:
-            cuda.pipeline_memcpy_async(tile, (place, target + to), source, origin, wide, valid=x < rest_x)
-        elif tail:
-            cuda.pipeline_memcpy_async(tile, (place, target + to), source, origin, wide, valid=depth < rest_k)
-        else:
-            cuda.pipeline_memcpy_async(tile, (place, target + to), source, origin, wide)
+    """Copies of B."""
+    if along_k:
+        _fetch_planes(
+            *(source, start, hop, tile, place, target, rest_x, rest_k, tile_k, wide, threads, guard, tail, begin, end)
+        )
+    else:
+        fetch(
+            *(source, start, hop, tile, place, target, rest_x, rest_k, False, extent, pitch, tile_k, wide, threads),
+            *(guard, tail, begin, end),
+        )
 
 
 @cuda.jit(device=True)
@@ -100,24 +122,16 @@ def _load_rows(
     start,
     group: cuda.constexpr,
     blocks: cuda.constexpr,
-    eights: cuda.constexpr,
-    along_k: cuda.constexpr,
-    plane: cuda.constexpr,
     pitch: cuda.constexpr,
+    distance: cuda.constexpr,
 ):
-    """Fragments of A for ``eights`` times eight k's: of each block, rows g and g + 8 of k's t, then t + 4, and so on."""
+    """Fragments of A for eight k's: of each block, rows g and g + 8 of the thread's two k's, ``distance`` apart."""
     for i in cuda.unroll(range(blocks)):
-        for eight in cuda.unroll(range(eights)):
-            for part in cuda.unroll(range(2)):
-                base = (group * eights + eight) * plane
-                if along_k:
-                    pair = cuda.vload(ring, (place, start + (base + (i * 16 + part * 8) * 8)), 2, aligned=True)
-                    rows[i, eight * 4 + part] = pair[0]
-                    rows[i, eight * 4 + part + 2] = pair[1]
-                else:
-                    pair = cuda.vload(ring, (place, start + (base + part * pitch + i * 16)), 2, aligned=True)
-                    rows[i, eight * 4 + part * 2] = pair[0]
-                    rows[i, eight * 4 + part * 2 + 1] = pair[1]
+        for part in cuda.unroll(range(2)):
+            at = start + ((group * 8 + part * distance) * pitch + i * 16)
+            pair = cuda.vload(ring, (place, at), 2, aligned=True)
+            rows[i, part * 2] = pair[0]
+            rows[i, part * 2 + 1] = pair[1]
 
 
 @cuda.jit(device=True)
@@ -128,44 +142,24 @@ def _load_columns(
     start,
     group: cuda.constexpr,
     blocks: cuda.constexpr,
-    eights: cuda.constexpr,
     along_k: cuda.constexpr,
-    plane: cuda.constexpr,
     pitch: cuda.constexpr,
 ):
-    """Fragments of B for ``eights`` times eight k's: of each block, columns g of k's t, then t + 4, and so on."""
+    """Fragments of B for eight k's: of each block, columns g of the thread's two k's; pitch: of planes, or of rows."""
     for j in cuda.unroll(range(blocks)):
-        for eight in cuda.unroll(range(eights)):
-            base = (group * eights + eight) * plane
-            if along_k:
-                pair = cuda.vload(ring, (place, start + (base + j * 64)), 2, aligned=True)
-                columns[j, eight * 2] = pair[0]
-                columns[j, eight * 2 + 1] = pair[1]
-            else:
-                # the pair is of two blocks
-                part = j % 2
-                pair = cuda.vload(ring, (place, start + (base + part * pitch + j // 2 * 16)), 2, aligned=True)
-                columns[j // 2 * 2, eight * 2 + part] = pair[0]
-                columns[j // 2 * 2 + 1, eight * 2 + part] = pair[1]
+        if along_k:
+            pair = cuda.vload(ring, (place, start + (group * pitch + j * 64)), 2, aligned=True)
+            columns[j, 0] = pair[0]
+            columns[j, 1] = pair[1]
+        else:
+            columns[j, 0] = ring[place, start + (group * 8 * pitch + j * 8)]
+            columns[j, 1] = ring[place, start + ((group * 8 + 4) * pitch + j * 8)]
 
 
 @cuda.jit(device=True)
-def _store_two(
-    c,
-    line,
-    at,
-    step: cuda.constexpr,
-    first,
-    end,
-    low,
-    high,
-    alpha,
-    beta,
-    vector: cuda.constexpr,
-    wide: cuda.constexpr,
-):
-    """Store what belongs to ``at`` and ``at + step`` of a line of C, as far as they are from ``first`` up to ``end``."""
-    if wide == 2 and step == 1:
+def _store_two(c, line, at, first, end, low, high, alpha, beta, vector: cuda.constexpr, wide: cuda.constexpr):
+    """Store elements ``at`` and ``at + 1`` of a line of C, as far as they are from ``first`` up to ``end``."""
+    if wide == 2:
         if at >= first and at < end:
             sums = vector(low, high) * alpha
             if beta != 0:
@@ -174,8 +168,8 @@ def _store_two(
     else:
         if at >= first and at < end:
             store_scaled(c, line + np.uint32(at), alpha * low, beta)
-        if at + step >= first and at + step < end:
-            store_scaled(c, line + np.uint32(at + step), alpha * high, beta)
+        if at + 1 >= first and at + 1 < end:
+            store_scaled(c, line + np.uint32(at + 1), alpha * high, beta)
 
 
 @cuda.jit
@@ -205,17 +199,15 @@ def multiply_doubles(
     tile_n = plan.warps_n * 8 * blocks_n
     threads = plan.warps_m * plan.warps_n * 32
     a_along, b_along = plan.a_along_k, plan.b_along_k
-    eights = max(plan.depth // 8, 1)
-    groups = tile_k // (8 * eights)
-    buffers = plan.buffers
-    plane_a = 8 * tile_m + 8 if a_along else 8 * (tile_m + 2)
-    plane_b = 8 * tile_n + 8 if b_along else 8 * (tile_n + 2)
-    ring_a = cuda.shared.array((stages, tile_k // 8 * plane_a), vector.dtype, alignment=128)
-    ring_b = cuda.shared.array((stages, tile_k // 8 * plane_b), vector.dtype, alignment=128)
-    rows = cuda.local.array((buffers, blocks_m, 4 * eights), vector.dtype)
-    columns = cuda.local.array((buffers, blocks_n, 2 * eights), vector.dtype)
-    left = cuda.local.array(2, vector.dtype)
-    right = cuda.local.array(1, vector.dtype)
+    groups = tile_k // 8
+    # neighbouring threads' k's, and a thread's two
+    neighbour, distance = (2, 1) if b_along else (1, 4)
+    row_a = tile_m + (2 if b_along else 4)
+    row_b = 8 * tile_n + 8 if b_along else tile_n + 4
+    ring_a = cuda.shared.array((stages, tile_k * row_a), vector.dtype, alignment=128)
+    ring_b = cuda.shared.array((stages, groups * row_b if b_along else tile_k * row_b), vector.dtype, alignment=128)
+    rows = cuda.local.array((2, blocks_m, 4), vector.dtype)
+    columns = cuda.local.array((2, blocks_n, 2), vector.dtype)
     acc = cuda.local.array((blocks_m, blocks_n, 4), vector.dtype)
 
     thread = np.int32(cuda.threadIdx.x)
@@ -225,14 +217,11 @@ def multiply_doubles(
     inner = lane % 4
     warp_m = warp // plan.warps_n * (16 * blocks_m)
     warp_n = warp % plan.warps_n * (8 * blocks_n)
-    if a_along:
-        read_a = (warp_m + quad) * 8 + inner * 2
-    else:
-        read_a = inner * (2 * (tile_m + 2)) + (warp_m + quad * 2)
+    read_a = inner * (neighbour * row_a) + (warp_m + quad * 2)
     if b_along:
         read_b = (warp_n + quad) * 8 + inner * 2
     else:
-        read_b = inner * (2 * (tile_n + 2)) + (warp_n + quad * 2)
+        read_b = inner * row_b + (warp_n + quad)
 
     tiles_m = (m + (tile_m - 1)) // tile_m
     tiles_n = (n + (tile_n - 1)) // tile_n
@@ -250,25 +239,26 @@ def multiply_doubles(
     product = np.uint32(batch % batches)
     start_a, start_b = product * batch_a, product * batch_b
     if a_along:
-        x_a, k_a = thread // (tile_k // plan.wide_a), thread % (tile_k // plan.wide_a) * plan.wide_a
-        target_a = k_a // 8 * plane_a + x_a * 8 + k_a % 8
+        x_a, k_a = thread // 8, thread % 8
         start_a += np.uint32(row0 + x_a) * pitch_a + np.uint32(first + k_a)
-        hop_a, next_a = pitch_a * np.uint32(threads * plan.wide_a // tile_k), np.uint32(tile_k)
+        hop_a, next_a = pitch_a * np.uint32(threads // 8), np.uint32(tile_k)
     else:
         x_a, k_a = thread % (tile_m // plan.wide_a) * plan.wide_a, thread // (tile_m // plan.wide_a)
-        target_a = k_a * (tile_m + 2) + x_a
         start_a += np.uint32(first + k_a) * pitch_a + np.uint32(row0 + x_a)
         hop_a, next_a = pitch_a * np.uint32(max(threads * plan.wide_a // tile_m, 1)), pitch_a * np.uint32(tile_k)
+    target_a = k_a * row_a + x_a
     if b_along:
         x_b, k_b = thread // (tile_k // plan.wide_b), thread % (tile_k // plan.wide_b) * plan.wide_b
-        target_b = k_b // 8 * plane_b + x_b * 8 + k_b % 8
+        target_b = k_b // 8 * row_b + x_b * 8 + k_b % 8
         start_b += np.uint32(column0 + x_b) * pitch_b + np.uint32(first + k_b)
         hop_b, next_b = pitch_b * np.uint32(threads * plan.wide_b // tile_k), np.uint32(tile_k)
     else:
         x_b, k_b = thread % (tile_n // plan.wide_b) * plan.wide_b, thread // (tile_n // plan.wide_b)
-        target_b = k_b * (tile_n + 2) + x_b
+        target_b = k_b * row_b + x_b
         start_b += np.uint32(first + k_b) * pitch_b + np.uint32(column0 + x_b)
         hop_b, next_b = pitch_b * np.uint32(max(threads * plan.wide_b // tile_n, 1)), pitch_b * np.uint32(tile_k)
+    copies_a = tile_m * tile_k // (threads * (1 if a_along else plan.wide_a))
+    copies_b = tile_n * tile_k // (threads * plan.wide_b)
     rest_m, rest_n = m - row0 - x_a, n - column0 - x_b
     left_a, left_b = depth - k_a, depth - k_b
 
@@ -277,13 +267,13 @@ def multiply_doubles(
             for part in cuda.unroll(range(4)):
                 acc[i, j, part] = 0
     for stage in cuda.unroll(range(stages - 1)):
-        _fetch(
-            *(a, start_a, hop_a, ring_a, np.int32(stage), target_a, rest_m, left_a, a_along, tile_m, tile_k),
-            *(plan.wide_a, threads, plan.guard_a, plan.tail),
+        fetch(
+            *(a, start_a, hop_a, ring_a, np.int32(stage), target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
+            *(plan.wide_a, threads, plan.guard_a, plan.tail, 0, copies_a),
         )
-        _fetch(
-            *(b, start_b, hop_b, ring_b, np.int32(stage), target_b, rest_n, left_b, b_along, tile_n, tile_k),
-            *(plan.wide_b, threads, plan.guard_b, plan.tail),
+        _fetch_columns(
+            *(b, start_b, hop_b, ring_b, np.int32(stage), target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
+            *(plan.wide_b, threads, plan.guard_b, plan.tail, 0, copies_b),
         )
         cuda.pipeline_commit()
         # at the end the last tiles are copied again, to places that nobody reads: cheaper than asking each time
@@ -296,49 +286,38 @@ def multiply_doubles(
     cuda.syncthreads()
     use = np.int32(0)
     fill = np.int32(stages - 1)
-    if buffers == 2:
-        _load_rows(rows[0], ring_a, use, read_a, 0, blocks_m, eights, a_along, plane_a, tile_m + 2)
-        _load_columns(columns[0], ring_b, use, read_b, 0, blocks_n, eights, b_along, plane_b, tile_n + 2)
+    _load_rows(rows[0], ring_a, use, read_a, 0, blocks_m, row_a, distance)
+    _load_columns(columns[0], ring_b, use, read_b, 0, blocks_n, b_along, row_b)
     for step in range(np.int32(0), steps):
-        _fetch(
-            *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a, a_along, tile_m, tile_k),
-            *(plan.wide_a, threads, plan.guard_a, plan.tail),
-        )
-        _fetch(
-            *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b, b_along, tile_n, tile_k),
-            *(plan.wide_b, threads, plan.guard_b, plan.tail),
-        )
-        cuda.pipeline_commit()
         following = use + 1 if use < stages - 1 else 0
         for group in cuda.unroll(range(groups)):
-            last = group == groups - 1
-            here = group % buffers
-            if buffers == 1:
-                _load_rows(rows[0], ring_a, use, read_a, group, blocks_m, eights, a_along, plane_a, tile_m + 2)
-                _load_columns(columns[0], ring_b, use, read_b, group, blocks_n, eights, b_along, plane_b, tile_n + 2)
-            if last:
+            here = group % 2
+            place = use
+            if group == groups - 1:
                 # all fragments of this step are read; the tiles of the next are there for all threads
                 cuda.pipeline_wait_prior(stages - 2)
                 cuda.syncthreads()
-            if buffers == 2:
-                place = following if last else use
-                ahead = (group + 1) % groups
-                _load_rows(rows[1 - here], ring_a, place, read_a, ahead, blocks_m, eights, a_along, plane_a, tile_m + 2)
-                _load_columns(
-                    *(columns[1 - here], ring_b, place, read_b, ahead, blocks_n, eights, b_along, plane_b, tile_n + 2)
-                )
+                place = following
+            _load_rows(rows[1 - here], ring_a, place, read_a, (group + 1) % groups, blocks_m, row_a, distance)
+            _load_columns(columns[1 - here], ring_b, place, read_b, (group + 1) % groups, blocks_n, b_along, row_b)
             for i in cuda.unroll(range(blocks_m)):
+                if group == 0:
+                    # copies go out between the products: many at once would hold up the loads behind them
+                    fetch(
+                        *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
+                        *(plan.wide_a, threads, plan.guard_a, plan.tail),
+                        *(i * copies_a // blocks_m, (i + 1) * copies_a // blocks_m),
+                    )
+                    _fetch_columns(
+                        *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
+                        *(plan.wide_b, threads, plan.guard_b, plan.tail),
+                        *(i * copies_b // blocks_m, (i + 1) * copies_b // blocks_m),
+                    )
+                    if i == blocks_m - 1:
+                        cuda.pipeline_commit()
                 for turn in cuda.unroll(range(blocks_n)):
                     j = blocks_n - 1 - turn if i % 2 else turn  # back and forth: one of the operands stays
-                    if plan.depth == 4:
-                        for half in cuda.unroll(range(2)):
-                            left[0], left[1] = rows[here, i, half * 2], rows[here, i, half * 2 + 1]
-                            right[0] = columns[here, j, half]
-                            cuda.mma_sync("m16n8k4", "float64", acc[i, j], left, right)
-                    elif plan.depth == 8:
-                        cuda.mma_sync("m16n8k8", "float64", acc[i, j], rows[here, i], columns[here, j])
-                    else:
-                        cuda.mma_sync("m16n8k16", "float64", acc[i, j], rows[here, i], columns[here, j])
+                    cuda.mma_sync("m16n8k8", "float64", acc[i, j], rows[here, i], columns[here, j])
         use = following
         fill = fill + 1 if fill < stages - 1 else 0
         if step + stages < steps:
@@ -350,30 +329,21 @@ def multiply_doubles(
     start_c = np.uint32(batch) * batch_c
     if plan.transposed:
         for j in cuda.unroll(range(blocks_n)):
-            for e in cuda.unroll(range(2)):
-                if b_along:
-                    column = column0 + warp_n + (j * 8 + e) + inner * 2
-                else:
-                    column = column0 + warp_n + (j // 2 * 16 + e * 2 + j % 2) + inner * 4
+            for part in cuda.unroll(range(2)):
+                column = column0 + warp_n + (j * 8 + part) + inner * 2
                 line = start_c + np.uint32(column) * pitch_c
                 if column >= own_column and column < n:
                     for i in cuda.unroll(range(blocks_m)):
-                        row = row0 + warp_m + i * 16 + (quad if a_along else quad * 2)
-                        step = 8 if a_along else 1
-                        low, high = acc[i, j, e], acc[i, j, e + 2]
-                        _store_two(c, line, row, step, own_row, m, low, high, alpha, beta, vector, plan.wide_c)
+                        row = row0 + warp_m + i * 16 + quad * 2
+                        low, high = acc[i, j, part], acc[i, j, part + 2]
+                        _store_two(c, line, row, own_row, m, low, high, alpha, beta, vector, plan.wide_c)
     else:
         for i in cuda.unroll(range(blocks_m)):
-            for half in cuda.unroll(range(2)):
-                row = row0 + warp_m + i * 16 + (quad + half * 8 if a_along else quad * 2 + half)
+            for part in cuda.unroll(range(2)):
+                row = row0 + warp_m + (i * 16 + part) + quad * 2
                 line = start_c + np.uint32(row) * pitch_c
                 if row >= own_row and row < m:
                     for j in cuda.unroll(range(blocks_n)):
-                        if b_along:
-                            column = column0 + warp_n + j * 8 + inner * 2
-                            low, high = acc[i, j, half * 2], acc[i, j, half * 2 + 1]
-                        else:
-                            column = column0 + warp_n + (j // 2 * 16 + j % 2 * 2) + inner * 4
-                            low = acc[i, j // 2 * 2, half * 2 + j % 2]
-                            high = acc[i, j // 2 * 2 + 1, half * 2 + j % 2]
-                        _store_two(c, line, column, 1, own_column, n, low, high, alpha, beta, vector, plan.wide_c)
+                        column = column0 + warp_n + j * 8 + inner * 2
+                        low, high = acc[i, j, part * 2], acc[i, j, part * 2 + 1]
+                        _store_two(c, line, column, own_column, n, low, high, alpha, beta, vector, plan.wide_c)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from portagpu.blas.dense_operands import Operand, operand
 from portagpu.blas.double_kernels import DoublePlan, multiply_doubles
+from portagpu.blas.gpu_model import seconds
 from portagpu.blas.pieces import multiply
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant
@@ -13,8 +14,10 @@ from portagpu.blas.vectors import vector_type
 from portagpu.cuda import jit
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
+from portagpu.tuning.space import Axis
 
 _kernels: dict[int, Dispatcher] = {}
+_GROUP_REGISTERS = 65536  # 32-bit registers that a work-group can have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +30,6 @@ class DoubleConfig(Config):
     blocks_n: int
     tile_k: int
     stages: int
-    depth: int
-    buffers: int
     group: int
     split_k: int
 
@@ -49,8 +50,13 @@ class DoubleConfig(Config):
 
     @property
     def local_memory(self) -> int:
-        """Bytes of shared memory, at most: rows along m or n have two elements of padding."""
-        return self.stages * self.tile_k * (self.tile_m + self.tile_n + 4) * 8
+        """Bytes of shared memory: rows of A have two elements of padding, planes of B eight."""
+        return self.stages * self.tile_k * (self.tile_m + self.tile_n + 3) * 8
+
+    @property
+    def registers(self) -> int:
+        """32-bit registers of a thread: sums, two sets of fragments, addresses."""
+        return 8 * self.blocks_m * self.blocks_n + 2 * (8 * self.blocks_m + 4 * self.blocks_n) + 30
 
 
 class DoubleVariant(Variant):
@@ -64,6 +70,67 @@ class DoubleVariant(Variant):
         plain = not problem.out and not problem.precision and problem.dtype == "float64"
         ordered = problem.a_order and problem.b_order and problem.c_order == "C"
         return bool(plain and ordered and caps.ptx_target >= (9, 0))
+
+    def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
+        """Warps of a block, fragments of a warp, the pipeline, height of bands of tiles, pieces of a sum."""
+        return (
+            Axis("warps_m", (1, 2, 4, 8)),
+            Axis("warps_n", (1, 2, 4, 8)),
+            Axis("blocks_m", (1, 2, 4)),
+            Axis("blocks_n", (2, 4, 8)),
+            Axis("tile_k", (16, 32)),
+            Axis("stages", (3, 4, 5, 6)),
+            Axis("group", (4, 8, 16)),
+            Axis("split_k", (1, 2, 4, 8)),
+        )
+
+    def is_legal(self, config: DoubleConfig, problem: Problem, caps: Capabilities) -> bool:
+        """Copies divide evenly among the threads, and registers and shared memory suffice."""
+        threads = config.threads
+        extents = (config.tile_m, config.tile_n)
+        return (
+            64 <= threads <= min(caps.max_work_group_size, 512)
+            and config.blocks_m * config.blocks_n <= 16
+            and all(x * 8 % threads == 0 and x * config.tile_k % (2 * threads) == 0 for x in extents)
+            and config.tile_k % 16 == 0
+            and config.stages >= 3
+            and config.split_k <= max(1, problem.k // (2 * config.tile_k))
+            and config.local_memory <= caps.local_memory_static
+            and config.registers * threads <= _GROUP_REGISTERS
+        )
+
+    def predict(self, config: DoubleConfig, problem: Problem, caps: Capabilities) -> float:
+        """See `portagpu.blas.gpu_model`: 128 multiply-adds a cycle and unit (Hopper), less what loads take of it."""
+        work = config.blocks_m * config.blocks_n
+        loads = 2 * config.blocks_m + config.blocks_n
+        # how many of the operands go another way than that they come: such copies move single elements
+        turned = (problem.a_order == "C") == (problem.b_order == "F")
+        return seconds(
+            problem,
+            caps,
+            tile=(config.tile_m, config.tile_n),
+            threads=config.threads,
+            registers=config.registers,
+            local_memory=config.local_memory,
+            rate=128 * work / (work + loads / 8) * (0.93 if turned else 1.0),
+            split=config.split_k,
+        )
+
+    def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[DoubleConfig, ...]:
+        """The fastest of large tiles, and small ones for few rows and columns."""
+        shapes = (
+            (2, 4, 4, 4, 16, 4),
+            (4, 2, 2, 8, 16, 6),
+            (2, 2, 2, 8, 16, 3),
+            (2, 2, 2, 4, 16, 4),
+            (4, 2, 1, 4, 16, 4),
+        )
+        known = (
+            DoubleConfig(warps_m=wm, warps_n=wn, blocks_m=bm, blocks_n=bn, tile_k=k, stages=s, group=8, split_k=split)
+            for wm, wn, bm, bn, k, s in shapes
+            for split in (1, 2, 4, 8)
+        )
+        return tuple(c for c in known if self.is_legal(c, problem, caps))
 
     def run(self, config: DoubleConfig, product: Product) -> None:
         """One launch, or two if sums are formed in pieces."""
@@ -88,8 +155,6 @@ def _plan(config: DoubleConfig, a: Operand, b: Operand, c: Operand, product: Pro
         blocks_n=config.blocks_n,
         tile_k=config.tile_k,
         stages=config.stages,
-        depth=config.depth,
-        buffers=config.buffers,
         group=config.group,
         a_along_k=first.order == ("F" if transposed else "C"),
         b_along_k=second.order == ("C" if transposed else "F"),

@@ -9,16 +9,16 @@ import numpy as np
 from portagpu import cuda
 from portagpu.blas.dense_operands import Operand
 from portagpu.blas.variant import Product
+from portagpu.blas.workspace import workspaces
 from portagpu.cuda.dispatcher import Dispatcher
-from portagpu.runtime.array import device_array
 
 
 @cuda.jit
 def sum_pieces(pieces, c, pitch, batch, n, size, total, count, alpha, beta):
     """``c = alpha * (sum of pieces) + beta * c``, always added in the same order.
 
-    pieces: ``count`` times ``total`` elements: matrices of ``size`` elements in rows of n. c: memory of the matrices, in
-    rows ``pitch`` and matrices ``batch`` elements apart. Any one-dimensional grid.
+    pieces: ``count`` times ``total`` elements: matrices of ``size`` elements in rows of n. c: memory of the matrices,
+    in rows ``pitch`` and matrices ``batch`` elements apart. Any one-dimensional grid.
     """
     first = np.uint32(cuda.grid(1))
     step = np.uint32(cuda.gridsize(1))
@@ -61,7 +61,7 @@ def multiply(
     alpha, beta = number(product.alpha.real), number(product.beta.real)
     factors, target, (pitch, batch) = (alpha, beta), c.memory, c.distances
     if pieces > 1:
-        target = device_array((pieces * product.c.size,), np.dtype(number), context=product.c.context)
+        target = workspaces.of(product.stream, "pieces", (pieces * product.c.size,), np.dtype(number))
         kind = np.uint64 if target.is_large else np.uint32
         factors, pitch, batch = (number(1), number(0)), kind(n), kind(m * n)
     first, second, rows, columns = (b, a, n, m) if transposed else (a, b, m, n)

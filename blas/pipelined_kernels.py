@@ -51,7 +51,7 @@ class Plan(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _fetch(
+def fetch(
     source,
     start,
     hop,
@@ -185,7 +185,7 @@ def multiply_pipelined(
 
     product = np.uint32(batch % batches)
     start_a, start_b = product * batch_a, product * batch_b
-    # what of its tiles a thread copies: its first elements' places there, and the way to those of the next copy and step
+    # what a thread copies of its tiles: its first elements' places there, and the way to the next copy's and step's
     if a_along:
         x_a, k_a = thread // 8, thread % 8
         start_a += np.uint32(row0 + x_a) * pitch_a + np.uint32(first + k_a)
@@ -213,11 +213,11 @@ def multiply_pipelined(
     copies_a = tile_m * tile_k // (threads * (1 if a_along else plan.wide_a))
     copies_b = tile_n * tile_k // (threads * (1 if b_along else plan.wide_b))
     for stage in cuda.unroll(range(stages - 1)):
-        _fetch(
+        fetch(
             *(a, start_a, hop_a, ring_a, np.int32(stage), target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
             *(plan.wide_a, threads, plan.guard_a, plan.tail, 0, copies_a),
         )
-        _fetch(
+        fetch(
             *(b, start_b, hop_b, ring_b, np.int32(stage), target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
             *(plan.wide_b, threads, plan.guard_b, plan.tail, 0, copies_b),
         )
@@ -254,12 +254,12 @@ def multiply_pipelined(
                 columns[1 - here, j] = cuda.vload(ring_b, (place, read_b + (ahead * row_b + j * 32)), 4, aligned=True)
             if inner % spread == 0:
                 turn = inner // spread
-                _fetch(
+                fetch(
                     *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
                     *(plan.wide_a, threads, plan.guard_a, plan.tail),
                     *(turn * copies_a // plan.spread, (turn + 1) * copies_a // plan.spread),
                 )
-                _fetch(
+                fetch(
                     *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
                     *(plan.wide_b, threads, plan.guard_b, plan.tail),
                     *(turn * copies_b // plan.spread, (turn + 1) * copies_b // plan.spread),

@@ -1,10 +1,11 @@
-"""The pipelined variant: float32 without matrix units, tiles that travel by asynchronous copies (`pipelined_kernels`)."""
+"""The pipelined variant: float32 without matrix units, tiles by asynchronous copies (`pipelined_kernels`)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from portagpu.blas.dense_operands import Operand, operand
+from portagpu.blas.gpu_model import seconds
 from portagpu.blas.pieces import multiply
 from portagpu.blas.pipelined_kernels import Plan, multiply_pipelined
 from portagpu.blas.problem import Problem
@@ -13,13 +14,18 @@ from portagpu.blas.vectors import vector_type
 from portagpu.cuda import jit
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
+from portagpu.tuning.space import Axis
 
 _kernels: dict[int, Dispatcher] = {}
+_GROUP_REGISTERS = 65536  # 32-bit registers that a work-group can have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PipelinedConfig(Config):
-    """Parameters of the pipelined variant: warps of a block, tile of a thread, depth of a step, stages, splits of k."""
+    """Parameters of the pipelined variant: warps of a block, tile of a thread, the pipeline, pieces of a sum.
+
+    ``stages``: places of the ring in shared memory; ``spread``: turns in which a step begins its copies.
+    """
 
     warps_m: int
     warps_n: int
@@ -48,8 +54,13 @@ class PipelinedConfig(Config):
 
     @property
     def local_memory(self) -> int:
-        """Bytes of shared memory, at most: planes along k end in 32 bytes of padding."""
-        return self.stages * self.tile_k * (self.tile_m + self.tile_n + 4) * 4
+        """Bytes of shared memory, at most: rows of transposed operands end in four elements of padding."""
+        return self.stages * self.tile_k * (self.tile_m + self.tile_n + 8) * 4
+
+    @property
+    def registers(self) -> int:
+        """32-bit registers of a thread: sums, two sets of fragments, addresses."""
+        return self.thread_m * self.thread_n + 2 * (self.thread_m + self.thread_n) + 48
 
 
 class PipelinedVariant(Variant):
@@ -64,6 +75,74 @@ class PipelinedVariant(Variant):
         ordered = problem.a_order and problem.b_order and problem.c_order == "C"
         return bool(plain and ordered and caps.local_memory_dedicated)
 
+    def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
+        """Warps of a block, tile of a thread, the pipeline, height of the bands that blocks walk, pieces of a sum."""
+        return (
+            Axis("warps_m", (1, 2, 4)),
+            Axis("warps_n", (1, 2, 4)),
+            Axis("thread_m", (4, 8, 16)),
+            Axis("thread_n", (4, 8, 16)),
+            Axis("tile_k", (8, 16, 32)),
+            Axis("stages", (3, 4, 5, 6)),
+            Axis("group", (8, 16)),
+            Axis("spread", (2, 4, 8)),
+            Axis("split_k", (1, 2, 4, 8)),
+        )
+
+    def is_legal(self, config: PipelinedConfig, problem: Problem, caps: Capabilities) -> bool:
+        """Copies divide evenly among the threads, and registers and shared memory suffice."""
+        threads = config.threads
+        return (
+            threads <= min(caps.max_work_group_size, caps.max_work_item_sizes[0])
+            and threads % caps.preferred_multiple == 0
+            and config.thread_m * config.thread_n <= 128
+            and all(x * 8 % threads == 0 and x * config.tile_k % (4 * threads) == 0 for x in _extents(config))
+            and config.spread <= config.tile_k // 2
+            and config.stages >= 3
+            and config.split_k <= max(1, problem.k // (2 * config.tile_k))
+            and config.local_memory <= caps.local_memory_static
+            and config.registers * threads <= _GROUP_REGISTERS
+        )
+
+    def predict(self, config: PipelinedConfig, problem: Problem, caps: Capabilities) -> float:
+        """See `portagpu.blas.gpu_model`: 128 multiply-adds a cycle and unit, less what loads and copies take of it."""
+        work = config.thread_m * config.thread_n
+        loads = (config.thread_m + config.thread_n) / 4
+        single_a, single_b = problem.a_order == "C", problem.b_order == "F"
+        copied = config.tile_m * (1 if single_a else 0.25) + config.tile_n * (1 if single_b else 0.25)
+        busy = work / (work + loads + 6 * copied / config.threads + 40 / config.tile_k)
+        # copies that threads make themselves keep them waiting
+        at_once = 1.0 if caps.ptx_target >= (8, 0) else 1.6
+        return at_once * seconds(
+            problem,
+            caps,
+            tile=(config.tile_m, config.tile_n),
+            threads=config.threads,
+            registers=config.registers,
+            local_memory=config.local_memory,
+            rate=128 * busy,
+            split=config.split_k,
+        )
+
+    def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[PipelinedConfig, ...]:
+        """The fastest of large tiles, by layout, and small ones for few rows and columns."""
+        shapes = (
+            (2, 4, 16, 8, 16, 5, 4),
+            (4, 2, 16, 8, 16, 4, 4),
+            (2, 2, 16, 8, 8, 6, 2),
+            (2, 2, 8, 8, 16, 4, 4),
+            (1, 2, 8, 8, 16, 4, 4),
+            (2, 2, 8, 4, 16, 4, 4),
+        )
+        known = (
+            PipelinedConfig(
+                warps_m=wm, warps_n=wn, thread_m=tm, thread_n=tn, tile_k=k, stages=s, group=8, spread=x, split_k=split
+            )
+            for wm, wn, tm, tn, k, s, x in shapes
+            for split in (1, 2, 4, 8)
+        )
+        return tuple(c for c in known if self.is_legal(c, problem, caps))
+
     def run(self, config: PipelinedConfig, product: Product) -> None:
         """One launch, or two if sums are formed in pieces."""
         a, b, c = operand(product.a), operand(product.b), operand(product.c)
@@ -71,6 +150,10 @@ class PipelinedVariant(Variant):
         tile = (config.tile_m, config.tile_n, config.tile_k)
         last = (vector_type("float32", 4), plan)
         multiply(_kernel(config.threads), product, (a, b, c), tile, config.threads, config.split_k, last)
+
+
+def _extents(config: PipelinedConfig) -> tuple[int, int]:
+    return config.tile_m, config.tile_n
 
 
 def _plan(config: PipelinedConfig, a: Operand, b: Operand, c: Operand, product: Product) -> Plan:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from portagpu.blas.double_variant import DoubleVariant
 from portagpu.blas.element_variant import ElementVariant
 from portagpu.blas.emulated_variant import EmulatedVariant
+from portagpu.blas.fragment_variant import FragmentVariant
 from portagpu.blas.panel_variant import PanelVariant
+from portagpu.blas.pipelined_variant import PipelinedVariant
 from portagpu.blas.problem import Problem
 from portagpu.blas.subgroup_matrix_variant import SubgroupMatrixVariant
 from portagpu.blas.subgroup_variant import SubgroupVariant
@@ -29,6 +32,9 @@ VARIANTS: tuple[Variant, ...] = (
     VectorVariant(),
     WarpgroupVariant(),
     EmulatedVariant(),
+    PipelinedVariant(),
+    DoubleVariant(),
+    FragmentVariant(),
     WaveMatrixVariant(),
     SubgroupMatrixVariant(),
     SubgroupVariant(),

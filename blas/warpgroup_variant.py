@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.problem import Problem
-from portagpu.blas.split_kernels import reduce_parts
+from portagpu.blas.rows import swapped
 from portagpu.blas.tensor_maps import Box, TensorMaps
+from portagpu.blas.transpose_kernels import swapped_order
 from portagpu.blas.variant import Config, Product, Variant, order_of
 from portagpu.blas.warpgroup_kernels import multiply_warpgroups
 from portagpu.blas.workspace import workspaces
@@ -26,6 +27,7 @@ _LINE = 128  # bytes of a row of a tile in shared memory, and of a strip of C
 _STRIP_ROWS = 64
 _RATE = 2048  # multiply-adds of 16 bits a cycle and compute unit
 _LARGEST = 2**31 - 1
+_PARTS = 2**26  # elements
 _maps = TensorMaps()
 
 
@@ -91,14 +93,12 @@ class WarpgroupVariant(Variant):
     precisions = ("", "tf32")
 
     def supports(self, problem: Problem, caps: Capabilities) -> bool:
-        """Aligned operands of 8 and 16 bits, and TF32, where the instructions exist; others than 16 bits along k."""
+        """Aligned operands of 8 and 16 bits, and TF32, where the instructions exist."""
         kind = KINDS.get((problem.dtype, problem.precision))
         if kind is None or caps.ptx_target[0] != 9 or not caps.architecture_ptx or not problem.aligned:
             return False
-        along_k = problem.a_order == "C" and problem.b_order == "F"
-        orders = problem.a_order and problem.b_order if kind.transposes else along_k
         return (
-            bool(orders)
+            bool(problem.a_order and problem.b_order)
             and problem.c_order == "C"
             and problem.out_dtype in _OUTPUTS[problem.dtype]
             and max(problem.m, problem.n, problem.k, problem.batch) <= _LARGEST
@@ -118,7 +118,7 @@ class WarpgroupVariant(Variant):
     def is_legal(self, config: WarpgroupConfig, problem: Problem, caps: Capabilities) -> bool:
         """Whole fragments, registers for the sums, shared memory, and something to do for each split."""
         rows = config.tile_m // config.consumers
-        strip = 32 if config.splits > 1 else _LINE // problem.out_itemsize
+        strip = _LINE // problem.out_itemsize
         registers = rows // 64 * config.tile_n // 2
         depth = _LINE // problem.itemsize
         spans = not KINDS[problem.dtype, problem.precision].transposes or config.tile_n % 64 == 0
@@ -130,6 +130,7 @@ class WarpgroupVariant(Variant):
             and registers * config.consumers >= 32
             and config.local_memory <= caps.local_memory_static
             and (config.splits == 1 or config.splits * depth <= problem.k)
+            and (config.splits == 1 or self._parts(config, problem) <= _PARTS)
         )
 
     def predict(self, config: WarpgroupConfig, problem: Problem, caps: Capabilities) -> float:
@@ -149,9 +150,23 @@ class WarpgroupVariant(Variant):
         clock = max(1, caps.clock_mhz) * 1e6 * 0.85
         memory = problem.nbytes / (units * 22e9)
         again = 0.0
-        if config.splits > 1:
-            again = 4e-6 + 8 * problem.m * problem.n * problem.batch * config.splits / (units * 30e9)
-        return max(cycles / clock, memory) + again + 4e-6
+        if config.splits > 1:  # the last block of a tile reads all parts
+            again = 3e-6 + self._parts(config, problem) * 4 / (units * 15e9)
+            again += config.splits * config.tile_m * config.tile_n * 4 / 64 / clock
+        return max(cycles / clock, memory) + again + 4e-6 + self._turning(problem, units)
+
+    def _turning(self, problem: Problem, units: int) -> float:
+        """Seconds of the copies that bring operands into the only order that the matrix units take."""
+        if KINDS[problem.dtype, problem.precision].transposes:
+            return 0.0
+        sizes = (problem.a_order == "F", problem.m), (problem.b_order == "C", problem.n)
+        moved = sum(2 * extent * problem.k * problem.batch * problem.itemsize for turned, extent in sizes if turned)
+        return moved / (units * 15e9) + (5e-6 if moved else 0.0)
+
+    def _parts(self, config: WarpgroupConfig, problem: Problem) -> int:
+        """Elements of the sums of all parts."""
+        tiles = math.ceil(problem.m / config.tile_m) * math.ceil(problem.n / config.tile_n)
+        return tiles * problem.batch * config.splits * config.tile_m * config.tile_n
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[WarpgroupConfig, ...]:
         """The largest tile whose sums fit the registers, then smaller ones with their sums split."""
@@ -176,7 +191,11 @@ class WarpgroupVariant(Variant):
     def run(self, config: WarpgroupConfig, product: Product) -> None:
         """One launch, and with a split sum a second one that adds the parts."""
         kind = KINDS[product.a.dtype.name, product.precision]
-        launch_warpgroups(config, product, Operands(product.a, product.b, product.a.shape[-1]), kind)
+        a, b = product.a, product.b
+        if not kind.transposes:
+            a = a if _order(a) == "C" else swapped(swapped_order(swapped(a), "a", product.stream))
+            b = b if _order(b) == "F" else swapped_order(b, "b", product.stream)
+        launch_warpgroups(config, product, Operands(a, b, a.shape[-1]), kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,21 +218,28 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
     a_transposed, b_transposed = _order(a) == "F", _order(b) == "F"
     depth = _LINE // a.itemsize
     split = config.splits > 1
-    target = workspaces.of(stream, "parts", (config.splits * batch, m, n), np.dtype(kind.sums)) if split else c
-    columns = _LINE // target.itemsize
-    scaled = not split and (product.alpha != 1 or product.beta != 0)
+    columns = _LINE // c.itemsize
+    scaled = product.alpha != 1 or product.beta != 0
+    tiles = -(-m // config.tile_m) * -(-n // config.tile_n) * batch
+    parts: Any = _NOTHING
+    arrived: Any = _NOTHING
+    if split:
+        size = tiles * config.splits * config.tile_m * config.tile_n
+        parts = workspaces.of(stream, "parts", (size,), np.dtype(kind.sums))
+        arrived = workspaces.zeros(stream, "arrived", tiles)
     maps = _maps.of(
         stream,
         Box(a, (depth, _LINE // a.itemsize) if a_transposed else (config.tile_m, depth), a_transposed),
         Box(b, (config.tile_n, depth) if b_transposed else (depth, _LINE // b.itemsize), b_transposed),
-        Box(target, (_STRIP_ROWS, columns), False),
+        Box(c, (_STRIP_ROWS, columns), False),
     )
-    tiles = -(-m // config.tile_m) * -(-n // config.tile_n) * batch * config.splits
-    grid = min(tiles, c.context.capabilities.compute_units)
+    grid = min(tiles * config.splits, c.context.capabilities.compute_units)
     number = kind.sums
     _kernel(config.threads)[grid, config.threads, stream](
         maps,
         c,
+        parts,
+        arrived,
         np.int32(batch),
         np.int32(m),
         np.int32(n),
@@ -234,7 +260,7 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         a_transposed,
         b_transposed,
         columns,
-        target.dtype.name == "bfloat16",
+        c.dtype.name == "bfloat16",
         scaled,
         operands.row_exponents,
         operands.column_exponents,
@@ -244,8 +270,6 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         _packed(j for _, j in operands.pieces),
         operands.promote,
     )
-    if split:
-        reduce_parts(target, product)
 
 
 def _packed(numbers: Iterable[int]) -> int:

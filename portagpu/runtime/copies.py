@@ -9,6 +9,7 @@ import numpy as np
 import pyopencl as cl
 
 from portagpu.codegen.rendering import render
+from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.program import build
 from portagpu.runtime.stream import Stream, enqueuing
@@ -16,6 +17,7 @@ from portagpu.runtime.stream import Stream, enqueuing
 if TYPE_CHECKING:
     from portagpu.runtime.array import DeviceNDArray
 
+_GROUP = 256  # items of a work-group
 _UNITS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 
 
@@ -59,19 +61,26 @@ def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -
             )
         return
     unit = next(u for u in (8, 4, 2, 1) if all(_divides(u, a) for a in (source, target)))
-    view = CopyView(type=_UNITS[unit], units=target.itemsize // unit, axes=tuple(range(target.ndim)))
+    view = CopyView(type=_UNITS[unit], units=target.itemsize // unit, axes=tuple(range(max(1, target.ndim))))
     program = build(context, render("runtime/copy.mako", view), ())
-    numbers: list[Any] = [np.int64(target.size), np.int64(source.offset // unit), np.int64(target.offset // unit)]
-    for axis in view.axes:
-        numbers += [
-            np.int64(target.shape[axis]),
-            np.int64(source.strides[axis] // unit),
-            np.int64(target.strides[axis] // unit),
-        ]
+    columns = target.shape[-1] if target.ndim else 1
+    lines = target.size // columns
+    numbers: list[Any] = [np.int64(lines), np.int64(source.offset // unit), np.int64(target.offset // unit)]
+    for extent, step, to_step in zip(target.shape or (1,), source.strides or (0,), target.strides or (0,), strict=True):
+        numbers += [np.int64(extent), np.int64(step // unit), np.int64(to_step // unit)]
     with enqueuing(stream) as queue:
         kernel = cl.Kernel(program, "copy_strided")
         kernel.set_args(source.buffer, target.buffer, *numbers)
-        cl.enqueue_nd_range_kernel(queue, kernel, (target.size,), None)
+        cl.enqueue_nd_range_kernel(queue, kernel, *_spread(columns, lines, context.capabilities))
+
+
+def _spread(columns: int, lines: int, caps: Capabilities) -> tuple[tuple[int, int], tuple[int, int] | None]:
+    """Items of a copy, and of a work-group: left to themselves, drivers make groups of one item of what is prime."""
+    if caps.device_type is DeviceType.CPU or caps.max_work_group_size < _GROUP:
+        return (columns, lines), None
+    across = min(64, 1 << (columns - 1).bit_length())
+    down = _GROUP // across
+    return (-(-columns // across) * across, -(-lines // down) * down), (across, down)
 
 
 def is_pinned(array: np.ndarray[Any, Any]) -> bool:

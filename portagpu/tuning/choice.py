@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -25,11 +26,12 @@ from portagpu.tuning.search import shown
 from portagpu.tuning.session import device_of, expected, modelled, problem_of, store_path, task_of
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point
-from portagpu.tuning.store import Store, TaskKey
+from portagpu.tuning.store import Store, TaskKey, results_written
 from portagpu.tuning.tunable import Parameters
 
 NEAR = 2.0  # octaves: results serve problems at most this far away, in each size
 _REMEMBERED = 4096  # choices
+_FRESH_SECONDS = 0.02
 T = TypeVar("T")
 
 
@@ -98,6 +100,8 @@ class Chooser:
         self._lock = threading.Lock()
         self._answers: dict[Hashable, Any] = {}
         self._known = 0  # the store's revision when the answers were made
+        self._written = -1  # by this process, when the store was looked at
+        self._fresh_until = 0.0
 
     def choose(self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
         """The parameters for a problem on a device. Raises `TuningError` where the search space is empty."""
@@ -120,8 +124,16 @@ class Chooser:
         return answer
 
     def generation(self) -> int:
-        """A number that grows with new results: what was chosen under an older one may not hold."""
+        """A number that grows with new results: what was chosen under an older one may not hold.
+
+        Launches ask it each time. Results of this process count at once; the file, which other processes write to, is
+        looked at every few milliseconds.
+        """
+        now, written = time.monotonic(), results_written()
+        if now < self._fresh_until and written == self._written:
+            return self._known
         with self._lock:
+            self._written, self._fresh_until = written, now + _FRESH_SECONDS
             return self._refresh()
 
     def _refresh(self) -> int:

@@ -1,19 +1,27 @@
+## one item for each element: the last axis along the first dimension, all others along the second
 __kernel void copy_strided(__global const ${view.type}* source, __global ${view.type}* target,
-                           long size, long source_offset, long target_offset
+                           long lines, long source_offset, long target_offset
 % for axis in view.axes:
                            , long n${axis}, long s${axis}, long t${axis}
 % endfor
 ) {
-    long rest = get_global_id(0);
-    if (rest >= size) return;
-    long from = source_offset;
-    long to = target_offset;
-    long index;
-% for axis in reversed(view.axes):
-    index = rest - rest / n${axis} * n${axis};
+    const long column = get_global_id(0);
+    long rest = get_global_id(1);
+    if (column >= n${view.axes[-1]} || rest >= lines) return;
+    long from = source_offset + column * s${view.axes[-1]};
+    long to = target_offset + column * t${view.axes[-1]};
+% for axis in list(reversed(view.axes[:-1])):
+% if loop.last:
+    from += rest * s${axis};
+    to += rest * t${axis};
+% else:
+    const long index${axis} = rest - rest / n${axis} * n${axis};
     rest /= n${axis};
-    from += index * s${axis};
-    to += index * t${axis};
+    from += index${axis} * s${axis};
+    to += index${axis} * t${axis};
+% endif
 % endfor
-    for (int unit = 0; unit < ${view.units}; unit += 1) target[to + unit] = source[from + unit];
+% for unit in range(view.units):
+    target[to + ${unit}] = source[from + ${unit}];
+% endfor
 }

@@ -13,6 +13,7 @@ import planted_kernels
 import pytest
 from planted_kernels import ODD, PICKY, PLANTED
 
+import portagpu
 from portagpu import cuda, tuning
 from portagpu.errors import TuningError
 from portagpu.tuning import LaunchFailed, Measured, OutOfBounds, Rule, Store, TimedOut, WrongResult
@@ -71,7 +72,9 @@ def test_verification_of_winners(device, tmp_path):
 
 def test_a_script_is_tuned_as_a_program(device, tmp_path):
     """`python script.py`: the child finds the tunable of `__main__`; the console says what was skipped."""
+    root = str(Path(portagpu.__file__).parents[1])
     environment = {**os.environ, "PORTAGPU_DATA_DIR": str(tmp_path), "PORTAGPU_DEVICE": str(device.index)}
+    environment["PYTHONPATH"] = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [sys.executable, planted_kernels.__file__], env=environment, capture_output=True, text=True, timeout=300
     )
