@@ -18,6 +18,7 @@ from portagpu.blas.problem import Problem
 from portagpu.cli.ladder import ladder
 from portagpu.cli.options import check_writable
 from portagpu.cli.products import Products, product_options
+from portagpu.cli.tuned import tuned
 from portagpu.device import DeviceRecord, DeviceType, find_device, working_devices
 from portagpu.settings import Settings
 
@@ -67,6 +68,7 @@ def _refuse_options(ctx: click.Context) -> None:
 
 
 bench.add_command(ladder)
+bench.add_command(tuned)
 
 
 def measure(

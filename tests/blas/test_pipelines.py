@@ -129,8 +129,15 @@ def test_text_of_doubles(device, along_a, along_b):
     c = cuda.device_array(64, np.float64)
     plan = DoublePlan(
         **{name: value for name, value in asdict(DOUBLES).items() if name in DoublePlan._fields},
-        a_along_k=along_a, b_along_k=along_b, transposed=not along_a and along_b,
-        wide_a=2, wide_b=2, wide_c=2, guard_a=False, guard_b=True, tail=True,
+        a_along_k=along_a,
+        b_along_k=along_b,
+        transposed=not along_a and along_b,
+        wide_a=2,
+        wide_b=2,
+        wide_c=2,
+        guard_a=False,
+        guard_b=True,
+        tail=True,
     )
     text = text_of(multiply_doubles, c, c, c, *numbers(np.float64), vector_type("float64", 2), plan)
     groups, fragments = 2, 16
@@ -145,9 +152,19 @@ def test_text_of_fragments(device, along_a, along_b, kind, shape, bits):
     wide = 16 // np.dtype(bits).itemsize
     plan = FragmentPlan(
         **{name: value for name, value in asdict(FRAGMENTS).items() if name in FragmentPlan._fields},
-        kind=kind, shape=shape, bits=np.dtype(bits), sums=np.dtype(np.float32), packed="",
-        tile_k=4 * wide, a_along_k=along_a, b_along_k=along_b, wide_a=wide, wide_b=wide,
-        guard_a=False, guard_b=False, tail=False,
+        kind=kind,
+        shape=shape,
+        bits=np.dtype(bits),
+        sums=np.dtype(np.float32),
+        packed="",
+        tile_k=4 * wide,
+        a_along_k=along_a,
+        b_along_k=along_b,
+        wide_a=wide,
+        wide_b=wide,
+        guard_a=False,
+        guard_b=False,
+        tail=False,
     )
     x, c = cuda.device_array(64, bits), cuda.device_array(64, np.float32)
     text = text_of(multiply_fragments, x, x, c, *numbers(np.float32), c, plan)
