@@ -3,8 +3,8 @@
 Random normal operands (integers: uniform over all values), a (512, k) and b (k, 512), for every dtype, result and
 precision that the device has, beside the vendor's library where it is at hand. The reference is formed in extended
 precision for float64 and complex128, in float64 for all others, for a sample of rows. Stated are the largest error of
-an element as a share of its ``|a| |b|``, which is what error bounds are about, and the root mean square of all errors as
-a share of that of the result.
+an element as a share of its ``|a| |b|``, which is what error bounds are about, and the root mean square of all errors
+as a share of that of the result.
 """
 
 from __future__ import annotations
