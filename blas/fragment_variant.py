@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from portagpu.blas.dense_operands import Operand, operand
+from portagpu.blas.dense_operands import Operand, flat, operand
 from portagpu.blas.fragment_kernels import FragmentPlan, multiply_fragments
 from portagpu.blas.gpu_model import seconds
 from portagpu.blas.pieces import multiply
@@ -136,8 +136,11 @@ class FragmentVariant(Variant):
 
     def predict(self, config: FragmentConfig, problem: Problem, caps: Capabilities) -> float:
         """See `portagpu.blas.gpu_model`: 1024 multiply-adds of 16 bits a cycle and unit, less what loads take of it."""
-        work = config.blocks_m * config.blocks_n
-        loads = config.blocks_m + config.blocks_n / 2
+        groups = config.bytes_k // 32
+        work = config.blocks_m * config.blocks_n * groups
+        loads = (config.blocks_m + config.blocks_n / 2) * groups
+        extents = zip((config.tile_m, config.tile_n), _copied_bytes(problem), strict=True)
+        copies = sum(extent * config.bytes_k / wide for extent, wide in extents) / config.threads
         return seconds(
             problem,
             caps,
@@ -145,15 +148,16 @@ class FragmentVariant(Variant):
             threads=config.threads,
             registers=config.registers,
             local_memory=config.local_memory,
-            rate=2048 / problem.itemsize * work / (work + loads),
+            rate=2048 / problem.itemsize * work / (work + loads + copies / 2),
             split=config.split_k,
         )
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[FragmentConfig, ...]:
         """Large tiles, and small ones for few rows and columns."""
         shapes = (
+            (2, 4, 4, 8, 128, 3),
+            (4, 2, 4, 8, 128, 3),
             (2, 4, 4, 8, 64, 4),
-            (2, 2, 4, 8, 64, 4),
             (2, 2, 4, 4, 64, 4),
             (2, 2, 2, 4, 64, 4),
             (1, 2, 2, 4, 64, 4),
@@ -173,7 +177,7 @@ class FragmentVariant(Variant):
         plan = _plan(config, a, b, c, product, tile)
         bits = np.dtype(_UNITS[dtype][2])
         operands = (a.viewed(bits), b.viewed(bits), c)
-        pairs = c.memory.view(np.uint32) if plan.packed else c.memory
+        pairs = flat(c.memory, c.memory.size // 2, np.dtype(np.uint32)) if plan.packed else c.memory
         kernel = _kernel(config.threads)
         sums = _UNITS[dtype][3]
         multiply(kernel, product, operands, tile, config.threads, config.split_k, (pairs, plan), sums=sums)
