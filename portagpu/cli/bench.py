@@ -52,8 +52,13 @@ def bench(ctx: click.Context, selectors: tuple[str, ...], products: Products, co
     devices = tuple(find_device(s, settings) for s in selectors) or working_devices(settings)
     check_writable(output)
     console = Console()
-    cells = measure(console, devices, products.on, settings, core_types=core_types)
-    save(output, Results(machine=machine_facts(), cells=cells))
+    facts = machine_facts()
+
+    def keep(cells: tuple[Cell, ...]) -> None:  # after each, so that little is lost when the command is ended
+        save(output, Results(machine=facts, cells=cells))
+
+    keep(())
+    cells = measure(console, devices, products.on, settings, core_types=core_types, keep=keep)
     show(console, cells)
     console.print(f"Written to {output}; merge files with: portagpu matrix {output} ...", soft_wrap=True)
     if any(c.problem and "wrong result" in c.problem for c in cells):
@@ -78,13 +83,16 @@ def measure(
     settings: Settings,
     *,
     core_types: bool = False,
+    keep: Callable[[tuple[Cell, ...]], None] = lambda cells: None,
 ) -> tuple[Cell, ...]:
-    """Measure with a status line; ``products`` tells what on which device."""
+    """Measure with a status line; ``products`` tells what on which device, ``keep`` gets all cells after each."""
     cells: list[Cell] = []
     with console.status("measuring") as status, CoreTypes() as found:
         for device in devices:
             hand_set = found if core_types and device.device_type is DeviceType.CPU else None
-            cells += gemm.cells(device, products(device), settings, status.update, hand_set)
+            for cell in gemm.cells(device, products(device), settings, status.update, hand_set):
+                cells.append(cell)
+                keep(tuple(cells))
     return tuple(cells)
 
 
