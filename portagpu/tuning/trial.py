@@ -169,11 +169,13 @@ def _measure(bench: _Bench, point: Point, best: float) -> Outcome:
 
 
 def _repeatable(bench: _Bench, point: Point) -> Callable[[], None]:
-    """What a repetition does: the launches of a run, without the Python that leads to them if they are all it does."""
+    """What a repetition does: a run, or its launches alone."""
 
     def run() -> None:
         bench.tunable.run(bench.data, point)
 
+    if not bench.tunable.launches_only:
+        return run
     arrays = [value for value in bench.data.values() if isinstance(value, DeviceNDArray)]
     replay = recorded(run, arrays)
     if replay is None:
