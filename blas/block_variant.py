@@ -116,7 +116,7 @@ class BlockVariant(Variant):
         step = max(work / 2, loads / 2, 4.0) + 0.15 * loads  # of k: units finish four cycles later
         tile = step * depth + 3 * work + 40
         tiles = rows * columns * blocks * problem.batch * tile
-        copied = m * k * right * problem.batch * 1.5 / lanes
+        copied = m * k * right * problem.batch * 0.35 * item  # nothing is computed meanwhile
         fetched = down * n * k * problem.batch * item / 32  # panels of B, by each work-group, from farther caches
         packed = n * k * (1 if problem.batch == 1 else problem.batch) * 3.0 / lanes
         # a fast work-group takes another one while a slow one ends
@@ -216,6 +216,3 @@ class _Work:
             a.transposed,
             True,
         )
-
-
-
