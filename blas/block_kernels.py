@@ -110,14 +110,13 @@ def multiply_block(
     scaling: cuda.constexpr,
     whole: cuda.constexpr,
     transposed: cuda.constexpr,
-    prefetched: cuda.constexpr,
 ):
     """``c = alpha * a[:, first_k:first_k + depth] @ b + beta * c``, where b is the block that was packed.
 
     A work-group computes ``group_m`` tiles of ``tile_m`` rows by ``group_n`` panels. packed_b: (1 or batch, panels_n,
     depth, vectors_n * lanes). c: rows of n with unit steps, ``c_pitch`` apart, matrices ``c_batch`` apart. a: rows, or
-    columns if ``transposed``, with unit steps, ``a_pitch`` apart. ``room``: elements of the copy of a; its lines are
-    ``apart``. ``prefetched``: ask for the tile of c before the sums are formed.
+    columns if ``transposed``, with unit steps, ``a_pitch`` apart. ``room``: elements of the
+    copy of a, whose lines are ``apart``.
     """
     lanes = vector.lanes
     tile_n = vectors_n * lanes
@@ -140,16 +139,16 @@ def multiply_block(
         begin = matrix * a_batch + row0 * a_pitch + first_k
         padded = (rows + tile_m - 1) // tile_m * tile_m
         copy_lines(flat_a, block, begin, a_pitch, padded, rows, depth, apart, vector)
+    # the tile of c is asked for before the sums are formed: it is there when they are
     for panel in range(panel0, min(panel0 + group_n, panels_n)):
         column0 = (first_panel + panel) * tile_n
         for first in range(type(m)(0), rows, type(m)(tile_m)):
             start = matrix * c_batch + (row0 + first) * c_pitch + column0
             complete = first + tile_m <= rows and column0 + tile_n <= n
-            if prefetched:
-                if complete:
-                    for i in cuda.unroll(range(tile_m)):
-                        for j in cuda.unroll(range(vectors_n)):
-                            cuda.prefetch(flat_c, start + i * c_pitch + j * lanes)
+            if complete:
+                for i in cuda.unroll(range(tile_m)):
+                    for j in cuda.unroll(range(vectors_n)):
+                        cuda.prefetch(flat_c, start + i * c_pitch + j * lanes)
             for i in cuda.unroll(range(tile_m)):
                 for j in cuda.unroll(range(vectors_n)):
                     acc[i, j] = vector(0)

@@ -1,4 +1,4 @@
-"""The block variant: blocks of A and B that stay in caches, for devices without on-chip local memory (`block_kernels`)."""
+"""The block variant: blocks that stay in caches, for devices without on-chip local memory (see `block_kernels`)."""
 
 from __future__ import annotations
 
@@ -214,5 +214,4 @@ class _Work:
             scaling(product.alpha, beta),
             self.found.whole,
             a.transposed,
-            True,
         )

@@ -17,13 +17,7 @@ import numpy as np
 from portagpu.blas.choice import generation
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, current_context
-from portagpu.runtime.hostmem import (
-    SMALL,
-    map_buffer_back,
-    rounded_span,
-    separate_buffers,
-    share_host,
-)
+from portagpu.runtime.hostmem import SMALL, is_shareable, map_buffer_back, rounded_span, separate_buffers, share_host
 from portagpu.runtime.layout import extent_of
 from portagpu.runtime.recording import Replay, recorded
 from portagpu.runtime.stream import Stream
@@ -109,6 +103,8 @@ class HostProduct:
             mine.generation = now
         if self._key not in mine.known:
             mine.known[self._key] = False
+        elif not all(is_shareable(array) for array in (a, b, self.result)):
+            mine.known[self._key] = True
         elif mine.known[self._key] is False:
             own = [_twin(array) for array in (a, b, self.result)]
             shared = [share_host(context, array, readonly=n < 2) for n, array in enumerate(own)]
@@ -128,7 +124,7 @@ def host_product(
     """
     if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or a.shape[1] != b.shape[0] or a.dtype.kind not in "fc":
         return None
-    if not SMALL <= min(a.nbytes, b.nbytes) or not max(a.nbytes, b.nbytes) <= _MOST_BYTES:
+    if not min(a.nbytes, b.nbytes) >= SMALL or not max(a.nbytes, b.nbytes) <= _MOST_BYTES:
         return None
     shape = (a.shape[0], b.shape[1])
     if not SMALL <= shape[0] * shape[1] * a.itemsize <= _MOST_BYTES:
@@ -136,6 +132,8 @@ def host_product(
     if out is not None and not (out.shape == shape and out.dtype is a.dtype and out.flags.writeable):
         return None
     context = current_context() if stream is None else stream.context
+    if not context.capabilities.host_unified_memory:
+        return None
     return HostProduct(a, b, out, numbers, context, stream)
 
 

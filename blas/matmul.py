@@ -9,7 +9,7 @@ import numpy as np
 
 from portagpu.blas.arguments import check_dtypes, check_precision, check_scalar, operand_of, result_dtype
 from portagpu.blas.batching import multiply
-from portagpu.blas.host_repeats import HostProduct, host_product
+from portagpu.blas.host_repeats import host_product
 from portagpu.blas.problem import DTYPES
 from portagpu.blas.repeats import again, first
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
@@ -63,7 +63,9 @@ def matmul(
         numbers = (alpha, beta, precision, dtype)
         if again(a, b, out, stream, numbers):
             return out
-    host = _host_product(a, b, out, (alpha, beta, precision), dtype, stream)
+    host = None
+    if type(a) is type(b) is np.ndarray and (out is None or type(out) is np.ndarray) and dtype is None:
+        host = host_product(a, b, out, (alpha, beta, precision), stream) if _is_plain(alpha, beta, stream) else None
     if host is not None and host.again():
         return host.result
     a, b = operand_of(a, "a"), operand_of(b, "b")
@@ -140,13 +142,6 @@ class _Settings:
 def _is_plain(alpha: Any, beta: Any, stream: Any) -> bool:
     """Whether numbers can be keys, and the stream is one of ours."""
     return type(alpha) in _NUMBERS and type(beta) in _NUMBERS and (stream is None or type(stream) is Stream)
-
-
-def _host_product(a: Any, b: Any, out: Any, numbers: tuple[Any, ...], dtype: Any, stream: Any) -> HostProduct | None:
-    """A product of NumPy arrays, if there may be a recording of it."""
-    if not (type(a) is type(b) is np.ndarray and (out is None or type(out) is np.ndarray) and dtype is None):
-        return None
-    return host_product(a, b, out, numbers, stream) if _is_plain(*numbers[:2], stream) else None
 
 
 def _promoted(a: Any, b: Any) -> np.dtype[Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from portagpu.blas.double_variant import DoubleVariant
 from portagpu.blas.block_variant import BlockVariant
+from portagpu.blas.double_variant import DoubleVariant
 from portagpu.blas.element_variant import ElementVariant
 from portagpu.blas.emulated_variant import EmulatedVariant
 from portagpu.blas.panel_variant import PanelVariant

@@ -72,14 +72,11 @@ def separate_buffers(context: Context, spans: tuple[Span, ...]) -> list[cl.Buffe
 
     Ranges that are the same and only read have one buffer.
     """
-    made: dict[Span, cl.Buffer] = dict.fromkeys(spans)  # type: ignore[arg-type]
-    if len(made) > 1 and len(_joined(made)) < len(made):
-        return None
-    if len(made) < len(spans) and any(span[2] and spans.count(span) > 1 for span in made):
+    distinct = set(spans)
+    if len(_joined(distinct)) < len(distinct) or any(span[2] and spans.count(span) > 1 for span in distinct):
         return None
     with translate_cl_errors(context):
-        for span in made:
-            made[span] = _buffer_of(context, *span)
+        made = {span: _buffer_of(context, *span) for span in distinct}
     return [made[span] for span in spans]
 
 
@@ -101,7 +98,7 @@ def wrap_host(
     Any strides. The device must use the host's memory, and the array must be writable unless it is wrapped
     ``readonly``. ``spans`` covers all arrays of the launch. Call `map_back` before the host reads what a kernel wrote.
     """
-    if not context.capabilities.host_unified_memory or array.nbytes < SMALL or not _is_aligned(array):
+    if not context.capabilities.host_unified_memory or array.nbytes < SMALL or not is_shareable(array):
         return None
     if not readonly and not array.flags.writeable:
         return None
@@ -131,7 +128,7 @@ def share_host(
     )
 
 
-def _is_aligned(array: np.ndarray[Any, Any]) -> bool:
+def is_shareable(array: np.ndarray[Any, Any]) -> bool:
     """Whether elements start where OpenCL wants them: complex ones at multiples of their size, unlike NumPy's."""
     if array.dtype.kind != "c" or not array.flags.aligned:
         return array.flags.aligned

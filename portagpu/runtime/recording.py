@@ -67,10 +67,10 @@ class Replay:
         """Size of the memory that the recording keeps."""
         return sum({buffer.int_ptr: int(buffer.size) for buffer in self._kept}.values())
 
-    def launch(self, stream: Stream | None, buffers: Sequence[cl.MemoryObject] | None = None) -> bool:
+    def launch(self, stream: Stream | None, buffers: Sequence[cl.Buffer] | None = None) -> bool:
         """Enqueue on a stream of the recording's context, by default its default one.
 
-        ``buffers``: one in the place of each operand; the operands' buffers were different ones when they were recorded.
+        ``buffers``: one in the place of each operand; those of the recording were different ones.
         False where memory was given back since, so that the call must be made anew.
         """
         compiled = self._compiled()
