@@ -22,7 +22,8 @@ from portagpu.tuning.space import Axis
 _ALL = 1024  # panels: as many as there are
 _LINE = 64  # bytes of a cache line
 _PACKED_BYTES = 2**24  # of B's block: a share of the last-level cache
-_LAUNCH_SECONDS = 6e-6
+_LAUNCHES_SECONDS = 15e-6  # of packing and multiplying
+_BLOCK_SECONDS = 40e-6  # the same for one more block: Python's share is in the way where kernels are short
 _CHUNK = 64  # rows that a work-group packs
 
 
@@ -123,7 +124,8 @@ class BlockVariant(Variant):
         waves = (groups + 0.7 * (units - 1)) / groups
         cycles = (tiles + copied + 0.2 * fetched + groups * blocks * 400) * waves + packed
         strips = math.ceil(columns * config.tile_n * depth * item / _PACKED_BYTES)
-        return cycles / (units * clock_mhz(caps) * 1e6) + 2 * blocks * strips * _LAUNCH_SECONDS
+        seconds = cycles / (units * clock_mhz(caps) * 1e6)
+        return seconds + _LAUNCHES_SECONDS + (blocks * strips - 1) * _BLOCK_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[BlockConfig, ...]:
         """Register tiles that fill the register files of today's processors."""
