@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,10 @@ class Operand:
         kind = np.uint64 if self.memory.is_large else np.uint32
         return kind(self.pitch), kind(self.batch)
 
+    def viewed(self, dtype: np.dtype[Any]) -> Operand:
+        """The same memory as elements of another type of the same size."""
+        return replace(self, memory=flat(self.memory, self.memory.size, dtype))
+
 
 def operand(matrix: DeviceNDArray) -> Operand:
     """The operand that a matrix (or a batch of matrices: three axes) is; its order must be "C" or "F".
@@ -55,17 +60,21 @@ def operand(matrix: DeviceNDArray) -> Operand:
     return Operand(flat(matrix, extent), order, pitch, batch, wide)
 
 
-def flat(matrix: DeviceNDArray, extent: int) -> DeviceNDArray:
-    """The ``extent`` elements of memory from a matrix's first one on, whatever lies between its rows."""
+def flat(array: DeviceNDArray, extent: int, dtype: np.dtype[Any] | None = None) -> DeviceNDArray:
+    """The ``extent`` elements of memory from an array's first one on, whatever lies between its rows.
+
+    dtype: read the memory as elements of this type, as `DeviceNDArray.view` does for a fraction of its time.
+    """
+    kind = dtype or array.dtype
     return DeviceNDArray(
         (extent,),
-        matrix.dtype,
-        (matrix.itemsize,),
-        matrix.buffer,
-        matrix.context,
-        offset=matrix.offset,
-        base=matrix if matrix.base is None else matrix.base,
-        stream=matrix.stream,
-        readonly=matrix.readonly,
-        allocation_key=matrix.allocation_key,
+        kind,
+        (kind.itemsize,),
+        array.buffer,
+        array.context,
+        offset=array.offset,
+        base=array if array.base is None else array.base,
+        stream=array.stream,
+        readonly=array.readonly,
+        allocation_key=array.allocation_key,
     )

@@ -7,8 +7,9 @@ two k's at once. So every load of 16 bytes fills two registers of a fragment tha
 want them (any other order costs a move for each register), a quarter of a warp reads 128 bytes from different banks,
 and addresses are one register and a constant.
 
-An operand that lies in the other order is transposed by its copies, which then move single elements. ``c = a @ b`` of
-matrices in C order is computed as ``c.T = b.T @ a.T``, where both lie as wanted.
+An A that lies in the other order is transposed by its copies, which then move single elements. A B that does lies as
+rows along n, is read element by element, and the k's are t and t + 4. ``c = a @ b`` of matrices in C order is
+computed as ``c.T = b.T @ a.T``, where both lie as wanted.
 
 "Matrix fragments for mma.m16n8k8 with .f64 floating point type" in the PTX ISA.
 """
@@ -48,33 +49,6 @@ class DoublePlan(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _fetch_rows(
-    source,
-    start,
-    hop,
-    tile,
-    place,
-    target,
-    rest_x,
-    rest_k,
-    along_k: cuda.constexpr,
-    extent: cuda.constexpr,
-    tile_k: cuda.constexpr,
-    wide: cuda.constexpr,
-    threads: cuda.constexpr,
-    guard: cuda.constexpr,
-    tail: cuda.constexpr,
-    begin: cuda.constexpr,
-    end: cuda.constexpr,
-):
-    """As `portagpu.blas.pipelined_kernels.fetch`, for rows with two elements of padding: those of A."""
-    fetch(
-        *(source, start, hop, tile, place, target, rest_x, rest_k, along_k, extent, extent + 2, tile_k, wide, threads),
-        *(guard, tail, begin, end),
-    )
-
-
-@cuda.jit(device=True)
 def _fetch_planes(
     source,
     start,
@@ -84,8 +58,6 @@ def _fetch_planes(
     target,
     rest_x,
     rest_k,
-    along_k: cuda.constexpr,
-    extent: cuda.constexpr,
     tile_k: cuda.constexpr,
     wide: cuda.constexpr,
     threads: cuda.constexpr,
@@ -94,47 +66,94 @@ def _fetch_planes(
     begin: cuda.constexpr,
     end: cuda.constexpr,
 ):
-    """As `portagpu.blas.pipelined_kernels.fetch`, for planes of eight k's: those of B.
-
-    Where the operand lies across k, a warp copies 4 neighbouring columns of 8 k's.
-    """
+    """As `portagpu.blas.pipelined_kernels.fetch`, for planes of eight k's of an operand that lies along k."""
     for copy in cuda.unroll(range(begin, end)):
-        if along_k:
-            x, depth, count = copy * (threads * wide // tile_k), 0, wide
-            origin = start + np.uint32(copy) * hop
-        else:
-            x, depth, count = copy % (extent * 8 // threads) * (threads // 8), copy // (extent * 8 // threads) * 8, 1
-            origin = start + (np.uint32(depth) * hop + np.uint32(x))
-        to = target + (depth // 8 * (8 * extent + 8) + x * 8)
+        x = copy * (threads * wide // tile_k)
+        origin = start + np.uint32(copy) * hop
         if guard and tail:
-            inside = x < rest_x and depth < rest_k
-            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, count, valid=inside)
+            inside = x < rest_x and rest_k > 0
+            cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide, valid=inside)
         elif guard:
-            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, count, valid=x < rest_x)
+            cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide, valid=x < rest_x)
         elif tail:
-            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, count, valid=depth < rest_k)
+            cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide, valid=rest_k > 0)
         else:
-            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, count)
+            cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide)
 
 
 @cuda.jit(device=True)
-def _load_rows(rows, ring, place, start, group: cuda.constexpr, blocks: cuda.constexpr, pitch: cuda.constexpr):
-    """Fragments of A for eight k's: of each block, rows g and g + 8 of k's t, then t + 4."""
+def _fetch_columns(
+    source,
+    start,
+    hop,
+    tile,
+    place,
+    target,
+    rest_x,
+    rest_k,
+    along_k: cuda.constexpr,
+    extent: cuda.constexpr,
+    pitch: cuda.constexpr,
+    tile_k: cuda.constexpr,
+    wide: cuda.constexpr,
+    threads: cuda.constexpr,
+    guard: cuda.constexpr,
+    tail: cuda.constexpr,
+    begin: cuda.constexpr,
+    end: cuda.constexpr,
+):
+    """Copies of B."""
+    if along_k:
+        _fetch_planes(
+            *(source, start, hop, tile, place, target, rest_x, rest_k, tile_k, wide, threads, guard, tail, begin, end)
+        )
+    else:
+        fetch(
+            *(source, start, hop, tile, place, target, rest_x, rest_k, False, extent, pitch, tile_k, wide, threads),
+            *(guard, tail, begin, end),
+        )
+
+
+@cuda.jit(device=True)
+def _load_rows(
+    rows,
+    ring,
+    place,
+    start,
+    group: cuda.constexpr,
+    blocks: cuda.constexpr,
+    pitch: cuda.constexpr,
+    distance: cuda.constexpr,
+):
+    """Fragments of A for eight k's: of each block, rows g and g + 8 of the thread's two k's, ``distance`` apart."""
     for i in cuda.unroll(range(blocks)):
         for part in cuda.unroll(range(2)):
-            at = start + ((group * 8 + part) * pitch + i * 16)
+            at = start + ((group * 8 + part * distance) * pitch + i * 16)
             pair = cuda.vload(ring, (place, at), 2, aligned=True)
             rows[i, part * 2] = pair[0]
             rows[i, part * 2 + 1] = pair[1]
 
 
 @cuda.jit(device=True)
-def _load_columns(columns, ring, place, start, group: cuda.constexpr, blocks: cuda.constexpr, plane: cuda.constexpr):
-    """Fragments of B for eight k's: of each block, columns g of k's t, then t + 4."""
+def _load_columns(
+    columns,
+    ring,
+    place,
+    start,
+    group: cuda.constexpr,
+    blocks: cuda.constexpr,
+    along_k: cuda.constexpr,
+    pitch: cuda.constexpr,
+):
+    """Fragments of B for eight k's: of each block, columns g of the thread's two k's; pitch: of planes, or of rows."""
     for j in cuda.unroll(range(blocks)):
-        pair = cuda.vload(ring, (place, start + (group * plane + j * 64)), 2, aligned=True)
-        columns[j, 0] = pair[0]
-        columns[j, 1] = pair[1]
+        if along_k:
+            pair = cuda.vload(ring, (place, start + (group * pitch + j * 64)), 2, aligned=True)
+            columns[j, 0] = pair[0]
+            columns[j, 1] = pair[1]
+        else:
+            columns[j, 0] = ring[place, start + (group * 8 * pitch + j * 8)]
+            columns[j, 1] = ring[place, start + ((group * 8 + 4) * pitch + j * 8)]
 
 
 @cuda.jit(device=True)
@@ -181,10 +200,12 @@ def multiply_doubles(
     threads = plan.warps_m * plan.warps_n * 32
     a_along, b_along = plan.a_along_k, plan.b_along_k
     groups = tile_k // 8
-    row_a = tile_m + 2
-    plane_b = 8 * tile_n + 8
+    # neighbouring threads' k's, and a thread's two
+    neighbour, distance = (2, 1) if b_along else (1, 4)
+    row_a = tile_m + (2 if b_along else 4)
+    row_b = 8 * tile_n + 8 if b_along else tile_n + 4
     ring_a = cuda.shared.array((stages, tile_k * row_a), vector.dtype, alignment=128)
-    ring_b = cuda.shared.array((stages, groups * plane_b), vector.dtype, alignment=128)
+    ring_b = cuda.shared.array((stages, groups * row_b if b_along else tile_k * row_b), vector.dtype, alignment=128)
     rows = cuda.local.array((2, blocks_m, 4), vector.dtype)
     columns = cuda.local.array((2, blocks_n, 2), vector.dtype)
     acc = cuda.local.array((blocks_m, blocks_n, 4), vector.dtype)
@@ -196,8 +217,11 @@ def multiply_doubles(
     inner = lane % 4
     warp_m = warp // plan.warps_n * (16 * blocks_m)
     warp_n = warp % plan.warps_n * (8 * blocks_n)
-    read_a = inner * (2 * row_a) + (warp_m + quad * 2)
-    read_b = (warp_n + quad) * 8 + inner * 2
+    read_a = inner * (neighbour * row_a) + (warp_m + quad * 2)
+    if b_along:
+        read_b = (warp_n + quad) * 8 + inner * 2
+    else:
+        read_b = inner * row_b + (warp_n + quad)
 
     tiles_m = (m + (tile_m - 1)) // tile_m
     tiles_n = (n + (tile_n - 1)) // tile_n
@@ -225,15 +249,16 @@ def multiply_doubles(
     target_a = k_a * row_a + x_a
     if b_along:
         x_b, k_b = thread // (tile_k // plan.wide_b), thread % (tile_k // plan.wide_b) * plan.wide_b
+        target_b = k_b // 8 * row_b + x_b * 8 + k_b % 8
         start_b += np.uint32(column0 + x_b) * pitch_b + np.uint32(first + k_b)
         hop_b, next_b = pitch_b * np.uint32(threads * plan.wide_b // tile_k), np.uint32(tile_k)
     else:
-        x_b, k_b = thread % 4 + thread // 32 * 4, thread // 4 % 8
+        x_b, k_b = thread % (tile_n // plan.wide_b) * plan.wide_b, thread // (tile_n // plan.wide_b)
+        target_b = k_b * row_b + x_b
         start_b += np.uint32(first + k_b) * pitch_b + np.uint32(column0 + x_b)
-        hop_b, next_b = pitch_b, pitch_b * np.uint32(tile_k)
-    target_b = k_b // 8 * plane_b + x_b * 8 + k_b % 8
+        hop_b, next_b = pitch_b * np.uint32(max(threads * plan.wide_b // tile_n, 1)), pitch_b * np.uint32(tile_k)
     copies_a = tile_m * tile_k // (threads * (1 if a_along else plan.wide_a))
-    copies_b = tile_n * tile_k // (threads * (plan.wide_b if b_along else 1))
+    copies_b = tile_n * tile_k // (threads * plan.wide_b)
     rest_m, rest_n = m - row0 - x_a, n - column0 - x_b
     left_a, left_b = depth - k_a, depth - k_b
 
@@ -242,12 +267,12 @@ def multiply_doubles(
             for part in cuda.unroll(range(4)):
                 acc[i, j, part] = 0
     for stage in cuda.unroll(range(stages - 1)):
-        _fetch_rows(
-            *(a, start_a, hop_a, ring_a, np.int32(stage), target_a, rest_m, left_a, a_along, tile_m, tile_k),
+        fetch(
+            *(a, start_a, hop_a, ring_a, np.int32(stage), target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
             *(plan.wide_a, threads, plan.guard_a, plan.tail, 0, copies_a),
         )
-        _fetch_planes(
-            *(b, start_b, hop_b, ring_b, np.int32(stage), target_b, rest_n, left_b, b_along, tile_n, tile_k),
+        _fetch_columns(
+            *(b, start_b, hop_b, ring_b, np.int32(stage), target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
             *(plan.wide_b, threads, plan.guard_b, plan.tail, 0, copies_b),
         )
         cuda.pipeline_commit()
@@ -261,8 +286,8 @@ def multiply_doubles(
     cuda.syncthreads()
     use = np.int32(0)
     fill = np.int32(stages - 1)
-    _load_rows(rows[0], ring_a, use, read_a, 0, blocks_m, row_a)
-    _load_columns(columns[0], ring_b, use, read_b, 0, blocks_n, plane_b)
+    _load_rows(rows[0], ring_a, use, read_a, 0, blocks_m, row_a, distance)
+    _load_columns(columns[0], ring_b, use, read_b, 0, blocks_n, b_along, row_b)
     for step in range(np.int32(0), steps):
         following = use + 1 if use < stages - 1 else 0
         for group in cuda.unroll(range(groups)):
@@ -273,18 +298,18 @@ def multiply_doubles(
                 cuda.pipeline_wait_prior(stages - 2)
                 cuda.syncthreads()
                 place = following
-            _load_rows(rows[1 - here], ring_a, place, read_a, (group + 1) % groups, blocks_m, row_a)
-            _load_columns(columns[1 - here], ring_b, place, read_b, (group + 1) % groups, blocks_n, plane_b)
+            _load_rows(rows[1 - here], ring_a, place, read_a, (group + 1) % groups, blocks_m, row_a, distance)
+            _load_columns(columns[1 - here], ring_b, place, read_b, (group + 1) % groups, blocks_n, b_along, row_b)
             for i in cuda.unroll(range(blocks_m)):
                 if group == 0:
                     # copies go out between the products: many at once would hold up the loads behind them
-                    _fetch_rows(
-                        *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a, a_along, tile_m, tile_k),
+                    fetch(
+                        *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
                         *(plan.wide_a, threads, plan.guard_a, plan.tail),
                         *(i * copies_a // blocks_m, (i + 1) * copies_a // blocks_m),
                     )
-                    _fetch_planes(
-                        *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b, b_along, tile_n, tile_k),
+                    _fetch_columns(
+                        *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
                         *(plan.wide_b, threads, plan.guard_b, plan.tail),
                         *(i * copies_b // blocks_m, (i + 1) * copies_b // blocks_m),
                     )

@@ -103,8 +103,8 @@ class DoubleVariant(Variant):
         """See `portagpu.blas.gpu_model`: 128 multiply-adds a cycle and unit (Hopper), less what loads take of it."""
         work = config.blocks_m * config.blocks_n
         loads = 2 * config.blocks_m + config.blocks_n
-        # how many of the operands go another way than that they come: such copies move single elements
-        turned = (problem.a_order == "C") == (problem.b_order == "F")
+        # where both operands lie along k, one is transposed by copies of single elements
+        turned = problem.a_order == "C" and problem.b_order == "F"
         return seconds(
             problem,
             caps,
@@ -112,15 +112,16 @@ class DoubleVariant(Variant):
             threads=config.threads,
             registers=config.registers,
             local_memory=config.local_memory,
-            rate=128 * work / (work + loads / 8) * (0.93 if turned else 1.0),
+            rate=128 * work / (work + loads / 8) * (0.9 if turned else 1.0),
             split=config.split_k,
         )
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[DoubleConfig, ...]:
         """The fastest of large tiles, and small ones for few rows and columns."""
         shapes = (
-            (2, 4, 4, 4, 16, 4),
             (4, 2, 2, 8, 16, 6),
+            (4, 2, 2, 8, 16, 4),
+            (2, 4, 4, 4, 16, 6),
             (2, 2, 2, 8, 16, 3),
             (2, 2, 2, 4, 16, 4),
             (4, 2, 1, 4, 16, 4),

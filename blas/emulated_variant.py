@@ -116,7 +116,7 @@ def _split(role: str, x: DeviceNDArray, mode: _Mode, stream: Stream) -> tuple[De
     bits = workspaces.of(stream, f"{role} bits", (rows,), np.dtype(np.int32))
     number = np.int32
     if scaled:
-        clear[-(-rows // _THREADS), _THREADS, stream](bits)
+        clear(bits, stream)
         grid = (rows, 1) if along else (-(-rows // _THREADS), -(-depth // _CHUNK))
         chunk = depth if along else _CHUNK
         largest[grid, _THREADS, stream](x, bits, number(rows), number(depth), number(chunk), along)

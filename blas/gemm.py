@@ -96,7 +96,7 @@ def gemm(
                 _ready.clear()
             _ready[key] = known, plan.config
     else:
-        usable = "" not in (problem.a_order, problem.b_order, problem.c_order)
+        usable = variant_of(config).supports(problem, c.context.capabilities)
         plan = Plan(config, not usable, False, problem)
     _run(plan, product)
 

@@ -15,17 +15,25 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
+from portagpu.runtime.array import DeviceNDArray
+from portagpu.runtime.stream import Stream
 
 _FINITE = 0x7F800000  # bits of infinity: those of smaller numbers are finite
+_THREADS = 256
 _MOST = 120  # exponent of a scale: two of them, halved, stay within float32's
 
 
 @cuda.jit
-def clear(bits):
+def fill_zeros(bits):
     """Set all to zero."""
     i = cuda.grid(1)
     if i < bits.size:
         bits[i] = 0
+
+
+def clear(bits: DeviceNDArray, stream: Stream) -> None:
+    """Enqueue `fill_zeros` for an array of one axis."""
+    fill_zeros[-(-bits.size // _THREADS), _THREADS, stream](bits)
 
 
 @cuda.jit

@@ -9,8 +9,8 @@ import numpy as np
 from portagpu import cuda
 from portagpu.blas.dense_operands import Operand
 from portagpu.blas.variant import Product
+from portagpu.blas.workspace import workspaces
 from portagpu.cuda.dispatcher import Dispatcher
-from portagpu.runtime.array import device_array
 
 
 @cuda.jit
@@ -61,7 +61,7 @@ def multiply(
     alpha, beta = number(product.alpha.real), number(product.beta.real)
     factors, target, (pitch, batch) = (alpha, beta), c.memory, c.distances
     if pieces > 1:
-        target = device_array((pieces * product.c.size,), np.dtype(number), context=product.c.context)
+        target = workspaces.of(product.stream, "pieces", (pieces * product.c.size,), np.dtype(number))
         kind = np.uint64 if target.is_large else np.uint32
         factors, pitch, batch = (number(1), number(0)), kind(n), kind(m * n)
     first, second, rows, columns = (b, a, n, m) if transposed else (a, b, m, n)

@@ -9,6 +9,7 @@ from portagpu.blas.block_variant import BlockVariant
 from portagpu.blas.double_variant import DoubleVariant
 from portagpu.blas.element_variant import ElementVariant
 from portagpu.blas.emulated_variant import EmulatedVariant
+from portagpu.blas.fragment_variant import FragmentVariant
 from portagpu.blas.panel_variant import PanelVariant
 from portagpu.blas.pipelined_variant import PipelinedVariant
 from portagpu.blas.problem import Problem
@@ -35,6 +36,7 @@ VARIANTS: tuple[Variant, ...] = (
     EmulatedVariant(),
     PipelinedVariant(),
     DoubleVariant(),
+    FragmentVariant(),
     WaveMatrixVariant(),
     SubgroupMatrixVariant(),
     SubgroupVariant(),

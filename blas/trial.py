@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.blas.gemm import gemm
 from portagpu.blas.problem import Problem
-from portagpu.blas.registry import from_json
+from portagpu.blas.registry import from_json, is_legal
 from portagpu.blas.variant import Config
 from portagpu.blas.verification import ProductCheck, rounding
+from portagpu.device.capabilities import Capabilities
 from portagpu.errors import TuningError
 from portagpu.runtime.context import current_context
 from portagpu.runtime.creation import to_device
@@ -22,7 +24,6 @@ from portagpu.tuning.space import Point
 
 Array = np.ndarray[Any, Any]
 _WHOLE = ("", "tf32")  # precisions that do not split elements
-_ODD = ((1, 1, 1), (127, 65, 33), (130, 259, 17), (256, 256, 256))
 
 
 def prepare(values: Values) -> Case:
@@ -84,12 +85,33 @@ def verify(values: Values, point: Point) -> str | None:
     """Odd shapes, transposes, strided results, NaN and infinity against NumPy in float64; None, or what is wrong."""
     problem, config = Problem(**values), from_json(point)  # type: ignore[arg-type]
     generator = np.random.default_rng(1)
-    for m, n, k in _ODD:
-        for transpose, strided in ((False, False), (True, False), (False, True)):
+    forms: tuple[tuple[bool, bool], ...] = (
+        (True, False),
+        (False, True),
+    )  # the first shape is tried in all forms: each may be a kernel of its own
+    for m, n, k in _odd_shapes(problem, config):
+        for transpose, strided in ((False, False), *forms):
             one = Problem(m=m, n=n, k=k, dtype=problem.dtype, out=problem.out, precision=problem.precision)
             if not _is_right(one, config, generator, transpose, strided):
                 return f"wrong result for m={m} n={n} k={k}{' transposed' * transpose}{' strided' * strided}"
+        forms = ()
     return None
+
+
+def _odd_shapes(problem: Problem, config: Config) -> list[tuple[int, int, int]]:
+    """Shapes that a configuration can be asked to compute: odd ones, one that is a multiple of most tiles, one of 1."""
+    caps = current_context().capabilities
+    m, n, k = (min(limit, size) for limit, size in ((130, problem.m), (259, problem.n), (77, problem.k)))
+    deep = min(problem.k, 8207)  # sums that are split need terms for each part
+    wanted = [(m, n, k), (m, n, deep), (256, 256, 256), (1, 1, 1)]
+    found = [shape for shape in wanted if _can(problem, config, shape, caps)]
+    return list(dict.fromkeys(found)) or [(problem.m, problem.n, problem.k)]
+
+
+def _can(problem: Problem, config: Config, shape: tuple[int, int, int], caps: Capabilities) -> bool:
+    """Whether a configuration is legal for other sizes, once operands lie as the variant wants them."""
+    m, n, k = shape
+    return is_legal(config, replace(problem, m=m, n=n, k=k, batch=1, a_order="C", b_order="C"), caps)
 
 
 def _is_right(problem: Problem, config: Config, generator: np.random.Generator, transpose: bool, strided: bool) -> bool:

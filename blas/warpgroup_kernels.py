@@ -82,6 +82,8 @@ def _divided(value, exponent):
 def multiply_warpgroups(
     maps,
     c,
+    parts,
+    arrived,
     batches,
     m,
     n,
@@ -117,8 +119,9 @@ def multiply_warpgroups(
     maps: tensor maps of A, B and the result. ``a_transposed`` says that A lies as (depth, m), ``b_transposed`` that B
     lies as (n, depth); ``apart_a`` and ``apart_b`` are 0 where all products share the operand. ``kind`` is the matrix
     unit's name for ``element``, ``sums`` the type of sums. Results leave in strips of ``columns``, 128 bytes each: 64
-    of float16 (or bfloat16, if ``brain``), 32 of 32 bits. With ``splits``, the result is that of (batch * splits)
-    products over parts of the depth, none of them empty.
+    of float16 (or bfloat16, if ``brain``), 32 of 32 bits. With ``splits``, so many blocks share the depth of a
+    tile, none of them without a part: each leaves its sums in ``parts``, one register of all threads after the other,
+    and counts in ``arrived``, zeros before and after. The last one adds them, always in the same order.
 
     Operands may be sums of pieces, which lie one after the other along the depth, ``depth`` of each, a multiple of the
     tile. The result is then a sum of ``products``: of the pieces of A whose numbers are in ``pieces_a``, four bits
@@ -140,6 +143,7 @@ def multiply_warpgroups(
     ring_b = cuda.shared.array((stages, tile_n * tile_k), element, alignment=1024)
     drawer = cuda.shared.array((consumers, 2, 64 * 32), np.uint32 if columns == 64 else sums, alignment=1024)
     bars = cuda.shared.array(2 * stages, np.uint64)
+    latest = cuda.shared.array(1, np.int32)
     thread = np.int32(cuda.threadIdx.x)
     team = thread // 128
     tiles_m = (m + (tile_m - 1)) // tile_m
@@ -271,59 +275,97 @@ def multiply_warpgroups(
                     for block in cuda.unroll(range(blocks)):
                         for i in cuda.unroll(range(tile_n // 2)):
                             total[block, i] = acc[block, i] + (total[block, i] if begin > 0 else 0)
-            for block in cuda.unroll(range(blocks)):
-                row0 = tile_row * tile_m + mine * rows + block * 64
-                row = np.uint32(warp * 16 + lane // 4)
-                for strip in cuda.unroll(range(tile_n // columns)):
-                    column0 = tile_column * tile_n + strip * columns
-                    side = (block * (tile_n // columns) + strip) % 2
-                    if thread % 128 == 0:
-                        cuda.tma_store_wait(1)
-                    cuda.barrier_sync(team, 128)
-                    for part in cuda.unroll(range(columns // 8)):
-                        for half in cuda.unroll(range(2)):
-                            result = total if promote else acc
-                            low = result[block, (strip * (columns // 8) + part) * 4 + half * 2]
-                            high = result[block, (strip * (columns // 8) + part) * 4 + half * 2 + 1]
-                            line = row + np.uint32(half * 8)
-                            at_row = np.uint32(row0) + line
-                            at_column = np.uint32(column0 + part * 8 + lane % 4 * 2)
-                            if exponents and at_row < m:
-                                down = row_exponents[at_row]
-                                if at_column < n:
-                                    low = _divided(low, down + column_exponents[at_column])
-                                if at_column + np.uint32(1) < n:
-                                    high = _divided(high, down + column_exponents[at_column + np.uint32(1)])
-                            if scaled:
-                                low = _scaled(
-                                    low, c, np.uint32(part_of_all), at_row, at_column, m, n, alpha, beta, sums
-                                )
-                                high = _scaled(
-                                    high,
-                                    c,
-                                    np.uint32(part_of_all),
-                                    at_row,
-                                    at_column + np.uint32(1),
-                                    m,
-                                    n,
-                                    alpha,
-                                    beta,
-                                    sums,
-                                )
-                            # 128-byte lines, their 16-byte parts permuted in the pattern that the copy undoes
-                            if columns == 64:
-                                word = (np.uint32(part) ^ (line & 7)) * 4 + np.uint32(lane % 4)
-                                packed = cuda.pack_bfloat162(low, high) if brain else cuda.pack_half2(low, high)
-                                drawer[mine, side, line * 32 + word] = packed
-                            else:
-                                word = ((np.uint32(part * 2) + np.uint32(lane % 4 // 2)) ^ (line & 7)) * 4
-                                word += np.uint32(lane % 2 * 2)
-                                drawer[mine, side, line * 32 + word] = low
-                                drawer[mine, side, line * 32 + word + 1] = high
-                    cuda.fence_proxy_async()
-                    cuda.barrier_sync(team, 128)
-                    if thread % 128 == 0:
-                        cuda.tma_store(maps, 32, (part_of_all, row0, column0), drawer, (mine, side, 0))
-                        cuda.tma_store_commit()
+            is_last = True
+            if splits > 1:
+                result = total if promote else acc
+                worker = thread - 128
+                of_tile = part_of_all // splits * tiles + number % tiles
+                base = np.uint32((of_tile * splits + share) * (tile_m * tile_n) + worker)
+                for block in cuda.unroll(range(blocks)):
+                    for i in cuda.unroll(range(tile_n // 2)):
+                        parts[base + np.uint32((block * (tile_n // 2) + i) * (128 * consumers))] = result[block, i]
+                cuda.threadfence()
+                cuda.barrier_sync(8, 128 * consumers)
+                if worker == 0:
+                    latest[0] = cuda.atomic.add(arrived, of_tile, 1)
+                cuda.barrier_sync(8, 128 * consumers)
+                is_last = latest[0] == splits - 1
+                if is_last:
+                    cuda.threadfence()
+                    if worker == 0:
+                        arrived[of_tile] = 0
+                    for block in cuda.unroll(range(blocks)):
+                        for i in cuda.unroll(range(tile_n // 2)):
+                            result[block, i] = 0
+                    for part in range(splits):
+                        base = np.uint32((of_tile * splits + part) * (tile_m * tile_n) + worker)
+                        for block in cuda.unroll(range(blocks)):
+                            for i in cuda.unroll(range(tile_n // 2)):
+                                at = base + np.uint32((block * (tile_n // 2) + i) * (128 * consumers))
+                                result[block, i] += parts[at]
+            if is_last:
+                for block in cuda.unroll(range(blocks)):
+                    row0 = tile_row * tile_m + mine * rows + block * 64
+                    row = np.uint32(warp * 16 + lane // 4)
+                    for strip in cuda.unroll(range(tile_n // columns)):
+                        column0 = tile_column * tile_n + strip * columns
+                        side = (block * (tile_n // columns) + strip) % 2
+                        if thread % 128 == 0:
+                            cuda.tma_store_wait(1)
+                        cuda.barrier_sync(team, 128)
+                        for part in cuda.unroll(range(columns // 8)):
+                            for half in cuda.unroll(range(2)):
+                                result = total if promote else acc
+                                low = result[block, (strip * (columns // 8) + part) * 4 + half * 2]
+                                high = result[block, (strip * (columns // 8) + part) * 4 + half * 2 + 1]
+                                line = row + np.uint32(half * 8)
+                                at_row = np.uint32(row0) + line
+                                at_column = np.uint32(column0 + part * 8 + lane % 4 * 2)
+                                if exponents and at_row < m:
+                                    down = row_exponents[at_row]
+                                    if at_column < n:
+                                        low = _divided(low, down + column_exponents[at_column])
+                                    if at_column + np.uint32(1) < n:
+                                        high = _divided(high, down + column_exponents[at_column + np.uint32(1)])
+                                if scaled:
+                                    low = _scaled(
+                                        low,
+                                        c,
+                                        np.uint32(part_of_all // splits),
+                                        at_row,
+                                        at_column,
+                                        m,
+                                        n,
+                                        alpha,
+                                        beta,
+                                        sums,
+                                    )
+                                    high = _scaled(
+                                        high,
+                                        c,
+                                        np.uint32(part_of_all // splits),
+                                        at_row,
+                                        at_column + np.uint32(1),
+                                        m,
+                                        n,
+                                        alpha,
+                                        beta,
+                                        sums,
+                                    )
+                                # 128-byte lines, their 16-byte parts permuted in the pattern that the copy undoes
+                                if columns == 64:
+                                    word = (np.uint32(part) ^ (line & 7)) * 4 + np.uint32(lane % 4)
+                                    packed = cuda.pack_bfloat162(low, high) if brain else cuda.pack_half2(low, high)
+                                    drawer[mine, side, line * 32 + word] = packed
+                                else:
+                                    word = ((np.uint32(part * 2) + np.uint32(lane % 4 // 2)) ^ (line & 7)) * 4
+                                    word += np.uint32(lane % 2 * 2)
+                                    drawer[mine, side, line * 32 + word] = low
+                                    drawer[mine, side, line * 32 + word + 1] = high
+                        cuda.fence_proxy_async()
+                        cuda.barrier_sync(team, 128)
+                        if thread % 128 == 0:
+                            cuda.tma_store(maps, 32, (part_of_all // splits, row0, column0), drawer, (mine, side, 0))
+                            cuda.tma_store_commit()
         if thread % 128 == 0:
             cuda.tma_store_wait(0)  # shared memory ends with the block

@@ -12,7 +12,6 @@ import numpy as np
 
 from portagpu.blas.problem import Problem
 from portagpu.blas.rows import swapped
-from portagpu.blas.split_kernels import reduce_parts
 from portagpu.blas.tensor_maps import Box, TensorMaps
 from portagpu.blas.transpose_kernels import swapped_order
 from portagpu.blas.variant import Config, Product, Variant, order_of
@@ -28,6 +27,7 @@ _LINE = 128  # bytes of a row of a tile in shared memory, and of a strip of C
 _STRIP_ROWS = 64
 _RATE = 2048  # multiply-adds of 16 bits a cycle and compute unit
 _LARGEST = 2**31 - 1
+_PARTS = 2**26  # elements
 _maps = TensorMaps()
 
 
@@ -118,7 +118,7 @@ class WarpgroupVariant(Variant):
     def is_legal(self, config: WarpgroupConfig, problem: Problem, caps: Capabilities) -> bool:
         """Whole fragments, registers for the sums, shared memory, and something to do for each split."""
         rows = config.tile_m // config.consumers
-        strip = 32 if config.splits > 1 else _LINE // problem.out_itemsize
+        strip = _LINE // problem.out_itemsize
         registers = rows // 64 * config.tile_n // 2
         depth = _LINE // problem.itemsize
         spans = not KINDS[problem.dtype, problem.precision].transposes or config.tile_n % 64 == 0
@@ -130,6 +130,7 @@ class WarpgroupVariant(Variant):
             and registers * config.consumers >= 32
             and config.local_memory <= caps.local_memory_static
             and (config.splits == 1 or config.splits * depth <= problem.k)
+            and (config.splits == 1 or self._parts(config, problem) <= _PARTS)
         )
 
     def predict(self, config: WarpgroupConfig, problem: Problem, caps: Capabilities) -> float:
@@ -149,8 +150,9 @@ class WarpgroupVariant(Variant):
         clock = max(1, caps.clock_mhz) * 1e6 * 0.85
         memory = problem.nbytes / (units * 22e9)
         again = 0.0
-        if config.splits > 1:
-            again = 4e-6 + 8 * problem.m * problem.n * problem.batch * config.splits / (units * 30e9)
+        if config.splits > 1:  # the last block of a tile reads all parts
+            again = 3e-6 + self._parts(config, problem) * 4 / (units * 15e9)
+            again += config.splits * config.tile_m * config.tile_n * 4 / 64 / clock
         return max(cycles / clock, memory) + again + 4e-6 + self._turning(problem, units)
 
     def _turning(self, problem: Problem, units: int) -> float:
@@ -160,6 +162,11 @@ class WarpgroupVariant(Variant):
         sizes = (problem.a_order == "F", problem.m), (problem.b_order == "C", problem.n)
         moved = sum(2 * extent * problem.k * problem.batch * problem.itemsize for turned, extent in sizes if turned)
         return moved / (units * 15e9) + (5e-6 if moved else 0.0)
+
+    def _parts(self, config: WarpgroupConfig, problem: Problem) -> int:
+        """Elements of the sums of all parts."""
+        tiles = math.ceil(problem.m / config.tile_m) * math.ceil(problem.n / config.tile_n)
+        return tiles * problem.batch * config.splits * config.tile_m * config.tile_n
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[WarpgroupConfig, ...]:
         """The largest tile whose sums fit the registers, then smaller ones with their sums split."""
@@ -211,21 +218,28 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
     a_transposed, b_transposed = _order(a) == "F", _order(b) == "F"
     depth = _LINE // a.itemsize
     split = config.splits > 1
-    target = workspaces.of(stream, "parts", (config.splits * batch, m, n), np.dtype(kind.sums)) if split else c
-    columns = _LINE // target.itemsize
-    scaled = not split and (product.alpha != 1 or product.beta != 0)
+    columns = _LINE // c.itemsize
+    scaled = product.alpha != 1 or product.beta != 0
+    tiles = -(-m // config.tile_m) * -(-n // config.tile_n) * batch
+    parts: Any = _NOTHING
+    arrived: Any = _NOTHING
+    if split:
+        size = tiles * config.splits * config.tile_m * config.tile_n
+        parts = workspaces.of(stream, "parts", (size,), np.dtype(kind.sums))
+        arrived = workspaces.zeros(stream, "arrived", tiles)
     maps = _maps.of(
         stream,
         Box(a, (depth, _LINE // a.itemsize) if a_transposed else (config.tile_m, depth), a_transposed),
         Box(b, (config.tile_n, depth) if b_transposed else (depth, _LINE // b.itemsize), b_transposed),
-        Box(target, (_STRIP_ROWS, columns), False),
+        Box(c, (_STRIP_ROWS, columns), False),
     )
-    tiles = -(-m // config.tile_m) * -(-n // config.tile_n) * batch * config.splits
-    grid = min(tiles, c.context.capabilities.compute_units)
+    grid = min(tiles * config.splits, c.context.capabilities.compute_units)
     number = kind.sums
     _kernel(config.threads)[grid, config.threads, stream](
         maps,
         c,
+        parts,
+        arrived,
         np.int32(batch),
         np.int32(m),
         np.int32(n),
@@ -246,7 +260,7 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         a_transposed,
         b_transposed,
         columns,
-        target.dtype.name == "bfloat16",
+        c.dtype.name == "bfloat16",
         scaled,
         operands.row_exponents,
         operands.column_exponents,
@@ -256,8 +270,6 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         _packed(j for _, j in operands.pieces),
         operands.promote,
     )
-    if split:
-        reduce_parts(target, product)
 
 
 def _packed(numbers: Iterable[int]) -> int:

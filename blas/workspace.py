@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from portagpu.blas.piece_kernels import clear
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context
 from portagpu.runtime.stream import Stream
 
-_REMEMBERED = 8  # arrays
+_REMEMBERED = 16  # arrays
+_COUNTERS = 1024
 _SHARE = 64  # of the device's memory: larger arrays are not kept
 
 
@@ -29,8 +32,23 @@ class Workspaces:
             for key in [key for key in self._kept if key[0] is context]:
                 del self._kept[key]
 
-    def of(self, stream: Stream, role: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceNDArray:
-        """An uninitialised array for one product on a stream, another one for each role. Raises `OutOfMemoryError`."""
+    def zeros(self, stream: Stream, role: str, count: int) -> DeviceNDArray:
+        """Numbers of 32 bits that are zero, and are again when the product that uses them is done."""
+        count = max(_COUNTERS, 1 << (count - 1).bit_length())
+        return self.of(stream, role, (count,), np.dtype(np.int32), first=clear)
+
+    def of(
+        self,
+        stream: Stream,
+        role: str,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        first: Callable[[DeviceNDArray, Stream], None] | None = None,
+    ) -> DeviceNDArray:
+        """An uninitialised array for one product on a stream, another one for each role. Raises `OutOfMemoryError`.
+
+        ``first`` is called with an array that is new.
+        """
         context = stream.context
         key = (context, stream, threading.get_ident(), role, shape, dtype)
         with self._lock:
@@ -39,6 +57,8 @@ class Workspaces:
                 self._kept.move_to_end(key)
                 return found
         made = device_array(shape, dtype, context=context)
+        if first is not None:
+            first(made, stream)
         if made.nbytes <= context.capabilities.global_memory // _SHARE:
             context.holders.add(self)
             with self._lock:

@@ -13,6 +13,8 @@ from portagpu.tuning.store import Store, TaskKey
 from portagpu.tuning.strategies import History, Strategy
 from portagpu.tuning.worker import WorkerDied
 
+_MUCH_FASTER = 0.7  # than the winner: worth a verification at once
+_VERIFYING_SHARE = 0.15  # of the time so far that verifications may take, otherwise
 _IMPROVEMENT = 0.99  # a new winner must be at least this much faster, so that noise does not cause verifications
 
 Evaluate = Callable[[Point, float], Outcome]  # (point, limit in seconds)
@@ -144,6 +146,7 @@ class _Search:
         self._seeds = [s for s in seeds if history.space.is_legal(s)]
         self._roof = roof
         self._failures: list[tuple[Point, Outcome]] = []
+        self._verifying = 0.0  # seconds so far
 
     def run(self, budget: Budget, limit: float, progress: Callable[[Progress], None]) -> SearchResult:
         started = time.monotonic()
@@ -157,7 +160,8 @@ class _Search:
             outcome = self._try(point, limit)
             count += 1
             if isinstance(outcome, Measured):
-                self._promote()
+                if self._is_due(time.monotonic() - started):
+                    self._promote()
             else:
                 self._failures.append((point, outcome))
             winner = self._store.winner(self._task)
@@ -172,7 +176,7 @@ class _Search:
             )
             progress(state)
             self._learn()
-        self._promote()  # trials of a search that died before it verified its best
+        self._promote()  # what was put off, and trials of a search that died before it verified its best
         return replace(self._result(), trials=count, resumed=resumed, elapsed=time.monotonic() - started)
 
     def _try(self, point: Point, limit: float) -> Outcome:
@@ -199,7 +203,25 @@ class _Search:
             if key in tried or self._history.space.is_legal(point):  # a store may hold points of an older space
                 tried[key] = (point, outcome)
 
+    def _is_due(self, elapsed: float) -> bool:
+        """Whether to verify now: it may take as long as several trials, so that it gets a share of the time only.
+
+        The first winner is wanted at once, and one that is much faster than the stored one.
+        """
+        self._learn()
+        winner, best = self._store.winner(self._task), self._history.best()
+        if winner is None or (best is not None and best[1] < _MUCH_FASTER * winner[1]):
+            return True
+        return self._verifying <= _VERIFYING_SHARE * elapsed
+
     def _promote(self) -> None:
+        started = time.monotonic()
+        try:
+            self._verify_best()
+        finally:
+            self._verifying += time.monotonic() - started
+
+    def _verify_best(self) -> None:
         """Verify and store the best point if it beats the winner; points that fail are wrong from now on."""
         while True:
             self._learn()
