@@ -1,10 +1,12 @@
 """GEMM in blocks that stay in a CPU's caches: Goto's scheme, written in the dialect.
 
 One launch packs a block of B, ``depth`` rows of it, in panels of as many columns as the register tile; the next one
-multiplies: a work-group, which is one item, copies its rows of A's block into local memory, where they stay in the
-second-level cache, and walks panels of B along them. The sums of a block are added to c, so that memory of c is read
-once a block. A is copied row by row if its rows have unit steps: the micro-kernel broadcasts single elements, which may
-lie anywhere, so nothing is gained by turning them around.
+multiplies: a work-group, which is one item, walks panels of B along its rows of A's block. The sums of a block are
+added to c, so that memory of c is read once a block.
+
+The micro-kernel broadcasts single elements of A, a few rows at a time, so rows with unit steps are best read where they
+are. Others, and elements that must become what sums are formed in, are copied into local memory first, in the order in
+which they lie.
 
 Scheme: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOMS 34(3), 2008.
 """
@@ -110,13 +112,14 @@ def multiply_block(
     scaling: cuda.constexpr,
     whole: cuda.constexpr,
     transposed: cuda.constexpr,
+    copied: cuda.constexpr,
 ):
     """``c = alpha * a[:, first_k:first_k + depth] @ b + beta * c``, where b is the block that was packed.
 
     A work-group computes ``group_m`` tiles of ``tile_m`` rows by ``group_n`` panels. packed_b: (1 or batch, panels_n,
     depth, vectors_n * lanes). c: rows of n with unit steps, ``c_pitch`` apart, matrices ``c_batch`` apart. a: rows, or
-    columns if ``transposed``, with unit steps, ``a_pitch`` apart. ``room``: elements of the
-    copy of a, whose lines are ``apart``.
+    columns if ``transposed``, with unit steps, ``a_pitch`` apart. If it is
+    ``copied``, there is ``room`` for so many elements, in lines that are ``apart``.
     """
     lanes = vector.lanes
     tile_n = vectors_n * lanes
@@ -131,7 +134,10 @@ def multiply_block(
     b = cuda.local.array((vectors_n,), vector)
     scratch = cuda.local.array(tile_m * tile_n, vector.dtype)
     rows = min(type(m)(group_m * tile_m), m - row0)
-    if transposed:
+    lines = cuda.local.array(tile_m, type(depth))
+    if not copied:
+        begin = matrix * a_batch + first_k
+    elif transposed:
         # columns of the block; rows beyond m are left as they are, and so are the sums that use them: nobody sees them
         begin = matrix * a_batch + first_k * a_pitch + row0
         copy_lines(flat_a, block, begin, a_pitch, depth, depth, rows, apart, vector)
@@ -150,13 +156,18 @@ def multiply_block(
                     for j in cuda.unroll(range(vectors_n)):
                         cuda.prefetch(flat_c, start + i * c_pitch + j * lanes)
             for i in cuda.unroll(range(tile_m)):
+                if not copied:  # of rows beyond m, the last one in their place
+                    lines[i] = begin + (row0 + min(first + i, rows - 1)) * a_pitch
                 for j in cuda.unroll(range(vectors_n)):
                     acc[i, j] = vector(0)
             for k in range(depth):
                 for j in cuda.unroll(range(vectors_n)):
                     b[j] = cuda.vload(packed_b, (matrix_b, panel, k, j * lanes), lanes, aligned=True)
                 for i in cuda.unroll(range(tile_m)):
-                    scalar = block[first + i + k * apart] if transposed else block[(first + i) * apart + k]
+                    if not copied:
+                        scalar = flat_a[lines[i] + k]
+                    else:
+                        scalar = block[first + i + k * apart] if transposed else block[(first + i) * apart + k]
                     for j in cuda.unroll(range(vectors_n)):
                         acc[i, j] = multiply_add(scalar, b[j], acc[i, j], whole)
             if complete:

@@ -37,6 +37,7 @@ class BlockConfig(Config):
     depth: int  # of a block, at most
     group_m: int  # register tiles of a work-group
     group_n: int
+    copied: int  # whether a work-group copies its rows of A (1) or reads them where they are (0)
 
     @property
     def tile_n(self) -> int:
@@ -59,13 +60,18 @@ class BlockConfig(Config):
 
     def copy_bytes(self, itemsize: int) -> int:
         """Local memory for the copy of A."""
-        return self.rows * self.apart(itemsize) * itemsize
+        return self.copied * self.rows * self.apart(itemsize) * itemsize
 
 
 def even_depth(k: int, most: int, lanes: int) -> int:
     """Terms of a block: blocks of about the same depth, whole vectors of them."""
     share = math.ceil(k / math.ceil(k / most))
     return min(most, math.ceil(share / lanes) * lanes)
+
+
+def _must_copy(problem: Problem) -> bool:
+    """Whether elements of A become others first, or lie side by side along columns: the micro-kernel reads rows."""
+    return problem.dtype != problem.accumulator or problem.a_order != "C"
 
 
 class BlockVariant(Variant):
@@ -85,8 +91,9 @@ class BlockVariant(Variant):
             Axis("vectors_n", (1, 2, 3, 4)),
             Axis("lanes", (native_lanes(caps, problem.accumulator_itemsize),)),
             Axis("depth", (128, 256, 384, 512, 768)),
-            Axis("group_m", (1, 2, 4, 8, 12, 16)),
-            Axis("group_n", (2, 4, 8, 16, _ALL)),
+            Axis("group_m", (1, 2, 4, 8, 16, 32)),
+            Axis("group_n", (1, 2, 4, 8, 16, _ALL)),
+            Axis("copied", (1,) if _must_copy(problem) else (0, 1)),
         )
 
     def is_legal(self, config: BlockConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -96,6 +103,7 @@ class BlockVariant(Variant):
             worth
             and config.registers <= register_count(caps)
             and config.lanes <= 16
+            and (config.copied == 1 or not _must_copy(problem))
             and (config.depth <= 128 or config.depth < 2 * problem.k)
             and config.copy_bytes(problem.accumulator_itemsize) <= min(2**19, caps.local_memory_static)
         )
@@ -117,25 +125,26 @@ class BlockVariant(Variant):
         step = max(work / 2, loads / 2, 4.0) + 0.15 * loads  # of k: units finish four cycles later
         tile = step * depth + 3 * work + 40
         tiles = rows * columns * blocks * problem.batch * tile
-        copied = m * k * right * problem.batch * 0.35 * item  # nothing is computed meanwhile
-        fetched = down * n * k * problem.batch * item / 32  # panels of B, by each work-group, from farther caches
+        # nothing is computed while A is copied; what is read where it is comes from farther caches, as panels of B do
+        copied = config.copied * m * k * right * problem.batch * 0.35 * item
+        fetched = (down * n + right * m) * k * problem.batch * item * 0.02
         packed = n * k * (1 if problem.batch == 1 else problem.batch) * 3.0 / lanes
         # a fast work-group takes another one while a slow one ends
         waves = (groups + 0.7 * (units - 1)) / groups
-        cycles = (tiles + copied + 0.2 * fetched + groups * blocks * 400) * waves + packed
+        cycles = (tiles + copied + fetched + groups * blocks * 400) * waves + packed
         strips = math.ceil(columns * config.tile_n * depth * item / _PACKED_BYTES)
         seconds = cycles / (units * clock_mhz(caps) * 1e6)
         return seconds + _LAUNCHES_SECONDS + (blocks * strips - 1) * _BLOCK_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[BlockConfig, ...]:
         """Register tiles that fill the register files of today's processors."""
-        lanes = native_lanes(caps, problem.accumulator_itemsize)
+        lanes, copied = native_lanes(caps, problem.accumulator_itemsize), int(_must_copy(problem))
         found = (
-            BlockConfig(tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn)
+            BlockConfig(tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn, copied=copied)
             for m, v in ((6, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
             for depth in (512, 256, 128)
             for gm in (16, 8, 4, 2, 1)
-            for gn in (_ALL, 16, 4, 2)
+            for gn in (1, 2, 4, 16, _ALL)
         )
         return tuple(p for p in found if self.is_legal(p, problem, caps))
 
@@ -197,7 +206,8 @@ class _Work:
         group_n = min(config.group_n, panels)
         beta = product.beta if first_k == 0 else 1.0  # later blocks add to what is there
         apart = config.rows if a.transposed else config.apart(self.dtype.itemsize)
-        room = apart * (config.depth if a.transposed else config.rows)
+        copied = config.copied == 1 or a.transposed or self.dtype != a.array.dtype
+        room = apart * (config.depth if a.transposed else config.rows) if copied else 1
         sizes = (self.m, self.n, first_k, first_panel, depth, a.pitch, a.batch, c.pitch, c.batch, panels, group_n)
         grid = (-(-self.m // config.rows), -(-panels // group_n), product.batch)
         multiply_block[grid, 1, product.stream](
@@ -216,4 +226,5 @@ class _Work:
             scaling(product.alpha, beta),
             self.found.whole,
             a.transposed,
+            copied,
         )

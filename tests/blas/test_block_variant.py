@@ -14,7 +14,7 @@ from portagpu.blas.gemm import gemm
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config, is_legal
 
-_SMALL = BlockConfig(tile_m=3, vectors_n=2, lanes=4, depth=16, group_m=2, group_n=2)
+_SMALL = BlockConfig(tile_m=3, vectors_n=2, lanes=4, depth=16, group_m=2, group_n=2, copied=1)
 
 
 def operands(m, n, k, dtype=np.float32, batch=()):
@@ -31,19 +31,20 @@ def multiply(a, b, config=_SMALL, out=np.float32, order="C", **scaling):
 
 
 @pytest.mark.oclgrind
+@pytest.mark.parametrize("copied", [0, 1])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (6, 16, 16), (7, 17, 33), (12, 40, 50), (5, 3, 64)])
-def test_edges_and_blocks(device, shape):
+def test_edges_and_blocks(device, shape, copied):
     a, b = operands(*shape)
-    assert np.allclose(multiply(a, b), a @ b, rtol=1e-4, atol=1e-3)
+    assert np.allclose(multiply(a, b, replace(_SMALL, copied=copied)), a @ b, rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.oclgrind
 @pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
-@pytest.mark.parametrize("result", ["C", "F"])
-def test_layouts(device, orders, result):
+@pytest.mark.parametrize(("result", "copied"), [("C", 0), ("C", 1), ("F", 0)])
+def test_layouts(device, orders, result, copied):
     a, b = operands(13, 21, 37)
     a, b = np.asarray(a, order=orders[0]), np.asarray(b, order=orders[1])
-    assert np.allclose(multiply(a, b, order=result), a @ b, rtol=1e-4, atol=1e-3)
+    assert np.allclose(multiply(a, b, replace(_SMALL, copied=copied), order=result), a @ b, rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.oclgrind
@@ -61,7 +62,7 @@ def test_batches(device, shared):
     c = cuda.to_device(np.zeros((4, 9, 20), np.float32))
     left = cuda.to_device(a)
     if host is None:
-        gemm(left, cuda.to_device(b), c, cuda.default_stream(), _SMALL)
+        gemm(left, cuda.to_device(b), c, cuda.default_stream(), replace(_SMALL, copied=0))
     else:
         for i in range(4):
             gemm(left[i], host, c[i], cuda.default_stream(), _SMALL)
