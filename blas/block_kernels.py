@@ -13,6 +13,8 @@ Scheme: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplica
 
 from __future__ import annotations
 
+import numpy as np
+
 from portagpu import cuda
 from portagpu.blas.result_kernels import multiply_add, store_element, store_vector
 
@@ -134,7 +136,7 @@ def multiply_block(
     b = cuda.local.array((vectors_n,), vector)
     scratch = cuda.local.array(tile_m * tile_n, vector.dtype)
     rows = min(type(m)(group_m * tile_m), m - row0)
-    lines = cuda.local.array(tile_m, type(depth))
+    lines = cuda.local.array(tile_m, np.uint64)  # unsigned: these subscripts never count from the end
     if not copied:
         begin = matrix * a_batch + first_k
     elif transposed:
@@ -157,7 +159,7 @@ def multiply_block(
                         cuda.prefetch(flat_c, start + i * c_pitch + j * lanes)
             for i in cuda.unroll(range(tile_m)):
                 if not copied:  # of rows beyond m, the last one in their place
-                    lines[i] = begin + (row0 + min(first + i, rows - 1)) * a_pitch
+                    lines[i] = np.uint64(begin + (row0 + min(first + i, rows - 1)) * a_pitch)
                 for j in cuda.unroll(range(vectors_n)):
                     acc[i, j] = vector(0)
             for k in range(depth):
@@ -165,7 +167,7 @@ def multiply_block(
                     b[j] = cuda.vload(packed_b, (matrix_b, panel, k, j * lanes), lanes, aligned=True)
                 for i in cuda.unroll(range(tile_m)):
                     if not copied:
-                        scalar = flat_a[lines[i] + k]
+                        scalar = flat_a[lines[i] + np.uint64(k)]
                     else:
                         scalar = block[first + i + k * apart] if transposed else block[(first + i) * apart + k]
                     for j in cuda.unroll(range(vectors_n)):
