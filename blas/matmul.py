@@ -9,6 +9,7 @@ import numpy as np
 
 from portagpu.blas.arguments import check_dtypes, check_precision, check_scalar, operand_of, result_dtype
 from portagpu.blas.batching import multiply
+from portagpu.blas.host_repeats import host_product
 from portagpu.blas.problem import DTYPES
 from portagpu.blas.repeats import again, first
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
@@ -62,6 +63,11 @@ def matmul(
         numbers = (alpha, beta, precision, dtype)
         if again(a, b, out, stream, numbers):
             return out
+    host = None
+    if type(a) is type(b) is np.ndarray and (out is None or type(out) is np.ndarray) and dtype is None:
+        host = host_product(a, b, out, (alpha, beta, precision), stream) if _is_plain(alpha, beta, stream) else None
+    if host is not None and host.again():
+        return host.result
     a, b = operand_of(a, "a"), operand_of(b, "b")
     on_device = isinstance(a, DeviceNDArray)
     if on_device != isinstance(b, DeviceNDArray):
@@ -103,7 +109,9 @@ def matmul(
 
         first(a, b, out, stream, numbers, multiply)
         return out
-    result = _on_host(a, b, out, shape, kind, settings, where)
+    result = _on_host(a, b, out if host is None else host.result, shape, kind, settings, where)
+    if host is not None:
+        host.remember(a, b, lambda left, right, into: settings.multiply(left, right, into, where))
     return result if shape or out is not None else result[()]  # of two vectors: a scalar, as NumPy's
 
 

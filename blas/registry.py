@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from portagpu.blas.block_variant import BlockVariant
 from portagpu.blas.double_variant import DoubleVariant
 from portagpu.blas.element_variant import ElementVariant
 from portagpu.blas.emulated_variant import EmulatedVariant
@@ -27,6 +28,7 @@ KERNEL_VERSION = 3  # raise when a kernel changes in a way that makes stored res
 
 VARIANTS: tuple[Variant, ...] = (
     ElementVariant(),
+    BlockVariant(),
     PanelVariant(),
     TileVariant(),
     VectorVariant(),

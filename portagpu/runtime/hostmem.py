@@ -11,6 +11,7 @@ import numpy as np
 import pyopencl as cl
 from numpy.lib.array_utils import byte_bounds
 
+from portagpu.device.capabilities import DeviceType
 from portagpu.errors import ArgumentTypeError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, current_context
@@ -20,7 +21,10 @@ from portagpu.runtime.translate import translate_cl_errors
 
 _ALIGNMENT = 128  # bytes, the largest CL_DEVICE_MEM_BASE_ADDR_ALIGN of devices that share host memory
 _BYTE = np.dtype(np.uint8)
-_SMALL = 4096  # bytes; below, a copy is as cheap as a wrapper
+SMALL = 4096  # bytes; below, a copy is as cheap as a wrapper
+
+
+Span = tuple[int, int, bool]  # first address, the one after the last, whether kernels write there
 
 
 class SharedSpans:
@@ -32,30 +36,58 @@ class SharedSpans:
 
     def __init__(self, writable: Iterable[np.ndarray[Any, Any]], readonly: Iterable[np.ndarray[Any, Any]] = ()) -> None:
         ranges = [(*_rounded(a), True) for a in writable] + [(*_rounded(a), False) for a in readonly]
-        self._ranges: list[tuple[int, int, bool]] = []
+        self._ranges = _joined(ranges)
         self._buffers: dict[int, cl.Buffer] = {}
-        for low, high, written in sorted(ranges):
-            if self._ranges and low < self._ranges[-1][1]:
-                before = self._ranges.pop()
-                low, high, written = before[0], max(before[1], high), before[2] or written
-            self._ranges.append((low, high, written))
 
     def buffer(self, context: Context, array: np.ndarray[Any, Any]) -> tuple[cl.Buffer, int]:
         """The buffer that holds an array, and the array's byte offset in it."""
         first, last = _rounded(array)
         low, high, written = next(r for r in self._ranges if r[0] <= first and last <= r[1])
         if low not in self._buffers:
-            # PyOpenCL asks for a writable flat buffer, whatever the array's layout; kernels respect ``readonly``
-            memory: Any = (ctypes.c_ubyte * (high - low)).from_address(low)
-            flags = cl.mem_flags.USE_HOST_PTR | (cl.mem_flags.READ_WRITE if written else cl.mem_flags.READ_ONLY)
             with translate_cl_errors(context):
-                self._buffers[low] = cl.Buffer(context.cl_context, flags, hostbuf=np.frombuffer(memory, np.uint8))
+                self._buffers[low] = _buffer_of(context, low, high, written)
         return self._buffers[low], int(array.__array_interface__["data"][0]) - low
+
+
+def _joined(ranges: Iterable[Span]) -> list[Span]:
+    """The same memory as ranges that do not overlap, in ascending order."""
+    found: list[Span] = []
+    for low, high, written in sorted(ranges):
+        if found and low < found[-1][1]:
+            before = found.pop()
+            low, high, written = before[0], max(before[1], high), before[2] or written
+        found.append((low, high, written))
+    return found
+
+
+def _buffer_of(context: Context, low: int, high: int, written: bool) -> cl.Buffer:
+    # PyOpenCL asks for a writable flat buffer, whatever the array's layout; kernels respect ``readonly``
+    memory: Any = (ctypes.c_ubyte * (high - low)).from_address(low)
+    flags = cl.mem_flags.USE_HOST_PTR | (cl.mem_flags.READ_WRITE if written else cl.mem_flags.READ_ONLY)
+    return cl.Buffer(context.cl_context, flags, hostbuf=memory)
+
+
+def separate_buffers(context: Context, spans: tuple[Span, ...]) -> list[cl.Buffer] | None:
+    """A buffer for each range of addresses, which are rounded as `rounded_span` does; None where ranges overlap.
+
+    Ranges that are the same and only read have one buffer.
+    """
+    distinct = set(spans)
+    if len(_joined(distinct)) < len(distinct) or any(span[2] and spans.count(span) > 1 for span in distinct):
+        return None
+    with translate_cl_errors(context):
+        made = {span: _buffer_of(context, *span) for span in distinct}
+    return [made[span] for span in spans]
+
+
+def rounded_span(low: int, high: int, written: bool) -> Span:
+    """Addresses from ``low`` to before ``high``, rounded outwards to what drivers share without a copy."""
+    return low // _ALIGNMENT * _ALIGNMENT, -(-high // _ALIGNMENT) * _ALIGNMENT, written
 
 
 def _rounded(array: np.ndarray[Any, Any]) -> tuple[int, int]:
     low, high = byte_bounds(array)
-    return low // _ALIGNMENT * _ALIGNMENT, -(-high // _ALIGNMENT) * _ALIGNMENT
+    return rounded_span(low, high, False)[:2]
 
 
 def wrap_host(
@@ -66,7 +98,7 @@ def wrap_host(
     Any strides. The device must use the host's memory, and the array must be writable unless it is wrapped
     ``readonly``. ``spans`` covers all arrays of the launch. Call `map_back` before the host reads what a kernel wrote.
     """
-    if not context.capabilities.host_unified_memory or array.nbytes < _SMALL or not _is_aligned(array):
+    if not context.capabilities.host_unified_memory or array.nbytes < SMALL or not is_shareable(array):
         return None
     if not readonly and not array.flags.writeable:
         return None
@@ -96,7 +128,7 @@ def share_host(
     )
 
 
-def _is_aligned(array: np.ndarray[Any, Any]) -> bool:
+def is_shareable(array: np.ndarray[Any, Any]) -> bool:
     """Whether elements start where OpenCL wants them: complex ones at multiples of their size, unlike NumPy's."""
     if array.dtype.kind != "c" or not array.flags.aligned:
         return array.flags.aligned
@@ -105,12 +137,17 @@ def _is_aligned(array: np.ndarray[Any, Any]) -> bool:
 
 def map_back(shared: DeviceNDArray, stream: Stream) -> None:
     """Wait, and make the host see what kernels wrote into memory that both share."""
-    buffer = shared.buffer
+    map_buffer_back(shared.buffer, stream)
+
+
+def map_buffer_back(buffer: cl.Buffer, stream: Stream) -> None:
+    """`map_back` for a buffer of host memory."""
     with enqueuing(stream) as queue:
         mapped: Any
         mapped, _ = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.READ, 0, (buffer.size,), _BYTE, is_blocking=True)
         mapped.base.release(queue)
-        queue.finish()
+        if stream.context.capabilities.device_type is not DeviceType.CPU:  # which has no other memory to write back to
+            queue.finish()
 
 
 def _root_key(array: np.ndarray[Any, Any]) -> int:

@@ -3,12 +3,12 @@
 What a library call enqueues for the same arrays and numbers is the same each time. `recorded` runs such a call and
 notes its kernels with their arguments; a `Replay` has kernel objects of its own with these arguments and enqueues them.
 It keeps no memory alive but what the call used besides its operands, so it may be kept for later; who launches it
-vouches that the operands are those of the recording.
+vouches that the operands are those of the recording, or gives buffers in their place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
@@ -35,29 +35,42 @@ def recorded(call: Callable[[], None], operands: Iterable[DeviceNDArray]) -> Rep
     launches = found.launches
     if not launches or len(launches) != found.commands or len(launches) > _MOST:
         return None
-    return Replay(launches, {array.buffer.int_ptr for array in operands})
+    return Replay(launches, [array.buffer.int_ptr for array in operands])
 
 
 class Replay:
     """Kernels with their arguments, for the thread that made them: kernel objects belong to one thread."""
 
-    __slots__ = ("_compiled", "_epoch", "_kept", "_kernels")
+    __slots__ = ("_compiled", "_epoch", "_kept", "_kernels", "_places")
 
-    def __init__(self, launches: list[tuple[Any, Any, tuple[Any, ...]]], borrowed: set[int]) -> None:
+    def __init__(self, launches: list[tuple[Any, Any, tuple[Any, ...]]], borrowed: Sequence[int]) -> None:
         self._kernels: list[tuple[cl.Kernel, LaunchShape]] = []
         self._kept: list[Any] = []
+        self._places: list[tuple[cl.Kernel, int, int]] = []  # kernel, argument, operand that it is
         compiled: CompiledKernel
         for compiled, shape, values in launches:
             kernel = compiled.new_kernel()
             kernel.set_args(*values)
             self._kernels.append((kernel, shape))
-            self._kept += [v for v in values if isinstance(v, cl.MemoryObject) and v.int_ptr not in borrowed]
+            for place, value in enumerate(values):
+                if not isinstance(value, cl.MemoryObject):
+                    continue
+                if value.int_ptr in borrowed:
+                    self._places.append((kernel, place, borrowed.index(value.int_ptr)))
+                else:
+                    self._kept.append(value)
         self._compiled = launches[0][0].reference
         self._epoch = launches[0][0].context.epoch
 
-    def launch(self, stream: Stream | None) -> bool:
+    @property
+    def kept_bytes(self) -> int:
+        """Size of the memory that the recording keeps."""
+        return sum({buffer.int_ptr: int(buffer.size) for buffer in self._kept}.values())
+
+    def launch(self, stream: Stream | None, buffers: Sequence[cl.Buffer] | None = None) -> bool:
         """Enqueue on a stream of the recording's context, by default its default one.
 
+        ``buffers``: one in the place of each operand; those of the recording were different ones.
         False where memory was given back since, so that the call must be made anew.
         """
         compiled = self._compiled()
@@ -66,6 +79,9 @@ class Replay:
         if stream is None:
             stream = compiled.context.default_stream
         with enqueuing(stream) as queue:
+            if buffers is not None:
+                for kernel, place, operand in self._places:
+                    kernel.set_arg(place, buffers[operand])
             for kernel, shape in self._kernels:
                 cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
         return True

@@ -1,0 +1,230 @@
+"""The block variant: blocks that stay in caches, for devices without on-chip local memory (see `block_kernels`)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from portagpu.blas.block_kernels import multiply_block, pack_block
+from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
+from portagpu.blas.operands import index_type, operand, with_strides
+from portagpu.blas.panel_variant import native_lanes, register_count
+from portagpu.blas.problem import Problem
+from portagpu.blas.variant import Config, Product, Variant, clock_mhz
+from portagpu.blas.workspace import workspaces
+from portagpu.device.capabilities import Capabilities
+from portagpu.runtime.array import DeviceNDArray
+from portagpu.tuning.space import Axis
+
+_ALL = 1024  # panels: as many as there are
+_LINE = 64  # bytes of a cache line
+_PACKED_BYTES = 2**24  # of B's block: a share of the last-level cache
+_LAUNCHES_SECONDS = 15e-6  # of packing and multiplying
+_BLOCK_SECONDS = 40e-6  # the same for one more block: Python's share is in the way where kernels are short
+_CHUNK = 64  # rows that a work-group packs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockConfig(Config):
+    """Parameters of the block variant: a register tile of ``tile_m`` x ``vectors_n`` vectors."""
+
+    tile_m: int
+    vectors_n: int
+    lanes: int
+    depth: int  # of a block, at most
+    group_m: int  # register tiles of a work-group
+    group_n: int
+    copied: int  # whether a work-group copies its rows of A (1) or reads them where they are (0)
+
+    @property
+    def tile_n(self) -> int:
+        """Columns of the register tile."""
+        return self.vectors_n * self.lanes
+
+    @property
+    def rows(self) -> int:
+        """Rows of a work-group."""
+        return self.group_m * self.tile_m
+
+    @property
+    def registers(self) -> int:
+        """Vector registers that the micro-kernel keeps live: accumulators, B, one broadcast of A."""
+        return self.tile_m * self.vectors_n + self.vectors_n + 1
+
+    def apart(self, itemsize: int) -> int:
+        """Elements from one row of A's copy to the next: not a power of two, or rows would meet in one cache set."""
+        return self.depth + _LINE // itemsize
+
+    def copy_bytes(self, itemsize: int) -> int:
+        """Local memory for the copy of A."""
+        return self.copied * self.rows * self.apart(itemsize) * itemsize
+
+
+def even_depth(k: int, most: int, lanes: int) -> int:
+    """Terms of a block: blocks of about the same depth, whole vectors of them."""
+    share = math.ceil(k / math.ceil(k / most))
+    return min(most, math.ceil(share / lanes) * lanes)
+
+
+def _must_copy(problem: Problem) -> bool:
+    """Whether elements of A become others first, or lie side by side along columns: the micro-kernel reads rows."""
+    return problem.dtype != problem.accumulator or problem.a_order != "C"
+
+
+class BlockVariant(Variant):
+    """Goto's scheme: see `portagpu.blas.block_kernels`."""
+
+    name = "block"
+    config_type = BlockConfig
+
+    def supports(self, problem: Problem, caps: Capabilities) -> bool:
+        """All real dtypes whose result is what sums are formed in, so that blocks can be added up there."""
+        return not caps.local_memory_dedicated and is_plain(problem) and problem.out_dtype == problem.accumulator
+
+    def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
+        """Register tile, depth of blocks, and register tiles of a work-group."""
+        return (
+            Axis("tile_m", tuple(range(2, 15))),
+            Axis("vectors_n", (1, 2, 3, 4)),
+            Axis("lanes", (native_lanes(caps, problem.accumulator_itemsize),)),
+            Axis("depth", (128, 256, 384, 512, 768)),
+            Axis("group_m", (1, 2, 4, 8, 16, 32)),
+            Axis("group_n", (1, 2, 4, 8, 16, _ALL)),
+            Axis("copied", (1,) if _must_copy(problem) else (0, 1)),
+        )
+
+    def is_legal(self, config: BlockConfig, problem: Problem, caps: Capabilities) -> bool:
+        """The register tile fits the register file and is worth a trial, the copy of A fits local memory."""
+        worth = config.tile_m * config.vectors_n >= min(6, register_count(caps) // 4)
+        return (
+            worth
+            and config.registers <= register_count(caps)
+            and config.lanes <= 16
+            and (config.copied == 1 or not _must_copy(problem))
+            and (config.depth <= 128 or config.depth < 2 * problem.k)
+            and config.copy_bytes(problem.accumulator_itemsize) <= min(2**19, caps.local_memory_static)
+        )
+
+    def predict(self, config: BlockConfig, problem: Problem, caps: Capabilities) -> float:
+        """Cycles of the micro-kernel, of what is packed, and of launches, shared among compute units.
+
+        Two multiply-adds and two loads of vectors a cycle, at the clock that the driver tells.
+        """
+        m, n, k, item = problem.m, problem.n, problem.k, problem.accumulator_itemsize
+        units, lanes = max(1, caps.compute_units), config.lanes
+        depth = even_depth(k, config.depth, lanes)
+        blocks = math.ceil(k / depth)
+        rows, columns = math.ceil(m / config.tile_m), math.ceil(n / config.tile_n)
+        group_n = min(config.group_n, columns)
+        down, right = math.ceil(rows / config.group_m), math.ceil(columns / group_n)
+        groups = down * right * problem.batch
+        work, loads = config.tile_m * config.vectors_n, config.tile_m + config.vectors_n
+        step = max(work / 2, loads / 2, 4.0) + 0.15 * loads  # of k: units finish four cycles later
+        tile = step * depth + 3 * work + 40
+        tiles = rows * columns * blocks * problem.batch * tile
+        # nothing is computed while A is copied; what is read where it is comes from farther caches, as panels of B do
+        copied = config.copied * m * k * right * problem.batch * 0.35 * item
+        fetched = (down * n + right * m) * k * problem.batch * item * 0.02
+        packed = n * k * (1 if problem.batch == 1 else problem.batch) * 3.0 / lanes
+        # a fast work-group takes another one while a slow one ends
+        waves = (groups + 0.7 * (units - 1)) / groups
+        cycles = (tiles + copied + fetched + groups * blocks * 400) * waves + packed
+        strips = math.ceil(columns * config.tile_n * depth * item / _PACKED_BYTES)
+        seconds = cycles / (units * clock_mhz(caps) * 1e6)
+        return seconds + _LAUNCHES_SECONDS + (blocks * strips - 1) * _BLOCK_SECONDS
+
+    def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[BlockConfig, ...]:
+        """Register tiles that fill the register files of today's processors."""
+        lanes, copied = native_lanes(caps, problem.accumulator_itemsize), int(_must_copy(problem))
+        found = (
+            BlockConfig(tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn, copied=copied)
+            for m, v in ((6, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
+            for depth in (512, 256, 128)
+            for gm in (16, 8, 4, 2, 1)
+            for gn in (1, 2, 4, 16, _ALL)
+        )
+        return tuple(p for p in found if self.is_legal(p, problem, caps))
+
+    def run(self, config: BlockConfig, product: Product) -> None:
+        """Pack a block of B (one that a batch shares, once) and multiply with it, one block after the other."""
+        work = _Work(config, product)
+        for panel in range(0, work.panels, work.strip):
+            for k in range(0, work.k, work.depth):
+                work.block(k, panel)
+
+
+class _Work:
+    """A product that is being enqueued, in the terms of the kernels."""
+
+    def __init__(self, config: BlockConfig, product: Product) -> None:
+        self.config, self.product = config, product
+        self.a, self.b, self.c = operand(product.a), operand(product.b), operand(product.c)
+        self.m, self.n = product.c.shape[-2:]
+        self.k = product.a.shape[-1]
+        self.found = conversion(product.a.dtype.name, product.c.dtype.name, config.lanes)
+        self.dtype: np.dtype[Any] = np.dtype(number_type(self.found.vector))
+        self.depth = even_depth(self.k, config.depth, config.lanes)
+        self.panels = -(-self.n // config.tile_n)
+        panel_bytes = config.tile_n * self.depth * self.dtype.itemsize
+        self.strip = min(self.panels, max(1, _PACKED_BYTES // panel_bytes))
+        self.matrices = product.batch if self.b.batch else 1
+        self.number = index_type(self.a.array, self.b.array, self.c.array)
+
+    def packed(self, panels: int, depth: int) -> DeviceNDArray:
+        """Room for a block of B; products on a stream use the same."""
+        shape = (self.matrices, panels, depth, self.config.tile_n)
+        size = 1 << (math.prod(shape) - 1).bit_length()
+        flat = workspaces.of(self.product.stream, "block of b", (size,), self.dtype)
+        steps = tuple(self.dtype.itemsize * math.prod(shape[i + 1 :]) for i in range(4))
+        return with_strides(flat, shape, steps)
+
+    def block(self, first_k: int, first_panel: int) -> None:
+        """Enqueue the work of one block."""
+        depth, panels = min(self.depth, self.k - first_k), min(self.strip, self.panels - first_panel)
+        packed = self.packed(panels, depth)
+        self._pack(packed, first_k, first_panel)
+        self._multiply(packed, first_k, first_panel)
+
+    def _pack(self, packed: DeviceNDArray, first_k: int, first_panel: int) -> None:
+        b, (matrices, panels, depth, tile) = self.b, packed.shape
+        pack_block[(panels, -(-depth // _CHUNK), matrices), 1, self.product.stream](
+            b.array,
+            packed,
+            *map(self.number, (self.n, first_k, first_panel, depth, _CHUNK, b.pitch, b.batch)),
+            tile,
+            self.found.vector,
+            b.transposed,
+            b.transposed,
+        )
+
+    def _multiply(self, packed: DeviceNDArray, first_k: int, first_panel: int) -> None:
+        config, a, c, product = self.config, self.a, self.c, self.product
+        panels, depth = packed.shape[1:3]
+        group_n = min(config.group_n, panels)
+        beta = product.beta if first_k == 0 else 1.0  # later blocks add to what is there
+        apart = config.rows if a.transposed else config.apart(self.dtype.itemsize)
+        copied = config.copied == 1 or a.transposed or self.dtype != a.array.dtype
+        room = apart * (config.depth if a.transposed else config.rows) if copied else 1
+        sizes = (self.m, self.n, first_k, first_panel, depth, a.pitch, a.batch, c.pitch, c.batch, panels, group_n)
+        grid = (-(-self.m // config.rows), -(-panels // group_n), product.batch)
+        multiply_block[grid, 1, product.stream](
+            a.array,
+            packed,
+            c.array,
+            *map(self.number, sizes),
+            *self.found.numbers(product.alpha, beta),
+            config.tile_m,
+            config.vectors_n,
+            config.group_m,
+            apart,
+            room,
+            self.found.vector,
+            self.found.stored,
+            scaling(product.alpha, beta),
+            self.found.whole,
+            a.transposed,
+            copied,
+        )

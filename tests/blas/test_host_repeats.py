@@ -1,0 +1,148 @@
+"""Products of NumPy arrays like an earlier one: the recorded launches run on the memory of these arrays."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import portagpu
+from portagpu import cuda
+from portagpu.blas.host_repeats import host_product
+from portagpu.errors import ArgumentTypeError
+
+_NUMBERS = (1, 0, None)
+
+
+def apart(array):
+    """A copy that shares no cache line with other memory, and begins where all of them do."""
+    room = np.empty(array.nbytes + 512, np.uint8)
+    first = -room.ctypes.data % 128 + 128
+    made = room[first : first + array.nbytes].view(array.dtype).reshape(array.shape)
+    made[...] = array
+    return made
+
+
+def matrix(rows, columns, dtype=np.float32, seed=0):
+    return np.random.default_rng(seed).standard_normal((rows, columns)).astype(dtype)
+
+
+def is_recorded(a, b, out=None, numbers=_NUMBERS):
+    """Whether the product would be made from a recording; makes it if so."""
+    product = host_product(a, b, out, numbers, None)
+    return product is not None and product.again()
+
+
+def close(c, wanted):
+    return np.allclose(c, wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_other_arrays_of_the_same_kind_are_served(device):
+    a, b, out = apart(matrix(96, 64)), apart(matrix(64, 80, seed=1)), apart(matrix(96, 80))
+    for _ in range(3):
+        assert close(portagpu.matmul(a, b, out=out), a @ b)
+    for seed in range(5):
+        a, b, out = apart(matrix(96, 64, seed=seed)), apart(matrix(64, 80, seed=seed + 1)), apart(matrix(96, 80))
+        assert is_recorded(a, b, out)
+        assert close(out, a @ b)
+    assert not is_recorded(a, b, out, (2, 0, None))
+    for seed in range(20):  # wherever they happen to lie
+        a, b = matrix(96, 64, seed=seed), matrix(64, 80, seed=seed + 1)
+        assert close(portagpu.matmul(a, b), a @ b)
+
+
+def test_results_do_not_share_memory(device):
+    a, b = matrix(96, 64), matrix(64, 80, seed=1)
+    results = [portagpu.matmul(a * np.float32(f), b) for f in range(1, 6)]
+    for factor, result in enumerate(results, 1):
+        assert close(result, factor * (a @ b))
+
+
+@pytest.mark.parametrize("kind", ["same", "transposed", "neighbours"])
+def test_operands_that_share_memory(device, kind):
+    whole = matrix(128, 96)
+    a, b = {
+        "same": lambda: (whole[:96], whole[:96]),
+        "transposed": lambda: (whole, whole.T),
+        "neighbours": lambda: (whole[:64], whole[32:]),
+    }[kind]()
+    for _ in range(4):
+        assert close(portagpu.matmul(a, b), a @ b)
+
+
+def test_result_in_an_operand(device):
+    a, b = matrix(64, 64), matrix(64, 64, seed=1)
+    for _ in range(4):
+        target = a.copy()
+        wanted = target @ b
+        assert portagpu.matmul(target, b, out=target) is target
+        assert close(target, wanted)
+
+
+def test_scaled_into_out(device):
+    a, b = matrix(96, 64), matrix(64, 80, seed=1)
+    for factor in range(1, 6):
+        out = np.full((96, 80), factor, np.float32)
+        portagpu.matmul(a, b, out=out, alpha=2, beta=3)
+        assert close(out, 2 * (a @ b) + 3 * factor)
+
+
+def test_layouts_are_told_apart(device):
+    a, b = matrix(96, 64), matrix(64, 80, seed=1)
+    wide = matrix(96, 130)
+    for _ in range(3):
+        assert close(portagpu.matmul(a, b), a @ b)
+        assert close(portagpu.matmul(np.asfortranarray(a), b), a @ b)
+        assert close(portagpu.matmul(a[::-1], b[:, ::-1]), a[::-1] @ b[:, ::-1])
+        assert close(portagpu.matmul(wide[:, 1:65], b), wide[:, 1:65] @ b)
+        assert close(portagpu.matmul(wide[:, ::2][:, :64], b), wide[:, ::2][:, :64] @ b)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.float16, np.float64])
+def test_dtypes(device, dtype):
+    a, b = matrix(64, 48, dtype), matrix(48, 64, dtype, seed=1)
+    wanted = a.astype(complex) @ b.astype(complex)
+    for _ in range(4):
+        assert np.allclose(portagpu.matmul(a, b), wanted, rtol=1e-2, atol=5e-2)
+
+
+def test_readonly_out_is_refused_after_a_recording(device):
+    a, b, out = matrix(96, 64), matrix(64, 80, seed=1), np.empty((96, 80), np.float32)
+    for _ in range(3):
+        portagpu.matmul(a, b, out=out)
+    out.flags.writeable = False
+    with pytest.raises(ArgumentTypeError, match="read-only"):
+        portagpu.matmul(a, b, out=out)
+
+
+def test_memory_that_was_given_back_ends_a_recording(device):
+    a, b, out = apart(matrix(96, 64)), apart(matrix(64, 80, seed=1)), apart(matrix(96, 80))
+    for _ in range(3):
+        portagpu.matmul(a, b, out=out)
+    assert is_recorded(a, b, out)
+    cuda.device_array(4, np.float32).close()
+    assert not is_recorded(a, b, out)
+    for _ in range(3):
+        assert close(portagpu.matmul(a, b, out=out), a @ b)
+    assert is_recorded(a, b, out)
+
+
+def test_streams_and_threads(device):
+    a, b = matrix(96, 64), matrix(64, 80, seed=1)
+    context, problems = cuda.current_context(), []
+
+    def work():
+        with context:
+            stream = cuda.stream()
+            for _ in range(10):
+                for where in (None, stream):
+                    if not close(portagpu.matmul(a, b, stream=where), a @ b):
+                        problems.append("wrong")
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not problems
