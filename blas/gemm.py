@@ -11,7 +11,7 @@ from portagpu.blas.problem import Problem
 from portagpu.blas.registry import predicted_time, variant_of
 from portagpu.blas.rows import aligned_copy, begins_aligned, new_rows
 from portagpu.blas.scaling import scale
-from portagpu.blas.variant import ALIGNMENT, Config, Product, clock_mhz, order_of
+from portagpu.blas.variant import ALIGNMENT, Config, Product, clock_mhz, ends_aligned, order_of
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import MissingCapabilityError
 from portagpu.runtime.array import DeviceNDArray
@@ -112,7 +112,7 @@ def _run(plan: Plan, product: Product) -> None:
         return
     result, stream = product.c, product.stream
     if plan.copied:
-        fits = order_of(result) == "C" and begins_aligned(result)
+        fits = order_of(result) == "C" and begins_aligned(result) and ends_aligned(result)
         target = result if fits else new_rows(result, stream, copied=product.beta != 0)
         product = replace(product, a=aligned_copy(product.a, stream), b=aligned_copy(product.b, stream), c=target)
     variant_of(plan.config).run(plan.config, product)

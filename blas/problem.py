@@ -37,7 +37,7 @@ class Problem:
     ``a_order`` and ``b_order``: "C" where the elements of a row lie side by side, "F" where those of a column do, ""
     where neither; rows (columns) may have gaps between them. ``c_order`` is "C" or "". ``aligned`` says that a, b and c
     begin at multiples of 16 bytes and that the steps between their rows (columns, for "F") and batches are such
-    multiples. ``scaled`` says that alpha is not 1 or beta is not 0.
+    multiples, and that c's rows end at such. ``scaled`` says that alpha is not 1 or beta is not 0.
     """
 
     m: int

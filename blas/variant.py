@@ -64,7 +64,7 @@ class Product:
             a_order=order_of(a),
             b_order=order_of(b),
             c_order="C" if order_of(c) == "C" else "",
-            aligned=is_aligned(a) and is_aligned(b) and is_aligned(c),
+            aligned=is_aligned(a) and is_aligned(b) and is_aligned(c) and ends_aligned(c),
             scaled=self.alpha != 1 or self.beta != 0,
         )
 
@@ -105,6 +105,11 @@ def is_aligned(matrix: DeviceNDArray) -> bool:
     inner = {"C": matrix.ndim - 1, "F": matrix.ndim - 2}.get(order)
     steps = (s for axis, n, s in zip(axes, matrix.shape, matrix.strides, strict=True) if axis != inner and n > 1)
     return inner is not None and matrix.offset % ALIGNMENT == 0 and all(s % ALIGNMENT == 0 for s in steps)
+
+
+def ends_aligned(result: DeviceNDArray) -> bool:
+    """Whether rows end at multiples of 16 bytes, so that what is written in such pieces stays inside."""
+    return result.shape[-1] * result.itemsize % ALIGNMENT == 0
 
 
 class Variant(ABC):

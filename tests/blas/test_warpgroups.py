@@ -1,0 +1,143 @@
+"""The warp-group variant and the emulated one: what they choose, what they write, and numbers where a GPU has them."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from portagpu import cuda
+from portagpu.blas.emulated_variant import EmulatedVariant
+from portagpu.blas.problem import Problem
+from portagpu.blas.registry import default_config, precisions, variant_of, variants_for
+from portagpu.blas.variant import Product
+from portagpu.blas.warpgroup_variant import WarpgroupConfig, WarpgroupVariant
+from portagpu.device.ideal import IDEAL
+from portagpu.runtime.creation import to_device
+
+HOPPER = dataclasses.replace(
+    IDEAL,
+    local_memory_static=231424,
+    compute_units=132,
+    clock_mhz=1980,
+    max_work_group_size=1024,
+    max_work_item_sizes=(1024, 1024, 64),
+    preferred_multiple=32,
+)
+BEFORE = dataclasses.replace(HOPPER, ptx_target=(8, 0), architecture_ptx=False)
+WARPGROUP, EMULATED = WarpgroupVariant(), EmulatedVariant()
+SHAPES = [
+    (2048, 2048, 2048),
+    (4096, 4096, 4096),
+    (4096, 4096, 128),
+    (1000, 1000, 1000),
+    (64, 64, 65536),
+    (16, 4096, 11008),
+]
+
+
+@pytest.mark.parametrize("m, n, k", SHAPES)
+@pytest.mark.parametrize(
+    "dtype, precision", [("float16", ""), ("bfloat16", ""), ("int8", ""), ("float32", "tf32"), ("float32", "f16x3")]
+)
+def test_choices_are_legal(m, n, k, dtype, precision):
+    problem = Problem(m=m, n=n, k=k, dtype=dtype, precision=precision)
+    config = default_config(problem, HOPPER)
+    variant = variant_of(config)
+    assert variant.is_legal(config, problem, HOPPER)
+    assert variant.predict(config, problem, HOPPER) > 0
+    if isinstance(config, WarpgroupConfig):
+        assert config.local_memory <= HOPPER.local_memory_static
+        assert config.splits == 1 or config.splits * (128 // problem.itemsize) <= k
+
+
+def test_large_products_use_large_tiles_and_small_ones_fill_the_device():
+    large = default_config(Problem(m=8192, n=8192, k=8192, dtype="float16"), HOPPER)
+    assert isinstance(large, WarpgroupConfig) and large.tile_m * large.tile_n >= 128 * 192 and large.splits == 1
+    deep = default_config(Problem(m=64, n=64, k=65536, dtype="float16"), HOPPER)
+    assert isinstance(deep, WarpgroupConfig) and deep.splits >= 8
+
+
+@pytest.mark.parametrize("variant", [WARPGROUP, EMULATED])
+def test_other_devices_do_without(variant):
+    dtype, precision = ("float16", "") if variant is WARPGROUP else ("float32", "f16x3")
+    problem = Problem(m=512, n=512, k=512, dtype=dtype, precision=precision)
+    assert variant.supports(problem, HOPPER)
+    assert not variant.supports(problem, BEFORE)
+    for refused in ({"aligned": False}, {"m": 4}, {"c_order": ""}, {"dtype": "float64"}):
+        assert not variant.supports(dataclasses.replace(problem, **refused), HOPPER)
+
+
+def test_precisions_are_those_of_the_device():
+    problem = Problem(m=512, n=512, k=512, dtype="float32")
+    assert {"f16x3", "bf16x6", "bf16x9", "tf32"} <= set(precisions(problem, HOPPER))
+    assert not {"f16x3", "bf16x6", "bf16x9"} & set(precisions(problem, BEFORE))
+    assert not variants_for(dataclasses.replace(problem, precision="f16x3"), BEFORE)
+
+
+# numbers ------------------------------------------------------------------------------------------------------------
+
+DTYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "int8": np.int8, "float32": np.float32}
+
+
+def laid(host, order, pad):
+    """A device matrix in rows (columns, for "F") of a wider array whose gaps hold NaN, or 99."""
+    rows = host.T if order == "F" else host
+    wide = np.full((rows.shape[0], rows.shape[1] + pad), 99 if rows.dtype == np.int8 else np.nan).astype(rows.dtype)
+    wide[:, : rows.shape[1]] = rows
+    view = to_device(wide, context=cuda.current_context())[:, : rows.shape[1]]
+    return view.T if order == "F" else view
+
+
+def close(found, a, b, dtype, out, precision):
+    wide = a.astype(np.float64) @ b.astype(np.float64)
+    if dtype == "int8":
+        return np.array_equal(found, wide)
+    size = np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
+    unit = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 0.0}[out]
+    terms = 2.0**-9 if precision == "tf32" else (a.shape[1] + 8) * 2.0**-23
+    return np.all(np.abs(found.astype(np.float64) - wide) <= unit * np.abs(wide) + terms * size)
+
+
+@pytest.fixture
+def context(device):
+    if not device.capabilities.architecture_ptx or device.capabilities.ptx_target[0] != 9:
+        pytest.skip("this device has no matrix units for warp groups")
+    return cuda.current_context()
+
+
+@pytest.mark.parametrize("m, n, k", [(8, 8, 8), (200, 296, 136), (129, 257, 77), (64, 520, 1000), (300, 40, 4100)])
+@pytest.mark.parametrize(
+    "dtype, out, precision",
+    [
+        *(("float16", "float16", ""), ("float16", "float32", ""), ("bfloat16", "bfloat16", ""), ("int8", "int32", "")),
+        *(("float32", "float32", "tf32"), ("float32", "float32", "f16x3"), ("float32", "float32", "bf16x6")),
+    ],
+)
+def test_nothing_outside_counts_or_is_written(context, m, n, k, dtype, out, precision):
+    """All layouts, in rows that are followed by NaN; what is beside the result stays as it was."""
+    generator = np.random.default_rng(m)
+    kind = DTYPES[dtype]
+    if dtype == "int8":
+        a, b = (generator.integers(-90, 90, s).astype(kind) for s in ((m, k), (k, n)))
+    else:
+        a, b = (generator.standard_normal(s).astype(np.float32).astype(kind) for s in ((m, k), (k, n)))
+    target = np.dtype({"bfloat16": ml_dtypes.bfloat16}.get(out, out))
+    for a_order, b_order in itertools.product("CF", repeat=2):
+        lines = [x.shape[1 if order == "C" else 0] for x, order in ((a, a_order), (b, b_order))]
+        pads = [-length % (16 // a.itemsize) + 16 // a.itemsize for length in lines]
+        left, right = laid(a, a_order, pads[0]), laid(b, b_order, pads[1])
+        pad = -n % (16 // target.itemsize) + 16 // target.itemsize
+        around = to_device(np.full((m, n + pad), 77).astype(target), context=context)
+        product = Product(a=left, b=right, c=around[:, :n], stream=context.default_stream, precision=precision)
+        for variant in (WARPGROUP, EMULATED):
+            if not variant.supports(product.problem, context.capabilities):
+                continue
+            for config in variant.shortlist(product.problem, context.capabilities)[:8]:
+                variant.run(config, product)
+                whole = around.copy_to_host()
+                assert close(whole[:, :n], a, b, dtype, out, precision), config
+                assert np.all(whole[:, n:].astype(np.float64) == 77), config
