@@ -72,6 +72,13 @@ def _numpy(name: str, operands: np.dtype[Any]) -> np.dtype[Any]:
 
 def check_scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtype[Any]) -> complex:
     """Alpha or beta as a Python number. Raises `ArgumentTypeError`."""
+    try:
+        return _scalar(value, name, operands, result)
+    except OverflowError as error:
+        raise ArgumentTypeError(f"{name} is too large for a float", hint="divide the operands instead") from error
+
+
+def _scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtype[Any]) -> complex:
     if type(value) is int or type(value) is float:
         if result.kind in "fc":
             return float(value)

@@ -8,7 +8,7 @@ from typing import Any
 from portagpu.blas.choice import choose, generation
 from portagpu.blas.complex_products import multiply_complex
 from portagpu.blas.problem import Problem
-from portagpu.blas.registry import predicted_time, variant_of
+from portagpu.blas.registry import precisions, predicted_time, variant_of
 from portagpu.blas.rows import aligned_copy, begins_aligned, new_rows
 from portagpu.blas.scaling import scale
 from portagpu.blas.variant import ALIGNMENT, Config, Product, clock_mhz, ends_aligned, order_of
@@ -147,9 +147,15 @@ def plan_of(problem: Problem, context: Context) -> Plan:
     if not options:
         raise MissingCapabilityError(
             f"{context.device.name} cannot compute products of {problem.arithmetic}",
-            hint="portagpu.blas.precisions tells which precisions a device has",
+            hint=_instead(problem, context.capabilities),
         )
     return min(options, key=lambda option: option[0])[1]
+
+
+def _instead(problem: Problem, caps: Capabilities) -> str:
+    """The precisions that a device has for the dtypes of a problem."""
+    found = [repr(p) if p else "the dtypes' own" for p in precisions(problem, caps)]
+    return f"its precisions for them: {', '.join(found) or 'none'}"
 
 
 def _copy_seconds(problem: Problem, caps: Capabilities) -> float:

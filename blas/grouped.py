@@ -62,7 +62,8 @@ def grouped_matmul(
     bounds = _checked_offsets(offsets, b.shape[0], a.shape[0])
     shape = (a.shape[0], b.shape[2])
     kind = result_dtype(a.dtype, dtype, out)
-    if beta != 0 and out is None:
+    factors = check_scalar(alpha, "alpha", a.dtype, kind), check_scalar(beta, "beta", a.dtype, kind)
+    if factors[1] != 0 and out is None:
         raise ArgumentTypeError(
             "beta scales what is in out, and there is no out", hint="pass out=, or leave beta= away"
         )
@@ -72,8 +73,13 @@ def grouped_matmul(
         )
     if not on_device:
         host = np.empty(shape, kind) if out is None else out
+        # what one group writes must not be an operand of the next
+        overlaps = out is not None and (np.may_share_memory(out, a) or np.may_share_memory(out, b))
+        target = host.copy() if overlaps else host
         for g, (first, last) in _groups(_on_host(bounds)):
-            matmul(a[first:last], b[g], host[first:last], alpha=alpha, beta=beta, dtype=kind, stream=stream)
+            matmul(a[first:last], b[g], target[first:last], alpha=alpha, beta=beta, dtype=kind, stream=stream)
+        if overlaps:
+            host[...] = target
         return host
     where = as_stream(stream, a.context)
     if (
@@ -83,14 +89,16 @@ def grouped_matmul(
     ):
         raise ArgumentTypeError("operands, out and stream are not all on one device", hint="copy what is elsewhere")
     result = device_array(shape, kind, context=a.context) if out is None else out
-    factors = check_scalar(alpha, "alpha", a.dtype, kind), check_scalar(beta, "beta", a.dtype, kind)
     _on_device(a, b, result, bounds, factors, where)
     return result
 
 
 def _checked_offsets(offsets: Any, groups: int, rows: int) -> Any:
     """Offsets as a device array, or a checked NumPy array."""
-    found = offsets if isinstance(offsets, DeviceNDArray) else np.asarray(offsets)
+    try:
+        found = offsets if isinstance(offsets, DeviceNDArray) else np.asarray(offsets)
+    except ValueError as error:  # of sequences of different lengths
+        raise ShapeError("offsets is not one sequence of integers", hint="np.cumsum of the groups' sizes") from error
     if found.shape != (groups + 1,):
         raise ShapeError(
             f"offsets has shape {found.shape}; {groups} groups have {groups + 1}: where each begins, and the end"

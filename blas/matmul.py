@@ -59,13 +59,14 @@ def matmul(
     `OutOfMemoryError`.
     """
     numbers = None  # what a product on the device depends on besides its arrays
-    if type(a) is type(b) is type(out) is DeviceNDArray and _is_plain(alpha, beta, stream):
+    if type(a) is type(b) is type(out) is DeviceNDArray and _is_plain(alpha, beta, precision, dtype, stream):
         numbers = (alpha, beta, precision, dtype)
         if again(a, b, out, stream, numbers):
             return out
     host = None
     if type(a) is type(b) is np.ndarray and (out is None or type(out) is np.ndarray) and dtype is None:
-        host = host_product(a, b, out, (alpha, beta, precision), stream) if _is_plain(alpha, beta, stream) else None
+        plain = _is_plain(alpha, beta, precision, dtype, stream)
+        host = host_product(a, b, out, (alpha, beta, precision), stream) if plain else None
     if host is not None and host.again():
         return host.result
     a, b = operand_of(a, "a"), operand_of(b, "b")
@@ -139,15 +140,25 @@ class _Settings:
         multiply(a, b, c, stream, alpha=self.alpha, beta=self.beta, precision=self.precision)
 
 
-def _is_plain(alpha: Any, beta: Any, stream: Any) -> bool:
-    """Whether numbers can be keys, and the stream is one of ours."""
-    return type(alpha) in _NUMBERS and type(beta) in _NUMBERS and (stream is None or type(stream) is Stream)
+def _is_plain(alpha: Any, beta: Any, precision: Any, dtype: Any, stream: Any) -> bool:
+    """Whether what a product depends on besides its arrays can be a key, and the stream is one of ours."""
+    return (
+        type(alpha) in _NUMBERS
+        and type(beta) in _NUMBERS
+        and (precision is None or type(precision) is str)
+        and (dtype is None or isinstance(dtype, str | type | np.dtype))
+        and (stream is None or type(stream) is Stream)
+    )
 
 
 def _promoted(a: Any, b: Any) -> np.dtype[Any]:
     if a.dtype == b.dtype:
         return a.dtype  # type: ignore[no-any-return]
-    found = np.result_type(a, b)
+    try:
+        found = np.result_type(a, b)
+    except TypeError as error:  # float16 and bfloat16 have no common dtype
+        text = f"the operands are {a.dtype} and {b.dtype}, which have no common dtype"
+        raise DTypeError(text, hint="convert one of them") from error
     if found.name not in DTYPES:
         raise DTypeError(f"the operands are {a.dtype} and {b.dtype}, together {found}", hint="convert one of them")
     return found

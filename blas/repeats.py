@@ -12,6 +12,7 @@ from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.recording import Replay, recorded
 
 _REMEMBERED = 128  # products of a thread
+_KEPT_SHARE = 64  # of the device's memory: scratch memory that all recordings of a thread keep
 
 
 class _OfThread(threading.local):
@@ -50,9 +51,23 @@ def first(
         mine.generation = now
     key = (a.token, b.token, c.token, stream, numbers)
     if key in mine.known:
-        mine.known[key] = recorded(multiply, (a, b, c))
+        mine.known[key] = found = recorded(multiply, (a, b, c))
+        if found is not None and found.kept_bytes:
+            _bound(mine.known, c.context.capabilities.global_memory // _KEPT_SHARE)
         return
     multiply()
     mine.known[key] = None
     if len(mine.known) > _REMEMBERED:
         mine.known.popitem(last=False)
+
+
+def _bound(known: OrderedDict[Any, Replay | None], most: int) -> None:
+    """Forget the oldest recordings that keep scratch memory, until what is kept is at most so many bytes."""
+    sizes = {key: replay.kept_bytes for key, replay in known.items() if replay is not None}
+    kept = sum(sizes.values())
+    for key, size in sizes.items():
+        if kept <= most:
+            return
+        if size:
+            known[key] = None
+            kept -= size

@@ -311,7 +311,11 @@ def multiply_warpgroups(
                         column0 = tile_column * tile_n + strip * columns
                         side = (block * (tile_n // columns) + strip) % 2
                         if thread % 128 == 0:
-                            cuda.tma_store_wait(1)
+                            # of an odd number of strips, the last one of a tile and the first of the next share a side
+                            if blocks * (tile_n // columns) % 2 == 1 and block == 0 and strip == 0:
+                                cuda.tma_store_wait(0)
+                            else:
+                                cuda.tma_store_wait(1)
                         cuda.barrier_sync(team, 128)
                         for part in cuda.unroll(range(columns // 8)):
                             for half in cuda.unroll(range(2)):

@@ -53,7 +53,7 @@ class Replay:
             kernel.set_args(*values)
             self._kernels.append((kernel, shape))
             for place, value in enumerate(values):
-                if not isinstance(value, cl.MemoryObject):
+                if not isinstance(value, cl.MemoryObjectHolder):  # the pool's buffers are no `cl.MemoryObject`
                     continue
                 if value.int_ptr in borrowed:
                     self._places.append((kernel, place, borrowed.index(value.int_ptr)))

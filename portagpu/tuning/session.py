@@ -59,7 +59,11 @@ def device_of(device: DeviceRecord | str | int | None, settings: Settings) -> De
 
 
 def store_path(name: str, settings: Settings) -> Path:
-    """File of a tunable's results."""
+    """File of a tunable's results. Raises `TuningError` for a name that is no file's."""
+    if not name or name != Path(name).name or name.startswith("."):
+        raise TuningError(
+            f"{name!r} cannot name a tunable", hint="its results are in a file of that name: use no slashes"
+        )
     return settings.data_dir / "tuning" / f"{name}.jsonl"
 
 

@@ -137,13 +137,31 @@ def _place(values: dict[str, Any], tunable: Tunable) -> str:
 def resolve(reference: str) -> Tunable:
     """The inverse of `reference_of`, in the child. Raises `TuningError`."""
     place, _, name = reference.rpartition(":")
-    values = vars(_script(place) if place.endswith(".py") else importlib.import_module(place))
+    values = _values(place, reference)
     found = values.get(name)
     if found is not None and not isinstance(found, Tunable) and callable(found):
         found = found()
     if not isinstance(found, Tunable):
         raise TuningError(f"{reference} is no tunable", hint="assign the Tunable to a variable of the module")
     return found
+
+
+def _values(place: str, reference: str) -> dict[str, Any]:
+    """The variables of a module or script. Raises `TuningError` where there is none."""
+    if not place:
+        raise TuningError(f"{reference!r} names no module and variable", hint="write file.py:NAME or module:NAME")
+    if place.endswith(".py"):
+        if not Path(place).is_file():
+            raise TuningError(f"there is no file {place}", hint="write file.py:NAME or module:NAME")
+        return vars(_script(place))
+    try:
+        return vars(importlib.import_module(place))
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{place}.".startswith(f"{error.name}."):
+            raise  # the module is there, and imports another one that is not
+        raise TuningError(
+            f"there is no module {place!r}", hint="write file.py:NAME, or install what has the module"
+        ) from error
 
 
 def _script(path: str) -> types.ModuleType:

@@ -68,3 +68,29 @@ def test_wrong_offsets(device):
     with pytest.raises(errors.ArgumentTypeError):
         portagpu.grouped_matmul(a, b, OFFSETS, beta=1)
     assert grouped.grouped_matmul(a, b, OFFSETS).shape == (90, 37)
+
+
+def test_host_results_over_operands(device):
+    memory = np.arange(7 * 4, dtype=np.float32).reshape(7, 4)
+    b = np.stack([np.eye(4, dtype=np.float32) * (g + 2) for g in range(2)])
+    a = memory[:-1]
+    wanted = np.concatenate([a[:2] @ b[0], a[2:] @ b[1]])
+    result = portagpu.grouped_matmul(a, b, [0, 2, 6], out=memory[1:])  # one row on: groups would read written rows
+    assert np.array_equal(result, wanted)
+    weights = np.stack([np.full((4, 4), g + 1, np.float32) for g in range(2)])
+    wanted = np.concatenate([np.ones((4, 4)) @ weights[0], np.ones((4, 4)) @ weights[1]])
+    out = weights.reshape(8, 4)
+    assert np.array_equal(portagpu.grouped_matmul(np.ones((8, 4), np.float32), weights, [0, 4, 8], out=out), wanted)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "options", "error"),
+    [
+        ([[0], [1, 2]], {}, errors.ShapeError),
+        ([0, 4, 8], {"beta": np.ones(2)}, errors.ArgumentTypeError),
+        ([0, 4, 8], {"alpha": 10**400}, errors.ArgumentTypeError),
+    ],
+)
+def test_wrong_arguments_get_our_errors(device, offsets, options, error):
+    with pytest.raises(error):
+        portagpu.grouped_matmul(np.ones((8, 4), np.float32), np.ones((2, 4, 4), np.float32), offsets, **options)

@@ -212,3 +212,25 @@ def test_wrong_operands(device, a, b, error):
     with pytest.raises(error) as caught:
         portagpu.matmul(a, b)
     assert str(caught.value)
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"precision": ["tf32"]}, errors.UnknownOptionError),
+        ({"dtype": [("re", "f4")]}, errors.DTypeError),
+        ({"alpha": 10**400}, errors.ArgumentTypeError),
+    ],
+)
+def test_odd_options_get_our_errors(device, on_device, options, error):
+    a = np.ones((64, 64), np.float32)
+    place = cuda.to_device if on_device else np.asarray
+    with pytest.raises(error):
+        portagpu.matmul(place(a), place(a), out=place(np.zeros_like(a)), **options)
+
+
+def test_operands_without_a_common_dtype(device):
+    bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
+    with pytest.raises(errors.DTypeError, match="no common dtype"):
+        portagpu.matmul(np.ones((4, 4), bfloat16), np.ones((4, 4), np.float16))

@@ -112,3 +112,33 @@ def test_only_launches_are_recorded(device, work):
             c.copy_to_device(a)
 
     assert recorded(call, (a, c)) is None
+
+
+def test_recordings_keep_their_scratch_memory(device):
+    n = 64
+    generator = np.random.default_rng(0)
+    host = [(generator.standard_normal((n, n)) + 1j * generator.standard_normal((n, n))) for _ in range(2)]
+    a, b = (cuda.to_device(x.astype(np.complex64)) for x in host)
+    c = cuda.to_device(np.zeros((n, n), np.complex64))
+    for _ in range(3):
+        portagpu.matmul(a, b, out=c)
+    # new arrays of the size of the operand that complex products are made of
+    others = [cuda.to_device(np.full((2 * n, 2 * n), 7, np.float32)) for _ in range(4)]
+    portagpu.matmul(a, b, out=c)
+    assert all((other.copy_to_host() == 7).all() for other in others)
+    assert close(c, host[0] @ host[1])
+
+
+def test_recordings_keep_little_scratch_memory(device):
+    a, b, c, _, _ = operands(dtype=np.complex64)
+    for _ in range(3):
+        portagpu.matmul(a, b, out=c)
+    known = repeats._mine.known
+    kept = sum(replay.kept_bytes for replay in known.values() if replay)
+    assert kept > 0
+    repeats._bound(known, kept)
+    assert sum(replay.kept_bytes for replay in known.values() if replay) == kept
+    repeats._bound(known, 0)
+    assert not any(replay and replay.kept_bytes for replay in known.values())
+    portagpu.matmul(a, b, out=c)  # recorded anew
+    assert repeats.again(a, b, c, None, (1, 0, None, None))

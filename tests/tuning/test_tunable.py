@@ -16,7 +16,9 @@ from planted_kernels import ODD, PICKY, PLANTED
 import portagpu
 from portagpu import cuda, tuning
 from portagpu.errors import TuningError
+from portagpu.settings import Settings
 from portagpu.tuning import LaunchFailed, Measured, OutOfBounds, Rule, Store, TimedOut, WrongResult
+from portagpu.tuning.session import store_path
 from portagpu.tuning.tunable import reference_of, resolve
 
 PROBLEM = {"n": 4096}
@@ -151,3 +153,15 @@ def test_references():
 def test_budgets_that_make_no_sense(device, budget):
     with pytest.raises(TuningError, match="is no time"):
         tuning.tune(PICKY, PROBLEM, device=device, budget=budget)
+
+
+@pytest.mark.parametrize("reference", ["no_such_file.py:SCALE", "no_such_module:SCALE", "SCALE", ""])
+def test_references_to_nothing_get_our_error(reference):
+    with pytest.raises(TuningError):
+        resolve(reference)
+
+
+@pytest.mark.parametrize("name", ["", "../elsewhere", "a/b", ".hidden"])
+def test_names_that_are_no_file_names_are_refused(name):
+    with pytest.raises(TuningError, match="cannot name a tunable"):
+        store_path(name, Settings.from_environment({}))
