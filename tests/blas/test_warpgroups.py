@@ -14,8 +14,12 @@ from portagpu.blas.emulated_variant import EmulatedVariant
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config, precisions, variant_of, variants_for
 from portagpu.blas.variant import Product
+from portagpu.blas.warpgroup_kernels import multiply_warpgroups
 from portagpu.blas.warpgroup_variant import WarpgroupConfig, WarpgroupVariant
+from portagpu.codegen.program import generate
+from portagpu.cuda import arguments
 from portagpu.device.ideal import IDEAL
+from portagpu.ir.types import ConstantType
 from portagpu.runtime.creation import to_device
 
 HOPPER = dataclasses.replace(
@@ -141,3 +145,41 @@ def test_nothing_outside_counts_or_is_written(context, m, n, k, dtype, out, prec
                 whole = around.copy_to_host()
                 assert close(whole[:, :n], a, b, dtype, out, precision), config
                 assert np.all(whole[:, n:].astype(np.float64) == 77), config
+
+
+@pytest.mark.parametrize("tile_n, waits", [(64, 1), (128, 0), (192, 1)])
+def test_strips_wait_for_the_drawer_that_they_share(device, tile_n, waits):
+    # two drawers take turns: of an odd number of strips, the last of a tile and the first of the next share one
+    kernel = multiply_warpgroups
+    number = np.int32(1)
+    c, maps = cuda.device_array((64, 64), np.float16), cuda.device_array(48, np.uint64)
+    given = {
+        **dict.fromkeys(kernel.source.parameters, number),
+        "maps": maps,
+        "c": c,
+        "alpha": np.float32(1),
+        "beta": np.float32(0),
+        "kind": "float16",
+        "element": np.dtype(np.uint16),
+        "sums": np.float32,
+        "tile_m": 128,
+        "tile_n": tile_n,
+        "stages": 4,
+        "consumers": 2,
+        "group": 8,
+        "splits": 1,
+        "a_transposed": False,
+        "b_transposed": False,
+        "columns": 64,
+        "brain": False,
+        "scaled": False,
+        "exponents": False,
+        "products": 1,
+        "pieces_a": 0,
+        "pieces_b": 0,
+        "promote": 0,
+    }
+    fixed = kernel.source.constexpr
+    types = tuple(ConstantType(a) if n in fixed else arguments.argument_type(a, alias=False) for n, a in given.items())
+    text = generate(kernel.lowered(types, HOPPER), HOPPER).source
+    assert text.count("cp.async.bulk.wait_group.read 0;") == 1 + waits
