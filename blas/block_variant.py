@@ -171,7 +171,7 @@ class _Work:
         panel_bytes = config.tile_n * self.depth * self.dtype.itemsize
         self.strip = min(self.panels, max(1, _PACKED_BYTES // panel_bytes))
         self.matrices = product.batch if self.b.batch else 1
-        self.number = index_type(self.a.array, self.b.array, self.c.array)
+        self.number = np.int64
 
     def packed(self, panels: int, depth: int) -> DeviceNDArray:
         """Room for a block of B; products on a stream use the same."""
@@ -179,7 +179,9 @@ class _Work:
         size = 1 << (math.prod(shape) - 1).bit_length()
         flat = workspaces.of(self.product.stream, "block of b", (size,), self.dtype)
         steps = tuple(self.dtype.itemsize * math.prod(shape[i + 1 :]) for i in range(4))
-        return with_strides(flat, shape, steps)
+        found = with_strides(flat, shape, steps)
+        found.is_large = True
+        return found
 
     def block(self, first_k: int, first_panel: int) -> None:
         """Enqueue the work of one block."""
