@@ -24,6 +24,7 @@ _LINE = 64  # bytes of a cache line
 _PACKED_BYTES = 2**24  # of B's block: a share of the last-level cache
 _LAUNCHES_SECONDS = 15e-6  # of packing and multiplying
 _BLOCK_SECONDS = 40e-6  # the same for one more block: Python's share is in the way where kernels are short
+_KEPT_BYTES = 3 * 2**18  # of a group's rows of A and a panel of B: a share of the second-level cache
 _CHUNK = 64  # rows that a work-group packs
 
 
@@ -90,7 +91,7 @@ class BlockVariant(Variant):
             Axis("tile_m", tuple(range(2, 15))),
             Axis("vectors_n", (1, 2, 3, 4)),
             Axis("lanes", (native_lanes(caps, problem.accumulator_itemsize),)),
-            Axis("depth", (128, 256, 384, 512, 768)),
+            Axis("depth", (128, 256, 384, 512, 768, 1024)),
             Axis("group_m", (1, 2, 4, 8, 16, 32)),
             Axis("group_n", (1, 2, 4, 8, 16, _ALL)),
             Axis("copied", (1,) if _must_copy(problem) else (0, 1)),
@@ -127,10 +128,11 @@ class BlockVariant(Variant):
         tiles = rows * columns * blocks * problem.batch * tile
         # nothing is computed while A is copied; what is read where it is comes from farther caches, as panels of B do
         copied = config.copied * m * k * right * problem.batch * 0.35 * item
-        fetched = (down * n + right * m) * k * problem.batch * item * 0.02
+        kept = (config.rows + config.tile_n) * depth * item <= _KEPT_BYTES
+        fetched = (down * n + right * m) * k * problem.batch * item * (0.02 if kept else 0.04)
         packed = n * k * (1 if problem.batch == 1 else problem.batch) * 3.0 / lanes
         # a fast work-group takes another one while a slow one ends
-        waves = (groups + 0.7 * (units - 1)) / groups
+        waves = (groups + 1.5 * (units - 1)) / groups
         cycles = (tiles + copied + fetched + groups * blocks * 400) * waves + packed
         strips = math.ceil(columns * config.tile_n * depth * item / _PACKED_BYTES)
         seconds = cycles / (units * clock_mhz(caps) * 1e6)
@@ -142,9 +144,9 @@ class BlockVariant(Variant):
         found = (
             BlockConfig(tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn, copied=copied)
             for m, v in ((6, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
-            for depth in (512, 256, 128)
+            for depth in (1024, 512, 256, 128)
             for gm in (16, 8, 4, 2, 1)
-            for gn in (1, 2, 4, 16, _ALL)
+            for gn in ((1, 2, 4, 16, _ALL) if copied else (1, 2, 4))
         )
         return tuple(p for p in found if self.is_legal(p, problem, caps))
 
