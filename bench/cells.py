@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from portagpu.bench.problems import shape_text
+from portagpu.blas.problem import Problem
+
 
 class Memory(Enum):
     """Where the operands are while the clock runs."""
@@ -20,13 +23,48 @@ class Cell:
     device: str
     driver: str
     dtype: str
-    size: int
+    m: int
+    n: int
+    k: int
     memory: str
     peer: str
     gflops: float | None  # median
     peer_gflops: float | None
     error: float | None  # largest error relative to the tolerance; at most 1 for a right result
-    problem: str | None  # why there are no numbers
+    problem: str | None  # why numbers are missing
+    batch: int = 1
+    out: str = ""  # dtype of the result; "": the default for dtype
+    precision: str = ""
+    peer_arithmetic: str = ""  # where it is another one than PortaGPU's
+    peer_error: float | None = None  # relative to the tolerance of its own arithmetic
+
+    @property
+    def product(self) -> Problem:
+        """The problem that was measured."""
+        return Problem(
+            m=self.m,
+            n=self.n,
+            k=self.k,
+            batch=self.batch,
+            dtype=self.dtype,
+            out=self.out,
+            precision=self.precision,
+        )
+
+    @property
+    def arithmetic(self) -> str:
+        """Dtypes and precision as a text."""
+        return self.product.arithmetic
+
+    @property
+    def shape(self) -> str:
+        """The sizes as a text."""
+        return shape_text(self.product)
+
+    @property
+    def rival(self) -> str:
+        """The peer, and its arithmetic where that is another one."""
+        return f"{self.peer}, {self.peer_arithmetic}" if self.peer_arithmetic else self.peer
 
     @property
     def ratio(self) -> float | None:
@@ -36,4 +74,10 @@ class Cell:
         return self.gflops / self.peer_gflops
 
 
-__all__ = ["Cell", "Memory"]
+def worst(cells: tuple[Cell, ...]) -> Cell | None:
+    """The cell with the smallest ratio; None if no cell has one."""
+    measured = [(cell.ratio, index) for index, cell in enumerate(cells) if cell.ratio is not None]
+    return cells[min(measured)[1]] if measured else None
+
+
+__all__ = ["Cell", "Memory", "worst"]

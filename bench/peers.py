@@ -4,36 +4,44 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from portagpu.bench import cupy_products, torch_products
 from portagpu.bench.cells import Memory
+from portagpu.bench.turns import Call
+from portagpu.blas.problem import Problem
 from portagpu.device import DeviceRecord, DeviceType
 
-Product = Callable[[], None]  # computes the product once and waits for it
+Matrix = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peer:
-    """A library: its name and a way to make a product that can be timed."""
+    """A library: its name and a way to make a product that can be timed.
+
+    ``serves`` tells which arithmetic the library uses for a problem: its own where it has it, else the nearest one that
+    is at least as exact. ``prepare(problem, a, b)`` takes such a problem and operands as NumPy arrays, (m, k) and
+    (k, n), or batches of them; it raises RuntimeError for what the library cannot do.
+    """
 
     name: str
     memory: Memory
-    prepare: Callable[[np.ndarray[Any, Any], np.ndarray[Any, Any]], Product]
+    prepare: Callable[[Problem, Matrix, Matrix], Call]
+    serves: Callable[[Problem], Problem]
 
 
 def peers_for(device: DeviceRecord) -> tuple[Peer, ...]:
-    """Peers on a device: the GPU's vendor library through torch or CuPy, NumPy for CPUs."""
-    if device.device_type is DeviceType.CPU:
-        return (Peer(name=f"NumPy {np.__version__} ({numpy_blas()})", memory=Memory.HOST, prepare=_numpy),)
-    for module, prepare in (("torch", _torch), ("cupy", _cupy)):
-        if importlib.util.find_spec(module) is not None:
-            peer = _gpu_peer(module, prepare, device)
+    """Peers on a device that work in this process: the GPU's vendor library through torch or CuPy, NumPy for CPUs."""
+    if device.device_type is not DeviceType.CPU:
+        for library in (torch_products, cupy_products):
+            peer = _gpu_peer(library, device)
             if peer is not None:
                 return (peer,)
-    return (Peer(name=f"NumPy {np.__version__} ({numpy_blas()})", memory=Memory.HOST, prepare=_numpy),)
+    name = f"NumPy {np.__version__} ({numpy_blas()})"
+    return (Peer(name=name, memory=Memory.HOST, prepare=_numpy, serves=blas_problem),)
 
 
 def numpy_blas() -> str:
@@ -46,55 +54,32 @@ def numpy_blas() -> str:
         return "unknown BLAS"
 
 
-def _numpy(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Product:
-    def product() -> None:
-        np.matmul(a, b)
+def blas_problem(problem: Problem) -> Problem:
+    """What a BLAS computes for a problem: NumPy's own loops for 16 bits and integers would be no rival."""
+    has = problem.dtype in ("float32", "float64", "complex64", "complex128")
+    return replace(problem, dtype=problem.dtype if has else "float32", out="", precision="")
 
-    return product
+
+def _numpy(problem: Problem, a: Matrix, b: Matrix) -> Call:
+    left, right = a.astype(problem.dtype, copy=False), b.astype(problem.dtype, copy=False)
+    held: dict[str, Matrix] = {}
+
+    def enqueue() -> None:
+        held["c"] = np.matmul(left, right)
+
+    return Call(enqueue=enqueue, fetch=lambda: held["c"])
 
 
-def _gpu_peer(module: str, prepare: Any, device: DeviceRecord) -> Peer | None:
+def _gpu_peer(library: Any, device: DeviceRecord) -> Peer | None:
     """The peer, if it can use this very device (compared by name)."""
+    if importlib.util.find_spec(library.MODULE) is None:
+        return None
     try:
-        name, version = _gpu_name(module)
+        name, version = library.device_and_version()
     except Exception:  # a library without a usable GPU raises anything
         return None
     if name not in device.name and device.name not in name:  # one of them may add the maker's name
         return None
-    return Peer(name=f"{module} {version}", memory=Memory.DEVICE, prepare=prepare)
-
-
-def _gpu_name(module: str) -> tuple[str, str]:
-    if module == "torch":
-        import torch
-
-        return str(torch.cuda.get_device_name(0)), str(torch.__version__)
-    import cupy
-
-    return cupy.cuda.runtime.getDeviceProperties(0)["name"].decode(), str(cupy.__version__)
-
-
-def _torch(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Product:
-    import torch
-
-    torch.backends.cuda.matmul.allow_tf32 = False
-    left, right = torch.from_numpy(a).cuda(), torch.from_numpy(b).cuda()
-    result = torch.empty((a.shape[0], b.shape[1]), dtype=left.dtype, device="cuda")
-
-    def product() -> None:
-        torch.matmul(left, right, out=result)
-        torch.cuda.synchronize()
-
-    return product
-
-
-def _cupy(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> Product:
-    import cupy
-
-    left, right = cupy.asarray(a), cupy.asarray(b)
-
-    def product() -> None:
-        cupy.matmul(left, right)
-        cupy.cuda.get_current_stream().synchronize()
-
-    return product
+    return Peer(
+        name=f"{library.MODULE} {version}", memory=Memory.DEVICE, prepare=library.prepare, serves=library.serves
+    )

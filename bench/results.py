@@ -9,16 +9,17 @@ import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from portagpu.bench.cells import Cell
+from portagpu.bench.cells import Cell, worst
 from portagpu.bench.peers import numpy_blas
 from portagpu.errors import StoreError
 from portagpu.files import write_atomically
 from portagpu.version import __version__
 
-SCHEMA = 1
+SCHEMA = 2  # 1 had square matrices only, with their size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,25 +73,65 @@ def load(path: Path) -> Results:
             f"{path} has schema {schema}; this version of PortaGPU reads up to {SCHEMA}", hint="update PortaGPU"
         )
     try:
-        return Results(machine=dict(data["machine"]), cells=tuple(Cell(**c) for c in data["cells"]))
+        return Results(machine=dict(data["machine"]), cells=tuple(_cell(c, schema) for c in data["cells"]))
     except (KeyError, TypeError) as error:
         raise StoreError(f"{path} is damaged: {error}") from error
 
 
+def _cell(values: dict[str, Any], schema: int) -> Cell:
+    if schema == 1:
+        values = dict(values)
+        values["m"] = values["n"] = values["k"] = values.pop("size")
+    return Cell(**values)
+
+
+def speed(gflops: float | None) -> str:
+    """GFLOP/s for people; "-" where there is none."""
+    if gflops is None:
+        return "-"
+    return f"{gflops:.0f}" if gflops >= 100 else f"{gflops:.3g}"
+
+
+def worst_text(cells: tuple[Cell, ...]) -> str | None:
+    """The cell with the smallest ratio, in words; None if no cell has one."""
+    cell = worst(cells)
+    if cell is None:
+        return None
+    return f"worst of {len(cells)}: {cell.arithmetic} {cell.shape} on {cell.device}: {cell.ratio:.2f} of {cell.rival}"
+
+
 def markdown(results: Iterable[Results]) -> str:
-    """One table of all cells: device, size, PortaGPU, vendor library, ratio."""
+    """One table of all cells (device, dtypes, sizes, PortaGPU, vendor library, ratio, error), and the worst of them."""
     lines = [
-        "| device | dtype | size | PortaGPU GFLOP/s | vendor library GFLOP/s | ratio | vendor library |",
-        "| --- | --- | ---: | ---: | ---: | ---: | --- |",
+        "| device | arithmetic | m x n x k | PortaGPU GFLOP/s | vendor library GFLOP/s | ratio | error / tolerance |"
+        " vendor library |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
-    cells = sorted((c for r in results for c in r.cells), key=lambda c: (c.device, c.driver, c.peer, c.dtype, c.size))
+    cells = tuple(sorted((c for r in results for c in r.cells), key=_order))
     for cell in cells:
-        device = f"{cell.device} ({cell.driver})"
-        if cell.gflops is None or cell.peer_gflops is None:
-            lines.append(f"| {device} | {cell.dtype} | {cell.size} | - | - | - | {cell.problem} |")
-            continue
+        ratio = "-" if cell.ratio is None else f"{cell.ratio:.2f}"
+        error = "-" if cell.error is None else f"{cell.error:.2g}"
+        what = f"{cell.rival}, {cell.memory}" if cell.problem is None else cell.problem
         lines.append(
-            f"| {device} | {cell.dtype} | {cell.size} | {cell.gflops:.0f} | {cell.peer_gflops:.0f} |"
-            f" {cell.ratio:.2f} | {cell.peer}, {cell.memory} |"
+            f"| {cell.device} ({cell.driver}) | {cell.arithmetic} | {cell.shape} | {speed(cell.gflops)} |"
+            f" {speed(cell.peer_gflops)} | {ratio} | {error} | {what} |"
         )
-    return "\n".join(lines) + "\n"
+    last = worst_text(cells)
+    return "\n".join([*lines, *(["", last] if last else [])]) + "\n"
+
+
+def _order(cell: Cell) -> tuple[Any, ...]:
+    work = cell.m * cell.n * cell.k
+    best = ", best core type" in cell.peer  # beside the peer that it belongs to
+    return (
+        cell.device,
+        cell.driver,
+        cell.memory,
+        cell.dtype,
+        cell.precision,
+        cell.out,
+        cell.batch,
+        work,
+        best,
+        cell.peer,
+    )

@@ -1,15 +1,48 @@
-"""How products are timed: implementations take turns, each repeats its product for a while."""
+"""How products are timed: implementations take turns, each repeats its product for a while.
+
+On NumPy arrays each product is waited for and timed by itself. On device arrays, where calls return before the product
+is done, a turn is a batch of calls back to back, enough for 50 ms, and one wait at the end: the time of a call is what
+a user sees who enqueues products one after the other, whether the device or the launches limit it.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from portagpu.bench.peers import Product
+Product = Callable[[], None]  # computes the product once and waits for it
 
 ROUNDS = 5
+BACK_TO_BACK_ROUNDS = 9
 PAUSE_SECONDS = 0.15  # before a turn: BLAS libraries let their threads spin for some 0.1 s after a product
 _TURN_SECONDS = 0.08
 _MAX_TURN_REPEATS = 40
+_BACK_TO_BACK_SECONDS = 0.05
+_MAX_CALLS = 20_000
+_WARM_UP = 8  # a turn's calls over those that come before it, untimed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A product that is ready to be computed again and again: enqueue it, wait for all, take the result to the host."""
+
+    enqueue: Callable[[], Any]
+    wait: Callable[[], Any] = lambda: None
+    fetch: Callable[[], Any] | None = None
+
+    def product(self) -> None:
+        """One product, waited for."""
+        self.enqueue()
+        self.wait()
+
+
+class Player(Protocol):
+    """Takes turns: computes its product for a while and tells the seconds that each took."""
+
+    def turn(self) -> list[float]:
+        """One turn."""
 
 
 def take_turn(product: Product) -> list[float]:
@@ -24,4 +57,62 @@ def take_turn(product: Product) -> list[float]:
     return times
 
 
-__all__ = ["PAUSE_SECONDS", "ROUNDS", "take_turn"]
+class OneByOne:
+    """A player whose products are waited for and timed one by one."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    def turn(self) -> list[float]:
+        """Seconds of each product."""
+        return take_turn(self._call.product)
+
+
+class BackToBack:
+    """A player that enqueues its products back to back and waits once; see the module's text."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self._calls = 0
+
+    def turn(self) -> list[float]:
+        """Seconds of a call, on average."""
+        if not self._calls:
+            self._calls = self._enough()
+        for _ in range(max(1, self._calls // _WARM_UP)):
+            self._call.enqueue()
+        self._call.wait()
+        return [self._seconds(self._calls) / self._calls]
+
+    def _seconds(self, calls: int) -> float:
+        enqueue = self._call.enqueue
+        begin = time.perf_counter()
+        for _ in range(calls):
+            enqueue()
+        self._call.wait()
+        return time.perf_counter() - begin
+
+    def _enough(self) -> int:
+        """Calls that take 50 ms together."""
+        self._call.product()
+        calls = 1
+        while calls < _MAX_CALLS:
+            seconds = self._seconds(calls)
+            if seconds >= _BACK_TO_BACK_SECONDS:
+                break
+            calls = min(_MAX_CALLS, max(2 * calls, int(calls * 1.1 * _BACK_TO_BACK_SECONDS / max(seconds, 1e-9))))
+        return calls
+
+
+def play(players: list[Player], rounds: int) -> list[list[float]]:
+    """Seconds of each player's products; every other round is played in the opposite order."""
+    times: list[list[float]] = [[] for _ in players]
+    order = list(range(len(players)))
+    for number in range(rounds):
+        for index in order if number % 2 == 0 else reversed(order):
+            times[index] += players[index].turn()
+    return times
+
+
+__all__ = ["BACK_TO_BACK_ROUNDS", "PAUSE_SECONDS", "ROUNDS", "BackToBack", "Call", "OneByOne", "Player", "Product"]
+__all__ += ["play", "take_turn"]

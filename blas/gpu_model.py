@@ -11,7 +11,9 @@ _REGISTER_FILE = 65536  # 32-bit registers of a compute unit of today's GPUs
 _CACHE_BYTES = 40  # bytes a cycle that a compute unit gets from the device's cache
 _WARPS = 8  # of a compute unit: from there on arithmetic and loads overlap
 _START = 2000  # cycles until the first tiles have arrived and the last results have left
-_LAUNCH = 4e-6  # seconds of a further launch
+_MEMORY_BYTES = 10  # the same from its memory
+_FIRST_LAUNCH = 4e-6  # seconds
+_LAUNCH = 12e-6  # seconds of a further launch, which drivers take longer for than the device
 
 
 def seconds(
@@ -42,7 +44,8 @@ def seconds(
     traffic = (tile_m + tile_n) * problem.itemsize / _CACHE_BYTES
     cycles = waves * (_START + together * depth * max(arithmetic, traffic))
     clock = max(1, caps.clock_mhz) * 1e6
+    longest = max(cycles / clock, problem.nbytes / (units * _MEMORY_BYTES * clock)) + _FIRST_LAUNCH
     if split == 1:
-        return cycles / clock
+        return longest
     moved = (2 * split + 1) * problem.m * problem.n * problem.batch * problem.accumulator_itemsize
-    return cycles / clock + _LAUNCH + moved / (units * _CACHE_BYTES / 2 * clock)
+    return longest + _LAUNCH + moved / (units * _CACHE_BYTES / 2 * clock)

@@ -22,6 +22,7 @@ _SMALL = 32  # rows and columns of matrices of which a block computes several
 _PART_BYTES = 2**28  # of parts of sums, at most
 _STEP_CYCLES = 600.0  # a tile's way from memory through a barrier, when nothing hides it
 _LAUNCH_SECONDS = 4e-6
+_FURTHER_SECONDS = 12e-6  # of a second launch, which drivers take longer for than the device
 _ELEMENT_LOADS = 1.4  # how much longer it takes where rows are not aligned, so that elements are read one by one
 _BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
 
@@ -141,7 +142,7 @@ class TileVariant(Variant):
         arithmetic = loads * padded / busy * waves / (units * 512 / itemsize) * cycle
         steps = math.ceil(blocks / slots) * (chunk // config.tile_k) * _STEP_CYCLES * cycle
         bandwidth = units * _BYTES_A_CYCLE / cycle
-        parts = 2 * split * problem.m * problem.n * problem.batch * itemsize / bandwidth + _LAUNCH_SECONDS
+        parts = 2 * split * problem.m * problem.n * problem.batch * itemsize / bandwidth + _FURTHER_SECONDS
         # what takes longest hides the others but for a part, which decides where memory limits all configurations
         longest = max(arithmetic, steps, problem.nbytes / bandwidth) + 0.05 * (arithmetic + steps)
         return longest + (parts if split > 1 else 0.0) + _LAUNCH_SECONDS

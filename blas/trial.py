@@ -139,11 +139,11 @@ def _is_right(problem: Problem, config: Config, generator: np.random.Generator, 
 def _is_close(a: Array, b: Array, c: Array, problem: Problem) -> bool:
     """Within the rounding bound of a k-term sum, NaN and infinity where NumPy has them."""
     kind = np.complex128 if problem.is_complex else np.float64
-    per_term, once = rounding(problem)
+    how = rounding(problem)
     with np.errstate(invalid="ignore"):
         wanted, found = a.astype(kind) @ b.astype(kind), c.astype(kind)
         size = np.abs(a.astype(kind)) @ np.abs(b.astype(kind))
-        bound = ((problem.k + 2) * per_term + once) * size
+        bound = ((problem.k + 2) * how.term + how.once) * size
         finite = np.isfinite(wanted)
         right_numbers = np.abs(found - wanted)[finite] <= bound[finite]
     same = np.array_equal(np.isnan(found), np.isnan(wanted)) and np.array_equal(np.isinf(found), np.isinf(wanted))

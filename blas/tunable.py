@@ -18,5 +18,6 @@ GEMM = Tunable(
     run=trial.run,
     check=trial.check,
     verify=trial.verify,
+    launches_only=True,
     reference="portagpu.blas.tunable:GEMM",
 )

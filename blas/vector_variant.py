@@ -27,6 +27,8 @@ _UNROLL_K = 4
 _BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
 _BUSY_THREADS = 512  # of a compute unit of a GPU, with which it gets that
 _LAUNCH_SECONDS = 4e-6
+_FURTHER_SECONDS = 12e-6  # of a second launch
+_TERMS_A_CYCLE = 10.0  # of a compute unit of a GPU, for each row that the large matrix is multiplied by
 _kernels: dict[tuple[bool, int], Dispatcher] = {}
 
 
@@ -125,7 +127,10 @@ class VectorVariant(Variant):
         latency = terms * 100.0 / _UNROLL_K / (clock_mhz(caps) * 1e6)
         parts = 0.0
         if config.split_k > 1:
-            parts = _LAUNCH_SECONDS + 2 * config.split_k * problem.batch * view.rows * view.n * 8 / bandwidth
+            parts = _FURTHER_SECONDS + 2 * config.split_k * problem.batch * view.rows * view.n * 8 / bandwidth
+        if caps.local_memory_dedicated:  # elements of the few rows come one by one
+            terms_of_unit = view.n * view.k * view.rows * problem.batch / units
+            latency = max(latency, terms_of_unit / (_TERMS_A_CYCLE * clock_mhz(caps) * 1e6))
         return max(problem.nbytes * used * rounds / (bandwidth * busy * share), latency) + parts + _LAUNCH_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[VectorConfig, ...]:

@@ -27,6 +27,7 @@ _LINE = 128  # bytes of a row of a tile in shared memory, and of a strip of C
 _STRIP_ROWS = 64
 _RATE = 2048  # multiply-adds of 16 bits a cycle and compute unit
 _LARGEST = 2**31 - 1
+_LEAST = 8  # elements along each axis: below, a tile is nearly empty
 _PARTS = 2**26  # elements
 _maps = TensorMaps()
 
@@ -99,6 +100,7 @@ class WarpgroupVariant(Variant):
             return False
         return (
             bool(problem.a_order and problem.b_order)
+            and min(problem.m, problem.n, problem.k) >= _LEAST
             and problem.c_order == "C"
             and problem.out_dtype in _OUTPUTS[problem.dtype]
             and max(problem.m, problem.n, problem.k, problem.batch) <= _LARGEST
@@ -215,7 +217,10 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
     """Enqueue a product of operands, scaled as the product says, to its c."""
     a, b, c, stream = operands.a, operands.b, product.c, product.stream
     m, n, batch = c.shape[-2], c.shape[-1], product.batch
-    a_transposed, b_transposed = _order(a) == "F", _order(b) == "F"
+    if kind.transposes:
+        a_transposed, b_transposed = _order(a) == "F", _order(b) == "F"
+    else:  # of a single row or column, both would do
+        a_transposed, b_transposed = False, True
     depth = _LINE // a.itemsize
     split = config.splits > 1
     columns = _LINE // c.itemsize

@@ -25,7 +25,6 @@ _LATE_IMPORTS = {
     "portagpu/runtime/stream.py": {"asyncio"},  # slow to import
     "bench/cupy_kernels.py": {"cupy"},
     "bench/ladder/plot.py": {"matplotlib.figure"},  # optional, and slow to import
-    "bench/peers.py": {"torch", "cupy"},  # other libraries, measured where they are installed
 }
 
 

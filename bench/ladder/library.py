@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from portagpu.bench.ladder.plan import Operands, Prepared
 from portagpu.blas.choice import choose
+from portagpu.blas.double_variant import DoubleVariant
 from portagpu.blas.matmul import matmul
 from portagpu.blas.problem import Problem
-from portagpu.blas.registry import variant_of
+from portagpu.blas.registry import variant_of, variants_for
 from portagpu.blas.tile_variant import TileConfig, TileVariant
 from portagpu.blas.variant import Config, Product, Variant
 
@@ -24,6 +25,32 @@ def no_tiles(operands: Operands) -> str | None:
     if TileVariant().shortlist(_problem(operands), operands.capabilities):
         return None
     return "no tile of the library fits into the device's shared memory and blocks"
+
+
+_PIECES = "f16x3"  # float32 from matrix units, as exact as the other steps
+
+
+def matrix_units(operands: Operands) -> Prepared:
+    """Products by matrix units: of float64 itself, of float32 in pieces of float16."""
+    if operands.c.dtype.name == "float64":
+        return _variant(DoubleVariant(), operands)
+
+    def enqueue() -> None:
+        matmul(operands.a, operands.b, out=operands.c, precision=_PIECES)
+
+    config = choose(replace(_problem(operands), precision=_PIECES), operands.context)
+    assert config is not None
+    return _described(config, enqueue)
+
+
+def no_matrix_units(operands: Operands) -> str | None:
+    """Why there is no such step on a device."""
+    problem = _problem(operands)
+    if problem.dtype == "float64":
+        found = DoubleVariant().supports(problem, operands.capabilities)
+    else:
+        found = bool(variants_for(replace(problem, precision=_PIECES), operands.capabilities))
+    return None if found else f"the device has no matrix units that give {problem.dtype}'s accuracy"
 
 
 def shipped(operands: Operands) -> Prepared:
@@ -64,4 +91,4 @@ def _problem(operands: Operands) -> Problem:
     return Problem(m=m, n=n, k=k, dtype=operands.c.dtype.name)
 
 
-__all__ = ["no_tiles", "shipped", "tuned_tiles"]
+__all__ = ["matrix_units", "no_matrix_units", "no_tiles", "shipped", "tuned_tiles"]

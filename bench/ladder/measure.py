@@ -18,9 +18,10 @@ import numpy as np
 from portagpu.bench.ladder.plan import Operands, Prepared, flops_per_byte
 from portagpu.bench.ladder.results import LadderResult, StepResult
 from portagpu.bench.ladder.steps import STEPS, Step
-from portagpu.bench.peers import Peer, Product, peers_for
+from portagpu.bench.peers import Peer, peers_for
 from portagpu.bench.results import machine_facts
-from portagpu.bench.turns import ROUNDS, take_turn
+from portagpu.bench.turns import ROUNDS, Product, take_turn
+from portagpu.blas.problem import Problem
 from portagpu.blas.verification import ProductCheck
 from portagpu.device import DeviceRecord, DeviceType
 from portagpu.errors import DeviceError, DTypeError, PortaGPUError, PortaGPUPerformanceWarning
@@ -108,8 +109,9 @@ def run(
 
 
 def _library(peer: Peer, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> _Runner:
+    problem = Problem(m=a.shape[0], n=b.shape[1], k=a.shape[1], dtype=a.dtype.name)
     try:
-        library = _Runner(peer.name, peer.prepare(a, b))
+        library = _Runner(peer.name, peer.prepare(problem, a, b).product)
         library.product()
     except (MemoryError, RuntimeError) as error:  # what torch and CuPy raise
         reason = str(error).partition("\n")[0]

@@ -10,7 +10,7 @@ from portagpu.bench.ladder.kernels.elements import coalesced, naive
 from portagpu.bench.ladder.kernels.pipelined import pipelined
 from portagpu.bench.ladder.kernels.tiles import register_column, register_tile, shared_tile
 from portagpu.bench.ladder.kernels.vectors import double_buffered, vectorised
-from portagpu.bench.ladder.library import no_tiles, shipped, tuned_tiles
+from portagpu.bench.ladder.library import matrix_units, no_matrix_units, no_tiles, shipped, tuned_tiles
 from portagpu.bench.ladder.plan import Operands, Prepared
 from portagpu.blas.tile_launch import tile_lanes
 from portagpu.blas.vectors import vector_type
@@ -265,6 +265,13 @@ STEPS: tuple[Step, ...] = (
         "they hide longer waits than one step of arithmetic.",
         kernel=pipelined,
         rule=_pipeline,
+    ),
+    LibraryStep(
+        name="matrix units",
+        change="A warp multiplies whole tiles at once: float64 as it is, float32 in pieces of float16, whose products "
+        "are added in float32: three products for one and still faster than the float32 units.",
+        make=matrix_units,
+        needs=no_matrix_units,
     ),
     LibraryStep(
         name="shipped",

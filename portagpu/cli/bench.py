@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -10,17 +12,28 @@ from rich.table import Table
 
 from portagpu.bench import gemm
 from portagpu.bench.cells import Cell
-from portagpu.bench.results import Results, load, machine_facts, markdown, save
+from portagpu.bench.core_types import CoreTypes
+from portagpu.bench.results import Results, load, machine_facts, markdown, save, speed, worst_text
+from portagpu.blas.problem import Problem
 from portagpu.cli.ladder import ladder
 from portagpu.cli.options import check_writable
-from portagpu.device import DeviceRecord, find_device, working_devices
+from portagpu.cli.products import Products, product_options
+from portagpu.cli.tuned import tuned
+from portagpu.device import DeviceRecord, DeviceType, find_device, working_devices
 from portagpu.settings import Settings
+
+_PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False}
 
 
 @click.group(invoke_without_command=True)
 @click.option("--device", "selectors", multiple=True, help="index, name part, vendor, gpu or cpu; default: every one")
-@click.option("--size", "sizes", type=click.IntRange(min=1), multiple=True, help="may be repeated")
-@click.option("--dtype", "dtypes", type=click.Choice(["float32", "float64"]), multiple=True, help="may be repeated")
+@product_options
+@click.option(
+    "--core-types/--no-core-types",
+    default=True,
+    show_default=True,
+    help="on CPUs, also against OpenBLAS with its best core type, set by hand in child processes",
+)
 @click.option(
     "-o",
     "--output",
@@ -30,9 +43,7 @@ from portagpu.settings import Settings
     help="result file (JSON)",
 )
 @click.pass_context
-def bench(
-    ctx: click.Context, selectors: tuple[str, ...], sizes: tuple[int, ...], dtypes: tuple[str, ...], output: Path
-) -> None:
+def bench(ctx: click.Context, selectors: tuple[str, ...], products: Products, core_types: bool, output: Path) -> None:
     """Measure GEMM against the vendor's library, every result verified, and write a JSON file."""
     if ctx.invoked_subcommand is not None:
         _refuse_options(ctx)
@@ -41,9 +52,14 @@ def bench(
     devices = tuple(find_device(s, settings) for s in selectors) or working_devices(settings)
     check_writable(output)
     console = Console()
-    cells = measure(console, devices, sizes, dtypes or ("float32", "float64"), settings)
-    save(output, Results(machine=machine_facts(), cells=cells))
-    console.print(table(cells))
+    facts = machine_facts()
+
+    def keep(cells: tuple[Cell, ...]) -> None:  # after each, so that little is lost when the command is ended
+        save(output, Results(machine=facts, cells=cells))
+
+    keep(())
+    cells = measure(console, devices, products.on, settings, core_types=core_types, keep=keep)
+    show(console, cells)
     console.print(f"Written to {output}; merge files with: portagpu matrix {output} ...", soft_wrap=True)
     if any(c.problem and "wrong result" in c.problem for c in cells):
         raise click.ClickException("a result was wrong; see the table")
@@ -57,38 +73,57 @@ def _refuse_options(ctx: click.Context) -> None:
 
 
 bench.add_command(ladder)
+bench.add_command(tuned)
 
 
 def measure(
     console: Console,
     devices: tuple[DeviceRecord, ...],
-    sizes: tuple[int, ...],
-    dtypes: tuple[str, ...],
+    products: Callable[[DeviceRecord], Iterable[Problem]],
     settings: Settings,
+    *,
+    core_types: bool = False,
+    keep: Callable[[tuple[Cell, ...]], None] = lambda cells: None,
 ) -> tuple[Cell, ...]:
-    """Measure with a status line."""
+    """Measure with a status line; ``products`` tells what on which device, ``keep`` gets all cells after each."""
     cells: list[Cell] = []
-    with console.status("measuring") as status:
+    with console.status("measuring") as status, CoreTypes() as found:
         for device in devices:
-            cells += gemm.cells(device, sizes or gemm.default_sizes(device), dtypes, settings, status.update)
+            hand_set = found if core_types and device.device_type is DeviceType.CPU else None
+            for cell in gemm.cells(device, products(device), settings, status.update, hand_set):
+                cells.append(cell)
+                keep(tuple(cells))
     return tuple(cells)
 
 
-def table(cells: tuple[Cell, ...]) -> Table:
-    """The cells for a terminal."""
-    shown = Table("device", "dtype", "size", "PortaGPU GFLOP/s", "vendor library GFLOP/s", "ratio", "vendor library")
+def show(console: Console, cells: tuple[Cell, ...]) -> None:
+    """A table for each device, the libraries that its numbers stand for, and the worst cell."""
+    peers = list(dict.fromkeys(cell.peer for cell in cells))
+    for device in dict.fromkeys((cell.device, cell.driver) for cell in cells):
+        console.print(table(tuple(c for c in cells if (c.device, c.driver) == device), peers))
+    for number, peer in enumerate(peers, 1):
+        console.print(f"({number}) {peer}", **_PLAIN)
+    last = worst_text(cells)
+    if last:
+        console.print(last, **_PLAIN)
+
+
+def table(cells: tuple[Cell, ...], peers: list[str]) -> Table:
+    """The cells of one device for a terminal; libraries by their numbers in ``peers``."""
+    title = f"{cells[0].device} ({cells[0].driver}), {', '.join(dict.fromkeys(c.memory for c in cells))}"
+    columns = ("arithmetic", "m x n x k", "GFLOP/s", "library's", "ratio", "error", "library")
+    caption = "error: the largest, relative to the tolerance"
+    shown = Table(*columns, title=title, caption=caption, title_justify="left", caption_justify="left")
     for cell in cells:
-        if cell.gflops is None or cell.peer_gflops is None or cell.ratio is None:
-            shown.add_row(cell.device, cell.dtype, str(cell.size), "-", "-", "-", cell.problem or "")
-            continue
+        library = f"({peers.index(cell.peer) + 1}) {cell.problem or cell.peer_arithmetic}"
         shown.add_row(
-            cell.device,
-            cell.dtype,
-            str(cell.size),
-            f"{cell.gflops:.0f}",
-            f"{cell.peer_gflops:.0f}",
-            f"{cell.ratio:.2f}",
-            cell.peer,
+            cell.arithmetic,
+            cell.shape,
+            speed(cell.gflops),
+            speed(cell.peer_gflops),
+            "-" if cell.ratio is None else f"{cell.ratio:.2f}",
+            "-" if cell.error is None else f"{cell.error:.2g}",
+            library.strip(),
         )
     return shown
 

@@ -132,8 +132,9 @@ def quickstart(selector: str | None, tuning_seconds: float) -> None:
     console.print(tune_cli.table(tune_cli.run(console, search, tuning_seconds)))
 
     console.rule(f"4. Two {_SIZE} x {_SIZE} float32 matrices, against the installed library")
-    cells = bench_cli.measure(console, (device,), (1024, _SIZE), ("float32",), settings)
-    console.print(bench_cli.table(cells))
+    products = [Problem(m=n, n=n, k=n, dtype="float32") for n in (1024, _SIZE)]
+    cells = bench_cli.measure(console, (device,), lambda _: products, settings)
+    bench_cli.show(console, cells)
 
     console.rule("5. The same as a Markdown matrix (portagpu bench, portagpu matrix)")
     console.print(markdown([Results(machine=machine_facts(), cells=cells)]), soft_wrap=True, markup=False)

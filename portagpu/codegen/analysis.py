@@ -41,6 +41,7 @@ class Facts:
     indices: frozenset[Slot]  # integer variables made of indices, extents and small constants only
     used: frozenset[str]  # names that occur
     constant_pointers: frozenset[str]  # pointer parameters that are only read
+    merged: frozenset[str]  # pointer parameters that share a variable with others: one of them, depending on the path
     home: dict[Slot, int]  # block in which a variable is declared
 
 
@@ -58,6 +59,7 @@ def analyse(function: Function) -> Facts:
         indices=index_slots(function),
         used=frozenset(names),
         constant_pointers=_read_only(function),
+        merged=_merged(function),
         home=_homes(function),
     )
 
@@ -122,6 +124,26 @@ def _read_only(function: Function) -> frozenset[str]:
         for top in expressions(statement):
             visit(top, False)
     return frozenset(pointers - written)
+
+
+def _merged(function: Function) -> frozenset[str]:
+    """Pointer parameters from which a variable or a selection may come that may come from others too.
+
+    What is stored through such a variable is taken to be elsewhere by one GPU compiler, if the parameter is restrict.
+    """
+    found: set[str] = set()
+    values: dict[Slot, list[Expr]] = {}
+    for statement in all_statements(function.body):
+        if isinstance(statement, Assign) and isinstance(statement.target.type, Pointer):
+            values.setdefault((statement.target.name, statement.target.type), []).append(statement.value)
+        for top in expressions(statement):
+            for expr in all_expressions(top):
+                if isinstance(expr, Select) and isinstance(expr.type, Pointer):
+                    found |= {e.name for e in all_expressions(expr) if isinstance(e, Var)}
+    for several in values.values():
+        if len(several) > 1:
+            found |= {e.name for value in several for e in all_expressions(value) if isinstance(e, Var)}
+    return frozenset(found & {p.name for p in function.parameters if isinstance(p.type, Pointer)})
 
 
 # declarations --------------------------------------------------------------------------------------------------------

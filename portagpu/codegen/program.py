@@ -228,7 +228,7 @@ def _parameter_text(parameter: Parameter, printer: Printer, facts: Facts) -> str
     if isinstance(kind, Pointer):
         readonly = kind.readonly or (parameter.name in facts.constant_pointers and kind.space is not Space.PRIVATE)
         # compilers move accesses through restrict pointers across barriers, also those to what other threads wrote
-        restrict = kind.restrict and (readonly or not printer.has_barriers)
+        restrict = kind.restrict and (readonly or not printer.has_barriers) and parameter.name not in facts.merged
         kind = Pointer(kind.element, kind.space, readonly, restrict)
     return f"{kind.c} {name}"
 

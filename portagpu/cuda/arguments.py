@@ -146,6 +146,11 @@ def constant_key(value: Any) -> Any:
     return (type(value), value)
 
 
+def same_constant(one: Any, other: Any) -> bool:
+    """Whether two compile-time arguments are the same for kernels: equal, and of equal types throughout."""
+    return type(one) is type(other) and bool(constant_key(one) == constant_key(other))
+
+
 def check_hashable(name: str, value: Any) -> None:
     """Raise `ArgumentTypeError` for a compile-time argument that cannot be a key."""
     try:

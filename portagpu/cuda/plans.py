@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.cuda.arguments import same_constant
 from portagpu.cuda.inspection import Overload
 from portagpu.runtime.array import DeviceNDArray, DeviceRecord
 from portagpu.runtime.launch import CompiledKernel, LaunchShape, c_arguments
@@ -78,14 +79,15 @@ def plan_of(
     if binary.faults or binary.cooperative or binary.prints:
         return None
     checks, tokens, allocations, converted = [], [str(int(shape.shared))], [], []
-    names: dict[str, Any] = {"L": _INT_LIMIT}
+    names: dict[str, Any] = {"L": _INT_LIMIT, "same": same_constant}
     for n, value in enumerate(args):
         kind, name = type(value), f"a{n}"
         names[f"C{n}"] = kind
         if n in constants:
             names[f"K{n}"] = value
-            equal = f" or {name}.__class__ is C{n} and {name} == K{n}" if not issubclass(kind, _INEXACT) else ""
-            checks.append(f"({name} is K{n}{equal})")
+            plain = not issubclass(kind, _INEXACT)
+            equal = f"{name}.__class__ is C{n} and {name} == K{n}" if plain else f"same({name}, K{n})"
+            checks.append(f"({name} is K{n} or {equal})")
             continue
         checks.append(f"{name}.__class__ is C{n}")
         if kind is DeviceNDArray or kind is DeviceRecord:

@@ -6,7 +6,7 @@ import math
 import re
 import statistics
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,9 @@ import pyopencl as cl
 
 from portagpu.device import DeviceType
 from portagpu.errors import BuildError, KernelError, LaunchConfigError, PortaGPUError
+from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, select_device
+from portagpu.runtime.recording import recorded
 from portagpu.settings import Settings
 from portagpu.tuning import outcomes
 from portagpu.tuning.figures import figures_of
@@ -159,11 +161,31 @@ def _measure(bench: _Bench, point: Point, best: float) -> Outcome:
     first = _checked(bench, point)
     if not isinstance(first, float):
         return first
-    times = repetitions(lambda: bench.tunable.run(bench.data, point), bench.context, _HOPELESS * best)
+    times = repetitions(_repeatable(bench, point), bench.context, _HOPELESS * best)
     damage = bench.damage()
     if damage is not None:
         return OutOfBounds(damage)
     return Measured(statistics.median(times), tuple(times), first)
+
+
+def _repeatable(bench: _Bench, point: Point) -> Callable[[], None]:
+    """What a repetition does: a run, or its launches alone."""
+
+    def run() -> None:
+        bench.tunable.run(bench.data, point)
+
+    if not bench.tunable.launches_only:
+        return run
+    arrays = [value for value in bench.data.values() if isinstance(value, DeviceNDArray)]
+    replay = recorded(run, arrays)
+    if replay is None:
+        return run
+
+    def again() -> None:
+        if not replay.launch(None):
+            run()
+
+    return again
 
 
 def repetitions(launch: Any, context: Context, hopeless: float = math.inf) -> list[float]:

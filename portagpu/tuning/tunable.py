@@ -82,6 +82,8 @@ class Tunable(Parameters):
     compared with the case's ``expected``.
     ``verify(problem, point)``: a longer check that a new best point must pass before it becomes the winner; None, or
     what is wrong. ``verify_on``: further problems, of odd sizes for instance, for which a new best must be right.
+    ``launches_only``: ``run`` does nothing but launch kernels: they are recorded, and repetitions make the launches
+    without the Python that leads to them. Otherwise that is timed too.
     ``spill_limit``: bytes of registers that a thread may keep in memory; points beyond are not timed. None: any number.
     ``reference``: ``module:name`` where the tunable cannot be found by itself; the name may be that of a function
     without parameters that returns it.
@@ -92,6 +94,7 @@ class Tunable(Parameters):
     check: Callable[[Case, Mapping[str, Array]], str | None] | None = None
     verify: Callable[[Problem, Point], str | None] | None = None
     verify_on: tuple[Problem, ...] = ()
+    launches_only: bool = False
     spill_limit: int | None = 128
     reference: str | None = None
 

@@ -154,10 +154,10 @@ def test_without_float64(device):
 
 
 def test_without_a_library_there_is_no_share(device, monkeypatch):
-    def prepare(a, b):
+    def prepare(problem, a, b):
         raise RuntimeError("out of memory\nat great length")
 
-    peer = Peer(name="lib 2", memory=Memory.DEVICE, prepare=prepare)
+    peer = Peer(name="lib 2", memory=Memory.DEVICE, prepare=prepare, serves=lambda problem: problem)
     monkeypatch.setattr(measure, "peers_for", lambda device: (peer,))
     with pytest.raises(DeviceError, match="lib 2 cannot multiply these matrices: out of memory\n"):
         measure.run(device, 8, "float32", Settings.from_environment())

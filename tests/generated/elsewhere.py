@@ -33,7 +33,7 @@ INTRINSICS: dict[str, str] = {
         ("subgroup_size", "subgroup_lane", "subgroup_id", "subgroup_broadcast", "subgroup_shuffle"), _SUBGROUPS
     ),
     **dict.fromkeys(("subgroup_block_read", "subgroup_block_write"), _SUBGROUPS),
-    **dict.fromkeys(("mfma", "wmma", "subgroup_matrix_mad"), "tests/offline/test_wave_matrices.py"),
+    **dict.fromkeys(("mfma", "wmma", "subgroup_matrix_mad"), "tests/offline/test_wave_matrix_builds.py"),
     **dict.fromkeys(("pipeline_memcpy_async", "pipeline_commit", "pipeline_wait_prior"), _KERNELS + "test_pipeline.py"),
     **dict.fromkeys(vocabulary.MATRIX_UNITS, _KERNELS + "test_matrix_units.py"),
     **dict.fromkeys(("dp4a", "prefetch"), _KERNELS + "test_dot_products.py"),

@@ -1,0 +1,126 @@
+"""Options that name products: shapes, dtypes, precisions, sets of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import click
+
+from portagpu.bench import gemm, problems
+from portagpu.bench.problems import Shape, parse_shape
+from portagpu.blas.conversions import OUTPUTS
+from portagpu.blas.problem import DTYPES, Problem, default_output
+from portagpu.blas.registry import all_precisions
+from portagpu.device import DeviceRecord
+
+F = TypeVar("F", bound=Callable[..., Any])
+_DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Products:
+    """What was asked for; see `product_options`."""
+
+    shapes: tuple[Shape, ...] = ()
+    sets: tuple[str, ...] = ()
+    dtypes: tuple[str, ...] = ()
+    precisions: tuple[str, ...] = ()  # "" is the default one
+    out: str = ""
+
+    def on(self, device: DeviceRecord, default_sizes: tuple[int, ...] | None = None) -> list[Problem]:
+        """The problems for a device: what is not named comes from the sets, or is what the device is measured with."""
+        assert device.capabilities is not None
+        found: list[Problem] = []
+        for name in self.sets:
+            if self.dtypes or self.precisions:
+                found += self._combined(problems.shapes_of(name))
+            else:
+                found += [replace(p, out=self.out) for p in problems.named(name, device.capabilities)]
+        shapes = self.shapes
+        if not shapes and not self.sets:
+            shapes = tuple(map(problems.square, default_sizes or gemm.default_sizes(device)))
+        return list(dict.fromkeys([*found, *self._combined(shapes)]))
+
+    def _combined(self, shapes: tuple[Shape, ...]) -> list[Problem]:
+        dtypes = self.dtypes or (("float32",) if any(self.precisions) else ("float32", "float64"))
+        kinds = [(dtype, precision) for dtype in dtypes for precision in self.precisions or ("",)]
+        return problems.combined(shapes, kinds, self.out)
+
+
+def product_options(command: F) -> F:
+    """Add the options to a command, which gets a `Products` as ``products``."""
+
+    def collect(*args: Any, **kwargs: Any) -> Any:
+        names = ("sizes", "shapes", "batches", "sets", "dtypes", "precisions", "out")
+        given = {name: kwargs.pop(name) for name in names}
+        precisions = tuple("" if p == _DEFAULT else p for p in given["precisions"])
+        _check_output(given["dtypes"] or ("float32", "float64"), given["out"])
+        kwargs["products"] = Products(
+            shapes=(*map(problems.square, given["sizes"]), *given["shapes"], *given["batches"]),
+            sets=given["sets"],
+            dtypes=given["dtypes"],
+            precisions=precisions,
+            out=given["out"] or "",
+        )
+        return command(*args, **kwargs)
+
+    collect.__name__, collect.__doc__ = command.__name__, command.__doc__
+    collect.__click_params__ = getattr(command, "__click_params__", [])  # type: ignore[attr-defined]
+    for option in reversed(_OPTIONS):
+        collect = option(collect)
+    return collect  # type: ignore[return-value]
+
+
+def _check_output(dtypes: tuple[str, ...], out: str | None) -> None:
+    for dtype in dtypes if out else ():
+        if out not in OUTPUTS[dtype]:
+            allowed = ", ".join(OUTPUTS[dtype])
+            raise click.BadParameter(f"products of {dtype} become {allowed}, not {out}", param_hint="--out")
+
+
+def _shape(batch: bool) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], tuple[Shape, ...]]:
+    form = "BATCHxMxNxK, such as 512x64x64x64" if batch else "MxNxK, such as 4096x4096x128"
+
+    def parse(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[Shape, ...]:
+        found = []
+        for value in values:
+            shape = parse_shape(value, batch=batch)
+            if shape is None:
+                raise click.BadParameter(f"{value!r} is no shape; write {form}", ctx, param)
+            found.append(shape)
+        return tuple(found)
+
+    return parse
+
+
+_OUTPUTS = tuple(dict.fromkeys(out for dtype in DTYPES for out in (default_output(dtype), *OUTPUTS[dtype])))
+_OPTIONS = (
+    click.option("--size", "sizes", type=click.IntRange(min=1), multiple=True, help="square matrices; may be repeated"),
+    click.option("--shape", "shapes", multiple=True, metavar="MxNxK", callback=_shape(False), help="may be repeated"),
+    click.option(
+        "--batch",
+        "batches",
+        multiple=True,
+        metavar="BxMxNxK",
+        callback=_shape(True),
+        help="B products; may be repeated",
+    ),
+    click.option(
+        "--set",
+        "sets",
+        type=click.Choice(tuple(problems.SETS)),
+        multiple=True,
+        help="; ".join(f"{name}: {what}" for name, what in problems.SETS.items()),
+    ),
+    click.option("--dtype", "dtypes", type=click.Choice(DTYPES), multiple=True, help="may be repeated"),
+    click.option(
+        "--precision",
+        "precisions",
+        type=click.Choice((_DEFAULT, *all_precisions())),
+        multiple=True,
+        help="how products are formed; may be repeated",
+    ),
+    click.option("--out", type=click.Choice(_OUTPUTS), default=None, help="dtype of the results"),
+)

@@ -1,0 +1,47 @@
+"""`portagpu bench tuned`: what tuning brings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from portagpu.bench.tuned import gains, heading, row, summary
+from portagpu.cli.options import check_writable, time_option
+from portagpu.cli.products import Products, product_options
+from portagpu.device import default_device, find_device
+from portagpu.settings import Settings
+
+
+@click.command()
+@click.option("--device", "selector", default=None, help="index, name part, vendor, gpu or cpu")
+@product_options
+@time_option("--short", default="60s", help="budget of the short search, for each product")
+@time_option("--long", default="5m", help="budget of the long search, for each product; the short one is its beginning")
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="file for what was measured; `portagpu tune import` takes it",
+)
+def tuned(selector: str | None, products: Products, short: float, long: float, keep: Path | None) -> None:
+    """Measure products untuned, after a short search and after a long one, and print a Markdown table.
+
+    The user's own tuning results are neither used nor changed.
+    """
+    if short > long:
+        raise click.BadParameter("the short search is the beginning of the long one", param_hint="--short")
+    settings = Settings.from_environment()
+    device = find_device(selector, settings) if selector else default_device(settings)
+    if keep is not None:
+        check_writable(keep)
+    problems = products.on(device)
+    console = Console(stderr=True)
+    click.echo(f"{device.name} ({device.platform} {device.driver_version})\n\n{heading(short, long)}")
+    found = []
+    with console.status("searching") as status:
+        for gain in gains(device, problems, settings, short=short, long=long, keep=keep, progress=status.update):
+            found.append(gain)
+            click.echo(row(gain))
+    click.echo("\n" + "\n".join(summary(found)))

@@ -1,0 +1,95 @@
+"""Options that name products."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from portagpu.bench import problems
+from portagpu.blas.problem import Problem
+from portagpu.cli import cli
+from portagpu.cli.products import product_options
+
+
+@pytest.fixture
+def chosen(device):
+    """The problems that words of the command line name."""
+
+    def choose(*words):
+        found = []
+
+        @click.command()
+        @product_options
+        def command(products):
+            found.extend(products.on(device))
+
+        result = CliRunner().invoke(command, words, catch_exceptions=False)
+        return found if result.exit_code == 0 else result.output
+
+    return choose
+
+
+def sizes(found):
+    return [(p.batch, p.m, p.n, p.k) for p in found]
+
+
+def test_shapes_batches_and_dtypes(chosen):
+    found = chosen("--size", "64", "--shape", "4096X4096x128", "--batch", "512x64x32x16", "--dtype", "int8")
+    assert sizes(found) == [(1, 64, 64, 64), (1, 4096, 4096, 128), (512, 64, 32, 16)]
+    assert {p.arithmetic for p in found} == {"int8"}
+
+
+def test_precisions_and_outputs(chosen):
+    found = chosen("--size", "64", "--precision", "tf32", "--precision", "default")
+    assert [p.arithmetic for p in found] == ["float32/tf32", "float32"]
+    found = chosen("--size", "64", "--dtype", "float16", "--out", "float32")
+    assert [p.arithmetic for p in found] == ["float16>float32"]
+    assert "products of float64 become float64, not float16" in chosen("--dtype", "float64", "--out", "float16")
+
+
+def test_nothing_named_is_what_devices_are_measured_with(chosen):
+    found = chosen()
+    assert {p.dtype for p in found} == {"float32", "float64"} and (1, 1024, 1024, 1024) in sizes(found)
+
+
+def test_sets(device, chosen):
+    assert {(p.dtype, p.m) for p in chosen("--set", "cpu")} == {
+        (dtype, n) for dtype in ("float32", "float64") for n in (512, 1024, 2048, 4096)
+    }
+    shapes = chosen("--set", "shapes")
+    assert {p.dtype for p in shapes if p.k != 288} == {"float32", "float16"}
+    assert [p.dtype for p in shapes if p.k == 288] == ["float64"]
+    assert (1, 16, 4096, 11008) in sizes(shapes) and (512, 64, 64, 64) in sizes(shapes) and len(shapes) == 15
+    assert {p.arithmetic for p in chosen("--set", "shapes", "--dtype", "float64")} == {"float64"}
+    squares = chosen("--set", "squares", "--set", "squares")
+    assert len(squares) == len(set(squares)) and {p.m for p in squares} == {2048, 4096, 8192}
+    assert {"float32", "float64", "float16", "bfloat16", "int8"} <= {p.dtype for p in squares}
+    assert all(p.precision == "" for p in squares)  # these devices have no other
+
+
+def test_modes_of_a_device_are_in_the_squares(device, monkeypatch):
+    monkeypatch.setattr(problems.registry, "precisions", lambda problem, caps: ("", "tf32", "f16x3", "bf16x6"))
+    found = [p.arithmetic for p in problems.named("squares", device.capabilities)]
+    assert found[::3][-4:] == ["float32/tf32", "int8", "float32/f16x3", "float32/bf16x6"]
+
+
+@pytest.mark.parametrize(
+    "words", [["--shape", "4x4"], ["--shape", "0x4x4"], ["--batch", "4x4x4"], ["--shape", "axbxc"]]
+)
+def test_texts_that_are_no_shapes(chosen, words):
+    assert "is no shape; write" in chosen(*words)
+
+
+def test_what_is_missing_is_told(device):
+    caps = replace(device.capabilities, fp64=False)
+    product = Problem(m=8, n=8, k=8, dtype="complex128")
+    assert problems.missing(product, caps) == "the device has no float64"
+    assert problems.missing(replace(product, dtype="complex64", batch=3), caps) is None
+
+
+def test_options_go_behind_the_subcommand():
+    result = CliRunner().invoke(cli, ["bench", "--set", "cpu", "tuned"])
+    assert result.exit_code == 2 and "write options behind 'tuned'" in result.output
