@@ -10,7 +10,7 @@ import numpy as np
 
 from portagpu.blas.block_kernels import multiply_block, pack_block
 from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
-from portagpu.blas.operands import index_type, operand, with_strides
+from portagpu.blas.operands import operand, with_strides
 from portagpu.blas.panel_variant import native_lanes, register_count
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant, clock_mhz
