@@ -10,7 +10,7 @@ import numpy as np
 
 from portagpu.blas.block_kernels import multiply_block, pack_block
 from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
-from portagpu.blas.operands import index_type, operand, with_strides
+from portagpu.blas.operands import operand, with_strides
 from portagpu.blas.panel_variant import native_lanes, register_count
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant, clock_mhz
@@ -24,6 +24,7 @@ _LINE = 64  # bytes of a cache line
 _PACKED_BYTES = 2**24  # of B's block: a share of the last-level cache
 _LAUNCHES_SECONDS = 15e-6  # of packing and multiplying
 _BLOCK_SECONDS = 40e-6  # the same for one more block: Python's share is in the way where kernels are short
+_KEPT_BYTES = 3 * 2**18  # of a group's rows of A and a panel of B: a share of the second-level cache
 _CHUNK = 64  # rows that a work-group packs
 
 
@@ -90,7 +91,7 @@ class BlockVariant(Variant):
             Axis("tile_m", tuple(range(2, 15))),
             Axis("vectors_n", (1, 2, 3, 4)),
             Axis("lanes", (native_lanes(caps, problem.accumulator_itemsize),)),
-            Axis("depth", (128, 256, 384, 512, 768)),
+            Axis("depth", (128, 256, 384, 512, 768, 1024)),
             Axis("group_m", (1, 2, 4, 8, 16, 32)),
             Axis("group_n", (1, 2, 4, 8, 16, _ALL)),
             Axis("copied", (1,) if _must_copy(problem) else (0, 1)),
@@ -127,10 +128,11 @@ class BlockVariant(Variant):
         tiles = rows * columns * blocks * problem.batch * tile
         # nothing is computed while A is copied; what is read where it is comes from farther caches, as panels of B do
         copied = config.copied * m * k * right * problem.batch * 0.35 * item
-        fetched = (down * n + right * m) * k * problem.batch * item * 0.02
+        kept = (config.rows + config.tile_n) * depth * item <= _KEPT_BYTES
+        fetched = (down * n + right * m) * k * problem.batch * item * (0.02 if kept else 0.04)
         packed = n * k * (1 if problem.batch == 1 else problem.batch) * 3.0 / lanes
         # a fast work-group takes another one while a slow one ends
-        waves = (groups + 0.7 * (units - 1)) / groups
+        waves = (groups + 1.5 * (units - 1)) / groups
         cycles = (tiles + copied + fetched + groups * blocks * 400) * waves + packed
         strips = math.ceil(columns * config.tile_n * depth * item / _PACKED_BYTES)
         seconds = cycles / (units * clock_mhz(caps) * 1e6)
@@ -142,9 +144,9 @@ class BlockVariant(Variant):
         found = (
             BlockConfig(tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn, copied=copied)
             for m, v in ((6, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
-            for depth in (512, 256, 128)
+            for depth in (1024, 512, 256, 128)
             for gm in (16, 8, 4, 2, 1)
-            for gn in (1, 2, 4, 16, _ALL)
+            for gn in ((1, 2, 4, 16, _ALL) if copied else (1, 2, 4))
         )
         return tuple(p for p in found if self.is_legal(p, problem, caps))
 
@@ -171,7 +173,7 @@ class _Work:
         panel_bytes = config.tile_n * self.depth * self.dtype.itemsize
         self.strip = min(self.panels, max(1, _PACKED_BYTES // panel_bytes))
         self.matrices = product.batch if self.b.batch else 1
-        self.number = index_type(self.a.array, self.b.array, self.c.array)
+        self.number = np.int64
 
     def packed(self, panels: int, depth: int) -> DeviceNDArray:
         """Room for a block of B; products on a stream use the same."""
@@ -179,7 +181,9 @@ class _Work:
         size = 1 << (math.prod(shape) - 1).bit_length()
         flat = workspaces.of(self.product.stream, "block of b", (size,), self.dtype)
         steps = tuple(self.dtype.itemsize * math.prod(shape[i + 1 :]) for i in range(4))
-        return with_strides(flat, shape, steps)
+        found = with_strides(flat, shape, steps)
+        found.is_large = True
+        return found
 
     def block(self, first_k: int, first_panel: int) -> None:
         """Enqueue the work of one block."""
