@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -100,11 +100,12 @@ class BlockVariant(Variant):
     def is_legal(self, config: BlockConfig, problem: Problem, caps: Capabilities) -> bool:
         """The register tile fits the register file and is worth a trial, the copy of A fits local memory."""
         worth = config.tile_m * config.vectors_n >= min(6, register_count(caps) // 4)
+        # results of other layouts and dtypes serve here too: what must be copied is, whatever they say
+        config = replace(config, copied=1) if _must_copy(problem) else config
         return (
             worth
             and config.registers <= register_count(caps)
             and config.lanes <= 16
-            and (config.copied == 1 or not _must_copy(problem))
             and (config.depth <= 128 or config.depth < 2 * problem.k)
             and config.copy_bytes(problem.accumulator_itemsize) <= min(2**19, caps.local_memory_static)
         )

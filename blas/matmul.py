@@ -60,7 +60,7 @@ def matmul(
     """
     numbers = None  # what a product on the device depends on besides its arrays
     if type(a) is type(b) is type(out) is DeviceNDArray and _is_plain(alpha, beta, precision, dtype, stream):
-        numbers = (alpha, beta, precision, dtype)
+        numbers = (alpha, beta, type(alpha), type(beta), precision, dtype)
         if again(a, b, out, stream, numbers):
             return out
     host = None

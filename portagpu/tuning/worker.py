@@ -49,7 +49,11 @@ class Worker:
         except OSError as error:
             self.close()
             raise WorkerDied(f"the child ended (status {child.poll()})") from error
-        return self._answer(child, time.monotonic() + limit, limit)
+        try:
+            return self._answer(child, time.monotonic() + limit, limit)
+        except KeyboardInterrupt:
+            self.close()  # its answer would be taken for that of the next request
+            raise
 
     def _answer(self, child: subprocess.Popen[bytes], deadline: float, limit: float) -> dict[str, Any]:
         assert child.stdout is not None

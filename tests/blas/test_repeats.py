@@ -33,7 +33,7 @@ def test_new_contents_count(device):
         a.copy_to_device(host_a * np.float32(factor))
         assert portagpu.matmul(a, b, out=c) is c
         assert close(c, factor * (host_a @ host_b))
-    assert repeats.again(a, b, c, None, (1, 0, None, None))
+    assert repeats.again(a, b, c, None, (1, 0, int, int, None, None))
 
 
 def test_numbers_streams_and_arrays_are_told_apart(device):
@@ -83,12 +83,12 @@ def test_new_results_of_tuning_end_a_recording(device, tmp_path, monkeypatch):
     a, b, c, host_a, host_b = operands()
     for _ in range(3):
         portagpu.matmul(a, b, out=c)
-    assert repeats.again(a, b, c, None, (1, 0, None, None))
+    assert repeats.again(a, b, c, None, (1, 0, int, int, None, None))
     problem = Problem(m=96, n=80, k=64, dtype="float32")
     default = registry.default_config(problem, context.capabilities)
     other = next(p for p in registry.candidates(problem, context.capabilities) if p != default)
     Store(store_path(context.settings)).add_winner(task_key(problem, context.device.key), registry.to_json(other), 1e-6)
-    assert not repeats.again(a, b, c, None, (1, 0, None, None))
+    assert not repeats.again(a, b, c, None, (1, 0, int, int, None, None))
     portagpu.matmul(a, b, out=c)
     assert close(c, host_a @ host_b)
 
@@ -98,7 +98,7 @@ def test_memory_that_was_given_back_ends_a_recording(device):
     for _ in range(3):
         portagpu.matmul(a, b, out=c)
     cuda.device_array(4, np.float32).close()
-    assert not repeats.again(a, b, c, None, (1, 0, None, None))
+    assert not repeats.again(a, b, c, None, (1, 0, int, int, None, None))
     portagpu.matmul(a, b, out=c)
     assert close(c, host_a @ host_b)
 
@@ -141,4 +141,4 @@ def test_recordings_keep_little_scratch_memory(device):
     repeats._bound(known, 0)
     assert not any(replay and replay.kept_bytes for replay in known.values())
     portagpu.matmul(a, b, out=c)  # recorded anew
-    assert repeats.again(a, b, c, None, (1, 0, None, None))
+    assert repeats.again(a, b, c, None, (1, 0, int, int, None, None))
