@@ -94,7 +94,7 @@ class BlockVariant(Variant):
             Axis("depth", (128, 256, 384, 512, 768, 1024)),
             Axis("group_m", (1, 2, 4, 8, 16, 32)),
             Axis("group_n", (1, 2, 4, 8, 16, _ALL)),
-            Axis("copied", (1,) if _must_copy(problem) else (0, 1)),
+            Axis("copied", (0, 1)),
         )
 
     def is_legal(self, config: BlockConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -115,6 +115,7 @@ class BlockVariant(Variant):
 
         Two multiply-adds and two loads of vectors a cycle, at the clock that the driver tells.
         """
+        config = replace(config, copied=1) if _must_copy(problem) else config
         m, n, k, item = problem.m, problem.n, problem.k, problem.accumulator_itemsize
         units, lanes = max(1, caps.compute_units), config.lanes
         depth = even_depth(k, config.depth, lanes)

@@ -32,7 +32,10 @@ def make(m, n, k, dtype):
 
 
 def multiply(step, operands):
-    assert step.obstacle(operands) is None
+    obstacle = step.obstacle(operands)
+    if obstacle is not None and step.name == "matrix units":
+        pytest.skip(obstacle)
+    assert obstacle is None
     step.prepare(operands).enqueue()
     return operands.c.copy_to_host()
 
