@@ -111,6 +111,9 @@ class HostProduct:
             mine.known[self._key] = recorded(lambda: multiply(*shared), shared) or True
             stream.synchronize()
         mine.known.move_to_end(self._key)
+        found = mine.known[self._key]
+        if not isinstance(found, bool) and found.kept_bytes > _KEPT_BYTES:
+            mine.known[self._key] = True  # too much to keep: not recorded again either
         while len(mine.known) > _REMEMBERED or _kept(mine.known) > _KEPT_BYTES:
             mine.known.popitem(last=False)
 
