@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from portagpu.blas import registry
 from portagpu.blas.parameters import dense, problem_from, search_space
 from portagpu.blas.problem import Problem
 from portagpu.blas.tunable import GEMM
@@ -62,6 +63,13 @@ def tune_gemm(
         raise TuningError(f"{device.name} does not work: {device.problem}", hint=device.remedy)
     if not problems:
         raise TuningError("there is nothing to tune", hint="name at least one size and dtype")
+    for problem in problems:
+        if not registry.variants_for(problem, device.capabilities):
+            known = [name or "the default" for name in registry.precisions(problem, device.capabilities)]
+            raise TuningError(
+                f"{device.name} cannot compute products of {problem.arithmetic}",
+                hint=f"precisions that it has for {problem.dtype}: {', '.join(known) or 'none'}",
+            )
     results: list[TunedProblem] = []
     deadline = time.monotonic() + budget
     with Session(GEMM, device, settings, Store(store_path(settings)), trial_limit) as child:

@@ -230,6 +230,8 @@ class Store:
         self.refresh()
         with self._lock:
             lines = [_encoded(v) for task, entries in self._tasks.items() for v in _lines(task, entries)]
+        if not lines and path != self.path:
+            raise StoreError(f"{self.path} has no results to export", hint="tune first: portagpu tune gemm")
         _replace(path, lines)
         return len(lines)
 

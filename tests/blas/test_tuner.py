@@ -125,3 +125,12 @@ def test_dense_arrays_know_whether_they_are_aligned():
     assert not dense(dataclasses.replace(PROBLEM, n=81)).aligned
     assert dense(dataclasses.replace(PROBLEM, m=81)).aligned
     assert not dense(dataclasses.replace(PROBLEM, m=81, a_order="F")).aligned
+
+
+def test_what_a_device_cannot_compute_is_not_tuned(device, settings):
+    if device.capabilities.ptx_target >= (8, 0):
+        pytest.skip("this device has TF32")
+    problem = dataclasses.replace(PROBLEM, precision="tf32")
+    with pytest.raises(TuningError, match="cannot compute products of float32/tf32") as caught:
+        tune_gemm(device, (problem,), budget=1.0, settings=settings)
+    assert "the default" in caught.value.hint

@@ -110,8 +110,10 @@ def test_a_folder_that_cannot_be_written_is_a_store_error(tmp_path):
     store = Store(tmp_path / "file" / "store.jsonl")
     with pytest.raises(StoreError, match="cannot be written"):
         store.add_winner(TASK, {"x": 1}, 0.5)
+    full = Store(tmp_path / "full.jsonl")
+    full.add_trial(TASK, {"x": 1}, Measured(1.0))
     with pytest.raises(StoreError, match="cannot be written"):
-        store.export(tmp_path / "file" / "export.jsonl")
+        full.export(tmp_path / "file" / "export.jsonl")
 
 
 def test_merge_and_export(tmp_path):
@@ -131,3 +133,9 @@ def test_merge_and_export(tmp_path):
     (tmp_path / "foreign").write_bytes(b"\xff\x00 no store")
     with pytest.raises(StoreError, match="no tuning results"):
         here.merge(tmp_path / "foreign")
+
+
+def test_nothing_is_not_exported(tmp_path):
+    with pytest.raises(StoreError, match="no results to export"):
+        Store(tmp_path / "none.jsonl").export(tmp_path / "folder" / "out.jsonl")
+    assert not (tmp_path / "folder").exists()
