@@ -153,7 +153,10 @@ class _Search:
         self._learn()
         resumed = len(self._history.tried)
         count = 0
-        while time.monotonic() - started < budget.seconds and (budget.trials is None or count < budget.trials):
+        # on a machine where all is cold the start alone may take a short budget: one trial is made in any case
+        while (time.monotonic() - started < budget.seconds or count == resumed == 0 < budget.seconds) and (
+            budget.trials is None or count < budget.trials
+        ):
             point = self._history.first_new(self._seeds) or self._strategy.propose(self._history)
             if point is None:
                 break
