@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from weakref import WeakKeyDictionary
 
 from portagpu.blas import registry
 from portagpu.blas.parameters import PARAMETERS
@@ -25,13 +26,13 @@ def choose(problem: Problem, context: Context) -> Config | None:
 
 def generation(context: Context) -> int:
     """A number that grows with new tuning results: what was chosen under an older one may not hold."""
-    known = _of_context.get(id(context))
+    known = _of_context.get(context)
     if known is None or known[0] is not context.settings:  # a hash of the settings costs more than a launch allows
-        known = _of_context[id(context)] = context.settings, _chooser(context.settings)
+        known = _of_context[context] = context.settings, _chooser(context.settings)
     return known[1].generation()
 
 
-_of_context: dict[int, tuple[Settings, Chooser]] = {}
+_of_context: WeakKeyDictionary[Context, tuple[Settings, Chooser]] = WeakKeyDictionary()
 
 
 @cache

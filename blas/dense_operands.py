@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.operands import with_strides
 from portagpu.blas.variant import order_of
 from portagpu.runtime.array import DeviceNDArray
-
-_LARGE = 2**30  # elements; distances within smaller memory fit 32 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +65,4 @@ def flat(array: DeviceNDArray, extent: int, dtype: np.dtype[Any] | None = None) 
     dtype: read the memory as elements of this type, as `DeviceNDArray.view` does for a fraction of its time.
     """
     kind = dtype or array.dtype
-    return DeviceNDArray(
-        (extent,),
-        kind,
-        (kind.itemsize,),
-        array.buffer,
-        array.context,
-        offset=array.offset,
-        base=array if array.base is None else array.base,
-        stream=array.stream,
-        readonly=array.readonly,
-        allocation_key=array.allocation_key,
-    )
+    return with_strides(array, (extent,), (kind.itemsize,), kind)

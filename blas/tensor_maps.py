@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from portagpu.blas.kept import Kept
 from portagpu.blas.warpgroup_kernels import encode_maps
 from portagpu.runtime.array import DeviceNDArray, device_array
-from portagpu.runtime.context import Context
 from portagpu.runtime.stream import Stream
 
 _REMEMBERED = 256  # sets of maps
@@ -55,24 +53,15 @@ class TensorMaps:
     """Maps of three matrices each (a, b, c), in one array of 48 words on the device; the latest ones are kept."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[Any, DeviceNDArray] = OrderedDict()
-
-    def forget(self, context: Context) -> None:
-        """Drop the maps of a context that is closed."""
-        with self._lock:
-            for key in [key for key in self._kept if key[0] is context]:
-                del self._kept[key]
+        self._kept = Kept(_REMEMBERED)
 
     def of(self, stream: Stream, *boxes: Box) -> DeviceNDArray:
         """The maps of three boxes; a kernel that writes new ones is enqueued."""
         context = boxes[0].array.context
-        key = (context, stream, *(box.key for box in boxes))  # other streams may be ahead of the one that writes
-        with self._lock:
-            found = self._kept.get(key)
-            if found is not None:
-                self._kept.move_to_end(key)
-                return found
+        key = (stream, *(box.key for box in boxes))  # other streams may be ahead of the one that writes
+        found = self._kept.get(context, key)
+        if found is not None:
+            return found
         made = device_array(16 * len(boxes), np.dtype(np.uint64), context=context)
         arguments: list[Any] = []
         for box in boxes:
@@ -80,9 +69,5 @@ class TensorMaps:
             arguments += [box.array, shape, strides, (1, *box.box), box.array.dtype.name]
         encode_maps[1, 32, stream](made, *arguments)
         if not any(box.is_foreign for box in boxes):
-            context.holders.add(self)
-            with self._lock:
-                self._kept[key] = made
-                if len(self._kept) > _REMEMBERED:
-                    self._kept.popitem(last=False)
+            self._kept.keep(context, key, made)
         return made

@@ -195,8 +195,8 @@ class WarpgroupVariant(Variant):
         kind = KINDS[product.a.dtype.name, product.precision]
         a, b = product.a, product.b
         if not kind.transposes:
-            a = a if _order(a) == "C" else swapped(swapped_order(swapped(a), "a", product.stream))
-            b = b if _order(b) == "F" else swapped_order(b, "b", product.stream)
+            a = a if order_of(a) == "C" else swapped(swapped_order(swapped(a), "a", product.stream))
+            b = b if order_of(b) == "F" else swapped_order(b, "b", product.stream)
         launch_warpgroups(config, product, Operands(a, b, a.shape[-1]), kind)
 
 
@@ -218,7 +218,7 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
     a, b, c, stream = operands.a, operands.b, product.c, product.stream
     m, n, batch = c.shape[-2], c.shape[-1], product.batch
     if kind.transposes:
-        a_transposed, b_transposed = _order(a) == "F", _order(b) == "F"
+        a_transposed, b_transposed = order_of(a) == "F", order_of(b) == "F"
     else:  # of a single row or column, both would do
         a_transposed, b_transposed = False, True
     depth = _LINE // a.itemsize
@@ -280,11 +280,6 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
 def _packed(numbers: Iterable[int]) -> int:
     """Small numbers, four bits each, the first in the lowest ones."""
     return sum(number << 4 * i for i, number in enumerate(numbers))
-
-
-def _order(matrix: DeviceNDArray) -> str:
-    """As `order_of`, at less cost for the layouts that are known by name."""
-    return matrix.layout if matrix.layout in ("C", "F") and matrix.ndim == 2 else order_of(matrix)
 
 
 @lru_cache(maxsize=4)
