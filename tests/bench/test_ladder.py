@@ -106,10 +106,14 @@ def test_shared_memory_is_as_much_as_the_kernels_declare(device):
     for step in STEPS:
         if isinstance(step, KernelStep):
             multiply(step, operands)
-            declared = re.findall(r"__local float \w+\[(\d+)\]", next(iter(step.kernel.inspect_opencl().values())))
-            assert step.rule(operands).shared_bytes <= 4 * sum(
-                map(int, declared)
-            )  # several sizes: the last has the most
+            declared = max(  # of every specialisation: other tests leave those of float64 and of fewer stages
+                (
+                    [int(size) for size in re.findall(r"__local float \w+\[(\d+)\]", text)]
+                    for text in step.kernel.inspect_opencl().values()
+                ),
+                key=sum,
+            )
+            assert step.rule(operands).shared_bytes <= 4 * sum(declared)
             assert bool(declared) == bool(step.rule(operands).shared_bytes)
 
 
