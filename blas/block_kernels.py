@@ -21,6 +21,41 @@ from portagpu.blas.result_kernels import multiply_add, store_element, store_vect
 _ONE = (1, 1, 1)
 
 
+@cuda.jit(device=True)
+def pack_panel(
+    flat,
+    packed,
+    matrix,
+    panel,
+    start,
+    pitch,
+    begin,
+    end,
+    lines,
+    tile: cuda.constexpr,
+    vector: cuda.constexpr,
+    along: cuda.constexpr,
+):
+    """Pack rows ``begin`` to ``end`` of a panel, which begins at ``flat[start]``: ``lines`` columns, then zeros."""
+    lanes = vector.lanes
+    if along:
+        for line in range(lines):
+            for k in range(begin, end):
+                packed[matrix, panel, k, line] = flat[start + line * pitch + k]
+        for line in range(lines, type(lines)(tile)):
+            for k in range(begin, end):
+                packed[matrix, panel, k, line] = 0
+    elif lines == tile:
+        for k in range(begin, end):
+            for part in cuda.unroll(range(tile // lanes)):
+                values = vector(cuda.vload(flat, start + k * pitch + part * lanes, lanes))
+                cuda.vstore(values, packed, (matrix, panel, k, part * lanes), aligned=True)
+    else:
+        for k in range(begin, end):
+            for line in range(type(lines)(tile)):
+                packed[matrix, panel, k, line] = flat[start + k * pitch + line] if line < lines else 0
+
+
 @cuda.jit(block_dim=_ONE)
 def pack_block(
     source,
@@ -43,33 +78,14 @@ def pack_block(
     ("lines") have unit steps along k if ``along``, else rows have unit steps; they are ``pitch`` apart. A work-group
     packs ``chunk`` rows of a panel.
     """
-    lanes = vector.lanes
     flat = source.T.ravel() if transposed and source.ndim == 2 else source.ravel()
     panel = type(chunk)(cuda.blockIdx.x)
     matrix = type(chunk)(cuda.blockIdx.z)
     first = (first_panel + panel) * tile
     begin = type(chunk)(cuda.blockIdx.y) * chunk
     end = min(begin + chunk, depth)
-    if along:
-        start = matrix * step + first * pitch + first_k
-        for line in range(type(chunk)(tile)):
-            if first + line < lines:
-                for k in range(begin, end):
-                    packed[matrix, panel, k, line] = flat[start + line * pitch + k]
-            else:
-                for k in range(begin, end):
-                    packed[matrix, panel, k, line] = 0
-    else:
-        start = matrix * step + first_k * pitch + first
-        if first + tile <= lines:
-            for k in range(begin, end):
-                for part in cuda.unroll(range(tile // lanes)):
-                    values = vector(cuda.vload(flat, start + k * pitch + part * lanes, lanes))
-                    cuda.vstore(values, packed, (matrix, panel, k, part * lanes), aligned=True)
-        else:
-            for k in range(begin, end):
-                for line in range(type(chunk)(tile)):
-                    packed[matrix, panel, k, line] = flat[start + k * pitch + line] if first + line < lines else 0
+    start = matrix * step + (first * pitch + first_k if along else first_k * pitch + first)
+    pack_panel(flat, packed, matrix, panel, start, pitch, begin, end, min(lines - first, tile), tile, vector, along)
 
 
 @cuda.jit(device=True)
@@ -89,6 +105,7 @@ def copy_lines(flat, block, start, pitch, count, whole, length, apart: cuda.cons
 @cuda.jit(block_dim=_ONE)
 def multiply_block(
     a,
+    b,
     packed_b,
     c,
     m,
@@ -98,6 +115,8 @@ def multiply_block(
     depth,
     a_pitch,
     a_batch,
+    b_pitch,
+    b_batch,
     c_pitch,
     c_batch,
     panels_n,
@@ -115,13 +134,16 @@ def multiply_block(
     whole: cuda.constexpr,
     transposed: cuda.constexpr,
     copied: cuda.constexpr,
+    packs: cuda.constexpr,
+    b_transposed: cuda.constexpr,
 ):
     """``c = alpha * a[:, first_k:first_k + depth] @ b + beta * c``, where b is the block that was packed.
 
     A work-group computes ``group_m`` tiles of ``tile_m`` rows by ``group_n`` panels. packed_b: (1 or batch, panels_n,
     depth, vectors_n * lanes). c: rows of n with unit steps, ``c_pitch`` apart, matrices ``c_batch`` apart. a: rows, or
     columns if ``transposed``, with unit steps, ``a_pitch`` apart. If it is
-    ``copied``, there is ``room`` for so many elements, in lines that are ``apart``.
+    ``copied``, there is ``room`` for so many elements, in lines that are ``apart``. If it ``packs``, a work-group packs
+    its own panels, which no other one may use; else b is not read.
     """
     lanes = vector.lanes
     tile_n = vectors_n * lanes
@@ -133,7 +155,7 @@ def multiply_block(
     flat_c = c.ravel()
     block = cuda.shared.array(room, vector.dtype)
     acc = cuda.local.array((tile_m, vectors_n), vector)
-    b = cuda.local.array((vectors_n,), vector)
+    vectors = cuda.local.array((vectors_n,), vector)
     scratch = cuda.local.array(tile_m * tile_n, vector.dtype)
     rows = min(type(m)(group_m * tile_m), m - row0)
     lines = cuda.local.array(tile_m, np.uint64)  # unsigned: these subscripts never count from the end
@@ -147,6 +169,28 @@ def multiply_block(
         begin = matrix * a_batch + row0 * a_pitch + first_k
         padded = (rows + tile_m - 1) // tile_m * tile_m
         copy_lines(flat_a, block, begin, a_pitch, padded, rows, depth, apart, vector)
+    if packs:
+        flat_b = b.T.ravel() if b_transposed and b.ndim == 2 else b.ravel()
+        corner = matrix_b * b_batch + (first_k if b_transposed else first_k * b_pitch)
+        across = b_pitch if b_transposed else type(b_pitch)(1)
+        for panel in range(panel0, min(panel0 + group_n, panels_n)):
+            column = (first_panel + panel) * tile_n
+            start = corner + column * across
+            wide = min(n - column, tile_n)
+            pack_panel(
+                flat_b,
+                packed_b,
+                matrix_b,
+                panel,
+                start,
+                b_pitch,
+                first_k * 0,
+                depth,
+                wide,
+                tile_n,
+                vector,
+                b_transposed,
+            )
     # the tile of c is asked for before the sums are formed: it is there when they are
     for panel in range(panel0, min(panel0 + group_n, panels_n)):
         column0 = (first_panel + panel) * tile_n
@@ -164,14 +208,14 @@ def multiply_block(
                     acc[i, j] = vector(0)
             for k in range(depth):
                 for j in cuda.unroll(range(vectors_n)):
-                    b[j] = cuda.vload(packed_b, (matrix_b, panel, k, j * lanes), lanes, aligned=True)
+                    vectors[j] = cuda.vload(packed_b, (matrix_b, panel, k, j * lanes), lanes, aligned=True)
                 for i in cuda.unroll(range(tile_m)):
                     if not copied:
                         scalar = flat_a[lines[i] + np.uint64(k)]
                     else:
                         scalar = block[first + i + k * apart] if transposed else block[(first + i) * apart + k]
                     for j in cuda.unroll(range(vectors_n)):
-                        acc[i, j] = multiply_add(scalar, b[j], acc[i, j], whole)
+                        acc[i, j] = multiply_add(scalar, vectors[j], acc[i, j], whole)
             if complete:
                 for i in cuda.unroll(range(tile_m)):
                     for j in cuda.unroll(range(vectors_n)):

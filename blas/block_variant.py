@@ -19,12 +19,14 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.tuning.space import Axis
 
-_ALL = 1024  # panels: as many as there are
+_ALL = 1024  # panels or tiles: as many as there are
+_MOST_TILES = 2**32  # more than fit any memory
 _LINE = 64  # bytes of a cache line
 _PACKED_BYTES = 2**24  # of B's block: a share of the last-level cache
 _LAUNCHES_SECONDS = 15e-6  # of packing and multiplying
 _BLOCK_SECONDS = 40e-6  # the same for one more block: Python's share is in the way where kernels are short
 _KEPT_BYTES = 3 * 2**18  # of a group's rows of A and a panel of B: a share of the second-level cache
+_NEAR_BYTES = 2**23  # of a block of A that every panel of B meets: a share of the last-level cache
 _CHUNK = 64  # rows that a work-group packs
 
 
@@ -36,7 +38,7 @@ class BlockConfig(Config):
     vectors_n: int
     lanes: int
     depth: int  # of a block, at most
-    group_m: int  # register tiles of a work-group
+    group_m: int  # register tiles of a work-group; `_ALL`: of all rows, and it packs its panels of B itself
     group_n: int
     copied: int  # whether a work-group copies its rows of A (1) or reads them where they are (0)
 
@@ -47,8 +49,13 @@ class BlockConfig(Config):
 
     @property
     def rows(self) -> int:
-        """Rows of a work-group."""
-        return self.group_m * self.tile_m
+        """Rows of a work-group, at most."""
+        return self.tile_m * (_MOST_TILES if self.packs else self.group_m)
+
+    @property
+    def packs(self) -> bool:
+        """Whether a work-group has all rows, and so packs the panels of B that it alone needs."""
+        return self.group_m >= _ALL
 
     @property
     def registers(self) -> int:
@@ -92,7 +99,7 @@ class BlockVariant(Variant):
             Axis("vectors_n", (1, 2, 3, 4)),
             Axis("lanes", (native_lanes(caps, problem.accumulator_itemsize),)),
             Axis("depth", (128, 256, 384, 512, 768, 1024)),
-            Axis("group_m", (1, 2, 4, 8, 16, 32)),
+            Axis("group_m", (1, 2, 4, 8, 16, 32, _ALL)),
             Axis("group_n", (1, 2, 4, 8, 16, _ALL)),
             Axis("copied", (0, 1)),
         )
@@ -122,7 +129,7 @@ class BlockVariant(Variant):
         blocks = math.ceil(k / depth)
         rows, columns = math.ceil(m / config.tile_m), math.ceil(n / config.tile_n)
         group_n = min(config.group_n, columns)
-        down, right = math.ceil(rows / config.group_m), math.ceil(columns / group_n)
+        down, right = math.ceil(m / config.rows), math.ceil(columns / group_n)
         groups = down * right * problem.batch
         work, loads = config.tile_m * config.vectors_n, config.tile_m + config.vectors_n
         step = max(work / 2, loads / 2, 4.0) + 0.15 * loads  # of k: units finish four cycles later
@@ -131,14 +138,23 @@ class BlockVariant(Variant):
         # nothing is computed while A is copied; what is read where it is comes from farther caches, as panels of B do
         copied = config.copied * m * k * right * problem.batch * 0.35 * item
         kept = (config.rows + config.tile_n) * depth * item <= _KEPT_BYTES
-        fetched = (down * n + right * m) * k * problem.batch * item * (0.02 if kept else 0.04)
-        packed = n * k * (1 if problem.batch == 1 else problem.batch) * 3.0 / lanes
+        fetch = 0.02 if kept else 0.04  # cycles for each byte
+        if config.packs:
+            fetch = 0.01 if m * depth * item <= _NEAR_BYTES else 0.05
+        walks = columns if config.packs else right  # over A
+        fetched = (down * n + walks * m) * k * problem.batch * item * fetch
+        fetched += 2 * m * n * blocks * problem.batch * item * 0.04  # c, read and written
+        # what another work-group packed comes from farther caches
+        packed = n * k * problem.batch * (3.0 if config.packs else 6.0) / lanes
         # a fast work-group takes another one while a slow one ends
         waves = (groups + 1.5 * (units - 1)) / groups
+        if config.packs:  # few work-groups, all alike
+            waves = math.ceil(groups / units) * units / groups + 0.25 * (units - 1) / groups
         cycles = (tiles + copied + fetched + groups * blocks * 400) * waves + packed
         strips = math.ceil(columns * config.tile_n * depth * item / _PACKED_BYTES)
         seconds = cycles / (units * clock_mhz(caps) * 1e6)
-        return seconds + _LAUNCHES_SECONDS + (blocks * strips - 1) * _BLOCK_SECONDS
+        launches = (_LAUNCHES_SECONDS + (blocks * strips - 1) * _BLOCK_SECONDS) / (2 if config.packs else 1)
+        return seconds + launches
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[BlockConfig, ...]:
         """Register tiles that fill the register files of today's processors."""
@@ -147,7 +163,7 @@ class BlockVariant(Variant):
             BlockConfig(tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn, copied=copied)
             for m, v in ((6, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
             for depth in (1024, 512, 256, 128)
-            for gm in (16, 8, 4, 2, 1)
+            for gm in (_ALL, 16, 8, 4, 2, 1)
             for gn in ((1, 2, 4, 16, _ALL) if copied else (1, 2, 4))
         )
         return tuple(p for p in found if self.is_legal(p, problem, caps))
@@ -191,8 +207,11 @@ class _Work:
         """Enqueue the work of one block."""
         depth, panels = min(self.depth, self.k - first_k), min(self.strip, self.panels - first_panel)
         packed = self.packed(panels, depth)
-        self._pack(packed, first_k, first_panel)
-        self._multiply(packed, first_k, first_panel)
+        # panels that a batch shares are packed once
+        packs = self.config.packs and self.matrices == self.product.batch
+        if not packs:
+            self._pack(packed, first_k, first_panel)
+        self._multiply(packed, first_k, first_panel, packs)
 
     def _pack(self, packed: DeviceNDArray, first_k: int, first_panel: int) -> None:
         b, (matrices, panels, depth, tile) = self.b, packed.shape
@@ -206,25 +225,27 @@ class _Work:
             b.transposed,
         )
 
-    def _multiply(self, packed: DeviceNDArray, first_k: int, first_panel: int) -> None:
-        config, a, c, product = self.config, self.a, self.c, self.product
+    def _multiply(self, packed: DeviceNDArray, first_k: int, first_panel: int, packs: bool) -> None:
+        config, a, b, c, product = self.config, self.a, self.b, self.c, self.product
         panels, depth = packed.shape[1:3]
         group_n = min(config.group_n, panels)
         beta = product.beta if first_k == 0 else 1.0  # later blocks add to what is there
         apart = config.rows if a.transposed else config.apart(self.dtype.itemsize)
         copied = config.copied == 1 or a.transposed or self.dtype != a.array.dtype
         room = apart * (config.depth if a.transposed else config.rows) if copied else 1
-        sizes = (self.m, self.n, first_k, first_panel, depth, a.pitch, a.batch, c.pitch, c.batch, panels, group_n)
+        pitches = (a.pitch, a.batch, b.pitch, b.batch, c.pitch, c.batch)
+        sizes = (self.m, self.n, first_k, first_panel, depth, *pitches, panels, group_n)
         grid = (-(-self.m // config.rows), -(-panels // group_n), product.batch)
         multiply_block[grid, 1, product.stream](
             a.array,
+            b.array,
             packed,
             c.array,
             *map(self.number, sizes),
             *self.found.numbers(product.alpha, beta),
             config.tile_m,
             config.vectors_n,
-            config.group_m,
+            config.rows // config.tile_m,
             apart,
             room,
             self.found.vector,
@@ -233,4 +254,6 @@ class _Work:
             self.found.whole,
             a.transposed,
             copied,
+            packs,
+            b.transposed,
         )

@@ -1,8 +1,9 @@
 """Products of NumPy arrays that are like an earlier one: its launches are made again, on the memory of these arrays.
 
-Shapes, layouts and numbers decide which kernels run, and where arrays begin within a cache line is among their
+Shapes, layouts and numbers decide which kernels run, and where arrays begin within their buffers is among the
 arguments; everything else is the memory that the operands lie in. So a recording serves all arrays that agree in the
-former, and is given buffers of the latter.
+former, and is given buffers of the latter. Arrays that share a cache line, as neighbours in the heap do, are in one
+buffer: then it must be the same arrangement again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,18 @@ import numpy as np
 from portagpu.blas.choice import generation
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, current_context
-from portagpu.runtime.hostmem import SMALL, is_shareable, map_buffer_back, rounded_span, separate_buffers, share_host
+from portagpu.runtime.hostmem import (
+    SMALL,
+    SharedSpans,
+    Span,
+    host_buffer,
+    is_shareable,
+    joined_spans,
+    map_buffer_back,
+    rounded_span,
+    share_host,
+)
+from portagpu.runtime.hostpool import results
 from portagpu.runtime.layout import extent_of
 from portagpu.runtime.recording import Replay, recorded
 from portagpu.runtime.stream import Stream
@@ -29,7 +41,6 @@ _REMEMBERED = 128  # products of a thread
 _KEPT_BYTES = 2**28  # of scratch memory, by all recordings of a thread
 _MOST_BYTES = 2**25  # of an array: what takes longer gains nothing
 _PAGE = 4096
-_LINE = 128  # bytes: an array's address within them is part of what is recorded
 
 
 class _OfThread(threading.local):
@@ -46,7 +57,7 @@ _mine = _OfThread()
 class HostProduct:
     """A product that is asked for: ``result``, which is new unless it is ``out``, and what it may have in common."""
 
-    __slots__ = ("_context", "_key", "_spans", "_stream", "result")
+    __slots__ = ("_arrangement", "_context", "_key", "_ranges", "_stream", "result")
 
     def __init__(
         self,
@@ -58,22 +69,17 @@ class HostProduct:
         stream: Stream | None,
     ) -> None:
         self._context, self._stream = context, context.default_stream if stream is None else stream
-        self.result = np.empty((a.shape[0], b.shape[1]), a.dtype) if out is None else out
-        places = [array.__array_interface__["data"][0] for array in (a, b, self.result)]
+        self.result = results.empty((a.shape[0], b.shape[1]), a.dtype) if out is None else out
+        arrays = (a, b, self.result)
+        self._ranges, self._arrangement = _arranged(arrays)
         self._key = (
-            *(
-                (array.shape, array.strides, place % _LINE)
-                for array, place in zip((a, b, self.result), places, strict=True)
-            ),
+            *((array.shape, array.strides) for array in arrays),
+            self._arrangement,
             a.dtype,
             numbers,
             stream,
             context.key,
             context.settings,
-        )
-        self._spans = tuple(
-            _span(array, place, written)
-            for array, place, written in zip((a, b, self.result), places, (False, False, True), strict=True)
         )
 
     def again(self) -> bool:
@@ -82,9 +88,8 @@ class HostProduct:
         found = mine.known.get(self._key)
         if found is None or isinstance(found, bool) or mine.generation != generation(self._context):
             return False
-        buffers = separate_buffers(self._context, self._spans)
-        if buffers is None:
-            return False
+        made = [host_buffer(self._context, span) for span in self._ranges]
+        buffers = [made[place] for place, _ in self._arrangement]
         if not found.launch(self._stream, buffers):
             mine.known[self._key] = False
             return False
@@ -97,6 +102,8 @@ class HostProduct:
         ``multiply`` is called with copies of the operands for that, which have memory of their own.
         """
         mine, context, stream = _mine, self._context, self._stream
+        if np.may_share_memory(self.result, a) or np.may_share_memory(self.result, b):
+            return  # it was computed by way of other memory
         now = generation(context)
         if mine.generation != now:
             mine.known.clear()
@@ -106,8 +113,13 @@ class HostProduct:
         elif not all(is_shareable(array) for array in (a, b, self.result)):
             mine.known[self._key] = True
         elif mine.known[self._key] is False:
-            own = [_twin(array) for array in (a, b, self.result)]
-            shared = [share_host(context, array, readonly=n < 2) for n, array in enumerate(own)]
+            originals = (a, b, self.result)
+            own = _twins(originals, self._ranges, self._arrangement)
+            spans = SharedSpans(own[2:], own[:2])
+            shared = [
+                share_host(context, twin, spans=spans, readonly=n < 2, instead_of=original)
+                for n, (twin, original) in enumerate(zip(own, originals, strict=True))
+            ]
             mine.known[self._key] = recorded(lambda: multiply(*shared), shared) or True
             stream.synchronize()
         mine.known.move_to_end(self._key)
@@ -144,20 +156,38 @@ def _kept(known: OrderedDict[Any, Replay | bool]) -> int:
     return sum(replay.kept_bytes for replay in known.values() if isinstance(replay, Replay))
 
 
-def _span(array: Array, place: int, written: bool) -> tuple[int, int, bool]:
+def _arranged(arrays: tuple[Array, ...]) -> tuple[list[Span], tuple[tuple[int, int], ...]]:
+    """Memory ranges of the operands and the result, the last one; of each the number of its range and where it begins.
+
+    Ranges are in the order of the arrays, so that the addresses that they happen to have are not told apart.
+    """
+    first = [array.__array_interface__["data"][0] for array in arrays]
+    last = len(arrays) - 1
+    spans = [_span(array, place, n == last) for n, (array, place) in enumerate(zip(arrays, first, strict=True))]
+    joined = joined_spans(spans)
+    if len(joined) == len(spans):
+        return spans, tuple((n, place - span[0]) for n, (place, span) in enumerate(zip(first, spans, strict=True)))
+    around = [next(r for r in joined if r[0] <= low and high <= r[1]) for low, high, _ in spans]
+    ranges = list(dict.fromkeys(around))
+    return ranges, tuple((ranges.index(r), place - r[0]) for place, r in zip(first, around, strict=True))
+
+
+def _span(array: Array, place: int, written: bool) -> Span:
     if array.flags.c_contiguous:
         return rounded_span(place, place + array.nbytes, written)
     nbytes, before = extent_of(array.shape, array.strides, array.itemsize)
     return rounded_span(place - before, place - before + nbytes, written)
 
 
-def _twin(array: Array) -> Array:
-    """A copy with the same strides, in memory of its own, as far from the beginning of a page as the array is."""
-    nbytes, before = extent_of(array.shape, array.strides, array.itemsize)
-    place = array.__array_interface__["data"][0]
-    room = np.empty(nbytes + 3 * _PAGE, np.uint8)
-    own = room.__array_interface__["data"][0] + _PAGE
-    first = own + (place - before - own) % _PAGE + before - (own - _PAGE)
-    made: Array = np.ndarray(array.shape, array.dtype, buffer=room, offset=first, strides=array.strides)
-    made[...] = array
-    return made
+def _twins(arrays: tuple[Array, ...], ranges: list[Span], arrangement: tuple[tuple[int, int], ...]) -> list[Array]:
+    """Copies with the same strides and arrangement, in memory of their own, as far from the beginning of a page."""
+    rooms = []
+    for low, high, _ in ranges:
+        room = np.empty(high - low + 2 * _PAGE, np.uint8)
+        rooms.append(room[(low - room.__array_interface__["data"][0]) % _PAGE :])
+    twins = []
+    for array, (number, begin) in zip(arrays, arrangement, strict=True):
+        made: Array = np.ndarray(array.shape, array.dtype, rooms[number], begin, array.strides)
+        made[...] = array
+        twins.append(made)
+    return twins

@@ -17,6 +17,7 @@ from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.creation import to_device
 from portagpu.runtime.hostmem import SharedSpans, map_back, wrap_host
+from portagpu.runtime.hostpool import results
 from portagpu.runtime.stream import Stream, as_stream
 
 Array = Any
@@ -64,8 +65,8 @@ def matmul(
         if again(a, b, out, stream, numbers):
             return out
     host = None
-    if type(a) is type(b) is np.ndarray and (out is None or type(out) is np.ndarray) and dtype is None:
-        plain = _is_plain(alpha, beta, precision, dtype, stream)
+    if type(a) is type(b) is np.ndarray and (out is None or type(out) is np.ndarray):
+        plain = _is_plain(alpha, beta, precision, dtype, stream) and _is_dtype(dtype, a)
         host = host_product(a, b, out, (alpha, beta, precision), stream) if plain else None
     if host is not None and host.again():
         return host.result
@@ -149,6 +150,11 @@ def _is_plain(alpha: Any, beta: Any, precision: Any, dtype: Any, stream: Any) ->
         and (dtype is None or isinstance(dtype, str | type | np.dtype))
         and (stream is None or type(stream) is Stream)
     )
+
+
+def _is_dtype(dtype: Any, a: np.ndarray[Any, Any]) -> bool:
+    """Whether the result's dtype, if one is asked for, is that of the operand."""
+    return dtype is None or dtype is a.dtype or dtype is a.dtype.type or (type(dtype) is str and dtype == a.dtype.name)
 
 
 def _promoted(a: Any, b: Any) -> np.dtype[Any]:
@@ -238,7 +244,7 @@ def _on_host(
 ) -> np.ndarray[Any, Any]:
     operands = _promoted(a, b)
     a, b = a.astype(operands, copy=False), b.astype(operands, copy=False)
-    result: np.ndarray[Any, Any] = np.empty(shape, dtype) if out is None else out
+    result: np.ndarray[Any, Any] = results.empty(shape, dtype) if out is None else out
     if result.size == 0:
         return result
     context = stream.context

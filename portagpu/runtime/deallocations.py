@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from portagpu.runtime.hostpool import results
+
 
 class Deallocations:
     """Blocks of freed memory that a context keeps for the next arrays; ``len`` counts them."""
@@ -23,6 +25,7 @@ class Deallocations:
         return False
 
     def clear(self) -> None:
-        """Give the blocks back to the driver."""
+        """Give the blocks back to the driver, and host memory that earlier results have left to the system."""
+        results.clear()
         with self._lock:
             self._pool.free_held()

@@ -36,7 +36,7 @@ class SharedSpans:
 
     def __init__(self, writable: Iterable[np.ndarray[Any, Any]], readonly: Iterable[np.ndarray[Any, Any]] = ()) -> None:
         ranges = [(*_rounded(a), True) for a in writable] + [(*_rounded(a), False) for a in readonly]
-        self._ranges = _joined(ranges)
+        self._ranges = joined_spans(ranges)
         self._buffers: dict[int, cl.Buffer] = {}
 
     def buffer(self, context: Context, array: np.ndarray[Any, Any]) -> tuple[cl.Buffer, int]:
@@ -49,8 +49,8 @@ class SharedSpans:
         return self._buffers[low], int(array.__array_interface__["data"][0]) - low
 
 
-def _joined(ranges: Iterable[Span]) -> list[Span]:
-    """The same memory as ranges that do not overlap, in ascending order."""
+def joined_spans(ranges: Iterable[Span]) -> list[Span]:
+    """The same memory as ranges that do not overlap, in ascending order; written where any of them is."""
     found: list[Span] = []
     for low, high, written in sorted(ranges):
         if found and low < found[-1][1]:
@@ -67,17 +67,10 @@ def _buffer_of(context: Context, low: int, high: int, written: bool) -> cl.Buffe
     return cl.Buffer(context.cl_context, flags, hostbuf=memory)
 
 
-def separate_buffers(context: Context, spans: tuple[Span, ...]) -> list[cl.Buffer] | None:
-    """A buffer for each range of addresses, which are rounded as `rounded_span` does; None where ranges overlap.
-
-    Ranges that are the same and only read have one buffer.
-    """
-    distinct = set(spans)
-    if len(_joined(distinct)) < len(distinct) or any(span[2] and spans.count(span) > 1 for span in distinct):
-        return None
+def host_buffer(context: Context, span: Span) -> cl.Buffer:
+    """A buffer over a range of addresses, which is rounded as `rounded_span` does."""
     with translate_cl_errors(context):
-        made = {span: _buffer_of(context, *span) for span in distinct}
-    return [made[span] for span in spans]
+        return _buffer_of(context, *span)
 
 
 def rounded_span(low: int, high: int, written: bool) -> Span:
@@ -106,9 +99,17 @@ def wrap_host(
 
 
 def share_host(
-    context: Context, array: np.ndarray[Any, Any], *, spans: SharedSpans | None = None, readonly: bool | None = None
+    context: Context,
+    array: np.ndarray[Any, Any],
+    *,
+    spans: SharedSpans | None = None,
+    readonly: bool | None = None,
+    instead_of: np.ndarray[Any, Any] | None = None,
 ) -> DeviceNDArray:
-    """A device array of a host array's memory, on a device for which `wrap_host` says that this works."""
+    """A device array of a host array's memory, on a device for which `wrap_host` says that this works.
+
+    ``instead_of``: the array whose views the kernel takes for this one's, where the caller knows better.
+    """
     if readonly is None:
         readonly = not array.flags.writeable
     if spans is None:
@@ -123,7 +124,7 @@ def share_host(
         offset=offset,
         base=array,
         readonly=readonly,
-        allocation_key=_root_key(array),
+        allocation_key=_root_key(array if instead_of is None else instead_of),
         shifted=True,  # where an array happens to lie must not choose the kernel: n arrays would have 2^n of them
     )
 
