@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.kept import Kept
-from portagpu.blas.warpgroup_kernels import encode_maps
+from portagpu.blas.tensor_map_kernels import encode_maps
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.stream import Stream
 
@@ -19,18 +19,28 @@ _REMEMBERED = 256  # sets of maps
 class Box:
     """A matrix, or batch of them, and the rows and columns of its tiles; ``transposed`` if its columns are contiguous.
 
-    The box counts as the matrix lies in memory: rows are what is contiguous.
+    The box counts as the matrix lies in memory: rows are what is contiguous. ``swizzle``: bytes of a tile's rows in
+    shared memory whose 16-byte parts are permuted by the row's number; 0 for rows as they are.
     """
 
     array: DeviceNDArray
     box: tuple[int, int]
     transposed: bool
+    swizzle: int = 128
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What the map depends on. Allocations have numbers that are not used again."""
         array = self.array
-        return (array.allocation_key, array.offset, array.shape, array.strides, array.dtype.name, self.box)
+        return (
+            array.allocation_key,
+            array.offset,
+            array.shape,
+            array.strides,
+            array.dtype.name,
+            self.box,
+            self.swizzle,
+        )
 
     @property
     def is_foreign(self) -> bool:
@@ -50,13 +60,13 @@ class Box:
 
 
 class TensorMaps:
-    """Maps of three matrices each (a, b, c), in one array of 48 words on the device; the latest ones are kept."""
+    """Maps of two or three matrices each (a, b, c), in one array on the device, 16 words each; the latest are kept."""
 
     def __init__(self) -> None:
         self._kept = Kept(_REMEMBERED)
 
     def of(self, stream: Stream, *boxes: Box) -> DeviceNDArray:
-        """The maps of three boxes; a kernel that writes new ones is enqueued."""
+        """The maps of two or three boxes; a kernel that writes new ones is enqueued."""
         context = boxes[0].array.context
         key = (stream, *(box.key for box in boxes))  # other streams may be ahead of the one that writes
         found = self._kept.get(context, key)
@@ -66,7 +76,8 @@ class TensorMaps:
         arguments: list[Any] = []
         for box in boxes:
             shape, strides = box.facts()
-            arguments += [box.array, shape, strides, (1, *box.box), box.array.dtype.name]
+            arguments += [box.array, shape, strides, (1, *box.box), box.swizzle, box.array.dtype.name]
+        arguments += [None] * (6 * (3 - len(boxes)))
         encode_maps[1, 32, stream](made, *arguments)
         if not any(box.is_foreign for box in boxes):
             self._kept.keep(context, key, made)

@@ -22,34 +22,6 @@ _SWIZZLE = 1 << 62
 _GROUPS = (1024 >> 4) << 32
 
 
-@cuda.jit
-def encode_maps(
-    maps,
-    a,
-    shape_a,
-    strides_a,
-    box_a: cuda.constexpr,
-    kind_a: cuda.constexpr,
-    b,
-    shape_b,
-    strides_b,
-    box_b: cuda.constexpr,
-    kind_b: cuda.constexpr,
-    c,
-    shape_c,
-    strides_c,
-    box_c: cuda.constexpr,
-    kind_c: cuda.constexpr,
-):
-    """Write the tensor maps of A, B and C: (batch, rows, columns) as they lie in memory, strides in bytes."""
-    if cuda.grid(1) == 0:
-        for i in range(48):
-            maps[i] = 0
-        cuda.tensor_map_encode(maps, 0, a, shape_a, strides_a, box_a, 128, kind_a)
-        cuda.tensor_map_encode(maps, 16, b, shape_b, strides_b, box_b, 128, kind_b)
-        cuda.tensor_map_encode(maps, 32, c, shape_c, strides_c, box_c, 128, kind_c)
-
-
 @cuda.jit(device=True)
 def _tile_of(number, tiles_m, tiles_n, group: cuda.constexpr):
     """Row and column of a tile: bands of ``group`` rows are walked column by column, so that operands stay cached."""
