@@ -267,7 +267,8 @@ def multiply_pipelined(
                 if turn == plan.spread - 1:
                     cuda.pipeline_commit()
             for i in cuda.unroll(range(thread_m)):
-                for j in cuda.unroll(range(thread_n)):
+                for step_n in cuda.unroll(range(thread_n)):
+                    j = step_n if i % 2 == 0 else thread_n - 1 - step_n
                     acc[i, j] = cuda.fma(rows[here, i // 4][i % 4], columns[here, j // 4][j % 4], acc[i, j])
         use = following
         fill = fill + 1 if fill < stages - 1 else 0
