@@ -28,6 +28,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.pipelined_kernels import tile_place
+from portagpu.blas.share_kernels import parts_of, share_of, task, whole_of
 
 TILE_K = 32
 WARP = 64  # rows and columns of a warp's tile
@@ -48,40 +49,6 @@ class BulkPlan(NamedTuple):
     group: int
     a_along_k: bool
     b_along_k: bool
-
-
-@cuda.jit(device=True)
-def whole_of(block, blocks, whole):
-    """How many of the ``whole`` tiles, which blocks compute in turns, are a block's."""
-    return (whole - block + (blocks - 1)) // blocks if block < whole else 0
-
-
-@cuda.jit(device=True)
-def share_start(block, least, more):
-    """Where the share of a block begins: each has ``least`` steps, the first ``more`` one step more."""
-    return block * least + min(block, more)
-
-
-@cuda.jit(device=True)
-def share_of(step, least, more):
-    """The block whose share has a step: the inverse of `share_start`."""
-    longer = more * (least + 1)
-    return step // (least + 1) if step < longer else more + (step - longer) // max(least, 1)
-
-
-@cuda.jit(device=True)
-def parts_of(block, steps, least, more):
-    """In how many of the shared tiles, ``steps`` deep, a block has a part."""
-    begin, end = share_start(block, least, more), share_start(block + 1, least, more)
-    return (end + (steps - 1)) // steps - begin // steps if end > begin else 0
-
-
-@cuda.jit(device=True)
-def part_of(block, part, steps, least, more):
-    """A block's ``part``-th part: number of the shared tile, and its first step and the one after the last."""
-    begin, end = share_start(block, least, more), share_start(block + 1, least, more)
-    tile = begin // steps + part
-    return tile, max(begin - tile * steps, 0), min(end - tile * steps, steps)
 
 
 @cuda.jit(device=True)
@@ -206,16 +173,6 @@ def take_part(acc, parts, place, worker, threads: cuda.constexpr, added: cuda.co
             found = cuda.vload(parts, at + np.uint32((i * (_COLUMNS // 4) + strip) * threads * 4), 4, aligned=True)
             for j in cuda.unroll(range(4)):
                 acc[i, strip * 4 + j] = found[j ^ 1] + (acc[i, strip * 4 + j] if added else 0)
-
-
-@cuda.jit(device=True)
-def task(turn, block, blocks, whole, steps, least, more):
-    """What a block does in a turn: number of the tile, first step and the one after the last."""
-    number, begin, end = block + turn * blocks, np.int32(0), steps
-    if number >= whole:
-        tile, begin, end = part_of(block, turn - whole_of(block, blocks, whole), steps, least, more)
-        number = whole + tile
-    return number, begin, end
 
 
 @cuda.jit
