@@ -2,7 +2,7 @@
 
 All are device functions. The first ``whole`` tiles are computed by one block each, in turns. The steps along k of the
 tiles after them, fewer than blocks, are shared out: ``least`` for each block, one more for the first ``more`` ones;
-``whole`` is then a multiple of the blocks, or 0 such steps are left.
+``whole`` is then a multiple of the blocks.
 
 M. Osama et al., "Stream-K: Work-centric parallel decomposition for dense matrix-matrix multiplication on the GPU",
 PPoPP 2023.

@@ -9,17 +9,8 @@ import pytest
 from bulk_emulation import Matrix, Vectors, run_blocks
 
 from portagpu import cuda
-from portagpu.blas import bulk_kernels
-from portagpu.blas.bulk_kernels import (
-    TILE_K,
-    BulkPlan,
-    add_products,
-    multiply_bulk,
-    part_of,
-    parts_of,
-    share_of,
-    share_start,
-)
+from portagpu.blas import bulk_kernels, share_kernels
+from portagpu.blas.bulk_kernels import TILE_K, BulkPlan, add_products, multiply_bulk
 from portagpu.blas.bulk_variant import BulkConfig, BulkVariant, Share, share_out
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config
