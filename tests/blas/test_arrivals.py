@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.blas.arrivals import add_parts, counters_of, fan_of, levels_of
+from portagpu.blas.arrival_kernels import add_parts, counters_of, fan_of, levels_of
 from portagpu.blas.vectors import vector_type
 
 THREADS, HELD = 32, 8

@@ -48,8 +48,8 @@ def _meet(barrier: cuda.constexpr, threads: cuda.constexpr):
 def arrive(arrived, place, count, latest, thread, barrier: cuda.constexpr, threads: cuda.constexpr):
     """Count this block at ``arrived[place]``: True in the last one of ``count``, which then sees what the others wrote.
 
-    All of the ``threads`` numbered ``thread`` call it (see `_meet`). latest: an element of shared memory. The last block
-    leaves the counter at zero.
+    All of the ``threads`` numbered ``thread`` call it (see `_meet`). latest: an element of shared memory. The last
+    block leaves the counter at zero.
     """
     cuda.threadfence()
     _meet(barrier, threads)
@@ -88,7 +88,7 @@ def _add(
     vector: cuda.constexpr,
     threads: cuda.constexpr,
 ):
-    """Make a thread's sums those of ``count`` parts, ``step`` elements apart; they are those of part ``own`` already."""
+    """Make a thread's sums, those of part ``own``, the sums of ``count`` parts, which lie ``step`` elements apart."""
     lanes = vector.lanes
     pair = count == 2  # either order gives the same sum: the own part need not be read
     if not pair:
@@ -121,10 +121,11 @@ def add_parts(
 ):
     """Add a block's part of the sums to the others': True in the block that then holds the whole sums, the last one.
 
-    sums: those that a thread holds, ``held`` of them on one axis, a multiple of ``vector.lanes`` (4 or 2); part: the number of this block's
-    among ``count`` of sum ``number``. parts: ``count`` times the block's sums, for each ``number``, 16-byte aligned;
-    arrived: `counters_of` int32 for each ``number``, zero before and after. fan, levels: `fan_of` and `levels_of`
-    ``count``. All of the block's ``threads``, numbered ``thread``, call it; or a team of them, see `arrive`.
+    sums: those that a thread holds, ``held`` of them on one axis, a multiple of ``vector.lanes`` (4 or 2); part: the
+    number of this block's among ``count`` of sum ``number``. parts: ``count`` times the block's sums, for each
+    ``number``, 16-byte aligned; arrived: `counters_of` int32 for each ``number``, zero before and after. fan, levels:
+    `fan_of` and `levels_of` ``count``. All of the block's ``threads``, numbered ``thread``, call it; or a team of them,
+    see `arrive`.
     """
     latest = cuda.shared.array(1, np.int32)
     size = np.uint32(held * threads)
@@ -139,11 +140,10 @@ def add_parts(
     last = arrive(arrived, counter + group, members, latest, thread, barrier, threads)
     if last:
         _add(sums, parts, base + np.uint32(first) * size, size, members, part - first, held, vector, threads)
-    if levels > 1:
+    if levels > 1 and last:
+        # the group's sum takes the place of its first part, which no other block reads any more
+        _leave(sums, parts, base + np.uint32(first) * size, held, vector, threads)
+        last = arrive(arrived, counter + groups, groups, latest, thread, barrier, threads)
         if last:
-            # the group's sum takes the place of its first part, which no other block reads any more
-            _leave(sums, parts, base + np.uint32(first) * size, held, vector, threads)
-            last = arrive(arrived, counter + groups, groups, latest, thread, barrier, threads)
-            if last:
-                _add(sums, parts, base, np.uint32(fan) * size, groups, group, held, vector, threads)
+            _add(sums, parts, base, np.uint32(fan) * size, groups, group, held, vector, threads)
     return last
