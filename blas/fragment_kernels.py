@@ -12,26 +12,27 @@ are read element by element. Two parts of 16 bytes serve one matrix instruction.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.pipelined_kernels import store_scaled, tile_place
+from portagpu.blas.arrival_kernels import add_parts
+from portagpu.blas.pipelined_kernels import span_of, store_scaled, tile_place
 
 
 class FragmentPlan(NamedTuple):
     """What is known when the kernel is compiled. A warp's tile is ``blocks_m`` x ``blocks_n`` fragments of 16 x 8.
 
-    ``kind``, ``shape``: of `cuda.mma_sync`. ``bits``: the type as which operands are copied. ``sums``: the type of
-    sums. ``packed``: "half" or "brain" if results leave in pairs of 16 bits, else "". Others as in
+    ``kind``, ``shape``: of `cuda.mma_sync`. ``bits``: the type as which operands are copied. ``sums``: vectors of
+    four sums. ``packed``: "half" or "brain" if results leave in pairs of 16 bits, else "". Others as in
     `portagpu.blas.pipelined_kernels.Plan`.
     """
 
     kind: str
     shape: str
     bits: np.dtype
-    sums: np.dtype
+    sums: Any
     packed: str
     warps_m: int
     warps_n: int
@@ -47,6 +48,7 @@ class FragmentPlan(NamedTuple):
     guard_a: bool
     guard_b: bool
     tail: bool
+    levels: int
 
 
 @cuda.jit(device=True)
@@ -140,11 +142,14 @@ def multiply_fragments(
     a,
     b,
     c,
+    parts,
+    arrived,
     m,
     n,
     k,
     batches,
-    chunk,
+    pieces,
+    fan,
     pitch_a,
     pitch_b,
     pitch_c,
@@ -175,7 +180,7 @@ def multiply_fragments(
     ring_b = cuda.shared.array((stages, tile_n * tile_k if b_along else tile_k * pitch_y), plan.bits, alignment=128)
     rows = cuda.local.array((2, blocks_m, 4), np.uint32)
     columns = cuda.local.array((2, blocks_n // 2, 4), np.uint32)
-    acc = cuda.local.array((blocks_m, blocks_n // 2, 2, 4), plan.sums)
+    acc = cuda.local.array((blocks_m, blocks_n // 2, 2, 4), plan.sums.dtype)
 
     thread = np.int32(cuda.threadIdx.x)
     lane = thread % 32
@@ -212,12 +217,12 @@ def multiply_fragments(
     own_row, own_column = tile_row * tile_m, tile_column * tile_n
     row0 = max(min(own_row, m - tile_m), 0)
     column0 = max(min(own_column, n - tile_n), 0)
-    first = piece * chunk
-    depth = min(k - first, chunk)
+    first, end = span_of(piece, pieces, k, tile_k, plan.levels)
+    depth = end - first
     steps = (depth + (tile_k - 1)) // tile_k
 
-    product = np.uint32(batch % batches)
-    start_a, start_b = product * batch_a, product * batch_b
+    product = batch % batches
+    start_a, start_b = np.uint32(product) * batch_a, np.uint32(product) * batch_b
     if a_along:
         x_a, k_a = thread // (tile_k // plan.wide_a), thread % (tile_k // plan.wide_a) * plan.wide_a
         target_a = x_a * tile_k + _permuted(k_a // span, x_a, parts) * span + k_a % span
@@ -327,7 +332,12 @@ def multiply_fragments(
             left_a -= tile_k
             left_b -= tile_k
 
-    start_c = np.uint32(batch) * batch_c
+    if plan.levels and not add_parts(
+        *(acc.ravel(), parts, arrived, product * (tiles_m * tiles_n) + block % (tiles_m * tiles_n)),
+        *(piece, pieces, fan, thread, blocks_m * blocks_n * 4, plan.sums, plan.levels, 0, threads),
+    ):
+        return
+    start_c = np.uint32(product) * batch_c
     for i in cuda.unroll(range(blocks_m)):
         for part in cuda.unroll(range(2)):
             row = row0 + warp_m + (i * 16 + part * 8) + lane // 4

@@ -121,7 +121,7 @@ def text_of(kernel, *args):
 
 
 def numbers(kind):
-    return (*map(np.int32, (8, 8, 8, 1, 8)), *map(np.uint32, (8,) * 6), kind(1), kind(0))
+    return (*map(np.int32, (0, 0, 8, 8, 8, 1, 1, 1)), *map(np.uint32, (8,) * 6), kind(1), kind(0))
 
 
 @pytest.mark.parametrize("along_a, along_b", LAYOUTS)
@@ -138,6 +138,7 @@ def test_text_of_doubles(device, along_a, along_b):
         guard_a=False,
         guard_b=True,
         tail=True,
+        levels=0,
     )
     text = text_of(multiply_doubles, c, c, c, *numbers(np.float64), vector_type("float64", 2), plan)
     groups, fragments = 2, 16
@@ -155,7 +156,7 @@ def test_text_of_fragments(device, along_a, along_b, kind, shape, bits):
         kind=kind,
         shape=shape,
         bits=np.dtype(bits),
-        sums=np.dtype(np.float32),
+        sums=vector_type("float32", 4),
         packed="",
         tile_k=4 * wide,
         a_along_k=along_a,
@@ -165,6 +166,7 @@ def test_text_of_fragments(device, along_a, along_b, kind, shape, bits):
         guard_a=False,
         guard_b=False,
         tail=False,
+        levels=0,
     )
     x, c = cuda.device_array(64, bits), cuda.device_array(64, np.float32)
     text = text_of(multiply_fragments, x, x, c, *numbers(np.float32), c, plan)
