@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.arrival_kernels import counters_of, fan_of, levels_of
 from portagpu.blas.problem import Problem
 from portagpu.blas.rows import swapped
 from portagpu.blas.tensor_maps import Box, TensorMaps
@@ -191,7 +192,7 @@ class WarpgroupVariant(Variant):
         return tuple(c for c in configs if self.is_legal(c, problem, caps))
 
     def run(self, config: WarpgroupConfig, product: Product) -> None:
-        """One launch, and with a split sum a second one that adds the parts."""
+        """One launch, after those that transpose what the matrix units do not take as it lies."""
         kind = KINDS[product.a.dtype.name, product.precision]
         a, b = product.a, product.b
         if not kind.transposes:
@@ -231,7 +232,7 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
     if split:
         size = tiles * config.splits * config.tile_m * config.tile_n
         parts = workspaces.of(stream, "parts", (size,), np.dtype(kind.sums))
-        arrived = workspaces.zeros(stream, "arrived", tiles)
+        arrived = workspaces.zeros(stream, "arrived", tiles * counters_of(config.splits))
     maps = _maps.of(
         stream,
         Box(a, (depth, _LINE // a.itemsize) if a_transposed else (config.tile_m, depth), a_transposed),
@@ -262,6 +263,8 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         config.consumers,
         config.group,
         config.splits,
+        fan_of(config.splits),
+        levels_of(config.splits),
         a_transposed,
         b_transposed,
         columns,
