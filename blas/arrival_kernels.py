@@ -19,6 +19,8 @@ from portagpu import cuda
 
 _FAN = 8  # parts that one block adds at the most, if the groups of so many are no more than these
 
+_AHEAD = 64  # sums of parts that a thread loads at once, so that it waits less often
+
 
 def fan_of(parts: int) -> int:
     """How many parts a block adds at once: all of a few, else about as many as there are groups of them."""
@@ -90,17 +92,28 @@ def _add(
 ):
     """Make a thread's sums, those of part ``own``, the sums of ``count`` parts, which lie ``step`` elements apart."""
     lanes = vector.lanes
-    pair = count == 2  # either order gives the same sum: the own part need not be read
-    if not pair:
+    vectors = held // lanes
+    ahead = max(1, _AHEAD // held)
+    lines = cuda.local.array((ahead, vectors), vector)
+    if count == 2:  # either order gives the same sum: the own part need not be read
+        for i in cuda.unroll(range(vectors)):
+            at = base + np.uint32(1 - own) * step + np.uint32(i * lanes * threads)
+            lines[0, i] = cuda.vload(parts, at, lanes, aligned=True)
+        for i in cuda.unroll(range(held)):
+            sums[i] += lines[0, i // lanes][i % lanes]
+    else:
         for i in cuda.unroll(range(held)):
             sums[i] = 0
-    for part in range(np.int32(0), count):
-        if not pair or part != own:
-            start = base + np.uint32(part) * step
-            for i in cuda.unroll(range(held // lanes)):
-                line = cuda.vload(parts, start + np.uint32(i * lanes * threads), lanes, aligned=True)
-                for lane in cuda.unroll(range(lanes)):
-                    sums[i * lanes + lane] += line[lane]
+        for part in range(np.int32(0), count, np.int32(ahead)):
+            # past the end, the last part is read once more: no branches between the loads
+            for turn in cuda.unroll(range(ahead)):
+                start = base + np.uint32(min(part + turn, count - 1)) * step
+                for i in cuda.unroll(range(vectors)):
+                    lines[turn, i] = cuda.vload(parts, start + np.uint32(i * lanes * threads), lanes, aligned=True)
+            for turn in cuda.unroll(range(ahead)):
+                if part + turn < count:
+                    for i in cuda.unroll(range(held)):
+                        sums[i] += lines[turn, i // lanes][i % lanes]
 
 
 @cuda.jit(device=True)
