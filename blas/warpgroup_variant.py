@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.arrival_kernels import counters_of, fan_of, levels_of
+from portagpu.blas.gpu_model import adding_cycles
 from portagpu.blas.problem import Problem
 from portagpu.blas.rows import swapped
 from portagpu.blas.tensor_maps import Box, TensorMaps
@@ -153,9 +154,9 @@ class WarpgroupVariant(Variant):
         clock = max(1, caps.clock_mhz) * 1e6 * 0.85
         memory = problem.nbytes / (units * 22e9)
         again = 0.0
-        if config.splits > 1:  # the last block of a tile reads all parts
-            again = 3e-6 + self._parts(config, problem) * 4 / (units * 15e9)
-            again += config.splits * config.tile_m * config.tile_n * 4 / 64 / clock
+        if config.splits > 1:  # the last blocks of tiles read their parts
+            again = self._parts(config, problem) * 4 / (units * 15e9)
+            again += adding_cycles(config.splits, config.tile_m * config.tile_n * 4) / clock
         return max(cycles / clock, memory) + again + 4e-6 + self._turning(problem, units)
 
     def _turning(self, problem: Problem, units: int) -> float:
