@@ -91,7 +91,11 @@ class PipelinedVariant(Variant):
         )
 
     def is_legal(self, config: PipelinedConfig, problem: Problem, caps: Capabilities) -> bool:
-        """Copies divide evenly among the threads, and registers and shared memory suffice."""
+        """Copies divide evenly among the threads, and registers and shared memory suffice.
+
+        Sums are split where fences are the device's, as the last block reads what others wrote: OpenCL's `mem_fence`
+        need not reach further than the work-group.
+        """
         threads = config.threads
         return (
             threads <= min(caps.max_work_group_size, caps.max_work_item_sizes[0])
@@ -100,6 +104,7 @@ class PipelinedVariant(Variant):
             and all(x * 8 % threads == 0 and x * config.tile_k % (4 * threads) == 0 for x in _extents(config))
             and config.spread <= config.tile_k // 2
             and config.stages >= 3
+            and (config.split_k == 1 or caps.inline_ptx)
             and config.split_k <= max(1, problem.k // (2 * config.tile_k))
             and is_modest((config.tile_m, config.tile_n), (problem.m, problem.n), problem.batch, config.split_k)
             and config.local_memory <= caps.local_memory_static
