@@ -51,7 +51,7 @@ def seconds(
     hiding = min(1.0, math.sqrt(together * threads / 32 / _WARPS))
     arithmetic = tile_m * tile_n / (rate * hiding)
     traffic = (tile_m + tile_n) * problem.itemsize / _CACHE_BYTES
-    work = (arithmetic**4 + traffic**4) ** 0.25  # the longer one, and some more where both take as long
+    work = math.sqrt(math.hypot(arithmetic**2, traffic**2))  # the longer one, and more where both take as long
     # blocks beside each other begin and end at different times: of one only, the unit waits
     alone = _START + tile_m * tile_n * problem.out_itemsize / _STORE_BYTES
     cycles = waves * (alone + together * depth * work)
