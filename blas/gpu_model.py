@@ -16,13 +16,15 @@ _WARPS = 8  # of a compute unit: from there on arithmetic and loads overlap
 _START = 2000  # cycles until the first tiles have arrived
 _ARRIVAL = 1500  # cycles until a block's part is seen by the device, and the block counted
 _PART = 400  # cycles until a part begins to arrive
+_PART_BYTES = 48  # bytes a cycle of a part, while few blocks read
 _LAUNCH = 4e-6  # seconds
 
 
 def adding_cycles(pieces: int, part_bytes: int) -> float:
-    """Cycles from a block's last product to the sum of all pieces (see `arrival_kernels`); part_bytes: of a piece."""
-    reads = 1 if pieces == 2 else fan_of(pieces)
-    return levels_of(pieces) * (_ARRIVAL + part_bytes / _STORE_BYTES + reads * max(_PART, part_bytes / _CACHE_BYTES))
+    """Cycles from the moment that pieces are stored to the sum of all (see `arrival_kernels`); part_bytes: of a piece."""
+    levels, reads = levels_of(pieces), 1 if pieces == 2 else fan_of(pieces)
+    again = max(0, levels - 1) * part_bytes / _STORE_BYTES
+    return levels * (_ARRIVAL + reads * max(_PART, part_bytes / _PART_BYTES)) + again
 
 
 def seconds(
@@ -52,10 +54,12 @@ def seconds(
     arithmetic = tile_m * tile_n / (rate * hiding)
     traffic = (tile_m + tile_n) * problem.itemsize / _CACHE_BYTES
     work = math.sqrt(math.hypot(arithmetic**2, traffic**2))  # the longer one, and more where both take as long
-    # blocks beside each other begin and end at different times: of one only, the unit waits
-    alone = _START + tile_m * tile_n * problem.out_itemsize / _STORE_BYTES
-    cycles = waves * (alone + together * depth * work)
-    adding = adding_cycles(split, tile_m * tile_n * problem.accumulator_itemsize)
-    cycles += max(1.0, waves * together / split) * adding  # one block of each tile adds
+    elements = tile_m * tile_n
+    stored = elements * (problem.out_itemsize if split == 1 else problem.accumulator_itemsize) / _STORE_BYTES
+    # blocks beside each other end at different times, and one's store hides behind the others' work; not at the end
+    cycles = waves * (_START + stored + together * depth * work) + (together - 1) * stored
+    if split > 1:  # one block of each tile adds
+        adding = adding_cycles(split, elements * problem.accumulator_itemsize)
+        cycles += max(1.0, waves * together / split) * (adding + elements * problem.out_itemsize / _STORE_BYTES)
     clock = max(1, caps.clock_mhz) * 1e6
     return max(cycles / clock, problem.nbytes / (units * _MEMORY_BYTES * clock)) + _LAUNCH
