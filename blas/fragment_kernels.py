@@ -173,7 +173,7 @@ def multiply_fragments(
     span = 16 // plan.bits.itemsize
     single = span == 4
     groups = tile_k // (2 * span)
-    parts = tile_k // span
+    sixteens = tile_k // span
     pitch_x = tile_k if a_along else tile_m + 8
     pitch_y = tile_k if b_along else tile_n + 8
     ring_a = cuda.shared.array((stages, tile_m * tile_k if a_along else tile_k * pitch_x), plan.bits, alignment=128)
@@ -194,7 +194,7 @@ def multiply_fragments(
     if a_along:
         line_a = warp_m + lane % 16
         for group in cuda.unroll(range(groups)):
-            starts_a[group] = np.uint32(line_a * tile_k + _permuted(group * 2 + lane // 16, line_a, parts) * span)
+            starts_a[group] = np.uint32(line_a * tile_k + _permuted(group * 2 + lane // 16, line_a, sixteens) * span)
     elif single:
         read_a = lane % 4 * pitch_x + (warp_m + lane // 4)
     else:
@@ -202,7 +202,7 @@ def multiply_fragments(
     if b_along:
         line_b = warp_n + lane // 16 * 8 + lane % 8
         for group in cuda.unroll(range(groups)):
-            starts_b[group] = np.uint32(line_b * tile_k + _permuted(group * 2 + lane // 8 % 2, line_b, parts) * span)
+            starts_b[group] = np.uint32(line_b * tile_k + _permuted(group * 2 + lane // 8 % 2, line_b, sixteens) * span)
     elif single:
         read_b = lane % 4 * pitch_y + (warp_n + lane // 4)
     else:
@@ -225,7 +225,7 @@ def multiply_fragments(
     start_a, start_b = np.uint32(product) * batch_a, np.uint32(product) * batch_b
     if a_along:
         x_a, k_a = thread // (tile_k // plan.wide_a), thread % (tile_k // plan.wide_a) * plan.wide_a
-        target_a = x_a * tile_k + _permuted(k_a // span, x_a, parts) * span + k_a % span
+        target_a = x_a * tile_k + _permuted(k_a // span, x_a, sixteens) * span + k_a % span
         start_a += np.uint32(row0 + x_a) * pitch_a + np.uint32(first + k_a)
         hop_a, next_a = pitch_a * np.uint32(threads * plan.wide_a // tile_k), np.uint32(tile_k)
     else:
@@ -235,7 +235,7 @@ def multiply_fragments(
         hop_a, next_a = pitch_a * np.uint32(max(threads * plan.wide_a // tile_m, 1)), pitch_a * np.uint32(tile_k)
     if b_along:
         x_b, k_b = thread // (tile_k // plan.wide_b), thread % (tile_k // plan.wide_b) * plan.wide_b
-        target_b = x_b * tile_k + _permuted(k_b // span, x_b, parts) * span + k_b % span
+        target_b = x_b * tile_k + _permuted(k_b // span, x_b, sixteens) * span + k_b % span
         start_b += np.uint32(column0 + x_b) * pitch_b + np.uint32(first + k_b)
         hop_b, next_b = pitch_b * np.uint32(threads * plan.wide_b // tile_k), np.uint32(tile_k)
     else:

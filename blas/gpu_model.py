@@ -21,7 +21,7 @@ _LAUNCH = 4e-6  # seconds
 
 
 def adding_cycles(pieces: int, part_bytes: int) -> float:
-    """Cycles from the moment that pieces are stored to the sum of all (see `arrival_kernels`); part_bytes: of a piece."""
+    """Cycles from stored pieces to the sum of all (see `arrival_kernels`); part_bytes: of a piece."""
     levels, reads = levels_of(pieces), 1 if pieces == 2 else fan_of(pieces)
     again = max(0, levels - 1) * part_bytes / _STORE_BYTES
     return levels * (_ARRIVAL + reads * max(_PART, part_bytes / _PART_BYTES)) + again
