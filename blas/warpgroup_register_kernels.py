@@ -75,6 +75,9 @@ def multiply_across(
     first = np.int32(cuda.blockIdx.x)
     blocks_of_grid = np.int32(cuda.gridDim.x)
     if thread == 0:
+        cuda.tensor_map_acquire(maps, 0)
+        cuda.tensor_map_acquire(maps, 16)
+    if thread == 128:  # meanwhile
         for i in range(stages):
             cuda.mbarrier_init(bars, i, 1)
             cuda.mbarrier_init(bars, stages + i, 4 * consumers)
@@ -84,8 +87,6 @@ def multiply_across(
     if team == 0:
         cuda.setmaxnreg(32 if consumers == 3 else 40, False)
         if thread == 0:
-            cuda.tensor_map_acquire(maps, 0)
-            cuda.tensor_map_acquire(maps, 16)
             phase = np.int32(1)
             for number in range(first, work, blocks_of_grid):
                 part_of_all = number // tiles
@@ -190,10 +191,18 @@ def multiply_across(
                         arrived[of_tile] = 0
                     for i in cuda.unroll(range(columns_of_fragment)):
                         acc[i] = 0
-                    for part in range(splits):
-                        base = np.uint32((of_tile * splits + part) * (tile_m * tile_n) + worker)
-                        for i in cuda.unroll(range(columns_of_fragment)):
-                            acc[i] += parts[base + np.uint32(i * (128 * consumers))]
+                    # loads of several parts are under way at once, as far as there are registers for them
+                    room = (64 if consumers == 3 else 128) // columns_of_fragment
+                    at_once = 4 if room >= 4 and splits % 4 == 0 else 2 if room >= 2 and splits % 2 == 0 else 1
+                    held = cuda.local.array((at_once, columns_of_fragment), np.float32)
+                    for part in range(0, splits, at_once):
+                        for beside in cuda.unroll(range(at_once)):
+                            base = np.uint32((of_tile * splits + part + beside) * (tile_m * tile_n) + worker)
+                            for i in cuda.unroll(range(columns_of_fragment)):
+                                held[beside, i] = parts[base + np.uint32(i * (128 * consumers))]
+                        for beside in cuda.unroll(range(at_once)):
+                            for i in cuda.unroll(range(columns_of_fragment)):
+                                acc[i] += held[beside, i]
             if is_last:
                 row0 = tile_row * tile_m + mine * 64
                 for strip in cuda.unroll(range(tile_n // _SPAN)):

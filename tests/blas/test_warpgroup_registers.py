@@ -89,14 +89,14 @@ def config_of(orders, first, second, consumers, splits=1, stages=2, m_is_first=N
 @pytest.mark.parametrize(
     "shape, second, consumers", [((40, 72, 36), 32, 1), ((100, 136, 160), 64, 2), ((64, 68, 8), 96, 1)]
 )
-def test_numbers(device, monkeypatch, orders, shape, second, consumers):
+def test_numbers(monkeypatch, orders, shape, second, consumers):
     config = config_of(orders, 64 * consumers, second, consumers, stages=3)
     _, found, wanted = run(monkeypatch, shape, orders, config)
     assert np.array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("orders", ["CC", "FF"])
-def test_every_access_touches_each_bank_once(device, monkeypatch, orders):
+def test_every_access_touches_each_bank_once(monkeypatch, orders):
     emulated, found, wanted = run(monkeypatch, (64, 64, 64), orders, config_of(orders, 64, 64, 1))
     assert np.array_equal(found, wanted)
     assert emulated.banks
@@ -107,16 +107,16 @@ def test_every_access_touches_each_bank_once(device, monkeypatch, orders):
 
 
 @pytest.mark.parametrize("shape, by_rows", [((72, 40, 40), True), ((40, 72, 40), False)])
-def test_of_two_operands_across_k_the_smaller_is_copied(device, monkeypatch, shape, by_rows):
+def test_of_two_operands_across_k_the_smaller_is_copied(monkeypatch, shape, by_rows):
     config = config_of("FC", 64, 32, 1, m_is_first=by_rows)
     _, found, wanted = run(monkeypatch, shape, "FC", config)
     assert np.array_equal(found, wanted)
 
 
-@pytest.mark.parametrize("orders", ["CC", "FF"])
-def test_scaled_batches_with_split_sums(device, monkeypatch, orders):
-    config = config_of(orders, 64, 32, 1, splits=2)
-    _, found, wanted = run(monkeypatch, (36, 40, 72), orders, config, alpha=2.0, beta=-1.0, batch=(2,))
+@pytest.mark.parametrize("orders, splits", [("CC", 2), ("FF", 3)])
+def test_scaled_batches_with_split_sums(monkeypatch, orders, splits):
+    config = config_of(orders, 64, 32, 1, splits=splits)
+    _, found, wanted = run(monkeypatch, (36, 40, 100), orders, config, alpha=2.0, beta=-1.0, batch=(2,))
     assert np.array_equal(found, wanted)
 
 
