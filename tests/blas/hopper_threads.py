@@ -190,8 +190,20 @@ class Cuda:
 
     # matrix units
 
-    def wgmma(self, n: int, kind: str, acc: Any, a: Any, b: Any, accumulate: Any) -> None:
-        assert kind == "tfloat32" and a.shape == (4,) and acc.shape == (n // 2,) and a.base is not None
+    def wgmma(
+        self,
+        n: int,
+        kind: str,
+        acc: Any,
+        a: Any,
+        b: Any,
+        accumulate: Any,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+    ) -> None:
+        assert kind == "tfloat32" and acc.shape == (n // 2,) and not (transpose_a or transpose_b)
+        if isinstance(a, np.ndarray):
+            assert a.shape == (4,) and a.base is not None  # a view: its registers are read later
         self.own.group.append((n, acc, a, int(b), bool(accumulate)))
 
     def wgmma_commit_group(self) -> None:
@@ -203,23 +215,29 @@ class Cuda:
             for product in self.own.groups.pop(0):
                 self._multiply(*product)
 
-    def _multiply(self, n: int, acc: np.ndarray, a: np.ndarray, descriptor: int, accumulate: bool) -> None:
-        """One product: a thread's part of it, from the fragments of its warp and the tile that a descriptor names."""
-        number = self.own.number
-        team, lane = number // _WARPGROUP, number % 32
-        self.deposits[number] = a.copy()
-        self.barrier_sync(100 + team, _WARPGROUP)
-        lanes = [self.deposits[number - lane % 4 + t] for t in range(4)]
-        rows = np.array([[lanes[k % 4][half + k // 4 * 2] for k in range(8)] for half in range(2)])
+    def _tile(self, descriptor: int, rows: int) -> np.ndarray:
+        """The (rows, 8) tile along k that a descriptor names."""
         assert descriptor >> 62 == 1 and descriptor >> 32 & 0x3FFF == 64
         address = (descriptor & 0x3FFF) << 4
         array, start = next(
             (x, s) for x in self.shared_arrays.values() if (s := self.starts[id(x)]) <= address < s + x.nbytes
         )
-        column, k = np.meshgrid(np.arange(n), np.arange(8), indexing="ij")
-        places = swizzled(address - start + column // 8 * 1024 + column % 8 * 128 + k * 4) // 4
-        tile = array.reshape(-1)[places]
-        found = rows @ tile.T  # (2, n)
+        row, k = np.meshgrid(np.arange(rows), np.arange(8), indexing="ij")
+        return array.reshape(-1)[swizzled(address - start + row // 8 * 1024 + row % 8 * 128 + k * 4) // 4]
+
+    def _multiply(self, n: int, acc: np.ndarray, a: Any, b: int, accumulate: bool) -> None:
+        """One product: a thread's part of it, from the fragments of its warp or the tiles that descriptors name."""
+        number = self.own.number
+        team, lane = number // _WARPGROUP, number % 32
+        if isinstance(a, np.ndarray):
+            self.deposits[number] = a.copy()
+            self.barrier_sync(100 + team, _WARPGROUP)
+            lanes = [self.deposits[number - lane % 4 + t] for t in range(4)]
+            rows = np.array([[lanes[k % 4][half + k // 4 * 2] for k in range(8)] for half in range(2)])
+        else:
+            first = number // 32 % 4 * 16 + lane // 4
+            rows = self._tile(int(a), 64)[[first, first + 8]]
+        found = rows @ self._tile(b, n).T  # (2, n)
         own = np.array([8 * (i // 4) + lane % 4 * 2 + i % 2 for i in range(n // 2)])
         part = found[np.arange(n // 2) // 2 % 2, own]
         acc[...] = acc + part if accumulate else part

@@ -10,22 +10,25 @@ import pytest
 from test_warpgroups import HOPPER, WARPGROUP
 
 from portagpu import cuda
-from portagpu.blas import warpgroup_across
+from portagpu.blas import warpgroup_across, warpgroup_variant
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Product
 from portagpu.blas.warpgroup_across import WarpgroupConfig
+from portagpu.blas.warpgroup_kernels import multiply_warpgroups
 from portagpu.blas.warpgroup_register_kernels import multiply_across
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.creation import to_device
 
 
 class Emulated:
-    """What `launch_across` enqueues, done at once: maps are arrays of the host, c and scratch memory host copies."""
+    """What a product enqueues, done at once: maps are arrays of the host, c and scratch memory host copies."""
 
-    def __init__(self, monkeypatch) -> None:
+    def __init__(self, monkeypatch, registers) -> None:
         self.banks = {}
-        monkeypatch.setattr(warpgroup_across, "tensor_maps", self)
-        monkeypatch.setattr(warpgroup_across, "_kernel", lambda threads: self)
+        self.kernel = multiply_across if registers else multiply_warpgroups
+        module = warpgroup_across if registers else warpgroup_variant
+        monkeypatch.setattr(module, "tensor_maps", self)
+        monkeypatch.setattr(module, "_kernel", lambda threads: self)
 
     def of(self, stream, *boxes):
         self.maps = {}
@@ -41,7 +44,7 @@ class Emulated:
         def run(maps, c, *args):
             self.c = maps[32][0]
             rest = [x.copy_to_host() if isinstance(x, DeviceNDArray) else x for x in args]
-            self.banks = hopper_threads.launch(multiply_across, grid, threads, maps, self.c, *rest)
+            self.banks = hopper_threads.launch(self.kernel, grid, threads, maps, self.c, *rest)
             assert not any(x.any() for x in rest if isinstance(x, np.ndarray) and x.dtype == np.int32)  # `arrived`
 
         return run
@@ -70,7 +73,7 @@ def run(monkeypatch, shape, orders, config, alpha=1.0, beta=0.0, batch=()):
         precision="tf32",
     )
     assert WARPGROUP.is_legal(config, product.problem, HOPPER)
-    emulated = Emulated(monkeypatch)
+    emulated = Emulated(monkeypatch, config.registers)
     WARPGROUP.run(config, product)
     wanted = alpha * (a @ b) + beta * c
     return emulated, emulated.c.reshape(wanted.shape), wanted
@@ -117,6 +120,14 @@ def test_of_two_operands_across_k_the_smaller_is_copied(monkeypatch, shape, by_r
 def test_scaled_batches_with_split_sums(monkeypatch, orders, splits):
     config = config_of(orders, 64, 32, 1, splits=splits)
     _, found, wanted = run(monkeypatch, (36, 40, 100), orders, config, alpha=2.0, beta=-1.0, batch=(2,))
+    assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("splits, shape, tiles", [(1, (100, 40, 104), (128, 96, 2)), (4, (40, 72, 132), (64, 64, 1))])
+def test_operands_along_k_come_from_shared_memory(monkeypatch, splits, shape, tiles):
+    tile_m, tile_n, consumers = tiles
+    config = WarpgroupConfig(tile_m=tile_m, tile_n=tile_n, stages=3, consumers=consumers, group=2, splits=splits)
+    _, found, wanted = run(monkeypatch, shape, "CF", config, alpha=0.5, beta=2.0)
     assert np.array_equal(found, wanted)
 
 
