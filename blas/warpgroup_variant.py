@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -28,6 +28,21 @@ _RATE = 2048  # multiply-adds of 16 bits a cycle and compute unit
 _LARGEST = 2**31 - 1
 _LEAST = 8  # elements along each axis: below, a tile is nearly empty
 _PARTS = 2**26  # elements
+# tiles of rows and columns, stages and consumers
+_SHAPES = (
+    (128, 256, 4, 2),
+    (256, 128, 4, 2),
+    (128, 128, 6, 2),
+    (192, 128, 4, 3),
+    (128, 192, 4, 2),
+    (128, 64, 6, 2),
+    (64, 256, 4, 1),
+    (64, 128, 7, 1),
+    (64, 64, 8, 1),
+)
+_MIRRORED = tuple(
+    (n, m, stages, consumers) for m, n, stages, consumers in _SHAPES if (n, m, stages, consumers) not in _SHAPES
+)
 # How operands across k of 32 bits are read: through registers, or from transposed copies. With (False,) no default uses
 # registers.
 _WAYS = (True, False)
@@ -162,26 +177,15 @@ class WarpgroupVariant(Variant):
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[WarpgroupConfig, ...]:
         """The largest tile whose sums fit the registers, then smaller ones with their sums split."""
-        shapes = (
-            (128, 256, 4, 2),
-            (256, 128, 4, 2),
-            (128, 128, 6, 2),
-            (192, 128, 4, 3),
-            (128, 192, 4, 2),
-            (128, 64, 6, 2),
-            (64, 256, 4, 1),
-            (64, 128, 7, 1),
-            (64, 64, 8, 1),
-        )
+        ways = _WAYS if _lies_across(problem) else (False,)
         configs = (
-            WarpgroupConfig(
-                tile_m=m, tile_n=n, stages=s, consumers=c, group=8 if m > 128 else 16, splits=k, registers=way
-            )
-            for way in _WAYS
-            for m, n, s, c in shapes
+            WarpgroupConfig(tile_m=m, tile_n=n, stages=s, consumers=c, group=16, splits=k, registers=registers)
+            for registers in ways
+            for m, n, s, c in (_SHAPES + _MIRRORED if registers else _SHAPES)
             for k in (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128)
         )
-        return tuple(c for c in configs if self.is_legal(c, problem, caps))
+        legal = (c for c in configs if self.is_legal(c, problem, caps))
+        return tuple(replace(c, group=8) if _rows(c, problem) > 128 else c for c in legal)
 
     def run(self, config: WarpgroupConfig, product: Product) -> None:
         """One launch, and with a split sum a second one that adds the parts."""
@@ -210,6 +214,11 @@ def _lies_across(problem: Problem) -> bool:
     """Whether an operand lies across k that the matrix units do not transpose, but take from registers."""
     kind = KINDS[problem.dtype, problem.precision]
     return not kind.transposes and kind.element.itemsize == 4 and any(_across(problem))
+
+
+def _rows(config: WarpgroupConfig, problem: Problem) -> int:
+    """Rows of a tile as the kernel counts them, which may compute the transpose."""
+    return _roles(config, problem)[0] if config.registers else config.tile_m
 
 
 def _roles(config: WarpgroupConfig, problem: Problem) -> tuple[int, int]:
