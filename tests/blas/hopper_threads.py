@@ -41,12 +41,11 @@ class _Barrier:
             assert self.changed.wait_for(lambda: self.phase != parity, _WAIT), "a barrier that nobody reaches"
 
 
-class Block(threading.local):
-    """What the threads of a block share, and what each has for itself: the names that kernels find in ``cuda``."""
+class _Own(threading.local):
+    """What each thread has for itself: its number, counts of what it did, and groups that are under way."""
 
-    def __init__(self, threads: int, banks: dict[Any, dict[int, int]]) -> None:
-        # threading.local calls this in every thread: what is shared is made by `share`
-        self.arrays = self.accesses = 0
+    def __init__(self) -> None:
+        self.number = self.arrays = self.accesses = 0
         self.groups: list[list[Any]] = []
         self.group: list[Any] = []
         self.stores: list[list[Any]] = []
@@ -63,7 +62,7 @@ class Cuda:
 
     def __init__(self, block: int, grid: int, threads: int, banks: dict[Any, dict[int, int]]) -> None:
         self.blockIdx, self.gridDim = types.SimpleNamespace(x=block), types.SimpleNamespace(x=grid)
-        self.own = Block(threads, banks)
+        self.own = _Own()
         self.threads, self.banks = threads, banks
         self.lock = threading.RLock()
         self.shared_arrays: dict[int, np.ndarray] = {}
