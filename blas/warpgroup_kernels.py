@@ -158,16 +158,17 @@ def multiply_warpgroups(
     first = np.int32(cuda.blockIdx.x)
     blocks_of_grid = np.int32(cuda.gridDim.x)
     if thread == 0:
+        cuda.tensor_map_acquire(maps, 0)
+        cuda.tensor_map_acquire(maps, 16)
+    if thread == 128:  # meanwhile
         for i in range(stages):
             cuda.mbarrier_init(bars, i, 1)
             cuda.mbarrier_init(bars, stages + i, consumers)
         cuda.fence_proxy_async()
     cuda.syncthreads()
     if team == 0:
-        cuda.setmaxnreg(40 if consumers == 2 else 32, False)
+        cuda.setmaxnreg(32 if consumers == 3 else 40, False)
         if thread == 0:
-            cuda.tensor_map_acquire(maps, 0)
-            cuda.tensor_map_acquire(maps, 16)
             place = np.int32(0)
             phase = np.int32(1)
             for number in range(first, work, blocks_of_grid):
@@ -218,7 +219,7 @@ def multiply_warpgroups(
                         place = 0
                         phase ^= 1
     else:
-        cuda.setmaxnreg(232 if consumers == 2 else 160, True)
+        cuda.setmaxnreg(160 if consumers == 3 else 232, True)
         acc = cuda.local.array((blocks, tile_n // 2), sums)
         total = cuda.local.array((blocks, tile_n // 2), sums)
         mine = team - 1
