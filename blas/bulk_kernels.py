@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from portagpu import cuda
+from portagpu.blas.arrival_kernels import arrive
 from portagpu.blas.pipelined_kernels import tile_place
 from portagpu.blas.share_kernels import parts_of, share_of, task, whole_of
 
@@ -135,6 +136,7 @@ def add_parts(
     begins = share_of(tile * steps, least, more)
     ends = share_of(tile * steps + (steps - 1), least, more)
     others = ends - begins
+    latest = cuda.shared.array(1, np.int32)
     if worker == 0:
         heard[turn % 2] = cuda.atomic.add(arrived, tile, 0)
     cuda.barrier_sync(1, threads)
@@ -146,19 +148,13 @@ def add_parts(
             for strip in cuda.unroll(range(_COLUMNS // 4)):
                 sums = vector(acc[i, strip * 4 + 1], acc[i, strip * 4], acc[i, strip * 4 + 3], acc[i, strip * 4 + 2])
                 cuda.vstore(sums, parts, at + np.uint32((i * (_COLUMNS // 4) + strip) * threads * 4), aligned=True)
-        cuda.threadfence()
-        cuda.barrier_sync(1, threads)
-        if worker == 0:
-            heard[turn % 2] = cuda.atomic.add(arrived, tile, 1)
-        cuda.barrier_sync(1, threads)
-        is_last = heard[turn % 2] == others
+        is_last = arrive(arrived, tile, others + 1, latest, worker, 1, threads)
         if is_last:
-            cuda.threadfence()
             take_part(acc, parts, begins * 2 + 1, worker, threads, False)
+    elif worker == 0:
+        arrived[tile] = 0
     if is_last:
         cuda.threadfence()
-        if worker == 0:
-            arrived[tile] = 0
         for other in range(begins + 1, ends + 1):
             take_part(acc, parts, other * 2, worker, threads, True)
     return is_last

@@ -119,7 +119,11 @@ class Cuda:
             return before
 
     def _place(self, array: np.ndarray, index: Any) -> int:
-        return int(np.ravel_multi_index(tuple(map(int, np.atleast_1d(index))), array.shape)) * array.itemsize
+        place = 0
+        for i, extent in zip(index if isinstance(index, tuple) else (index,), array.shape, strict=True):
+            assert 0 <= i < extent
+            place = place * extent + int(i)
+        return place * array.itemsize
 
     def shared_address(self, array: np.ndarray, index: Any) -> np.uint32:
         return np.uint32(self.starts[id(array)] + self._place(array, index))
@@ -133,6 +137,9 @@ class Cuda:
         with self.lock:
             meeting = self.meetings.setdefault((int(number), int(threads)), threading.Barrier(int(threads)))
         meeting.wait(_WAIT)
+
+    def syncwarp(self) -> None:
+        self.barrier_sync(200 + self.own.number // 32, 32)
 
     def mbarrier_init(self, bars: np.ndarray, index: Any, count: int) -> None:
         self.barriers[int(index)] = _Barrier(count)
@@ -171,9 +178,11 @@ class Cuda:
     # bulk copies; a map is an array (batch, rows, columns) and the extents of a box
 
     def _box(self, array: np.ndarray, index: Any, box: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Shared memory of a box, and the places of its elements there."""
+        """Shared memory of a box, and the places of its elements there: swizzled if its rows have 128 bytes."""
         start = self._place(array, index)
-        assert start % 1024 == 0 and box[1] * array.itemsize == 128
+        assert start % 1024 == 0
+        if box[1] * array.itemsize != 128:
+            return array.reshape(-1), start // array.itemsize + np.arange(box[0] * box[1])
         places = swizzled(start + np.arange(box[0] * box[1]) * array.itemsize) // array.itemsize
         return array.reshape(-1), places
 
@@ -263,12 +272,17 @@ class Cuda:
         self.barrier_sync(100 + team, _WARPGROUP)
 
 
-def launch(kernel: Any, grid: int, threads: int, *args: Any) -> dict[Any, dict[int, int]]:
-    """Run a kernel's text, block after block. Returns the words that each half of a warp touched, access by access."""
+def launch(
+    kernel: Any, grid: int, threads: int, *args: Any, order: Any = None, instead: dict[str, Any] | None = None
+) -> dict[Any, dict[int, int]]:
+    """Run a kernel's text, block after block. Returns the words that each half of a warp touched, access by access.
+
+    order: that of the blocks, by default by number; instead: host functions in place of device functions, by name.
+    """
     banks: dict[Any, dict[int, int]] = defaultdict(dict)
-    for block in range(grid):
+    for block in range(grid) if order is None else order:
         cuda = Cuda(block, grid, threads, banks)
-        function = _with(kernel, cuda)
+        function = _with(kernel, cuda, instead or {})
         errors: list[BaseException] = []
 
         def run(number: int, cuda: Cuda = cuda, function: Any = function, errors: Any = errors) -> None:
@@ -288,11 +302,11 @@ def launch(kernel: Any, grid: int, threads: int, *args: Any) -> dict[Any, dict[i
     return banks
 
 
-def _with(kernel: Any, cuda: Cuda) -> Any:
+def _with(kernel: Any, cuda: Cuda, instead: dict[str, Any]) -> Any:
     """A kernel's function, and those that it calls, with these names in ``cuda``."""
     function = kernel.py_func
     names = {**function.__globals__, "cuda": cuda}
     for name, value in function.__globals__.items():
         if isinstance(value, Dispatcher) and name in function.__code__.co_names:
-            names[name] = _with(value, cuda)
+            names[name] = instead[name] if name in instead else _with(value, cuda, instead)
     return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__)
