@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.blas.bulk_kernels import BulkPlan, multiply_bulk
+from portagpu.blas.vectors import vector_type
 from portagpu.blas.warpgroup_register_kernels import multiply_across
 from portagpu.codegen.program import generate
 from portagpu.cuda import arguments
@@ -31,6 +33,8 @@ _BUILTIN = """
 #define get_local_size(i) ((ulong)__nvvm_read_ptx_sreg_ntid_x())
 #define barrier(x) __syncthreads()
 #define min(a, b) ((a) < (b) ? (a) : (b))
+#define max(a, b) ((a) > (b) ? (a) : (b))
+#define fma __builtin_fmaf
 #define atomic_add(p, v) __sync_fetch_and_add((__global int*)(p), (v))
 #define as_uint(x) __builtin_astype(x, uint)
 """
@@ -55,6 +59,16 @@ def assembled(source, threads, folder):
     return subprocess.run(command, check=True, capture_output=True, text=True).stderr
 
 
+def source_of(kernel, given, threads):
+    """A kernel's OpenCL C for these arguments and blocks of so many threads."""
+    names, fixed = kernel.source.parameters, kernel.source.constexpr
+    types = tuple(
+        ConstantType(a) if n in fixed else arguments.argument_type(a, alias=False)
+        for n, a in zip(names, given, strict=True)
+    )
+    return generate(kernel.lowered(types, HOPPER, block=(threads, 1, 1)), HOPPER).source
+
+
 @pytest.mark.parametrize(
     "consumers, other, stages, turned, splits",
     [(2, 256, 4, True, 1), (2, 256, 4, False, 4), (3, 128, 4, True, 4), (1, 64, 8, False, 1)],
@@ -66,12 +80,19 @@ def test_registers_of_tf32(tmp_path, consumers, other, stages, turned, splits):
     parts, arrived = scratch if splits > 1 else (number, number)
     given = (words, c, parts, arrived, *(number,) * 6, np.float32(1), np.float32(0))
     given += (other, stages, consumers, 8, splits, turned, False)
-    names, fixed = multiply_across.source.parameters, multiply_across.source.constexpr
-    types = tuple(
-        ConstantType(a) if n in fixed else arguments.argument_type(a, alias=False)
-        for n, a in zip(names, given, strict=True)
-    )
-    source = generate(multiply_across.lowered(types, HOPPER, block=(threads, 1, 1)), HOPPER).source
-    said = assembled(source, threads, tmp_path)
+    said = assembled(source_of(multiply_across, given, threads), threads, tmp_path)
     assert "serialized" not in said and "setmaxnreg' ignored" not in said
+    assert "0 bytes spill stores, 0 bytes spill loads" in said
+
+
+@pytest.mark.parametrize(
+    "tile, stages, along", [((128, 256), 4, "A"), ((256, 128), 4, "A"), ((128, 256), 3, "AB"), ((128, 256), 4, "")]
+)
+def test_registers_of_bulk(tmp_path, tile, stages, along):
+    integer, step = np.int32(1), np.uint32(1)
+    words, c, arrived = (cuda.device_array(64, dtype) for dtype in (np.uint64, np.float32, np.int32))
+    given = (words, c, c, arrived, *(integer,) * 5, step, step, *(integer,) * 3, np.float32(1), np.float32(0))
+    given += (vector_type("float32", 4), BulkPlan(*tile, stages, 8, "A" in along, "B" in along))
+    said = assembled(source_of(multiply_bulk, given, 384), 384, tmp_path)
+    assert "setmaxnreg' ignored" not in said
     assert "0 bytes spill stores, 0 bytes spill loads" in said
