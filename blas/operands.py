@@ -55,6 +55,8 @@ def with_strides(
     strides: tuple[int, ...],
     dtype: np.dtype[Any] | None = None,
     first: int = 0,
+    *,
+    readonly: bool = False,
 ) -> DeviceNDArray:
     """A view of an array's memory, ``first`` bytes after its first element; the caller sees to it that it is inside."""
     return DeviceNDArray(
@@ -66,7 +68,7 @@ def with_strides(
         offset=matrix.offset + first,
         base=matrix if matrix.base is None else matrix.base,
         stream=matrix.stream,
-        readonly=matrix.readonly,
+        readonly=matrix.readonly or readonly,
         allocation_key=matrix.allocation_key,
     )
 

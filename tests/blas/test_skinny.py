@@ -1,0 +1,190 @@
+"""Few rows or columns on GPUs: the kernels on every device, the matrix instruction emulated where there is none."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from portagpu import cuda
+from portagpu.blas import registry
+from portagpu.blas.fragment_variant import FragmentVariant
+from portagpu.blas.problem import Problem
+from portagpu.blas.skinny_fragment_variant import SkinnyFragmentConfig, SkinnyFragmentVariant, launch
+from portagpu.blas.skinny_variant import SkinnyConfig, SkinnyVariant
+from portagpu.blas.variant import Product
+from portagpu.device.ideal import IDEAL
+
+HOPPER = dataclasses.replace(
+    IDEAL,
+    local_memory_static=231424,
+    compute_units=132,
+    clock_mhz=1980,
+    max_work_item_sizes=(1024, 1024, 64),
+    global_memory=80 << 30,
+)
+SKINNY, FRAGMENTS = SkinnyVariant(), SkinnyFragmentVariant()
+ORDERS = list(itertools.product("CF", repeat=2))
+DTYPES = {"bfloat16": ml_dtypes.bfloat16}
+
+
+def laid(host, order, gap):
+    """A device matrix, or batch, in rows (columns, for "F") with ``gap`` elements behind each, which hold NaN or 99."""
+    rows = np.swapaxes(host, -1, -2) if order == "F" else host
+    wide = np.full((*rows.shape[:-1], rows.shape[-1] + gap), 99 if host.dtype.kind in "iu" else np.nan, host.dtype)
+    wide[..., : rows.shape[-1]] = rows
+    view = cuda.to_device(wide)[..., : rows.shape[-1]]
+    if order == "C":
+        return view
+    return view.transpose((0, 2, 1) if host.ndim == 3 else (1, 0))
+
+
+def whole_numbers(shape, dtype, seed):
+    """Numbers whose sums are exact in every type."""
+    return np.random.default_rng(seed).integers(0 if dtype == "uint8" else -3, 4, shape).astype(DTYPES.get(dtype, dtype))
+
+
+def check(run, dtype, shape, orders, *, out="", batch=0, shared=False, gap=0, alpha=1, beta=0, swapped=False):
+    """Compare with the exact product; what lies beside the result stays as it was."""
+    m, n, k = shape
+    outer = (batch,) if batch else ()
+    few = whole_numbers((*outer, m, k), dtype, 1)
+    large = whole_numbers((*(() if shared else outer), k, n), dtype, 2)
+    old = whole_numbers((*outer, m, n), out or dtype, 3)
+    x, b = laid(few, orders[0], gap), laid(large, orders[1], gap)
+    if shared:
+        b = b.broadcast_to((batch, *b.shape))
+    turned = (0, 2, 1) if batch else (1, 0)
+    if swapped:
+        x, b, old = b.transpose(turned), x.transpose(turned), np.swapaxes(old, -1, -2)
+    c = laid(old if beta else np.full_like(old, np.nan if old.dtype.kind not in "iu" else 77), "C", gap + 1)
+    product = Product(a=x, b=b, c=c, stream=cuda.default_stream(), alpha=alpha, beta=beta)
+    run(product)
+    exact = alpha * (few.astype(np.float64) @ large.astype(np.float64))
+    exact = np.swapaxes(exact, -1, -2) if swapped else exact
+    exact = exact + beta * old.astype(np.float64) if beta else exact
+    found = c.copy_to_host().astype(np.float64)
+    np.testing.assert_array_equal(found, exact.astype(c.dtype).astype(np.float64))
+    return found
+
+
+def skinny(**values):
+    return lambda product: SKINNY.run(SkinnyConfig(**{"lines": 1, "flight": 2, "splits": 1, **values}), product)
+
+
+SMALL = {"C": {"threads_x": 8, "threads_y": 8}, "F": {"threads_x": 8, "threads_y": 8, "lines": 2}}
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("orders", ORDERS)
+@pytest.mark.parametrize("splits", [1, 3])
+def test_skinny(device, orders, splits):
+    run = skinny(**SMALL[orders[1]], splits=splits)
+    check(run, "float32", (3, 40, 100), orders, gap=1, alpha=3, beta=-2)
+    check(run, "float32", (1, 37, 131), orders, swapped=True)
+
+
+@pytest.mark.parametrize("orders, rows", [("CC", 2), ("CF", 2), ("FC", 16), ("CF", 16), ("CC", 23), ("FF", 19)])
+def test_skinny_rows(device, orders, rows):
+    run = skinny(**SMALL[orders[1]], splits=4)
+    check(run, "float32", (rows, 64, 256), orders, gap=4)
+    check(run, "float32", (rows, 70, 1101), orders, batch=3, swapped=True, alpha=2, beta=1)
+
+
+@pytest.mark.parametrize("orders", ["CC", "CF"])
+@pytest.mark.parametrize(
+    "dtype, out",
+    [
+        *(("float64", ""), ("float16", ""), ("float16", "float32"), ("bfloat16", ""), ("bfloat16", "float32")),
+        *(("int8", "int32"), ("int8", "float32"), ("uint8", "int32")),
+    ],
+)
+def test_skinny_dtypes(device, orders, dtype, out):
+    run = skinny(**SMALL[orders[1]], splits=2)
+    check(run, dtype, (1, 80, 192), orders, out=out)
+    check(run, dtype, (7, 45, 77), orders, out=out, alpha=3, beta=-2, gap=3)
+
+
+def test_batches_that_share_the_large_matrix(device):
+    for orders in ORDERS:
+        run = skinny(**SMALL[orders[1]], splits=2)
+        check(run, "float32", (3, 50, 200), orders, batch=4, shared=True, beta=1, gap=2)
+
+
+def test_sums_have_a_fixed_order(device):
+    a, b = (np.random.default_rng(i).standard_normal(s).astype(np.float32) for i, s in enumerate(((5, 3000), (3000, 90))))
+    x, y = cuda.to_device(a), cuda.to_device(b)
+    found = []
+    for _ in range(4):
+        c = cuda.device_array((5, 90), np.float32)
+        skinny(threads_x=8, threads_y=8, splits=7)(Product(a=x, b=y, c=c, stream=cuda.default_stream()))
+        found.append(c.copy_to_host())
+    assert all(np.array_equal(found[0], other) for other in found)
+    np.testing.assert_allclose(found[0], a @ b, rtol=1e-4, atol=1e-3)
+
+
+# the matrix instruction, emulated -------------------------------------------------------------------------------------
+
+
+def emulated(threads, brain):
+    """``acc += a @ b`` of m16n8k16 by its documented layout of 16-bit fragments."""
+
+    @cuda.jit(device=True)
+    def number(word, upper):
+        """The float32 of one of a word's halves."""
+        bits = word >> 16 if upper else word & np.uint32(0xFFFF)
+        if brain:
+            return (bits << 16).view(np.float32)
+        size = ((bits & np.uint32(0x7FFF)) << 13).view(np.float32) * np.float32(2.0**112)
+        return -size if bits >= np.uint32(0x8000) else size
+
+    @cuda.jit(device=True)
+    def multiply(acc, a, b):
+        left = cuda.shared.array((threads, 4), np.uint32)
+        right = cuda.shared.array((threads, 2), np.uint32)
+        t = cuda.threadIdx.x
+        for i in cuda.unroll(range(4)):
+            left[t, i] = a[i]
+        for i in cuda.unroll(range(2)):
+            right[t, i] = b[i]
+        cuda.syncthreads()
+        first = t // 32 * 32
+        for part in cuda.unroll(range(4)):
+            row, column = t % 32 // 4 + part // 2 * 8, t % 4 * 2 + part % 2
+            total = acc[part]
+            for k in range(16):
+                x = number(left[first + row % 8 * 4 + k % 8 // 2, row // 8 + k // 8 * 2], k % 2 == 1)
+                y = number(right[first + column * 4 + k % 8 // 2, k // 8], k % 2 == 1)
+                total += x * y
+            acc[part] = total
+        cuda.syncthreads()
+
+    return multiply
+
+
+def fragments(brain=False, **values):
+    config = SkinnyFragmentConfig(**{"warps_n": 1, "warps_k": 1, "flight": 1, "splits": 1, **values})
+    return lambda product: launch(config, product, emulated(config.threads, brain))
+
+
+@pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
+def test_the_places_of_fragments(device, orders):
+    if not device.capabilities.conditional_barriers:  # whose compiler takes minutes over so many barriers
+        pytest.skip("the emulation is checked on other drivers")
+    check(fragments(splits=3), "float16", (3, 64, 200), orders, gap=8, alpha=2, beta=1)
+    check(fragments(flight=2), "float16", (11, 72, 168), orders, swapped=True)
+    check(fragments(warps_n=2, warps_k=2, splits=2), "float16", (16, 136, 256), orders, batch=2, out="float32")
+    check(fragments(brain=True), "bfloat16", (20, 43, 75), orders, gap=1, beta=-1)
+
+
+def test_the_instruction_itself(device):
+    if not FRAGMENTS.supports(Problem(m=4, n=4096, k=4096, dtype="float16"), device.capabilities):
+        pytest.skip("this device has no such matrix units")
+    for rows in (1, 8, 13, 32):
+        for orders, (dtype, out) in itertools.product(ORDERS, (("float16", ""), ("bfloat16", "float32"))):
+            for config in FRAGMENTS.shortlist(Problem(m=rows, n=600, k=2050, dtype=dtype), device.capabilities)[::7]:
+                for n, k, gap in ((600, 2048, 8), (601, 2050, 3)):
+                    check(lambda p, c=config: FRAGMENTS.run(c, p), dtype, (rows, n, k), orders, out=out, gap=gap, beta=2)
