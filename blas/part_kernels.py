@@ -13,7 +13,7 @@ from portagpu.blas.result_kernels import store_element
 
 
 @cuda.jit(device=True)
-def is_last(arrived, place, parts, latest, thread, team: cuda.constexpr):
+def last_to_arrive(arrived, place, parts, latest, thread, team: cuda.constexpr):
     """Whether this block is the last one of ``parts`` to get here; all of its threads ask, what they wrote is seen.
 
     arrived: counters, zeros before and after; ``place``: that of this sum. ``latest``: a shared int32. ``thread``: from
@@ -96,7 +96,21 @@ def leave_sums(
             if split:
                 parts[base + result + first * width] = total
             else:
-                _store(total, c, start, row0 + first + row, line0 + line, m, n, c_row, c_column, lanes, alpha, beta, scaling)
+                _store(
+                    total,
+                    c,
+                    start,
+                    row0 + first + row,
+                    line0 + line,
+                    m,
+                    n,
+                    c_row,
+                    c_column,
+                    lanes,
+                    alpha,
+                    beta,
+                    scaling,
+                )
 
 
 @cuda.jit(device=True)

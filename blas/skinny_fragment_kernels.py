@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.part_kernels import add_parts_in_order, is_last, leave_sums
+from portagpu.blas.part_kernels import add_parts_in_order, last_to_arrive, leave_sums
 
 SLAB = 32
 """k's that a warp takes at once."""
@@ -102,9 +102,7 @@ def _load_slab(
     for i in cuda.unroll(range(8)):
         if plan.along:
             _read(taken[i], b, b_words, b_places[i] + p, 1, count, vectors)
-        elif whole:
-            _read(taken[i], b, b_words, b_places[0] + (p + i) * b_pitch, 1, type(p)(8), vectors)
-        elif i < count:
+        elif whole or i < count:
             _read(taken[i], b, b_words, b_places[0] + (p + i) * b_pitch, 1, type(p)(8), vectors)
         else:
             for word in cuda.unroll(range(4)):
@@ -170,8 +168,8 @@ def multiply_skinny_fragments(
 ):
     """``c[i, j] = sum over p of x[i, p] * b[p, j]``; element (p, j) of b is at ``p * b_pitch + j``, or the other way.
 
-    All arrays are memory: x and b as uint16 and (``_words``) as uint32. The grid is one-dimensional: for each product of
-    the batch and each of ``splits`` parts of ``chunk`` k's, a multiple of 32, a block for each strip of
+    All arrays are memory: x and b as uint16 and (``_words``) as uint32. The grid is one-dimensional: for each product
+    of the batch and each of ``splits`` parts of ``chunk`` k's, a multiple of 32, a block for each strip of
     ``64 * plan.warps_n`` columns. n is at least 8.
     """
     rows, flight = plan.rows, plan.flight
@@ -258,7 +256,7 @@ def multiply_skinny_fragments(
             *(threads, lanes, plan.split, plan.scaling),
         )
     if plan.split:
-        last = is_last(arrived, place, splits, latest, thread, 0)
+        last = last_to_arrive(arrived, place, splits, latest, thread, 0)
         if last:
             base = place * splits * (rows * width)
             add_parts_in_order(

@@ -130,7 +130,7 @@ class SkinnyFragmentVariant(Variant):
             registers=config.registers(view.rows),
             local_memory=config.local_memory(view.rows),
             flight=128 * config.flight,
-            segment=(64 if view.along else 128 * config.warps_n),
+            segment=64 * config.flight * config.warps_k if view.along else 128 * config.warps_n,
             cycles=config.warps_n * slab / SLAB,
         )
 
@@ -200,5 +200,3 @@ def _both(operand: Operand) -> tuple[DeviceNDArray, DeviceNDArray]:
 def _kernel(threads: int) -> Dispatcher:
     """The kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
     return jit(multiply_skinny_fragments.py_func, block_dim=(threads, 1, 1))
-
-

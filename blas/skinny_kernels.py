@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.part_kernels import add_parts_in_order, is_last, leave_sums
+from portagpu.blas.part_kernels import add_parts_in_order, last_to_arrive, leave_sums
 from portagpu.blas.result_kernels import multiply_add
 
 
@@ -203,7 +203,7 @@ def multiply_skinny_across(
             *(height, upper, width, threads_y, width, 1, height * width, threads, lanes, plan.split, plan.scaling),
         )
     if plan.split:
-        last = is_last(arrived, place, splits, latest, thread, 0)
+        last = last_to_arrive(arrived, place, splits, latest, thread, 0)
         if last:
             base = place * splits * (rows * width)
             add_parts_in_order(
@@ -365,7 +365,7 @@ def multiply_skinny_along(
             *(threads, 1, plan.split, plan.scaling),
         )
     if plan.split:
-        last = is_last(arrived, place, splits, latest, thread, 0)
+        last = last_to_arrive(arrived, place, splits, latest, thread, 0)
         if last:
             base = place * splits * (rows * width)
             add_parts_in_order(

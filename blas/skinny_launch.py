@@ -19,12 +19,14 @@ MOST_PARTS = 2**24
 """Sums of all parts of a product, at most."""
 REGISTER_FILE = 65536
 """32-bit registers of a compute unit, and at most of a block."""
-_BYTES_A_CYCLE = 11.0  # that a compute unit gets from memory
+_BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
 _FLIGHT = 20000  # bytes under way, of a compute unit, with which it gets that
 _THREADS_OF_UNIT = 2048
 _LAUNCH_SECONDS = 4e-6
 _IN_BLOCK = 1e-6  # seconds of adding up the sums of a block's threads
-_ARRIVAL = 2e-6  # of leaving parts and counting them
+_ARRIVAL = 1.5e-6  # of leaving parts and counting them
+_ALONE = 1.12  # what barriers cost a block that has a compute unit to itself
+_OVERLAP = 0.1  # share of the shorter one of loads and arithmetic that is not hidden
 _NOTHING = np.int32(0)
 
 
@@ -104,12 +106,15 @@ def seconds(
     uneven = math.ceil(of_unit) / of_unit
     used = strips * width / (view.n * problem.batch)
     traffic = problem.nbytes + (stacks - 1) * view.n * view.k * problem.batch * problem.itemsize / 2
+    if together == 1:
+        uneven *= _ALONE
     memory = traffic * (1 + (uneven - 1) / 2) / (units * _BYTES_A_CYCLE * clock * busy * min(1.0, 0.4 + segment / 192))
     arithmetic = strips * stacks * view.k * cycles / units / clock * uneven
     # a block reads its rows of x, too, from the cache
     few = strips * stacks * rows * view.k * problem.itemsize / (units * 3 * _BYTES_A_CYCLE * clock)
-    total = max(memory, arithmetic) * max(1.0, used**0.5) + few / 2 + _LAUNCH_SECONDS + _IN_BLOCK
+    longest = max(memory, arithmetic) + _OVERLAP * min(memory, arithmetic)
+    total = longest * max(1.0, used**0.5) + few / 4 + _LAUNCH_SECONDS + _IN_BLOCK
     if splits > 1:
         of_thread = math.ceil(rows * width / threads)
         total += _ARRIVAL + splits * (0.1e-6 + 0.03e-6 * of_thread)
-    return total
+    return float(total)

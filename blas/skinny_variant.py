@@ -63,6 +63,7 @@ class _Shape:
     rows: int  # of a block
     lanes: int  # of a vector of the large matrix
     size: int  # bytes of a sum
+    converts: bool  # elements are not what sums are formed of
 
     @property
     def width(self) -> int:
@@ -119,7 +120,8 @@ class _Shape:
             read = (self.width * 16 / self.lanes + self.config.threads_y * self.rows * self.size) / 128
         else:
             read = self.config.threads_x * (16 + self.pitch * self.size) / 128
-        return (self.rows * self.width * wide / 128 + read) / 0.85
+        converted = self.width / 32 if self.converts else 0.0
+        return (self.rows * self.width * wide / 128 + read) / 0.85 + converted
 
 
 def _shape(config: SkinnyConfig, problem: Problem, view: FewRows) -> _Shape:
@@ -127,7 +129,7 @@ def _shape(config: SkinnyConfig, problem: Problem, view: FewRows) -> _Shape:
     lanes = 16 // problem.itemsize
     while not view.along and lanes > 2 and rows * lanes * problem.accumulator_itemsize > _SUM_BYTES:
         lanes //= 2
-    return _Shape(config, view.along, rows, lanes, problem.accumulator_itemsize)
+    return _Shape(config, view.along, rows, lanes, problem.accumulator_itemsize, problem.dtype != problem.accumulator)
 
 
 class SkinnyVariant(Variant):
@@ -190,7 +192,15 @@ class SkinnyVariant(Variant):
 
     def _known(self, view: FewRows) -> Iterator[SkinnyConfig]:
         if view.along:
-            shapes = [(32, 8, 4, 2), (32, 8, 2, 4), (32, 4, 4, 2), (32, 8, 1, 8), (32, 8, 1, 4), (64, 4, 1, 4)]
+            shapes = [
+                (32, 4, 4, 1),
+                (32, 8, 4, 2),
+                (32, 8, 2, 4),
+                (32, 4, 4, 2),
+                (32, 8, 1, 8),
+                (32, 8, 1, 4),
+                (64, 4, 1, 4),
+            ]
         else:
             shapes = [(x, t // x, 1, f) for t in (256, 128) for x in (32, 16, 8) for f in (8, 4)]
         for x, y, lines, flight in shapes:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
+from portagpu.blas.part_kernels import last_to_arrive
 
 # bits of a descriptor: 128-byte swizzle; the distance of groups of eight rows, 1024 bytes, in units of 16
 _SWIZZLE = 1 << 62
@@ -284,16 +285,8 @@ def multiply_warpgroups(
                 for block in cuda.unroll(range(blocks)):
                     for i in cuda.unroll(range(tile_n // 2)):
                         parts[base + np.uint32((block * (tile_n // 2) + i) * (128 * consumers))] = result[block, i]
-                cuda.threadfence()
-                cuda.barrier_sync(8, 128 * consumers)
-                if worker == 0:
-                    latest[0] = cuda.atomic.add(arrived, of_tile, 1)
-                cuda.barrier_sync(8, 128 * consumers)
-                is_last = latest[0] == splits - 1
+                is_last = last_to_arrive(arrived, of_tile, splits, latest, worker, 128 * consumers)
                 if is_last:
-                    cuda.threadfence()
-                    if worker == 0:
-                        arrived[of_tile] = 0
                     for block in cuda.unroll(range(blocks)):
                         for i in cuda.unroll(range(tile_n // 2)):
                             result[block, i] = 0

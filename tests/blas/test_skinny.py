@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.blas import registry
-from portagpu.blas.fragment_variant import FragmentVariant
 from portagpu.blas.problem import Problem
+from portagpu.blas.registry import default_config, variant_of, variants_for
 from portagpu.blas.skinny_fragment_variant import SkinnyFragmentConfig, SkinnyFragmentVariant, launch
 from portagpu.blas.skinny_variant import SkinnyConfig, SkinnyVariant
 from portagpu.blas.variant import Product
@@ -44,7 +43,9 @@ def laid(host, order, gap):
 
 def whole_numbers(shape, dtype, seed):
     """Numbers whose sums are exact in every type."""
-    return np.random.default_rng(seed).integers(0 if dtype == "uint8" else -3, 4, shape).astype(DTYPES.get(dtype, dtype))
+    return (
+        np.random.default_rng(seed).integers(0 if dtype == "uint8" else -3, 4, shape).astype(DTYPES.get(dtype, dtype))
+    )
 
 
 def check(run, dtype, shape, orders, *, out="", batch=0, shared=False, gap=0, alpha=1, beta=0, swapped=False):
@@ -115,7 +116,9 @@ def test_batches_that_share_the_large_matrix(device):
 
 
 def test_sums_have_a_fixed_order(device):
-    a, b = (np.random.default_rng(i).standard_normal(s).astype(np.float32) for i, s in enumerate(((5, 3000), (3000, 90))))
+    a, b = (
+        np.random.default_rng(i).standard_normal(s).astype(np.float32) for i, s in enumerate(((5, 3000), (3000, 90)))
+    )
     x, y = cuda.to_device(a), cuda.to_device(b)
     found = []
     for _ in range(4):
@@ -187,4 +190,48 @@ def test_the_instruction_itself(device):
         for orders, (dtype, out) in itertools.product(ORDERS, (("float16", ""), ("bfloat16", "float32"))):
             for config in FRAGMENTS.shortlist(Problem(m=rows, n=600, k=2050, dtype=dtype), device.capabilities)[::7]:
                 for n, k, gap in ((600, 2048, 8), (601, 2050, 3)):
-                    check(lambda p, c=config: FRAGMENTS.run(c, p), dtype, (rows, n, k), orders, out=out, gap=gap, beta=2)
+                    check(
+                        lambda p, c=config: FRAGMENTS.run(c, p), dtype, (rows, n, k), orders, out=out, gap=gap, beta=2
+                    )
+
+
+# choices --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "dtype, m, n, k, variant",
+    [
+        *(("float32", m, 4096, 4096, SKINNY) for m in (1, 2, 4, 8, 16)),
+        *(("float16", m, 4096, 11008, FRAGMENTS) for m in (1, 4, 16)),
+        *(("float32", 16, 4096, 11008, SKINNY), ("float64", 1, 4096, 4096, SKINNY), ("int8", 1, 4096, 4096, SKINNY)),
+        *(("float32", 4096, 1, 4096, SKINNY), ("float32", 4096, 16, 11008, SKINNY)),
+        ("bfloat16", 11008, 8, 4096, FRAGMENTS),
+    ],
+)
+def test_few_rows_have_their_own_kernels(dtype, m, n, k, variant):
+    problem = Problem(m=m, n=n, k=k, dtype=dtype)
+    config = default_config(problem, HOPPER)
+    assert type(variant_of(config)) is type(variant)
+    assert variant.is_legal(config, problem, HOPPER)
+
+
+@pytest.mark.parametrize("variant", [SKINNY, FRAGMENTS])
+def test_models_and_shortlists(variant):
+    for m, n, k in ((1, 4096, 4096), (16, 4096, 11008), (32, 4096, 4096), (5000, 3, 700), (1, 40, 20)):
+        for dtype, order in itertools.product(("float16", "bfloat16"), "CF"):
+            problem = Problem(m=m, n=n, k=k, dtype=dtype, b_order=order)
+            known = variant.shortlist(problem, HOPPER)
+            assert known and all(variant.predict(c, problem, HOPPER) > 0 for c in known)
+            assert set(known) <= set(variant.candidates(problem, HOPPER))
+    assert not variant.supports(Problem(m=33, n=4096, k=4096, dtype="float16"), HOPPER)
+
+
+def test_devices_without_what_they_need():
+    half = Problem(m=4, n=4096, k=4096, dtype="float16")
+    assert not FRAGMENTS.supports(half, dataclasses.replace(HOPPER, ptx_target=(7, 5)))
+    assert not FRAGMENTS.supports(half, dataclasses.replace(HOPPER, inline_ptx=False))
+    assert not FRAGMENTS.supports(dataclasses.replace(half, dtype="float32"), HOPPER)
+    on_cpu = dataclasses.replace(HOPPER, local_memory_dedicated=False)
+    assert not SKINNY.supports(half, on_cpu)
+    assert {v.name for v in variants_for(half, on_cpu)} >= {"vector"}
+    assert "vector" not in {v.name for v in variants_for(half, HOPPER)}
