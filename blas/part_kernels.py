@@ -1,7 +1,8 @@
-"""Sums that several blocks form parts of, added by the last block to arrive: one launch; in the dialect.
+"""Sums that several blocks form parts of, added by the last block to arrive, or by a second launch; in the dialect.
 
 Each block leaves its part in scratch memory, then counts itself. Nobody waits: the block that finds all others counted
-adds the parts, always in the same order, so that results do not depend on which block it was.
+adds the parts, always in the same order, so that results do not depend on which block it was. This needs a fence for
+the whole device, which OpenCL C before 2.0 does not promise and PTX has; elsewhere a second launch adds (`add_strips`).
 
 "threadFenceReduction" in NVIDIA's CUDA samples.
 """
@@ -152,3 +153,36 @@ def add_parts_in_order(
         if count % threads == 0 or result < count:
             row, line = row0 + result // width, line0 + result % width
             _store(totals[turn], c, start, row, line, m, n, c_row, c_column, lanes, alpha, beta, scaling)
+
+
+@cuda.jit
+def add_strips(
+    c,
+    parts,
+    m,
+    n,
+    c_row,
+    c_column,
+    c_batch,
+    splits,
+    alpha,
+    beta,
+    rows: cuda.constexpr,
+    width: cuda.constexpr,
+    threads: cuda.constexpr,
+    lanes: cuda.constexpr,
+    scaling: cuda.constexpr,
+    accumulator: cuda.constexpr,
+):
+    """What last blocks do, for all of a batch's products: a block for each rows * width sums."""
+    kind = type(n)
+    place = kind(cuda.blockIdx.x)
+    stacks = (m + (rows - 1)) // rows
+    strips = (n + (width - 1)) // width
+    start = place // (stacks * strips) * c_batch
+    row0, line0 = place % stacks * rows, place // stacks % strips * width
+    base = place * splits * (rows * width)
+    add_parts_in_order(
+        *(c, parts, base, start, row0, line0, m, n, c_row, c_column, alpha, beta, kind(cuda.threadIdx.x), splits),
+        *(rows, width, threads, lanes, scaling, accumulator),
+    )

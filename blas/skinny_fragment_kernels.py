@@ -31,7 +31,7 @@ class SkinnyFragmentPlan(NamedTuple):
     ``multiply(acc, a, b)``: adds a product of fragments. ``rows``: of x, at most 32. ``warps_n``, ``warps_k``: warps of
     a block along either axis; ``flight``: slabs of k's of which a warp has all loads under way. ``along``: b has its
     k's side by side, ``x_lies_along``: x has. ``vectors``: 16-byte loads of b; ``x_vectors``: of x. ``split``: blocks
-    share sums. ``scaling``: see `portagpu.blas.result_kernels`.
+    share sums; ``arrive``: the last of them adds up. ``scaling``: see `portagpu.blas.result_kernels`.
     """
 
     multiply: Any
@@ -43,6 +43,7 @@ class SkinnyFragmentPlan(NamedTuple):
     vectors: bool
     x_vectors: bool
     split: bool
+    arrive: bool
     scaling: int
 
 
@@ -255,7 +256,7 @@ def multiply_skinny_fragments(
             *(height, upper * 16, width, plan.warps_k, pitch, 1, height * pitch),
             *(threads, lanes, plan.split, plan.scaling),
         )
-    if plan.split:
+    if plan.arrive:
         last = last_to_arrive(arrived, place, splits, latest, thread, 0)
         if last:
             base = place * splits * (rows * width)

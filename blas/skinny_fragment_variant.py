@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from portagpu.blas import skinny_launch
 from portagpu.blas.conversions import OUTPUTS, conversion, scaling
 from portagpu.blas.dense_operands import Operand
 from portagpu.blas.few_rows import few_rows, operands, read_only
@@ -156,6 +157,7 @@ def launch(config: SkinnyFragmentConfig, product: Product, multiply: Dispatcher)
     found = operands(product, view)
     types = conversion(problem.dtype, problem.out_dtype, 4)
     splits, chunk = split_of(view.k, config.splits, SLAB * config.warps_k)
+    arrive = splits > 1 and skinny_launch.arrives(product.c.context.capabilities)
     x_lies_along = found.few_steps[1] == 1
     plan = SkinnyFragmentPlan(
         multiply=multiply,
@@ -167,6 +169,7 @@ def launch(config: SkinnyFragmentConfig, product: Product, multiply: Dispatcher)
         vectors=_begins_wide(found.large, view.n) and (view.along or view.n % 8 == 0),
         x_vectors=x_lies_along and _begins_wide(found.few, view.rows),
         split=splits > 1,
+        arrive=arrive,
         scaling=scaling(product.alpha, product.beta),
     )
     launch_strips(
@@ -178,9 +181,11 @@ def launch(config: SkinnyFragmentConfig, product: Product, multiply: Dispatcher)
         types,
         rows=view.rows,
         width=config.width,
+        lanes=1 if view.along else 8,
         splits=splits,
         chunk=chunk,
         threads=config.threads,
+        arrive=arrive,
         constants=(plan,),
     )
 

@@ -24,8 +24,8 @@ class SkinnyPlan(NamedTuple):
     ``rows``: of a block. ``threads_x``: along what lies side by side in b; ``threads_y``: along the other axis.
     ``lines``: columns of a thread, ``flight``: loads that it has under way (across: rows of b; along: vectors of each
     column). ``panel``: k's in shared memory. ``together``: rows whose sums are added at once. ``few``: rows of x that
-    a thread reads at once (across). ``split``: blocks
-    share sums. ``x_lies_along``: x has its k's side by side. ``scaling``, ``whole``: see `result_kernels`.
+    a thread reads at once (across). ``split``: blocks share sums; ``arrive``: the last of them adds up.
+    ``x_lies_along``: x has its k's side by side. ``scaling``, ``whole``: see `result_kernels`.
     """
 
     rows: int
@@ -37,6 +37,7 @@ class SkinnyPlan(NamedTuple):
     together: int
     few: int
     split: bool
+    arrive: bool
     x_lies_along: bool
     scaling: int
     whole: bool
@@ -202,7 +203,7 @@ def multiply_skinny_across(
             *(shared, c, parts, base, start_c, row0, line0, m, n, c_row, c_column, alpha, beta, thread),
             *(height, upper, width, threads_y, width, 1, height * width, threads, lanes, plan.split, plan.scaling),
         )
-    if plan.split:
+    if plan.arrive:
         last = last_to_arrive(arrived, place, splits, latest, thread, 0)
         if last:
             base = place * splits * (rows * width)
@@ -364,7 +365,7 @@ def multiply_skinny_along(
             *(height, upper, width, threads_x, width * (threads_x + 1), threads_x + 1, 1),
             *(threads, 1, plan.split, plan.scaling),
         )
-    if plan.split:
+    if plan.arrive:
         last = last_to_arrive(arrived, place, splits, latest, thread, 0)
         if last:
             base = place * splits * (rows * width)

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.conversions import Conversion, number_type
+from portagpu.blas.conversions import Conversion, number_type, scaling
 from portagpu.blas.few_rows import FewRows, Operands
+from portagpu.blas.part_kernels import add_strips
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Product, clock_mhz
 from portagpu.blas.workspace import workspaces
@@ -23,11 +24,17 @@ _BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
 _FLIGHT = 20000  # bytes under way, of a compute unit, with which it gets that
 _THREADS_OF_UNIT = 2048
 _LAUNCH_SECONDS = 4e-6
+_FURTHER_SECONDS = 12e-6  # of a second launch
 _IN_BLOCK = 1e-6  # seconds of adding up the sums of a block's threads
 _ARRIVAL = 1.5e-6  # of leaving parts and counting them
 _ALONE = 1.12  # what barriers cost a block that has a compute unit to itself
 _OVERLAP = 0.1  # share of the shorter one of loads and arithmetic that is not hidden
 _NOTHING = np.int32(0)
+
+
+def arrives(caps: Capabilities) -> bool:
+    """Whether blocks can see what others wrote before: the last one then adds up the parts of sums."""
+    return caps.inline_ptx
 
 
 def split_of(k: int, splits: int, turn: int) -> tuple[int, int]:
@@ -46,31 +53,45 @@ def launch_strips(
     *,
     rows: int,
     width: int,
+    lanes: int,
     splits: int,
     chunk: int,
     threads: int,
+    arrive: bool,
     constants: tuple[Any, ...],
 ) -> None:
-    """Enqueue one launch: a block for each ``rows`` x ``width`` sums and each part of them."""
+    """Enqueue a block for each ``rows`` x ``width`` sums and each part of them.
+
+    Unless the last block adds up the parts (``arrive``), a second launch does. Columns are dealt to threads in vectors
+    of ``lanes``.
+    """
     stream, batch = product.stream, product.batch
     places = -(-view.rows // rows) * -(-view.n // width) * batch
     parts: Any = _NOTHING
     arrived: Any = _NOTHING
     if splits > 1:
         parts = workspaces.of(stream, "parts", (places * splits * rows * width,), np.dtype(number_type(types.vector)))
-        arrived = workspaces.zeros(stream, "arrived", places)
+        arrived = workspaces.zeros(stream, "arrived", places) if arrive else _NOTHING
     kind = np.uint64 if found.is_large else np.uint32
     few, large, result = found.few, found.large, found.result
     numbers = (view.rows, view.n, view.k, *found.few_steps, few.batch, large.pitch, large.batch)
+    scales = types.numbers(product.alpha, product.beta)
     kernel[places * splits, threads, stream](
         *arrays,
         result.memory,
         parts,
         arrived,
         *map(kind, (*numbers, *found.result_steps, result.batch, splits, chunk)),
-        *types.numbers(product.alpha, product.beta),
+        *scales,
         *constants,
     )
+    if splits > 1 and not arrive:
+        sizes = (view.rows, view.n, *found.result_steps, result.batch, splits)
+        mode, accumulator = scaling(product.alpha, product.beta), number_type(types.vector)
+        add_strips[places, threads, stream](
+            *(result.memory, parts, *map(kind, sizes), *scales),
+            *(rows, width, threads, lanes, mode, accumulator),
+        )
 
 
 def seconds(
@@ -116,5 +137,6 @@ def seconds(
     total = longest * max(1.0, used**0.5) + few / 4 + _LAUNCH_SECONDS + _IN_BLOCK
     if splits > 1:
         of_thread = math.ceil(rows * width / threads)
-        total += _ARRIVAL + splits * (0.1e-6 + 0.03e-6 * of_thread)
+        total += _ARRIVAL if arrives(caps) else _FURTHER_SECONDS
+        total += splits * (0.1e-6 + 0.03e-6 * of_thread)
     return float(total)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from portagpu.blas import skinny_launch
 from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
 from portagpu.blas.few_rows import FewRows, few_rows, operands, read_only
 from portagpu.blas.problem import Problem
@@ -208,13 +209,14 @@ class SkinnyVariant(Variant):
                 yield SkinnyConfig(threads_x=x, threads_y=y, lines=lines, flight=flight, splits=splits)
 
     def run(self, config: SkinnyConfig, product: Product) -> None:
-        """One launch."""
+        """One launch, or a second one that adds parts."""
         problem = product.problem
         view = few_rows(problem)
         shape = _shape(config, problem, view)
         found = operands(product, view)
         types = conversion(problem.dtype, problem.out_dtype, shape.lanes)
         splits, chunk = split_of(view.k, config.splits, shape.turn)
+        arrive = splits > 1 and skinny_launch.arrives(product.c.context.capabilities)
         plan = SkinnyPlan(
             rows=shape.rows,
             threads_x=config.threads_x,
@@ -225,6 +227,7 @@ class SkinnyVariant(Variant):
             together=shape.together,
             few=broadcast_lanes(shape.rows, shape.size),
             split=splits > 1,
+            arrive=arrive,
             x_lies_along=found.few_steps[1] == 1,
             scaling=scaling(product.alpha, product.beta),
             whole=types.whole,
@@ -240,9 +243,11 @@ class SkinnyVariant(Variant):
             types,
             rows=shape.rows,
             width=shape.width,
+            lanes=1 if view.along else shape.lanes,
             splits=splits,
             chunk=chunk,
             threads=config.threads,
+            arrive=arrive,
             constants=(plan, types.vector, packed, number_type(types.vector)),
         )
 
