@@ -97,7 +97,7 @@ class SkinnyFragmentVariant(Variant):
             Axis("warps_n", (1, 2, 4, 8)),
             Axis("warps_k", (1, 2, 4, 8, 16)),
             Axis("flight", (1, 2, 3)),
-            Axis("splits", (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)),
+            Axis("splits", (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)),
         )
 
     def is_legal(self, config: SkinnyFragmentConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -141,7 +141,7 @@ class SkinnyFragmentVariant(Variant):
             SkinnyFragmentConfig(warps_n=x, warps_k=y, flight=flight, splits=splits)
             for x, y in ((1, 8), (2, 4), (4, 2), (1, 4), (2, 2), (1, 2))
             for flight in (1, 2)
-            for splits in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
+            for splits in (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64)
         )
         return tuple(c for c in known if self.is_legal(c, problem, caps))
 

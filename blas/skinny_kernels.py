@@ -167,6 +167,8 @@ def multiply_skinny_across(
         acc[i] = vector(0)
     for first in range(begin, end, kind(panel)):
         rest = min(kind(panel), end - first)
+        for u in cuda.unroll(range(flight)):  # on their way while x is staged
+            cuda.prefetch(b, start_b + (first + min(depth + u * threads_y, rest - 1)) * b_pitch)
         cuda.syncthreads()
         _stage_across(
             *(shared, x, batch * x_batch + first * x_step, row0, m, rest, x_row, x_step, thread),
@@ -332,6 +334,9 @@ def multiply_skinny_along(
             acc[i, j] = 0
     for first in range(begin, end, kind(panel)):
         rest = min(kind(panel), end - first)
+        for u in cuda.unroll(range(plan.flight)):  # on their way while x is staged
+            for j in cuda.unroll(range(lines)):
+                cuda.prefetch(b, columns[j] + first + min((u * threads_x + along) * lanes, rest - 1))
         cuda.syncthreads()
         _stage_along(
             *(shared, x, batch * x_batch + first * x_step, row0, m, rest, x_row, x_step, thread),

@@ -21,7 +21,7 @@ MOST_PARTS = 2**24
 REGISTER_FILE = 65536
 """32-bit registers of a compute unit, and at most of a block."""
 _BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
-_FLIGHT = 20000  # bytes under way, of a compute unit, with which it gets that
+_FLIGHT = 36000  # bytes under way at most, of a compute unit, with which it gets that: threads also compute
 _THREADS_OF_UNIT = 2048
 _LAUNCH_SECONDS = 4e-6
 _FURTHER_SECONDS = 12e-6  # of a second launch

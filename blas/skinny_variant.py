@@ -150,7 +150,7 @@ class SkinnyVariant(Variant):
             Axis("threads_y", (1, 2, 4, 8, 16, 32, 64)),
             Axis("lines", (1, 2, 4, 8) if few_rows(problem).along else (1,)),
             Axis("flight", (1, 2, 4, 8)),
-            Axis("splits", (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)),
+            Axis("splits", (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)),
         )
 
     def is_legal(self, config: SkinnyConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -205,7 +205,7 @@ class SkinnyVariant(Variant):
         else:
             shapes = [(x, t // x, 1, f) for t in (256, 128) for x in (32, 16, 8) for f in (8, 4)]
         for x, y, lines, flight in shapes:
-            for splits in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64):
+            for splits in (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64):
                 yield SkinnyConfig(threads_x=x, threads_y=y, lines=lines, flight=flight, splits=splits)
 
     def run(self, config: SkinnyConfig, product: Product) -> None:

@@ -102,18 +102,19 @@ def test_skinny_rows(device, adding, orders, rows):
     check(run, "float32", (rows, 70, 1101), orders, batch=3, swapped=True, alpha=2, beta=1)
 
 
-@pytest.mark.parametrize("orders", ["CC", "CF"])
 @pytest.mark.parametrize(
-    "dtype, out",
+    "dtype, out, orders",
     [
-        *(("float64", ""), ("float16", ""), ("float16", "float32"), ("bfloat16", ""), ("bfloat16", "float32")),
-        *(("int8", "int32"), ("int8", "float32"), ("uint8", "int32")),
+        *(("float64", "", "CC"), ("float64", "", "CF"), ("float16", "", "CC"), ("float16", "float32", "CF")),
+        *(("bfloat16", "", "CC"), ("bfloat16", "float32", "CF"), ("int8", "int32", "CC"), ("int8", "float32", "CF")),
+        ("uint8", "int32", "CC"),
     ],
 )
-def test_skinny_dtypes(device, orders, dtype, out):
+def test_skinny_dtypes(device, dtype, out, orders):
     run = skinny(**SMALL[orders[1]], splits=2)
-    check(run, dtype, (1, 80, 192), orders, out=out)
     check(run, dtype, (7, 45, 77), orders, out=out, alpha=3, beta=-2, gap=3)
+    if dtype in ("float16", "int8"):
+        check(run, dtype, (1, 80, 192), orders, out=out)
 
 
 def test_batches_that_share_the_large_matrix(device):
