@@ -4,7 +4,7 @@ Each block leaves its part in scratch memory, then counts itself. Nobody waits: 
 adds the parts, always in the same order, so that results do not depend on which block it was. This needs a fence for
 the whole device, which OpenCL C before 2.0 does not promise and PTX has; elsewhere a second launch adds (`add_strips`).
 
-"threadFenceReduction" in NVIDIA's CUDA samples.
+"threadFenceReduction" in the CUDA samples.
 """
 
 from __future__ import annotations

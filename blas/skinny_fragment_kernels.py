@@ -214,7 +214,8 @@ def multiply_skinny_fragments(
                 acc[upper, i, part] = 0
 
     turn = plan.warps_k * SLAB * flight
-    turns_end = begin + (end - begin) // turn * turn
+    slabs_end = begin + (end - begin) // SLAB * SLAB
+    turns_end = slabs_end if flight == 1 else begin + (end - begin) // turn * turn
     for p0 in range(begin + warp_k * (SLAB * flight), turns_end, kind(turn)):
         for u in cuda.unroll(range(flight)):
             _load_slab(
@@ -223,14 +224,13 @@ def multiply_skinny_fragments(
             )
         for u in cuda.unroll(range(flight)):
             _multiply_slab(acc, taken[u], few[u], plan)
-    slabs_end = begin + (end - begin) // SLAB * SLAB
-    first = turns_end + warp_k * SLAB
-    for p0 in range(first, slabs_end, kind(plan.warps_k * SLAB)):
-        _load_slab(
-            *(taken[0], few[0], b, b_words, x, x_words, b_places, b_pitch, x_places, x_step),
-            *(p0 + own, end, plan, True),
-        )
-        _multiply_slab(acc, taken[0], few[0], plan)
+    if flight > 1:
+        for p0 in range(turns_end + warp_k * SLAB, slabs_end, kind(plan.warps_k * SLAB)):
+            _load_slab(
+                *(taken[0], few[0], b, b_words, x, x_words, b_places, b_pitch, x_places, x_step),
+                *(p0 + own, end, plan, True),
+            )
+            _multiply_slab(acc, taken[0], few[0], plan)
     if slabs_end < end and warp_k == 0:
         _load_slab(
             *(taken[0], few[0], b, b_words, x, x_words, b_places, b_pitch, x_places, x_step),

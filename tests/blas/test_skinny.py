@@ -181,10 +181,11 @@ def fragments(brain=False, **values):
     return lambda product: launch(config, product, emulated(config.threads, brain))
 
 
-@pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
-def test_the_places_of_fragments(device, adding, orders):
+@pytest.mark.parametrize("orders, arriving", [("CC", True), ("CF", False), ("FC", False), ("FF", True)])
+def test_the_places_of_fragments(device, monkeypatch, orders, arriving):
     if not device.capabilities.conditional_barriers:  # whose compiler takes minutes over so many barriers
         pytest.skip("the emulation is checked on other drivers")
+    monkeypatch.setattr(skinny_launch, "arrives", lambda caps: arriving)
     check(fragments(splits=3), "float16", (3, 64, 200), orders, gap=8, alpha=2, beta=1)
     check(fragments(flight=2), "float16", (11, 72, 168), orders, swapped=True)
     check(fragments(warps_n=2, warps_k=2, splits=2), "float16", (16, 136, 256), orders, batch=2, out="float32")
