@@ -11,12 +11,18 @@ import pytest
 
 from portagpu import cuda
 from portagpu.blas import skinny_launch
+from portagpu.blas.few_rows import read_only
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config, variant_of, variants_for
+from portagpu.blas.skinny_fragment_kernels import SkinnyFragmentPlan, multiply_halves, multiply_skinny_fragments
 from portagpu.blas.skinny_fragment_variant import SkinnyFragmentConfig, SkinnyFragmentVariant, launch
 from portagpu.blas.skinny_variant import SkinnyConfig, SkinnyVariant
 from portagpu.blas.variant import Product
+from portagpu.codegen.program import generate
+from portagpu.cuda import arguments
 from portagpu.device.ideal import IDEAL
+from portagpu.ir.types import ConstantType
+from portagpu.ir.verify import verify
 
 HOPPER = dataclasses.replace(
     IDEAL,
@@ -202,6 +208,41 @@ def test_the_instruction_itself(device):
                     check(
                         lambda p, c=config: FRAGMENTS.run(c, p), dtype, (rows, n, k), orders, out=out, gap=gap, beta=2
                     )
+
+
+@pytest.mark.parametrize("along", [False, True])
+def test_text_of_fragments(device, along):
+    """Loads that may begin early, the instruction, a fence for the whole device."""
+    plan = SkinnyFragmentPlan(
+        multiply=multiply_halves,
+        rows=16,
+        warps_n=1,
+        warps_k=8,
+        flight=2,
+        along=along,
+        vectors=True,
+        x_vectors=True,
+        split=True,
+        arrive=True,
+        scaling=0,
+    )
+    halves, words = (read_only(cuda.device_array(64, kind)) for kind in (np.uint16, np.uint32))
+    c, parts, arrived = (cuda.device_array(64, kind) for kind in (np.float16, np.float32, np.int32))
+    numbers = (np.uint32(8),) * 13
+    given = (halves, words, halves, words, c, parts, arrived, *numbers, np.float32(1), np.float32(0), plan)
+    kernel = multiply_skinny_fragments
+    names, fixed = kernel.source.parameters, kernel.source.constexpr
+    types = tuple(
+        ConstantType(value) if name in fixed else arguments.argument_type(value, alias=False)
+        for name, value in zip(names, given, strict=True)
+    )
+    program = kernel.lowered(types, HOPPER)
+    verify(program)
+    text = generate(program, HOPPER).source
+    assert "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32" in text
+    assert "membar.gl" in text
+    assert "__global const uint* restrict b_words" in text
+    assert "*(__global const uint4*)" in text
 
 
 # choices --------------------------------------------------------------------------------------------------------------
