@@ -143,11 +143,22 @@ def add_parts_in_order(
     totals = cuda.local.array(turns, accumulator)
     for turn in cuda.unroll(range(turns)):
         totals[turn] = 0
-    for part in range(splits):
+    # loads of several parts are under way at once; beyond the last sum it is the last one, which is cheaper than asking
+    at_once = max(1, 8 // turns)
+    found = cuda.local.array((at_once, turns), accumulator)
+    whole = splits // at_once * at_once
+    for part in range(type(splits)(0), whole, type(splits)(at_once)):
+        for beside in cuda.unroll(range(at_once)):
+            for turn in cuda.unroll(range(turns)):
+                result = min(thread + turn * threads, type(thread)(count - 1))
+                found[beside, turn] = parts[base + (part + beside) * count + result]
+        for beside in cuda.unroll(range(at_once)):
+            for turn in cuda.unroll(range(turns)):
+                totals[turn] += found[beside, turn]
+    for part in range(whole, splits):
         for turn in cuda.unroll(range(turns)):
-            # beyond the last sum: the last one once more, which is cheaper than asking
             result = min(thread + turn * threads, type(thread)(count - 1))
-            totals[turn] += parts[base + type(base)(part) * count + result]
+            totals[turn] += parts[base + part * count + result]
     for turn in cuda.unroll(range(turns)):
         result = thread + turn * threads
         if count % threads == 0 or result < count:

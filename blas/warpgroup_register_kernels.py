@@ -21,6 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
+from portagpu.blas.part_kernels import last_to_arrive
 from portagpu.blas.warpgroup_kernels import _GROUPS, _SWIZZLE, _scaled, _tile_of
 
 _SPAN = 32  # elements of a line
@@ -179,16 +180,8 @@ def multiply_across(
                 base = np.uint32((of_tile * splits + share) * (tile_m * tile_n) + worker)
                 for i in cuda.unroll(range(columns_of_fragment)):
                     parts[base + np.uint32(i * (128 * consumers))] = acc[i]
-                cuda.threadfence()
-                cuda.barrier_sync(8, 128 * consumers)
-                if worker == 0:
-                    latest[0] = cuda.atomic.add(arrived, of_tile, 1)
-                cuda.barrier_sync(8, 128 * consumers)
-                is_last = latest[0] == splits - 1
+                is_last = last_to_arrive(arrived, of_tile, splits, latest, worker, 128 * consumers)
                 if is_last:
-                    cuda.threadfence()
-                    if worker == 0:
-                        arrived[of_tile] = 0
                     for i in cuda.unroll(range(columns_of_fragment)):
                         acc[i] = 0
                     # loads of several parts are under way at once, as far as there are registers for them
