@@ -14,32 +14,6 @@ from portagpu.blas.result_kernels import store_element
 
 
 @cuda.jit(device=True)
-def last_to_arrive(arrived, place, parts, latest, thread, team: cuda.constexpr):
-    """Whether this block is the last one of ``parts`` to get here; all of its threads ask, what they wrote is seen.
-
-    arrived: counters, zeros before and after; ``place``: that of this sum. ``latest``: a shared int32. ``thread``: from
-    0 on. ``team``: how many threads meet at barrier 8, if not all of the block do.
-    """
-    cuda.threadfence()
-    if team:
-        cuda.barrier_sync(8, team)
-    else:
-        cuda.syncthreads()
-    if thread == 0:
-        latest[0] = cuda.atomic.add(arrived, place, 1)
-    if team:
-        cuda.barrier_sync(8, team)
-    else:
-        cuda.syncthreads()
-    found = latest[0] == parts - 1
-    if found:
-        cuda.threadfence()
-        if thread == 0:
-            arrived[place] = 0
-    return found
-
-
-@cuda.jit(device=True)
 def _store(total, c, start, row, line, m, n, c_row, c_column, lanes, alpha, beta, scaling: cuda.constexpr):
     """Element (row, line) of a result; nothing outside of it.
 

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.part_kernels import add_parts_in_order, last_to_arrive, leave_sums
+from portagpu.blas.arrival_kernels import arrive
+from portagpu.blas.part_kernels import add_parts_in_order, leave_sums
 
 SLAB = 32
 """k's that a warp takes at once."""
@@ -257,7 +258,7 @@ def multiply_skinny_fragments(
             *(threads, lanes, plan.split, plan.scaling),
         )
     if plan.arrive:
-        last = last_to_arrive(arrived, place, splits, latest, thread, 0)
+        last = arrive(arrived, place, splits, latest, thread, 0, threads)
         if last:
             base = place * splits * (rows * width)
             add_parts_in_order(

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.part_kernels import add_parts_in_order, last_to_arrive, leave_sums
+from portagpu.blas.arrival_kernels import arrive
+from portagpu.blas.part_kernels import add_parts_in_order, leave_sums
 from portagpu.blas.result_kernels import multiply_add
 
 
@@ -206,7 +207,7 @@ def multiply_skinny_across(
             *(height, upper, width, threads_y, width, 1, height * width, threads, lanes, plan.split, plan.scaling),
         )
     if plan.arrive:
-        last = last_to_arrive(arrived, place, splits, latest, thread, 0)
+        last = arrive(arrived, place, splits, latest, thread, 0, threads)
         if last:
             base = place * splits * (rows * width)
             add_parts_in_order(
@@ -371,7 +372,7 @@ def multiply_skinny_along(
             *(threads, 1, plan.split, plan.scaling),
         )
     if plan.arrive:
-        last = last_to_arrive(arrived, place, splits, latest, thread, 0)
+        last = arrive(arrived, place, splits, latest, thread, 0, threads)
         if last:
             base = place * splits * (rows * width)
             add_parts_in_order(
