@@ -122,7 +122,8 @@ class _Shape:
         else:
             read = self.config.threads_x * (16 + self.pitch * self.size) / 128
         converted = self.width / 32 if self.converts else 0.0
-        return (self.rows * self.width * wide / 128 + read) / 0.85 + converted
+        added = self.rows * self.width * wide / 128
+        return (max(added, read) + 0.4 * min(added, read)) / 0.9 + converted  # units of their own, and waits
 
 
 def _shape(config: SkinnyConfig, problem: Problem, view: FewRows) -> _Shape:
