@@ -105,7 +105,7 @@ class Chooser:
 
     def choose(self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
         """The parameters for a problem on a device. Raises `TuningError` where the search space is empty."""
-        key = (tunable.name, tunable.version, device.key, tuple(sorted(problem.items())))
+        key = (tunable, device.key, tuple(sorted(problem.items())))  # one of the same name may have another space
         return self.remembered(key, lambda: self._choose(tunable, problem, device, settings))
 
     def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -233,7 +233,8 @@ def best(
     record = current_context().device if device is None else device
     chosen = settings or Settings.from_environment()
     path = store_path(tunable.name, chosen) if store is None else store.path if isinstance(store, Store) else store
-    return chooser_for(path).choose(tunable, shapes.checked(problem), device_of(record, chosen), chosen)
+    choice = chooser_for(path).choose(tunable, shapes.checked(problem), device_of(record, chosen), chosen)
+    return replace(choice, point=dict(choice.point))  # the caller's own: the answer is remembered
 
 
 def tuned(tunable: Parameters, problem: Callable[..., Problem]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -25,6 +25,7 @@ from portagpu.files import write_atomically
 from portagpu.tuning import outcomes
 from portagpu.tuning.outcomes import Outcome
 from portagpu.tuning.space import Point, PointKey, point_key
+from portagpu.tuning.values import read_point
 from portagpu.version import __version__
 
 VERSION = 1
@@ -172,11 +173,13 @@ class Store:
             if values["v"] != VERSION:
                 return
             task = TaskKey(**values["task"])
+            if not all(isinstance(text, str) for text in (task.device, task.kernel, task.dtype, task.shape_class)):
+                return
             record = _record_of(values)
             key = point_key(record.point)
             hash((task, key))
-        except (ValueError, KeyError, TypeError, StoreError):
-            return
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, StoreError):
+            return  # whatever a file may hold
         entries = self._tasks.setdefault(task, _Entries())
         if values["type"] == "trial":
             entries.trials[key] = record
@@ -301,7 +304,7 @@ def _record_of(values: dict[str, Any]) -> Record:
     else:
         outcome = outcomes.Measured(outcomes.checked_seconds(values["seconds"]))
     record = Record(
-        point=dict(values["point"]),
+        point=read_point(values["point"]),
         outcome=outcome,
         at=float(values.get("at") or 0.0),
         portagpu=str(values.get("portagpu") or ""),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import runpy
 import sys
 import types
@@ -41,6 +42,20 @@ class Case:
     atol: float = 0.0
     facts: Any = None
 
+    def __post_init__(self) -> None:
+        for name, value in self.outputs.items():
+            if not isinstance(value, np.ndarray):
+                raise TuningError(
+                    f"the output {name} is a {type(value).__name__}, no array",
+                    hint="outputs are NumPy arrays with their contents before a run, such as np.zeros(n, np.float32)",
+                )
+        unknown = sorted(set(self.expected or {}) - set(self.outputs))
+        if unknown:
+            raise TuningError(
+                f"expected has {unknown[0]!r}, which is no output",
+                hint=f"the outputs are {', '.join(self.outputs) or 'none'}",
+            )
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Parameters:
@@ -63,6 +78,16 @@ class Parameters:
     roof: Callable[[Problem, DeviceRecord], float | None] | None = None
     default: Point | Callable[[Problem, DeviceRecord], Point] | None = None
     soft: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not callable(self.space) and not hasattr(self.space, "is_legal"):
+            raise TuningError(
+                f"{type(self.space).__name__} is no search space", hint="write SearchSpace.of(block=(64, 128))"
+            )
+        try:
+            object.__setattr__(self, "version", operator.index(self.version))
+        except TypeError as error:
+            raise TuningError(f"version={self.version!r} is no whole number", hint="write version=1") from error
 
     def space_for(self, problem: Problem, device: DeviceRecord) -> Space:
         """The search space of a problem on a device."""

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
 from portagpu.device import DeviceRecord
+from portagpu.errors import TuningError
 from portagpu.settings import Settings
 from portagpu.tuning import shapes
-from portagpu.tuning.console import Bar
+from portagpu.tuning.console import Bar, on_terminal
 from portagpu.tuning.search import Budget, Progress, SearchResult
 from portagpu.tuning.session import Session, device_of, kept_for_classes, seconds_of, store_path
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.store import Store
 from portagpu.tuning.strategies import DEFAULT, Strategy
 from portagpu.tuning.tunable import Tunable
+from portagpu.tuning.worker import is_child
 
 
 def tune(
@@ -50,6 +51,14 @@ def tune(
     Raises `TuningError`, `StoreError`, `DeviceSelectionError`. KeyboardInterrupt ends the child process and comes
     through; what was measured is kept.
     """
+    if is_child():
+        raise TuningError(
+            "tune() was called while a trial's process ran the script",
+            hint="put the script's main part under: if __name__ == '__main__':",
+        )
+    limit = seconds_of(trial_limit)
+    if limit <= 0:
+        raise TuningError(f"trial_limit={trial_limit!r}: a trial needs time", hint="write '20s'")
     chosen = settings or Settings.from_environment()
     record = device_of(device, chosen)
     wanted = shapes.checked(problem)
@@ -57,7 +66,7 @@ def tune(
     seconds = seconds_of(budget)
     kept = kept_for_classes(seconds, others)
     path = store_path(tunable.name, chosen) if store is None else store
-    bar = Bar(tunable.name, seconds) if (sys.stderr.isatty() if show is None else show) else None
+    bar = Bar(tunable.name, seconds) if (on_terminal() if show is None else show) else None
 
     def report(state: Progress) -> None:
         if progress is not None:
@@ -65,9 +74,7 @@ def tune(
         if bar is not None:
             bar(state)
 
-    session = Session(
-        tunable, record, chosen, path if isinstance(path, Store) else Store(path), seconds_of(trial_limit)
-    )
+    session = Session(tunable, record, chosen, path if isinstance(path, Store) else Store(path), limit)
     deadline = time.monotonic() + seconds
     with session, bar or nullcontext():
         if seconds > 0:
