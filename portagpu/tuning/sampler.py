@@ -30,6 +30,7 @@ _SAMPLERS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {  # class, 
     "cmaes": ("CmaEsSampler", {}, ("cmaes",)),
     "gp": ("GPSampler", {"deterministic_objective": False}, ("torch",)),
 }
+_SEEDS = 1 << 32  # that NumPy takes
 _FAILURE = math.log(2.0)  # how much worse than the slowest point a failure counts
 
 
@@ -53,7 +54,7 @@ class LibrarySampler:
         self._optuna.logging.set_verbosity(self._optuna.logging.WARNING)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what Optuna calls experimental
-            sampler = getattr(self._optuna.samplers, kind)(seed=seed, **arguments)
+            sampler = getattr(self._optuna.samplers, kind)(seed=seed % _SEEDS, **arguments)
             self._study = self._optuna.create_study(direction="minimize", sampler=sampler)
         self._grid: _Grid | None = None
         self._asked: tuple[PointKey, Any] | None = None

@@ -129,9 +129,8 @@ def search(
     """Search within a budget; trials are stored at once, each new best one is verified, then stored as winner.
 
     Points that the store already has for the task, from an earlier search or another process's, are not measured
-    again, except one that timed out within less than ``trial_limit``. ``seeds`` come before what the strategy proposes.
-    The last trial may end up to ``trial_limit`` after the budget. Raises `TuningError` for a strategy that proposes a
-    point that is illegal or was tried.
+    again. ``seeds`` come before what the strategy proposes. The last trial may end up to ``trial_limit`` after the
+    budget. Raises `TuningError` for a strategy that proposes a point that is illegal or was tried.
     """
     return _Search(history, strategy, evaluate, verify, store, task, seeds, roof).run(budget, trial_limit, progress)
 
@@ -178,7 +177,7 @@ class _Search:
                     self._promote()
             else:
                 self._failures.append((point, outcome))
-            winner = self._store.winner(self._task)
+            winner = self._store.winner(self._task, self._history.space.is_legal)
             state = Progress(
                 trials=count,
                 resumed=resumed,
@@ -231,8 +230,6 @@ class _Search:
         """Take over what the store has: earlier trials, other processes' and what verification found wrong."""
         tried = self._history.tried
         for key, (point, outcome) in self._store.trials(self._task).items():
-            if isinstance(outcome, TimedOut) and outcome.limit < self._limit:
-                continue  # what it comes to with more time is not known
             if key in tried or self._history.space.is_legal(point):  # a store may hold points of an older space
                 tried[key] = (point, outcome)
 
@@ -242,7 +239,7 @@ class _Search:
         The first winner is wanted at once, and one that is much faster than the stored one.
         """
         self._learn()
-        winner, best = self._store.winner(self._task), self._history.best()
+        winner, best = self._store.winner(self._task, self._history.space.is_legal), self._history.best()
         if winner is None or (best is not None and best[1] < _MUCH_FASTER * winner[1]):
             return True
         return self._verifying <= _VERIFYING_SHARE * elapsed
@@ -263,7 +260,7 @@ class _Search:
         while first or time.monotonic() < self._deadline + self._limit:
             first = False
             self._learn()
-            found, winner = self._history.best(), self._store.winner(self._task)
+            found, winner = self._history.best(), self._store.winner(self._task, self._history.space.is_legal)
             if found is None or (winner is not None and found[1] > winner[1] * _IMPROVEMENT):
                 return
             problem = self._verify(found[0])
@@ -275,7 +272,7 @@ class _Search:
             self._history.tried[point_key(found[0])] = self._failures[-1]
 
     def _result(self) -> SearchResult:
-        winner = self._store.winner(self._task)
+        winner = self._store.winner(self._task, self._history.space.is_legal)
         return SearchResult(
             winner=winner[0] if winner else None,
             seconds=winner[1] if winner else None,

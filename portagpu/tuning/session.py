@@ -77,12 +77,14 @@ def store_path(name: str, settings: Settings) -> Path:
 
 def task_of(tunable: Parameters, problem: Problem, device: str) -> TaskKey:
     """The store's key of a problem; ``device`` is `DeviceRecord.key` or a class of devices."""
-    rest = {name: value for name, value in problem.items() if name != "dtype"}
+    dtype = problem.get("dtype", "")
+    named = isinstance(dtype, str) and bool(dtype)
+    rest = {name: value for name, value in problem.items() if name != "dtype" or not named}
     return TaskKey(
         device=device,
         kernel=tunable.name,
         kernel_version=tunable.version,
-        dtype=str(problem.get("dtype", "")),
+        dtype=str(dtype) if named else "",
         shape_class=shapes.text_of(rest),
     )
 
@@ -166,6 +168,7 @@ class Session:
 
     def __enter__(self) -> Session:
         self._reference = reference_of(self.tunable)
+        self.store.check_writable()
         # the child finds what this process finds, and nothing else
         path = [str(Path(entry).resolve()) for entry in sys.path]
         environment = {

@@ -13,7 +13,7 @@ import json
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def checked(problem: Problem) -> dict[str, Value]:
     return values
 
 
-def is_size(value: Value) -> bool:
+def is_size(value: Value) -> TypeGuard[int]:
     """Whether a value of a problem is a size: a positive whole number."""
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
@@ -78,7 +78,7 @@ def parse(text: str) -> dict[str, Value]:
 def class_of(problem: Problem) -> dict[str, Value]:
     """The class of a problem: sizes become half octaves."""
     return {
-        name: round(math.log2(value) * HALF_OCTAVES) / HALF_OCTAVES if is_size(value) else value  # type: ignore[arg-type]
+        name: round(math.log2(value) * HALF_OCTAVES) / HALF_OCTAVES if is_size(value) else value
         for name, value in problem.items()
     }
 
@@ -99,7 +99,7 @@ def distance(one: Problem, other: Problem, soft: Mapping[str, float] = MappingPr
     for name, value in one.items():
         theirs = other[name]
         if is_size(value) and is_size(theirs):
-            worst = max(worst, abs(math.log2(float(value) / float(theirs))))
+            worst = max(worst, abs(math.log2(value) - math.log2(theirs)))
         elif value != theirs:
             beside += soft.get(name, math.inf)
     return worst + beside

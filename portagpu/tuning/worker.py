@@ -1,8 +1,8 @@
 """Trials in a child process, which may crash or hang without harm.
 
-The child runs ``python -m portagpu.tuning.worker MODULE FUNCTION``: it reads a JSON request a line from its standard
-input, calls ``FUNCTION(request)``, and answers with a JSON line. A request that takes too long, or whose call raises,
-gets the child killed; the next one starts a new child.
+The child runs ``python -m portagpu.tuning.worker MODULE FUNCTION PARENT``: it reads a JSON request a line from its
+standard input, calls ``FUNCTION(request)``, and answers with a JSON line. A request that takes too long, or whose call
+raises, gets the child killed; the next one starts a new child.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Worker:
     """A child process that answers requests by calling a function."""
 
     def __init__(self, module: str, function: str, environment: dict[str, str] | None = None) -> None:
-        self._command = [sys.executable, "-m", "portagpu.tuning.worker", module, function]
+        self._command = [sys.executable, "-m", "portagpu.tuning.worker", module, function, str(os.getpid())]
         self._environment = {**os.environ, **(environment or {})}
         self._child: subprocess.Popen[bytes] | None = None
         self._pending = b""
@@ -152,9 +152,9 @@ def _watch_parent(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def main(module: str, function: str) -> None:
-    """The child's loop."""
-    _watch_parent(os.getppid())
+def main(module: str, function: str, parent: int) -> None:
+    """The child's loop; ``parent`` is the process that it works for, which may be gone by now."""
+    _watch_parent(parent)
     _offer_to_be_killed()
     own = os.getpid()
     requests, answers = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w", buffering=1)
@@ -170,9 +170,9 @@ def main(module: str, function: str) -> None:
             text = _MARK + json.dumps(call(json.loads(request)))
         except Exception as error:  # the parent starts a new child, and tells the reason
             text = _FAILED + json.dumps(shortened(f"{type(error).__name__}: {error}", _LONGEST))
-        faulthandler.cancel_dump_traceback_later()
         if os.getpid() != own:
             os._exit(1)  # a trial has forked: one answer is enough
+        faulthandler.cancel_dump_traceback_later()
         answers.write(text + "\n")
 
 
@@ -189,4 +189,4 @@ def is_child() -> bool:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
