@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _LIBRARY = "optuna"
 _SAMPLERS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {  # class, arguments, further packages
     "tpe": ("TPESampler", {"multivariate": True, "n_startup_trials": 0}, ()),
-    "cmaes": ("CmaEsSampler", {}, ("cmaes",)),
+    "cmaes": ("CmaEsSampler", {"warn_independent_sampling": False}, ("cmaes",)),
     "gp": ("GPSampler", {"deterministic_objective": False}, ("torch",)),
 }
 _SEEDS = 1 << 32  # that NumPy takes
@@ -111,7 +111,9 @@ class _Grid:
     """The candidates as rows of numbers: places of values on ordered axes, numbers of values on others."""
 
     def __init__(self, axes: tuple[Axis, ...], points: list[Point], optuna: Any) -> None:
-        self.axes = tuple(a for a in axes if len(a.values) > 1)
+        # in an order of their own, so that a replay, which knows no other, goes the way that the search went
+        several = sorted((a for a in axes if len(a.values) > 1), key=lambda axis: axis.name)
+        self.axes = tuple(Axis(a.name, tuple(sorted(a.values, key=None if a.ordered else repr))) for a in several)
         self._points = points
         self._index = {point_key(p): i for i, p in enumerate(points)}
         self._places = [{value: i for i, value in enumerate(a.values)} for a in self.axes]
