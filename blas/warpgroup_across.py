@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.arrival_kernels import counters_of, fan_of, levels_of
 from portagpu.blas.rows import swapped
 from portagpu.blas.tensor_maps import Box, tensor_maps
 from portagpu.blas.variant import Config, Product, order_of
@@ -70,7 +71,7 @@ def launch_across(config: WarpgroupConfig, product: Product, a: DeviceNDArray, b
     arrived: Any = _NOTHING
     if config.splits > 1:
         parts = workspaces.of(stream, "parts", (tiles * config.splits * tile_m * tile_n,), np.dtype(np.float32))
-        arrived = workspaces.zeros(stream, "arrived", tiles)
+        arrived = workspaces.zeros(stream, "arrived", tiles * counters_of(config.splits))
     maps = tensor_maps.of(
         stream,
         Box(a, (_SPAN, _SPAN), True),
@@ -98,6 +99,8 @@ def launch_across(config: WarpgroupConfig, product: Product, a: DeviceNDArray, b
         config.consumers,
         config.group,
         config.splits,
+        fan_of(config.splits),
+        levels_of(config.splits),
         turned,
         scaled,
     )

@@ -21,6 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
+from portagpu.blas.arrival_kernels import add_parts
 from portagpu.blas.warpgroup_kernels import _GROUPS, _SWIZZLE, _scaled, _tile_of
 
 _SPAN = 32  # elements of a line
@@ -46,6 +47,8 @@ def multiply_across(
     consumers: cuda.constexpr,
     group: cuda.constexpr,
     splits: cuda.constexpr,
+    fan: cuda.constexpr,
+    levels: cuda.constexpr,
     c_transposed: cuda.constexpr,
     scaled: cuda.constexpr,
 ):
@@ -63,7 +66,6 @@ def multiply_across(
     ring_b = cuda.shared.array((stages, tile_n * _SPAN), np.float32, alignment=1024)
     drawer = cuda.shared.array((consumers, 2, 64 * _SPAN), np.float32, alignment=1024)
     bars = cuda.shared.array(2 * stages, np.uint64)
-    latest = cuda.shared.array(1, np.int32)
     thread = np.int32(cuda.threadIdx.x)
     team = thread // 128
     lane = thread % 32
@@ -174,35 +176,10 @@ def multiply_across(
                 cuda.mbarrier_arrive(bars, stages + before)
             is_last = True
             if splits > 1:
-                worker = thread - 128
-                of_tile = batch * tiles + number % tiles
-                base = np.uint32((of_tile * splits + share) * (tile_m * tile_n) + worker)
-                for i in cuda.unroll(range(columns_of_fragment)):
-                    parts[base + np.uint32(i * (128 * consumers))] = acc[i]
-                cuda.threadfence()
-                cuda.barrier_sync(8, 128 * consumers)
-                if worker == 0:
-                    latest[0] = cuda.atomic.add(arrived, of_tile, 1)
-                cuda.barrier_sync(8, 128 * consumers)
-                is_last = latest[0] == splits - 1
-                if is_last:
-                    cuda.threadfence()
-                    if worker == 0:
-                        arrived[of_tile] = 0
-                    for i in cuda.unroll(range(columns_of_fragment)):
-                        acc[i] = 0
-                    # loads of several parts are under way at once, as far as there are registers for them
-                    room = (64 if consumers == 3 else 128) // columns_of_fragment
-                    at_once = 4 if room >= 4 and splits % 4 == 0 else 2 if room >= 2 and splits % 2 == 0 else 1
-                    held = cuda.local.array((at_once, columns_of_fragment), np.float32)
-                    for part in range(0, splits, at_once):
-                        for beside in cuda.unroll(range(at_once)):
-                            base = np.uint32((of_tile * splits + part + beside) * (tile_m * tile_n) + worker)
-                            for i in cuda.unroll(range(columns_of_fragment)):
-                                held[beside, i] = parts[base + np.uint32(i * (128 * consumers))]
-                        for beside in cuda.unroll(range(at_once)):
-                            for i in cuda.unroll(range(columns_of_fragment)):
-                                acc[i] += held[beside, i]
+                is_last = add_parts(
+                    *(acc, parts, arrived, batch * tiles + number % tiles, share, np.int32(splits), np.int32(fan)),
+                    *(thread - 128, columns_of_fragment, cuda.float32x4, levels, 8, 128 * consumers),
+                )
             if is_last:
                 row0 = tile_row * tile_m + mine * 64
                 for strip in cuda.unroll(range(tile_n // _SPAN)):

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.arrival_kernels import counters_of, fan_of, levels_of
+from portagpu.blas.gpu_model import adding_cycles
 from portagpu.blas.problem import Problem
 from portagpu.blas.rows import swapped
 from portagpu.blas.tensor_maps import Box, tensor_maps
@@ -155,9 +157,9 @@ class WarpgroupVariant(Variant):
         clock = max(1, caps.clock_mhz) * 1e6 * 0.85
         memory = problem.nbytes / (units * 22e9)
         again = 0.0
-        if config.splits > 1:  # the last block of a tile reads all parts
-            again = 3e-6 + self._parts(config, problem) * 4 / (units * 15e9)
-            again += config.splits * config.tile_m * config.tile_n * 4 / 64 / clock
+        if config.splits > 1:  # the last blocks of tiles read their parts
+            again = self._parts(config, problem) * 4 / (units * 15e9)
+            again += adding_cycles(config.splits, config.tile_m * config.tile_n * 4) / clock
         return max(cycles / clock, memory) + again + 4e-6 + self._turning(config, problem, units)
 
     def _turning(self, config: WarpgroupConfig, problem: Problem, units: int) -> float:
@@ -188,7 +190,7 @@ class WarpgroupVariant(Variant):
         return tuple(replace(c, group=8) if _rows(c, problem) > 128 else c for c in legal)
 
     def run(self, config: WarpgroupConfig, product: Product) -> None:
-        """One launch, and with a split sum a second one that adds the parts."""
+        """One launch, after those that transpose what the matrix units do not take as it lies."""
         kind = KINDS[product.a.dtype.name, product.precision]
         a, b = product.a, product.b
         if not kind.transposes:
@@ -259,7 +261,7 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
     if split:
         size = tiles * config.splits * config.tile_m * config.tile_n
         parts = workspaces.of(stream, "parts", (size,), np.dtype(kind.sums))
-        arrived = workspaces.zeros(stream, "arrived", tiles)
+        arrived = workspaces.zeros(stream, "arrived", tiles * counters_of(config.splits))
     maps = tensor_maps.of(
         stream,
         Box(a, (depth, LINE // a.itemsize) if a_transposed else (config.tile_m, depth), a_transposed),
@@ -290,6 +292,8 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         config.consumers,
         config.group,
         config.splits,
+        fan_of(config.splits),
+        levels_of(config.splits),
         a_transposed,
         b_transposed,
         columns,

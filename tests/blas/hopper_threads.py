@@ -57,6 +57,23 @@ def swizzled(offset: Any) -> Any:
     return offset ^ (offset >> 7 & 7) << 4
 
 
+class _Vector:
+    """A vector type."""
+
+    def __init__(self, lanes: int, dtype: Any) -> None:
+        self.lanes, self.dtype = lanes, dtype
+
+    def __call__(self, *values: Any) -> np.ndarray:
+        return np.array(values, self.dtype)
+
+
+def _local(shape: Any, dtype: Any) -> np.ndarray:
+    """An array of NaN (0 of integers); of vectors, with an axis for the lanes."""
+    if isinstance(dtype, _Vector):
+        shape, dtype = (*shape, dtype.lanes), dtype.dtype
+    return np.full(shape, np.nan if np.dtype(dtype).kind == "f" else 0, dtype)
+
+
 class Cuda:
     """The functions and names of ``cuda`` for the threads of one block."""
 
@@ -71,10 +88,11 @@ class Cuda:
         self.barriers: dict[int, _Barrier] = {}
         self.deposits: dict[int, Any] = {}
         self.shared = types.SimpleNamespace(array=self._shared)
-        self.local = types.SimpleNamespace(array=lambda shape, dtype: np.full(shape, np.nan, dtype))
+        self.local = types.SimpleNamespace(array=_local)
         self.atomic = types.SimpleNamespace(add=self._add)
         self.unroll = iter
-        self.float32x2 = lambda low, high: np.array([low, high], np.float32)
+        self.float32x2, self.float32x4 = _Vector(2, np.float32), _Vector(4, np.float32)
+        self.int32x4 = _Vector(4, np.int32)
         for name in ("setmaxnreg", "fence_proxy_async", "tensor_map_acquire", "wgmma_fence", "threadfence"):
             setattr(self, name, lambda *_: None)
 
@@ -101,7 +119,7 @@ class Cuda:
             return before
 
     def _place(self, array: np.ndarray, index: Any) -> int:
-        return int(np.ravel_multi_index(tuple(map(int, index)), array.shape)) * array.itemsize
+        return int(np.ravel_multi_index(tuple(map(int, np.atleast_1d(index))), array.shape)) * array.itemsize
 
     def shared_address(self, array: np.ndarray, index: Any) -> np.uint32:
         return np.uint32(self.starts[id(array)] + self._place(array, index))
@@ -131,6 +149,8 @@ class Cuda:
     # vectors, with the banks that they touch
 
     def _note(self, array: np.ndarray, index: Any) -> None:
+        if id(array) not in self.starts:  # global memory
+            return
         own = self.own
         word = (self.starts[id(array)] + self._place(array, index)) // 4
         assert word % 2 == 0
