@@ -28,6 +28,7 @@ from portagpu.tuning.outcomes import shortened
 _MARK = "portagpu-answer "
 _FAILED = "portagpu-failed "
 _END_SECONDS = 10.0
+_LOOK_SECONDS = 0.5
 _LONGEST = 4000  # characters of a reason
 _log = logging.getLogger(__name__)
 
@@ -89,7 +90,14 @@ class Worker:
                     if text.startswith(_FAILED):
                         self.close()  # nobody knows what state it is in
                         raise WorkerDied(json.loads(text.removeprefix(_FAILED)))
-                if not selector.select(max(0.0, deadline - time.monotonic())):
+                left = deadline - time.monotonic()
+                if not selector.select(max(0.0, min(left, _LOOK_SECONDS))):
+                    # a process that it started may keep the pipe open
+                    if child.poll() is not None and not selector.select(0):
+                        self.close()
+                        raise WorkerDied.ended(child.poll())
+                    if left > 0:
+                        continue
                     self.close()
                     raise TimeoutError(f"no answer within {limit:g} s")
                 chunk = os.read(child.stdout.fileno(), 65536)

@@ -58,6 +58,10 @@ def run(request):
         os.fork()
     if request["do"] == "close":
         os.closerange(3, 100)
+    if request["do"] == "end":
+        if os.fork():
+            os._exit(3)
+        time.sleep(600)
     if request["do"] == "lock":
         sum(range(10**12))
     return {"did": request["do"]}
@@ -84,6 +88,8 @@ def test_a_worker_ends_with_what_it_started_and_answers_once(worker):
     assert worker.ask({"do": "input"}, 30) == {"read": ""}
     with pytest.raises(WorkerDied):
         worker.ask({"do": "close"}, 30)
+    with pytest.raises(WorkerDied, match="status 3"):
+        worker.ask({"do": "end"}, 30)
     with pytest.raises(TimeoutError):
         worker.ask({"do": "lock"}, 1.5)
     deadline = time.monotonic() + 5
