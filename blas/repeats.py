@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from portagpu.blas.choice import generation
+from portagpu.blas.recordings import Recordings
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.recording import Replay, recorded
 
-_REMEMBERED = 128  # products of a thread
+_REMEMBERED = 128  # products of a thread in a context
 _KEPT_SHARE = 64  # of the device's memory: scratch memory that all recordings of a thread keep
-
-
-class _OfThread(threading.local):
-    def __init__(self) -> None:
-        self.known: OrderedDict[Any, Replay | None] = OrderedDict()
-        self.generation = -1
-
-
-_mine = _OfThread()
+_recordings = Recordings()  # None for products that were seen once
 
 
 def again(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Any, numbers: Any) -> bool:
@@ -29,8 +21,8 @@ def again(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Any, num
 
     ``numbers`` is what the product depends on besides the arrays; ``stream`` a stream, or None for the default one.
     """
-    mine = _mine
-    found = mine.known.get((a.token, b.token, c.token, stream, numbers))
+    mine = _recordings.of(c.context)
+    found = mine.known.get(_key(a, b, c, stream, numbers))
     return found is not None and mine.generation == generation(c.context) and found.launch(stream)
 
 
@@ -44,21 +36,21 @@ def first(
     if a.token is None or b.token is None or c.token is None:  # memory of others, which may change hands
         multiply()
         return
-    mine = _mine
-    now = generation(c.context)
-    if mine.generation != now:
-        mine.known.clear()
-        mine.generation = now
-    key = (a.token, b.token, c.token, stream, numbers)
-    if key in mine.known:
-        mine.known[key] = found = recorded(multiply, (a, b, c))
+    known = _recordings.of(c.context).refresh(c.context)
+    key = _key(a, b, c, stream, numbers)
+    if key in known:
+        known[key] = found = recorded(multiply, (a, b, c))
         if found is not None and found.kept_bytes:
-            _bound(mine.known, c.context.capabilities.global_memory // _KEPT_SHARE)
+            _bound(known, c.context.capabilities.global_memory // _KEPT_SHARE)
         return
     multiply()
-    mine.known[key] = None
-    if len(mine.known) > _REMEMBERED:
-        mine.known.popitem(last=False)
+    known[key] = None
+    if len(known) > _REMEMBERED:
+        known.popitem(last=False)
+
+
+def _key(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Any, numbers: Any) -> Any:
+    return a.token, b.token, c.token, None if stream is None else stream.token, numbers
 
 
 def _bound(known: OrderedDict[Any, Replay | None], most: int) -> None:

@@ -58,7 +58,7 @@ class TensorMaps:
     def of(self, stream: Stream, *boxes: Box) -> DeviceNDArray:
         """The maps of three boxes; a kernel that writes new ones is enqueued."""
         context = boxes[0].array.context
-        key = (stream, *(box.key for box in boxes))  # other streams may be ahead of the one that writes
+        key = (stream.token, *(box.key for box in boxes))  # other streams may be ahead of the one that writes
         found = self._kept.get(context, key)
         if found is not None:
             return found

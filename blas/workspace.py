@@ -42,7 +42,7 @@ class Workspaces:
         ``first`` is called with an array that is new.
         """
         context = stream.context
-        key = (stream, threading.get_ident(), role, shape, dtype)
+        key = (stream.token, threading.get_ident(), role, shape, dtype)
         found = self._kept.get(context, key)
         if found is not None:
             return found

@@ -41,7 +41,7 @@ def recorded(call: Callable[[], None], operands: Iterable[DeviceNDArray]) -> Rep
 class Replay:
     """Kernels with their arguments, for the thread that made them: kernel objects belong to one thread."""
 
-    __slots__ = ("_compiled", "_epoch", "_kept", "_kernels", "_places")
+    __slots__ = ("__weakref__", "_compiled", "_epoch", "_kept", "_kernels", "_places")
 
     def __init__(self, launches: list[tuple[Any, Any, tuple[Any, ...]]], borrowed: Sequence[int]) -> None:
         self._kernels: list[tuple[cl.Kernel, LaunchShape]] = []
