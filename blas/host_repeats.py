@@ -31,7 +31,7 @@ from portagpu.runtime.hostmem import (
 )
 from portagpu.runtime.hostpool import results
 from portagpu.runtime.layout import extent_of
-from portagpu.runtime.recording import Replay, recorded
+from portagpu.runtime.recording import Replay, kept_by, recorded
 from portagpu.runtime.stream import Stream
 
 Array = np.ndarray[Any, Any]
@@ -142,7 +142,7 @@ def host_product(
 
 
 def _kept(known: OrderedDict[Any, Replay | bool]) -> int:
-    return sum(replay.kept_bytes for replay in known.values() if isinstance(replay, Replay))
+    return kept_by(replay for replay in known.values() if isinstance(replay, Replay))
 
 
 def _arranged(arrays: tuple[Array, ...]) -> tuple[list[Span], tuple[tuple[int, int], ...]]:

@@ -9,7 +9,7 @@ from typing import Any
 from portagpu.blas.choice import generation
 from portagpu.blas.recordings import Recordings
 from portagpu.runtime.array import DeviceNDArray
-from portagpu.runtime.recording import Replay, recorded
+from portagpu.runtime.recording import Replay, kept_by, recorded
 
 _REMEMBERED = 128  # products of a thread in a context
 _KEPT_SHARE = 64  # of the device's memory: scratch memory that all recordings of a thread keep
@@ -55,11 +55,8 @@ def _key(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Any, numb
 
 def _bound(known: OrderedDict[Any, Replay | None], most: int) -> None:
     """Forget the oldest recordings that keep scratch memory, until what is kept is at most so many bytes."""
-    sizes = {key: replay.kept_bytes for key, replay in known.items() if replay is not None}
-    kept = sum(sizes.values())
-    for key, size in sizes.items():
-        if kept <= most:
+    keeping = [key for key, replay in known.items() if replay is not None and replay.kept]
+    for key in keeping:
+        if kept_by(replay for replay in known.values() if replay is not None) <= most:
             return
-        if size:
-            known[key] = None
-            kept -= size
+        known[key] = None
