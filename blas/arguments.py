@@ -12,7 +12,8 @@ from portagpu.blas import registry
 from portagpu.blas.conversions import OUTPUTS
 from portagpu.blas.problem import DTYPES, Problem
 from portagpu.blas.vectors import name_of
-from portagpu.errors import ArgumentTypeError, DTypeError, MissingCapabilityError, UnknownOptionError
+from portagpu.device.ideal import IDEAL
+from portagpu.errors import ArgumentTypeError, DTypeError, UnknownOptionError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context
@@ -103,23 +104,21 @@ def _scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtype[Any
 
 
 def check_precision(precision: Any, dtype: str, out: str, context: Context) -> str:
-    """The precision as variants know it. Raises `UnknownOptionError`, or `MissingCapabilityError` where it is missing.
+    """The precision as variants know it; "" where the device has no faster way, and so computes as the dtypes say.
 
-    The errors list what the device has for these dtypes.
+    A precision is a leave, not an order: programs that give it run everywhere, nowhere less accurately than it says.
+    Raises `UnknownOptionError` for those that these dtypes have on no device.
     """
     if precision is None or precision == "":
         return ""
     real = {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
     problem = Problem(m=1024, n=1024, k=1024, dtype=real, out=real if real != dtype else out)
-    found = [p for p in registry.precisions(problem, context.capabilities) if p]
-    if precision in found:
-        return str(precision)
-    listed = (
-        f"{context.device.name} has {', '.join(map(repr, found))} for {dtype}"
-        if found
-        else (f"{context.device.name} has no other precision than that of {dtype}")
-    )
+    if isinstance(precision, str):
+        if precision in registry.precisions(problem, context.capabilities):
+            return precision
+        if precision in registry.precisions(problem, IDEAL):
+            return ""
+    found = [p for p in registry.precisions(problem, IDEAL) if p]
+    listed = f"for {dtype} there are {', '.join(map(repr, found))}" if found else f"for {dtype} there is none"
     hint = f"{listed}; leave precision= away for products in {dtype}"
-    if not isinstance(precision, str) or precision not in registry.all_precisions():
-        raise UnknownOptionError(f"precision {precision!r} does not exist", hint=hint)
-    raise MissingCapabilityError(f"precision {precision!r} is missing here", hint=hint)
+    raise UnknownOptionError(f"precision {precision!r} does not exist for {dtype}", hint=hint)

@@ -52,12 +52,12 @@ def matmul(
 
     ``out``: where to put the result, of its shape; its dtype counts where ``dtype`` is not given. ``alpha`` and
     ``beta``: numbers, whole ones for int32 results. As in BLAS, out is read only where beta is not 0, and a and b only
-    where alpha is not 0: what is not read may hold NaN. ``precision``: None, or how float32 sums are formed from other
-    multiplications, as far as the device can (the error lists what it has; see docs/gemm.md for accuracy). For device
-    arrays the product is enqueued on ``stream`` (default: the device's default stream).
+    where alpha is not 0: what is not read may hold NaN. ``precision``: None, or leave to form float32 products from
+    other multiplications: "tf32", "f16x3", "bf16x6", "bf16x9" (docs/gemm.md tells how accurate they are); devices that
+    have none of these compute in float32. For device arrays the product is enqueued on ``stream`` (default: the
+    device's default stream).
 
-    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `MissingCapabilityError`,
-    `OutOfMemoryError`.
+    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """
     numbers = None  # what a product on the device depends on besides its arrays
     if type(a) is type(b) is type(out) is DeviceNDArray and _is_plain(alpha, beta, precision, dtype, stream):

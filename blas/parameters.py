@@ -78,7 +78,7 @@ def _resources(config: Config, problem: Problem) -> Resources:
     m, n = problem.m, problem.n
     tile_m, tile_n = getattr(config, "tile_m", 1), getattr(config, "tile_n", 1)
     rows, columns = math.ceil(m / tile_m), math.ceil(n / tile_n)
-    group = getattr(config, "group_m", 1) * getattr(config, "group_n", 1)  # tiles of a work-group
+    group = min(rows, getattr(config, "group_m", 1)) * min(columns, getattr(config, "group_n", 1))  # of a work-group
     tiles = rows * columns * problem.batch
     return Resources(
         threads=getattr(config, "threads", 1),

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import portagpu
 from portagpu import cuda
 from portagpu.blas import block_variant
 from portagpu.blas.block_variant import BlockConfig, BlockVariant, even_depth
@@ -30,12 +31,46 @@ def multiply(a, b, config=_SMALL, out=np.float32, order="C", **scaling):
     return c.copy_to_host()
 
 
+_SHAPES = [(1, 1, 1), (6, 16, 16), (7, 17, 33), (12, 40, 50), (5, 3, 64)]
+
+
 @pytest.mark.oclgrind
 @pytest.mark.parametrize("copied", [0, 1])
-@pytest.mark.parametrize("shape", [(1, 1, 1), (6, 16, 16), (7, 17, 33), (12, 40, 50), (5, 3, 64)])
+@pytest.mark.parametrize("shape", _SHAPES)
 def test_edges_and_blocks(device, shape, copied):
     a, b = operands(*shape)
     assert np.allclose(multiply(a, b, replace(_SMALL, copied=copied)), a @ b, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("group_n", [1, 2])
+@pytest.mark.parametrize("shape", _SHAPES)
+def test_groups_that_pack_their_own_panels(device, shape, group_n, order):
+    a, b = operands(*shape)
+    config = replace(_SMALL, copied=0, group_m=1024, group_n=group_n)
+    assert config.packs
+    assert np.allclose(multiply(a, np.asarray(b, order=order), config), a @ b, rtol=1e-4, atol=1e-3)
+
+
+def test_batches_of_groups_that_pack(device):
+    a, b = operands(9, 20, 35, batch=(4,))
+    config = replace(_SMALL, copied=0, group_m=1024)
+    assert np.allclose(multiply(a, b, config), a @ b, rtol=1e-4, atol=1e-3)
+    apart = np.zeros((4, 12, 35), np.float32)[:, :9]
+    apart[...] = a
+    for _ in range(2):  # matrices that share b, and that are not one tall matrix
+        assert np.allclose(portagpu.matmul(apart, b[0]), a @ b[0], rtol=1e-4, atol=1e-3)
+
+
+def test_groups_pack_only_what_they_need_not_copy(device):
+    config = replace(_SMALL, copied=0, group_m=1024)
+    problem = Problem(m=64, n=64, k=64, dtype="float32")
+    variant = BlockVariant()
+    caps = replace(device.capabilities, local_memory_dedicated=False, local_memory_static=2**18)
+    assert variant.is_legal(replace(config, lanes=4, tile_m=6, vectors_n=1), problem, caps)
+    assert not variant.is_legal(replace(config, lanes=4, tile_m=6, vectors_n=1, copied=1), problem, caps)
+    assert not variant.is_legal(config, replace(problem, a_order="F"), caps)
 
 
 @pytest.mark.oclgrind

@@ -52,6 +52,38 @@ def test_other_arrays_of_the_same_kind_are_served(device):
         assert close(portagpu.matmul(a, b), a @ b)
 
 
+@pytest.mark.parametrize("gap", [0, 16, 256])
+def test_neighbours_in_memory(device, gap):
+    """Operands and a result that share cache lines are in one buffer."""
+    sizes = (96 * 64, 64 * 80, 96 * 80)
+    room = np.zeros(sum(sizes) + 3 * gap, np.float32)
+    for seed in range(4):
+        first = 0
+        parts = []
+        for size in sizes:
+            parts.append(room[first : first + size])
+            first += size + gap // 4
+        a, b, out = parts[0].reshape(96, 64), parts[1].reshape(64, 80), parts[2].reshape(96, 80)
+        a[...], b[...] = matrix(96, 64, seed=seed), matrix(64, 80, seed=seed + 1)
+        if seed > 1:
+            out[...] = 0
+            assert is_recorded(a, b, out)
+        else:
+            portagpu.matmul(a, b, out=out)
+        assert close(out, a @ b)
+    b, a = parts[0].reshape(96, 64), np.asarray(parts[1][: 80 * 64]).reshape(80, 64).copy()
+    assert close(portagpu.matmul(a, b.T), a @ b.T)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, "float32", np.dtype(np.float32)])
+def test_the_operands_own_dtype_may_be_named(device, dtype):
+    a, b = apart(matrix(96, 64)), apart(matrix(64, 80, seed=1))
+    for _ in range(3):
+        assert close(portagpu.matmul(a, b, dtype=dtype), a @ b)
+    assert is_recorded(a, b)
+    assert portagpu.matmul(a, b, dtype=dtype).dtype == np.float32
+
+
 def test_results_do_not_share_memory(device):
     a, b = matrix(96, 64), matrix(64, 80, seed=1)
     results = [portagpu.matmul(a * np.float32(f), b) for f in range(1, 6)]

@@ -234,3 +234,17 @@ def test_operands_without_a_common_dtype(device):
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     with pytest.raises(errors.DTypeError, match="no common dtype"):
         portagpu.matmul(np.ones((4, 4), bfloat16), np.ones((4, 4), np.float16))
+
+
+@pytest.mark.parametrize("precision", ["tf32", "f16x3", "bf16x6", "bf16x9"])
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_precisions_are_leave_to_use_other_units(device, precision, dtype):
+    """A device without them computes in float32."""
+    generator = np.random.default_rng(1)
+    a, b = (generator.standard_normal((64, 64)).astype(dtype) for _ in range(2))
+    wanted = a.astype("complex128") @ b.astype("complex128")
+    got = portagpu.matmul(a, b, precision=precision)
+    assert got.dtype == a.dtype
+    assert np.abs(got - wanted).max() <= (2e-2 if precision == "tf32" else 1e-4)
+    on_device = portagpu.matmul(cuda.to_device(a), cuda.to_device(b), precision=precision)
+    assert np.abs(on_device.copy_to_host() - wanted).max() <= (2e-2 if precision == "tf32" else 1e-4)

@@ -96,7 +96,9 @@ CASES = {
     "product of shapes that do not fit": lambda: portagpu.matmul(zeros(2, 3), zeros(4, 5)),
     "product of integers": lambda: portagpu.matmul(zeros(2, 3, dtype=np.int32), zeros(3, 2, dtype=np.int32)),
     "product in an unknown precision": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), precision="fast"),
-    "product in a precision that is missing": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), precision="tf32"),
+    "product in a precision of another dtype": lambda: portagpu.matmul(
+        zeros(2, 3, dtype=np.float64), zeros(3, 2, dtype=np.float64), precision="tf32"
+    ),
     "product as an impossible dtype": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), dtype=np.int32),
     "product as no dtype": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), dtype="nonsense"),
     "product plus nothing": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), beta=1),
