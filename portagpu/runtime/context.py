@@ -276,10 +276,7 @@ class Context(ContextNames):
                 self._cl_context = None
             self._wrapped.clear()
             self.orphans.clear()
-            self.programs.clear()
-            self._pool.free_held()
-            for holder in list(self.holders):
-                holder.forget(self)
+            self.reset()
 
     def finish_copies(self) -> None:
         """Wait for the copies that use host memory, in all streams."""
