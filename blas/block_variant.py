@@ -27,6 +27,7 @@ _LAUNCHES_SECONDS = 15e-6  # of packing and multiplying
 _BLOCK_SECONDS = 40e-6  # the same for one more block: Python's share is in the way where kernels are short
 _KEPT_BYTES = 3 * 2**18  # of a group's rows of A and a panel of B: a share of the second-level cache
 _NEAR_BYTES = 2**23  # of a block of A that every panel of B meets: a share of the last-level cache
+_COPY_BYTES = 2**19  # of A, by a work-group
 _CHUNK = 64  # rows that a work-group packs
 
 
@@ -77,6 +78,14 @@ def even_depth(k: int, most: int, lanes: int) -> int:
     return min(most, math.ceil(share / lanes) * lanes)
 
 
+def _copying(config: BlockConfig, itemsize: int, caps: Capabilities) -> BlockConfig:
+    """The same with copies of A: groups of all rows, which would need too much room, become the largest that fit."""
+    most = min(_COPY_BYTES, caps.local_memory_static)
+    sizes = (16, 8, 4, 2, 1) if config.packs else (config.group_m,)
+    found = [replace(config, copied=1, group_m=size) for size in sizes]
+    return next((c for c in found if c.copy_bytes(itemsize) <= most), found[-1])
+
+
 def _must_copy(problem: Problem) -> bool:
     """Whether elements of A become others first, or lie side by side along columns: the micro-kernel reads rows."""
     return problem.dtype != problem.accumulator or problem.a_order != "C"
@@ -108,13 +117,14 @@ class BlockVariant(Variant):
         """The register tile fits the register file and is worth a trial, the copy of A fits local memory."""
         worth = config.tile_m * config.vectors_n >= min(6, register_count(caps) // 4)
         # results of other layouts and dtypes serve here too: what must be copied is, whatever they say
-        config = replace(config, copied=1) if _must_copy(problem) else config
+        if _must_copy(problem):
+            config = _copying(config, problem.accumulator_itemsize, caps)
         return (
             worth
             and config.registers <= register_count(caps)
             and config.lanes <= 16
             and (config.depth <= 128 or config.depth < 2 * problem.k)
-            and config.copy_bytes(problem.accumulator_itemsize) <= min(2**19, caps.local_memory_static)
+            and config.copy_bytes(problem.accumulator_itemsize) <= min(_COPY_BYTES, caps.local_memory_static)
         )
 
     def predict(self, config: BlockConfig, problem: Problem, caps: Capabilities) -> float:
@@ -122,7 +132,8 @@ class BlockVariant(Variant):
 
         Two multiply-adds and two loads of vectors a cycle, at the clock that the driver tells.
         """
-        config = replace(config, copied=1) if _must_copy(problem) else config
+        if _must_copy(problem):
+            config = _copying(config, problem.accumulator_itemsize, caps)
         m, n, k, item = problem.m, problem.n, problem.k, problem.accumulator_itemsize
         units, lanes = max(1, caps.compute_units), config.lanes
         depth = even_depth(k, config.depth, lanes)
@@ -163,7 +174,7 @@ class BlockVariant(Variant):
             BlockConfig(tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn, copied=copied)
             for m, v in ((6, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
             for depth in (1024, 512, 256, 128)
-            for gm in (_ALL, 16, 8, 4, 2, 1)
+            for gm in ((16, 8, 4, 2, 1) if copied else (_ALL, 16, 8, 4, 2, 1))
             for gn in ((1, 2, 4, 16, _ALL) if copied else (1, 2, 4))
         )
         return tuple(p for p in found if self.is_legal(p, problem, caps))
@@ -180,12 +191,16 @@ class _Work:
     """A product that is being enqueued, in the terms of the kernels."""
 
     def __init__(self, config: BlockConfig, product: Product) -> None:
-        self.config, self.product = config, product
+        self.product = product
         self.a, self.b, self.c = operand(product.a), operand(product.b), operand(product.c)
         self.m, self.n = product.c.shape[-2:]
         self.k = product.a.shape[-1]
         self.found = conversion(product.a.dtype.name, product.c.dtype.name, config.lanes)
         self.dtype: np.dtype[Any] = np.dtype(number_type(self.found.vector))
+        self.copied = config.copied == 1 or self.a.transposed or self.dtype != self.a.array.dtype
+        if self.copied:
+            config = _copying(config, self.dtype.itemsize, product.stream.context.capabilities)
+        self.config = config
         self.depth = even_depth(self.k, config.depth, config.lanes)
         self.panels = -(-self.n // config.tile_n)
         panel_bytes = config.tile_n * self.depth * self.dtype.itemsize
@@ -231,8 +246,7 @@ class _Work:
         group_n = min(config.group_n, panels)
         beta = product.beta if first_k == 0 else 1.0  # later blocks add to what is there
         apart = config.rows if a.transposed else config.apart(self.dtype.itemsize)
-        copied = config.copied == 1 or a.transposed or self.dtype != a.array.dtype
-        room = apart * (config.depth if a.transposed else config.rows) if copied else 1
+        room = apart * (config.depth if a.transposed else config.rows) if self.copied else 1
         pitches = (a.pitch, a.batch, b.pitch, b.batch, c.pitch, c.batch)
         sizes = (self.m, self.n, first_k, first_panel, depth, *pitches, panels, group_n)
         grid = (-(-self.m // config.rows), -(-panels // group_n), product.batch)
@@ -253,7 +267,7 @@ class _Work:
             scaling(product.alpha, beta),
             self.found.whole,
             a.transposed,
-            copied,
+            self.copied,
             packs,
             b.transposed,
         )

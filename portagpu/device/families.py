@@ -32,13 +32,15 @@ def vector_class(caps: Capabilities) -> str:
 
 
 def device_class(record: DeviceRecord) -> str:
-    """The class of a device: a GPU's name or a CPU's vectors, and the driver's family, without versions.
+    """The class of a device: a GPU's name or a CPU's vectors and cores, and the driver's family, without versions.
 
-    ``NVIDIA H100 80GB HBM3 under NVIDIA``, ``AVX-512 CPU under PoCL``.
+    ``NVIDIA H100 80GB HBM3 under NVIDIA``, ``AVX-512 CPU of 2 cores under PoCL``. Numbers of cores are rounded up to a
+    power of two: work that is shared out among two does not keep sixty-four busy.
     """
     family = driver_family(record.platform)
     if record.device_type is DeviceType.CPU and record.capabilities is not None:
-        return f"{vector_class(record.capabilities)} CPU under {family}"
+        cores = 1 << (max(1, record.capabilities.compute_units) - 1).bit_length()
+        return f"{vector_class(record.capabilities)} CPU of {cores} core{'s' * (cores > 1)} under {family}"
     return f"{record.name} under {family}"
 
 

@@ -63,14 +63,19 @@ def test_batches_of_groups_that_pack(device):
         assert np.allclose(portagpu.matmul(apart, b[0]), a @ b[0], rtol=1e-4, atol=1e-3)
 
 
-def test_groups_pack_only_what_they_need_not_copy(device):
+@pytest.mark.parametrize("kind", ["transposed", "halves"])
+def test_groups_that_must_copy_are_smaller(device, kind):
+    """A configuration of groups of all rows serves other layouts too, such as those of the nearest tuned class."""
     config = replace(_SMALL, copied=0, group_m=1024)
-    problem = Problem(m=64, n=64, k=64, dtype="float32")
-    variant = BlockVariant()
+    a, b = operands(13, 21, 37, np.float16 if kind == "halves" else np.float32)
+    left = np.asfortranarray(a) if kind == "transposed" else a
+    wanted = a.astype(np.float64) @ b.astype(np.float64)
+    assert np.allclose(multiply(left, b, config), wanted, rtol=1e-4, atol=1e-3)
+    problem = Problem(m=64, n=64, k=64, dtype="float32", a_order="F")
     caps = replace(device.capabilities, local_memory_dedicated=False, local_memory_static=2**18)
-    assert variant.is_legal(replace(config, lanes=4, tile_m=6, vectors_n=1), problem, caps)
-    assert not variant.is_legal(replace(config, lanes=4, tile_m=6, vectors_n=1, copied=1), problem, caps)
-    assert not variant.is_legal(config, replace(problem, a_order="F"), caps)
+    serving = replace(config, lanes=4, tile_m=6, vectors_n=1)
+    assert BlockVariant().is_legal(serving, problem, caps)
+    assert not BlockVariant().is_legal(replace(serving, copied=1), replace(problem, a_order="C"), caps)
 
 
 @pytest.mark.oclgrind

@@ -97,12 +97,12 @@ def test_simulators_are_not_measured(device):
 
 
 def test_classes_of_devices(device):
-    caps = dataclasses.replace(IDEAL, device_type=device.device_type, vector_width_float=16)
+    caps = dataclasses.replace(IDEAL, device_type=device.device_type, vector_width_float=16, compute_units=2)
     named = dataclasses.replace(device, capabilities=caps, platform="Portable Computing Language")
-    assert device_class(named) == "AVX-512 CPU under PoCL"
+    assert device_class(named) == "AVX-512 CPU of 2 cores under PoCL"
     assert device_class(dataclasses.replace(named, driver_version="another")) == device_class(named)
-    narrow = dataclasses.replace(named, capabilities=dataclasses.replace(caps, vector_width_float=8))
-    assert device_class(narrow) == "AVX2 CPU under PoCL"
+    narrow = dataclasses.replace(named, capabilities=dataclasses.replace(caps, vector_width_float=8, compute_units=12))
+    assert device_class(narrow) == "AVX2 CPU of 16 cores under PoCL"
     gpu = dataclasses.replace(device, name="A GPU", device_type=type(device.device_type).GPU, platform="NVIDIA CUDA")
     assert device_class(gpu) == "A GPU under NVIDIA"
     assert driver_family("A new platform") == "A new platform"
