@@ -8,6 +8,7 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
+from opencl_text import text_of
 
 from portagpu import cuda
 from portagpu.blas.emulated_variant import EmulatedVariant
@@ -16,10 +17,7 @@ from portagpu.blas.registry import default_config, precisions, variant_of, varia
 from portagpu.blas.variant import Product
 from portagpu.blas.warpgroup_kernels import multiply_warpgroups
 from portagpu.blas.warpgroup_variant import WarpgroupConfig, WarpgroupVariant
-from portagpu.codegen.program import generate
-from portagpu.cuda import arguments
 from portagpu.device.ideal import IDEAL
-from portagpu.ir.types import ConstantType
 from portagpu.runtime.creation import to_device
 
 HOPPER = dataclasses.replace(
@@ -179,7 +177,5 @@ def test_strips_wait_for_the_drawer_that_they_share(device, tile_n, waits):
         "pieces_b": 0,
         "promote": 0,
     }
-    fixed = kernel.source.constexpr
-    types = tuple(ConstantType(a) if n in fixed else arguments.argument_type(a, alias=False) for n, a in given.items())
-    text = generate(kernel.lowered(types, HOPPER), HOPPER).source
+    text = text_of(kernel, *(given[name] for name in kernel.source.parameters), caps=HOPPER)
     assert text.count("cp.async.bulk.wait_group.read 0;") == 1 + waits
