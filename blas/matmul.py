@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.arguments import check_dtypes, check_precision, check_scalar, operand_of, result_dtype
+from portagpu.blas.arguments import check_beta, check_dtypes, check_precision, check_scalar, checked_result, operand_of
 from portagpu.blas.batching import multiply
 from portagpu.blas.host_repeats import host_product
 from portagpu.blas.problem import DTYPES
@@ -89,20 +89,13 @@ def matmul(
     shape = _result_shape(a, b)
     where = as_stream(stream, a.context if on_device else current_context())
     operands = a.dtype if on_device else _promoted(a, b)
-    if out is not None:
-        _check_out(out, shape, DeviceNDArray if on_device else np.ndarray)
-    kind = result_dtype(operands, dtype, out)
-    if out is not None and out.dtype != kind:
-        raise DTypeError(f"out is {out.dtype}; the product is {kind}")
+    kind = checked_result(out, shape, operands, dtype, on_device)
     settings = _Settings(
         alpha=check_scalar(alpha, "alpha", operands, kind),
         beta=check_scalar(beta, "beta", operands, kind),
         precision=check_precision(precision, operands.name, kind.name, where.context) if precision else "",
     )
-    if settings.beta != 0 and out is None:
-        raise ArgumentTypeError(
-            "beta scales what is in out, and there is no out", hint="pass out=, or leave beta= away"
-        )
+    check_beta(settings.beta, out)
     if on_device:
         if a.context is not b.context:
             raise ArgumentTypeError("the operands are on different devices", hint="copy one of them")
@@ -194,19 +187,6 @@ def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
     rows = a.shape[-2:-1] if a.ndim > 1 else ()
     columns = b.shape[-1:] if b.ndim > 1 else ()
     return (*batch, *rows, *columns)
-
-
-def _check_out(out: Any, shape: tuple[int, ...], kind: type[Any]) -> None:
-    if not isinstance(out, kind):
-        raise ArgumentTypeError(
-            f"out is a {type(out).__name__}; the operands need a {kind.__name__}",
-            hint="leave out= away to get a new array",
-        )
-    if out.shape != shape:
-        raise ShapeError(f"out has shape {out.shape}; the product has {shape}")
-    writeable = not out.readonly if isinstance(out, DeviceNDArray) else out.flags.writeable
-    if not writeable:
-        raise ArgumentTypeError("out is read-only")
 
 
 # device arrays ------------------------------------------------------------------------------------------------------
