@@ -9,6 +9,7 @@ import pytest
 from portagpu import cuda
 from portagpu.blas import registry
 from portagpu.blas.choice import choose
+from portagpu.blas.parameters import PARAMETERS
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config
 from portagpu.blas.tuner import store_path, task_key
@@ -71,3 +72,18 @@ def test_foreign_winners_are_ignored(context):
     store.add_winner(task_key(PROBLEM, "another device"), registry.to_json(other_config(context)), 0.1)
     store.add_winner(task_key(PROBLEM, context.device.key), {"kind": "unknown"}, 0.1)
     assert choose(PROBLEM, context) == default_config(PROBLEM, context.capabilities)
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({}, "64 x 48 x 32 float32 NN"),
+        ({"a_order": "F", "b_order": "", "precision": "tf32"}, "64 x 48 x 32 float32/tf32 T-"),
+        ({"batch": 7, "scaled": True}, "7 of 64 x 48 x 32 float32 NN, with alpha or beta"),
+        ({"aligned": False}, "64 x 48 x 32 float32 NN, rows not aligned to 16 bytes"),
+    ],
+)
+def test_problems_in_words(options, wanted):
+    """What is as usual is left out."""
+    problem = Problem(m=64, n=48, k=32, dtype="float32", **options)
+    assert problem.words == PARAMETERS.describe_problem(problem.values) == wanted
