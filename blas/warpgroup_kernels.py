@@ -155,16 +155,17 @@ def multiply_warpgroups(
     first = np.int32(cuda.blockIdx.x)
     blocks_of_grid = np.int32(cuda.gridDim.x)
     if thread == 0:
+        cuda.tensor_map_acquire(maps, 0)
+        cuda.tensor_map_acquire(maps, 16)
+    if thread == 128:  # meanwhile
         for i in range(stages):
             cuda.mbarrier_init(bars, i, 1)
             cuda.mbarrier_init(bars, stages + i, consumers)
         cuda.fence_proxy_async()
     cuda.syncthreads()
     if team == 0:
-        cuda.setmaxnreg(40 if consumers == 2 else 32, False)
+        cuda.setmaxnreg(32 if consumers == 3 else 40, False)
         if thread == 0:
-            cuda.tensor_map_acquire(maps, 0)
-            cuda.tensor_map_acquire(maps, 16)
             place = np.int32(0)
             phase = np.int32(1)
             for number in range(first, work, blocks_of_grid):
@@ -215,7 +216,7 @@ def multiply_warpgroups(
                         place = 0
                         phase ^= 1
     else:
-        cuda.setmaxnreg(232 if consumers == 2 else 160, True)
+        cuda.setmaxnreg(160 if consumers == 3 else 232, True)
         acc = cuda.local.array((blocks, tile_n // 2), sums)
         total = cuda.local.array((blocks, tile_n // 2), sums)
         mine = team - 1
@@ -297,12 +298,21 @@ def multiply_warpgroups(
                     for block in cuda.unroll(range(blocks)):
                         for i in cuda.unroll(range(tile_n // 2)):
                             result[block, i] = 0
-                    for part in range(splits):
-                        base = np.uint32((of_tile * splits + part) * (tile_m * tile_n) + worker)
-                        for block in cuda.unroll(range(blocks)):
-                            for i in cuda.unroll(range(tile_n // 2)):
-                                at = base + np.uint32((block * (tile_n // 2) + i) * (128 * consumers))
-                                result[block, i] += parts[at]
+                    # loads of several parts are under way at once, as far as there are registers for them
+                    room = (64 if consumers == 3 else 128) // (blocks * tile_n // 2)
+                    at_once = 4 if room >= 4 and splits % 4 == 0 else 2 if room >= 2 and splits % 2 == 0 else 1
+                    held = cuda.local.array((at_once, blocks, tile_n // 2), sums)
+                    for part in range(0, splits, at_once):
+                        for beside in cuda.unroll(range(at_once)):
+                            base = np.uint32((of_tile * splits + part + beside) * (tile_m * tile_n) + worker)
+                            for block in cuda.unroll(range(blocks)):
+                                for i in cuda.unroll(range(tile_n // 2)):
+                                    at = base + np.uint32((block * (tile_n // 2) + i) * (128 * consumers))
+                                    held[beside, block, i] = parts[at]
+                        for beside in cuda.unroll(range(at_once)):
+                            for block in cuda.unroll(range(blocks)):
+                                for i in cuda.unroll(range(tile_n // 2)):
+                                    result[block, i] += held[beside, block, i]
             if is_last:
                 for block in cuda.unroll(range(blocks)):
                     row0 = tile_row * tile_m + mine * rows + block * 64

@@ -15,8 +15,9 @@ from portagpu.blas.emulated_variant import EmulatedVariant
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config, precisions, variant_of, variants_for
 from portagpu.blas.variant import Product
+from portagpu.blas.warpgroup_across import WarpgroupConfig
 from portagpu.blas.warpgroup_kernels import multiply_warpgroups
-from portagpu.blas.warpgroup_variant import WarpgroupConfig, WarpgroupVariant
+from portagpu.blas.warpgroup_variant import WarpgroupVariant
 from portagpu.device.ideal import IDEAL
 from portagpu.runtime.creation import to_device
 
