@@ -13,7 +13,7 @@ from portagpu.blas.conversions import OUTPUTS
 from portagpu.blas.problem import DTYPES, Problem
 from portagpu.blas.vectors import name_of
 from portagpu.device.ideal import IDEAL
-from portagpu.errors import ArgumentTypeError, DTypeError, UnknownOptionError
+from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context
@@ -49,7 +49,43 @@ def _conversion(name: str, operand: Any) -> str:
     return f"convert it: {name}.astype(np.float32)"
 
 
-def result_dtype(operands: np.dtype[Any], dtype: Any, out: Any) -> np.dtype[Any]:
+def checked_result(
+    out: Any, shape: tuple[int, ...], operands: np.dtype[Any], dtype: Any, on_device: bool
+) -> np.dtype[Any]:
+    """Dtype of a product of this shape, which ``out``, if there is one, must be able to take.
+
+    Raises `ArgumentTypeError`, `ShapeError`, `DTypeError`.
+    """
+    if out is not None:
+        _check_out(out, shape, DeviceNDArray if on_device else np.ndarray)
+    kind = _result_dtype(operands, dtype, out)
+    if out is not None and out.dtype != kind:
+        raise DTypeError(f"out is {out.dtype}; the product is {kind}")
+    return kind
+
+
+def _check_out(out: Any, shape: tuple[int, ...], kind: type[Any]) -> None:
+    if not isinstance(out, kind):
+        raise ArgumentTypeError(
+            f"out is a {type(out).__name__}; the operands need a {kind.__name__}",
+            hint="leave out= away to get a new array",
+        )
+    if out.shape != shape:
+        raise ShapeError(f"out has shape {out.shape}; the product has {shape}")
+    writeable = not out.readonly if isinstance(out, DeviceNDArray) else out.flags.writeable
+    if not writeable:
+        raise ArgumentTypeError("out is read-only")
+
+
+def check_beta(beta: complex, out: Any) -> None:
+    """Raise `ArgumentTypeError` where there is nothing to scale."""
+    if beta != 0 and out is None:
+        raise ArgumentTypeError(
+            "beta scales what is in out, and there is no out", hint="pass out=, or leave beta= away"
+        )
+
+
+def _result_dtype(operands: np.dtype[Any], dtype: Any, out: Any) -> np.dtype[Any]:
     """Dtype of a product: what is asked for, else that of ``out``, else the default. Raises `DTypeError`."""
     allowed = OUTPUTS[name_of(operands)]
     if dtype is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.arguments import check_dtypes, check_precision, check_scalar, operand_of, result_dtype
+from portagpu.blas.arguments import check_beta, check_dtypes, check_precision, check_scalar, checked_result, operand_of
 from portagpu.blas.batching import multiply
 from portagpu.blas.host_repeats import host_product
 from portagpu.blas.problem import DTYPES
@@ -60,10 +60,15 @@ def matmul(
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """
     numbers = None  # what a product on the device depends on besides its arrays
-    if type(a) is type(b) is type(out) is DeviceNDArray and _is_plain(alpha, beta, precision, dtype, stream):
+    if (
+        type(a) is type(b) is DeviceNDArray
+        and (out is None or type(out) is DeviceNDArray)
+        and _is_plain(alpha, beta, precision, dtype, stream)
+    ):
         numbers = (alpha, beta, type(alpha), type(beta), precision, dtype)
-        if again(a, b, out, stream, numbers):
-            return out
+        found = again(a, b, out, stream, numbers)
+        if found is not None:
+            return found
     host = None
     if type(a) is type(b) is np.ndarray and (out is None or type(out) is np.ndarray):
         plain = _is_plain(alpha, beta, precision, dtype, stream) and _is_dtype(dtype, a)
@@ -84,33 +89,28 @@ def matmul(
     shape = _result_shape(a, b)
     where = as_stream(stream, a.context if on_device else current_context())
     operands = a.dtype if on_device else _promoted(a, b)
-    if out is not None:
-        _check_out(out, shape, DeviceNDArray if on_device else np.ndarray)
-    kind = result_dtype(operands, dtype, out)
-    if out is not None and out.dtype != kind:
-        raise DTypeError(f"out is {out.dtype}; the product is {kind}")
+    kind = checked_result(out, shape, operands, dtype, on_device)
     settings = _Settings(
         alpha=check_scalar(alpha, "alpha", operands, kind),
         beta=check_scalar(beta, "beta", operands, kind),
         precision=check_precision(precision, operands.name, kind.name, where.context) if precision else "",
     )
-    if settings.beta != 0 and out is None:
-        raise ArgumentTypeError(
-            "beta scales what is in out, and there is no out", hint="pass out=, or leave beta= away"
-        )
+    check_beta(settings.beta, out)
     if on_device:
         if a.context is not b.context:
             raise ArgumentTypeError("the operands are on different devices", hint="copy one of them")
         if where.context is not a.context:
             raise ArgumentTypeError("the stream is on another device than the operands", hint="use a stream of theirs")
+        target = device_array(shape, kind, context=a.context) if out is None else out
+
+        def multiply_into(c: DeviceNDArray) -> None:
+            _on_device(a, b, c, settings, where)
+
         if numbers is None:
-            return _on_device(a, b, out, shape, kind, settings, where)
-
-        def multiply() -> None:
-            _on_device(a, b, out, shape, kind, settings, where)
-
-        first(a, b, out, stream, numbers, multiply)
-        return out
+            multiply_into(target)
+        else:
+            first(a, b, target, stream, numbers, multiply_into, new=out is None)
+        return target
     result = _on_host(a, b, out if host is None else host.result, shape, kind, settings, where)
     if host is not None:
         host.remember(a, b, lambda left, right, into: settings.multiply(left, right, into, where))
@@ -189,45 +189,20 @@ def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
     return (*batch, *rows, *columns)
 
 
-def _check_out(out: Any, shape: tuple[int, ...], kind: type[Any]) -> None:
-    if not isinstance(out, kind):
-        raise ArgumentTypeError(
-            f"out is a {type(out).__name__}; the operands need a {kind.__name__}",
-            hint="leave out= away to get a new array",
-        )
-    if out.shape != shape:
-        raise ShapeError(f"out has shape {out.shape}; the product has {shape}")
-    writeable = not out.readonly if isinstance(out, DeviceNDArray) else out.flags.writeable
-    if not writeable:
-        raise ArgumentTypeError("out is read-only")
-
-
 # device arrays ------------------------------------------------------------------------------------------------------
 
 
-def _on_device(
-    a: DeviceNDArray,
-    b: DeviceNDArray,
-    out: Any,
-    shape: tuple[int, ...],
-    dtype: np.dtype[Any],
-    settings: _Settings,
-    stream: Stream,
-) -> DeviceNDArray:
-    if out is None:
-        out = device_array(shape, dtype, context=a.context)
-    elif out.context is not a.context:
+def _on_device(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, settings: _Settings, stream: Stream) -> None:
+    if c.context is not a.context:
         raise ArgumentTypeError("out is on another device than the operands", hint="copy it, or leave out= away")
-    result: DeviceNDArray = out
-    if result.allocation_key not in (a.allocation_key, b.allocation_key):
-        settings.multiply(a, b, result, stream)
-        return result
-    target = device_array(shape, dtype, context=a.context)
+    if c.allocation_key not in (a.allocation_key, b.allocation_key):
+        settings.multiply(a, b, c, stream)
+        return
+    target = device_array(c.shape, c.dtype, context=a.context)
     if settings.beta != 0:
-        target.copy_to_device(result, stream)
+        target.copy_to_device(c, stream)
     settings.multiply(a, b, target, stream)
-    result.copy_to_device(target, stream)
-    return result
+    c.copy_to_device(target, stream)
 
 
 # NumPy arrays -------------------------------------------------------------------------------------------------------

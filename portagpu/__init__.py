@@ -58,13 +58,14 @@ def grouped_matmul(
     *,
     alpha: Any = 1,
     beta: Any = 0,
+    precision: str | None = None,
     dtype: Any = None,
     stream: Any = None,
 ) -> Any:
     """Each group of rows of ``a`` times its own matrix of ``b``; see `portagpu.blas.grouped`."""
     from portagpu.blas.grouped import grouped_matmul as implementation  # as above
 
-    return implementation(a, b, offsets, out, alpha=alpha, beta=beta, dtype=dtype, stream=stream)
+    return implementation(a, b, offsets, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
 
 
 # of an installed numba, so that `from numba import cuda, njit` needs no second line

@@ -53,6 +53,7 @@ class Choice:
     rule: Rule
     problem: Problem
     source: Problem | None = None  # the problem that was measured
+    described: str = ""  # the same, in words
     octaves: float = 0.0  # between that and the problem, the largest over the sizes
     seconds: float | None = None  # measured for the source
     expected: Prediction | float | None = None  # of the problem, by the model
@@ -63,7 +64,7 @@ class Choice:
         if self.source is not None:
             away = "the same sizes" if self.octaves == 0 else f"{self.octaves:.3g} octaves away"
             measured = "" if self.seconds is None else f", {duration(self.seconds)} measured"
-            lines.append(f"tuned for: {shapes.text_of(self.source)} ({away}{measured})")
+            lines.append(f"tuned for: {self.described or shapes.text_of(self.source)} ({away}{measured})")
         if self.file is not None:
             lines.append(f"from: {self.file}")
         if isinstance(self.expected, Prediction):
@@ -161,6 +162,7 @@ class Chooser:
                     rule=rule,
                     problem=problem,
                     source=source,
+                    described=tunable.describe_problem(source),
                     octaves=octaves,
                     seconds=seconds,
                     file=store.path,

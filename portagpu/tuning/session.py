@@ -124,7 +124,8 @@ def modelled(tunable: Parameters, problem: Problem, device: DeviceRecord, figure
     history.predicted = {key: value for key, value in history.predicted.items() if value < math.inf}
     if not history.ranked:
         raise TuningError(
-            f"no point of {tunable.name}'s search space is legal for {shapes.text_of(problem)} on {device.name}",
+            f"no point of {tunable.name}'s search space is legal for {tunable.describe_problem(problem)}"
+            f" on {device.name}",
             hint="the constraints exclude each other, or this device",
         )
     roof = tunable.roof(problem, device) if tunable.roof is not None else min(bounds, default=None)

@@ -18,7 +18,7 @@ import numpy as np
 from portagpu.device import DeviceRecord
 from portagpu.errors import PortaGPUError, TuningError
 from portagpu.tuning.model import Prediction, Resources
-from portagpu.tuning.shapes import Problem
+from portagpu.tuning.shapes import Problem, text_of
 from portagpu.tuning.space import Point, Space
 
 _CHILD_MAIN = (
@@ -71,6 +71,7 @@ class Parameters:
     first point.
     ``soft``: traits of problems that need not be the same for a stored result to serve, and how many octaves of
     distance a difference counts as: ``{"layout": 1.0}``.
+    ``describe``: a problem in words, for explanations; without it, all its values are named.
     """
 
     name: str
@@ -80,6 +81,11 @@ class Parameters:
     roof: Callable[[Problem, DeviceRecord], float | None] | None = None
     default: Point | Callable[[Problem, DeviceRecord], Point] | None = None
     soft: Mapping[str, float] = field(default_factory=dict)
+    describe: Callable[[Problem], str] | None = None
+
+    def describe_problem(self, problem: Problem) -> str:
+        """A problem for people."""
+        return text_of(problem) if self.describe is None else self.describe(problem)
 
     def __post_init__(self) -> None:
         if not callable(self.space) and not hasattr(self.space, "is_legal"):
