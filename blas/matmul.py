@@ -35,30 +35,7 @@ def matmul(
     dtype: Any = None,
     stream: Stream | None = None,
 ) -> Array:
-    """``alpha * a @ b + beta * out`` with `numpy.matmul`'s rules for shapes, computed on the current device.
-
-    a, b: NumPy arrays (the result is a NumPy array) or device arrays (the result is a device array), both of one kind;
-    shapes (..., m, k) and (..., k, n), where leading axes broadcast and 1-D operands are treated as a row and a column.
-    Any strides. NumPy arrays of different dtypes are promoted as NumPy does; device arrays must agree.
-
-    ==================== ================= =======================
-    operands             sums              result (``dtype``)
-    ==================== ================= =======================
-    float64, float32     the same          the same
-    float16, bfloat16    float32           the same, or float32
-    int8, uint8          int32             int32, or float32
-    complex64/128        parts, the same   the same
-    ==================== ================= =======================
-
-    ``out``: where to put the result, of its shape; its dtype counts where ``dtype`` is not given. ``alpha`` and
-    ``beta``: numbers, whole ones for int32 results. As in BLAS, out is read only where beta is not 0, and a and b only
-    where alpha is not 0: what is not read may hold NaN. ``precision``: None, or leave to form float32 products from
-    other multiplications: "tf32", "f16x3", "bf16x6", "bf16x9" (docs/gemm.md tells how accurate they are); devices that
-    have none of these compute in float32. For device arrays the product is enqueued on ``stream`` (default: the
-    device's default stream).
-
-    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
-    """
+    """`portagpu.matmul`, which tells what it takes."""
     numbers = None  # what a product on the device depends on besides its arrays
     if type(a) is type(b) is type(out) is DeviceNDArray and _is_plain(alpha, beta, precision, dtype, stream):
         numbers = (alpha, beta, type(alpha), type(beta), precision, dtype)
@@ -66,7 +43,7 @@ def matmul(
             return out
     host = None
     if type(a) is type(b) is np.ndarray and (out is None or type(out) is np.ndarray):
-        plain = _is_plain(alpha, beta, precision, dtype, stream) and _is_dtype(dtype, a)
+        plain = _is_plain(alpha, beta, precision, dtype, stream) and _is_dtype(dtype, a) and a.dtype.isnative
         host = host_product(a, b, out, (alpha, beta, precision), stream) if plain else None
     if host is not None and host.again():
         return host.result
@@ -87,7 +64,7 @@ def matmul(
     if out is not None:
         _check_out(out, shape, DeviceNDArray if on_device else np.ndarray)
     kind = result_dtype(operands, dtype, out)
-    if out is not None and out.dtype != kind:
+    if out is not None and (out.dtype if on_device else _native(out.dtype)) != kind:
         raise DTypeError(f"out is {out.dtype}; the product is {kind}")
     settings = _Settings(
         alpha=check_scalar(alpha, "alpha", operands, kind),
@@ -157,9 +134,14 @@ def _is_dtype(dtype: Any, a: np.ndarray[Any, Any]) -> bool:
     return dtype is None or dtype is a.dtype or dtype is a.dtype.type or (type(dtype) is str and dtype == a.dtype.name)
 
 
+def _native(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in this machine's byte order, which devices need."""
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
+
+
 def _promoted(a: Any, b: Any) -> np.dtype[Any]:
     if a.dtype == b.dtype:
-        return a.dtype  # type: ignore[no-any-return]
+        return _native(a.dtype)
     try:
         found = np.result_type(a, b)
     except TypeError as error:  # float16 and bfloat16 have no common dtype
@@ -248,21 +230,23 @@ def _on_host(
     if result.size == 0:
         return result
     context = stream.context
-    overlaps = np.may_share_memory(result, a) or np.may_share_memory(result, b)
-    spans = SharedSpans(() if overlaps else (result,), (a, b))
-    shared = None if overlaps else wrap_host(context, result, spans=spans)
+    # neither results that overlap operands nor those in another byte order are written where they are
+    apart = not result.dtype.isnative or np.may_share_memory(result, a) or np.may_share_memory(result, b)
+    spans = SharedSpans(() if apart else (result,), (a, b))
+    shared = None if apart else wrap_host(context, result, spans=spans)
     target = shared
     if target is None:
         target = device_array(shape, dtype, context=context)
         if settings.beta != 0:
-            target.copy_to_device(result, stream)
+            present = result.astype(dtype, copy=False)
+            target.copy_to_device(present, stream)
             stream.synchronize()
     settings.multiply(_borrow(a, context, spans), _borrow(b, context, spans), target, stream)
     if shared is not None:
         map_back(shared, stream)
         return result
     stream.synchronize()
-    if result.flags.c_contiguous:
+    if result.flags.c_contiguous and result.dtype.isnative:
         target.copy_to_host(result)
     else:
         result[...] = target.copy_to_host()
