@@ -118,7 +118,7 @@ def _scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtype[Any
     elif isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, np.generic) and name_of(value.dtype) == "bfloat16":  # ml_dtypes does not call it a number
-        value = float(value)  # type: ignore[arg-type]
+        value = float(value)
     if isinstance(value, bool) or not isinstance(value, numbers.Number | np.number):
         raise ArgumentTypeError(f"{name} is a {type(value).__name__}", hint=f"{name} is a number")
     number: Any = value

@@ -12,7 +12,7 @@ from portagpu.blas.batching import multiply
 from portagpu.blas.host_repeats import host_product
 from portagpu.blas.problem import DTYPES
 from portagpu.blas.repeats import again, first
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, OutOfMemoryError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.creation import to_device
@@ -226,7 +226,7 @@ def _on_host(
 ) -> np.ndarray[Any, Any]:
     operands = _promoted(a, b)
     a, b = a.astype(operands, copy=False), b.astype(operands, copy=False)
-    result: np.ndarray[Any, Any] = results.empty(shape, dtype) if out is None else out
+    result: np.ndarray[Any, Any] = _new(shape, dtype) if out is None else out
     if result.size == 0:
         return result
     context = stream.context
@@ -251,6 +251,15 @@ def _on_host(
     else:
         result[...] = target.copy_to_host()
     return result
+
+
+def _new(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    try:
+        return results.empty(shape, dtype)
+    except MemoryError as error:
+        raise OutOfMemoryError(
+            f"the host has no memory for the product: {shape} of {dtype}", hint="multiply some rows at a time"
+        ) from error
 
 
 def _borrow(array: np.ndarray[Any, Any], context: Context, spans: SharedSpans) -> DeviceNDArray:

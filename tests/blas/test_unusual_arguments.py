@@ -85,3 +85,25 @@ def test_hints_for_records_complex_numbers_and_device_arrays(device):
     a, b = cuda.to_device(np.ones((2, 2), np.float32)), cuda.to_device(np.ones((2, 2), np.int8))
     with pytest.raises(errors.DTypeError, match="copy_to_host"):
         portagpu.matmul(a, b)
+
+
+def test_products_that_no_host_holds(device):
+    wide = np.broadcast_to(np.float32(1), (2**44, 1))
+    with pytest.raises(errors.OutOfMemoryError, match="no memory for the product"):
+        portagpu.matmul(wide, np.ones((1, 2**10), np.float32))
+
+
+def test_batches_of_transposes(device):
+    x = np.random.default_rng(0).integers(-9, 10, (3, 5, 4)).astype(np.float32)
+    on_device = cuda.to_device(x)
+    wanted = x @ x.transpose(0, 2, 1)
+    for view in (
+        on_device.mT,
+        np.swapaxes(on_device, 1, -1),
+    ):
+        assert np.array_equal((on_device @ view).copy_to_host(), wanted)
+    assert np.broadcast_to(on_device[:1], (2, 5, 4)).shape == (2, 5, 4)
+    with pytest.raises(errors.ShapeError, match="two axes"):
+        on_device[0, 0].mT  # noqa: B018
+    with pytest.raises(errors.ShapeError, match="axes 0 and 3"):
+        np.swapaxes(on_device, 0, 3)
