@@ -21,7 +21,8 @@ from typing import NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.pipelined_kernels import fetch, store_scaled, tile_place
+from portagpu.blas.arrival_kernels import add_parts
+from portagpu.blas.pipelined_kernels import fetch, span_of, store_scaled, tile_place
 
 
 class DoublePlan(NamedTuple):
@@ -46,6 +47,7 @@ class DoublePlan(NamedTuple):
     guard_a: bool
     guard_b: bool
     tail: bool
+    levels: int
 
 
 @cuda.jit(device=True)
@@ -177,11 +179,14 @@ def multiply_doubles(
     a,
     b,
     c,
+    parts,
+    arrived,
     m,
     n,
     k,
     batches,
-    chunk,
+    pieces,
+    fan,
     pitch_a,
     pitch_b,
     pitch_c,
@@ -232,12 +237,12 @@ def multiply_doubles(
     own_row, own_column = tile_row * tile_m, tile_column * tile_n
     row0 = max(min(own_row, m - tile_m), 0)
     column0 = max(min(own_column, n - tile_n), 0)
-    first = piece * chunk
-    depth = min(k - first, chunk)
+    first, end = span_of(piece, pieces, k, tile_k, plan.levels)
+    depth = end - first
     steps = (depth + (tile_k - 1)) // tile_k
 
-    product = np.uint32(batch % batches)
-    start_a, start_b = product * batch_a, product * batch_b
+    product = batch % batches
+    start_a, start_b = np.uint32(product) * batch_a, np.uint32(product) * batch_b
     if a_along:
         x_a, k_a = thread // 8, thread % 8
         start_a += np.uint32(row0 + x_a) * pitch_a + np.uint32(first + k_a)
@@ -326,7 +331,12 @@ def multiply_doubles(
             left_a -= tile_k
             left_b -= tile_k
 
-    start_c = np.uint32(batch) * batch_c
+    if plan.levels and not add_parts(
+        *(acc.ravel(), parts, arrived, product * (tiles_m * tiles_n) + block % (tiles_m * tiles_n)),
+        *(piece, pieces, fan, thread, blocks_m * blocks_n * 4, vector, plan.levels, 0, threads),
+    ):
+        return
+    start_c = np.uint32(product) * batch_c
     if plan.transposed:
         for j in cuda.unroll(range(blocks_n)):
             for part in cuda.unroll(range(2)):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portagpu.blas.arrival_kernels import levels_of
 from portagpu.blas.dense_operands import Operand, operand
 from portagpu.blas.double_kernels import DoublePlan, multiply_doubles
 from portagpu.blas.gpu_model import seconds
-from portagpu.blas.pieces import multiply
+from portagpu.blas.pieces import SPLITS, is_modest, multiply, pieces_of
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant
 from portagpu.blas.vectors import vector_type
@@ -81,7 +82,7 @@ class DoubleVariant(Variant):
             Axis("tile_k", (16, 32)),
             Axis("stages", (3, 4, 5, 6)),
             Axis("group", (4, 8, 16)),
-            Axis("split_k", (1, 2, 4, 8)),
+            Axis("split_k", SPLITS),
         )
 
     def is_legal(self, config: DoubleConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -95,6 +96,7 @@ class DoubleVariant(Variant):
             and config.tile_k % 16 == 0
             and config.stages >= 3
             and config.split_k <= max(1, problem.k // (2 * config.tile_k))
+            and is_modest((config.tile_m, config.tile_n), (problem.m, problem.n), problem.batch, config.split_k)
             and config.local_memory <= caps.local_memory_static
             and config.registers * threads <= _GROUP_REGISTERS
         )
@@ -123,26 +125,28 @@ class DoubleVariant(Variant):
             (4, 2, 2, 8, 16, 4),
             (2, 4, 4, 4, 16, 6),
             (2, 2, 2, 8, 16, 3),
+            (2, 4, 2, 4, 16, 4),
             (2, 2, 2, 4, 16, 4),
             (4, 2, 1, 4, 16, 4),
         )
         known = (
             DoubleConfig(warps_m=wm, warps_n=wn, blocks_m=bm, blocks_n=bn, tile_k=k, stages=s, group=8, split_k=split)
             for wm, wn, bm, bn, k, s in shapes
-            for split in (1, 2, 4, 8)
+            for split in SPLITS
         )
         return tuple(c for c in known if self.is_legal(c, problem, caps))
 
     def run(self, config: DoubleConfig, product: Product) -> None:
-        """One launch, or two if sums are formed in pieces."""
+        """One launch; where sums are formed in pieces, its last blocks add them."""
         a, b, c = operand(product.a), operand(product.b), operand(product.c)
         # fragments of the kernel's A are read as they lie where its rows lie across k, those of its B along k
         transposed = a.order == "C" and b.order == "C"
+        pieces = pieces_of(config.split_k, config.tile_k, product.a.shape[-1])
         plan = _plan(config, a, b, c, product, transposed)
         tile = (config.tile_m, config.tile_n, config.tile_k)
         last = (vector_type("float64", 2), plan)
         kernel = _kernel(config.threads)
-        multiply(kernel, product, (a, b, c), tile, config.threads, config.split_k, last, transposed=transposed)
+        multiply(kernel, product, (a, b, c), tile, config.threads, pieces, last, transposed=transposed)
 
 
 def _plan(config: DoubleConfig, a: Operand, b: Operand, c: Operand, product: Product, transposed: bool) -> DoublePlan:
@@ -166,6 +170,7 @@ def _plan(config: DoubleConfig, a: Operand, b: Operand, c: Operand, product: Pro
         guard_a=rows < config.tile_m,
         guard_b=columns < config.tile_n,
         tail=k % config.tile_k != 0,
+        levels=levels_of(pieces_of(config.split_k, config.tile_k, k)),
     )
 
 

@@ -13,7 +13,8 @@ from portagpu.blas.operands import with_strides
 from portagpu.blas.piece_kernels import clear, largest, split_pieces
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Product, Variant, order_of
-from portagpu.blas.warpgroup_variant import KINDS, Operands, WarpgroupConfig, WarpgroupVariant, launch_warpgroups
+from portagpu.blas.warpgroup_across import WarpgroupConfig
+from portagpu.blas.warpgroup_variant import KINDS, Operands, WarpgroupVariant, launch_warpgroups
 from portagpu.blas.workspace import workspaces
 from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.array import DeviceNDArray

@@ -12,26 +12,27 @@ are read element by element. Two parts of 16 bytes serve one matrix instruction.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.pipelined_kernels import store_scaled, tile_place
+from portagpu.blas.arrival_kernels import add_parts
+from portagpu.blas.pipelined_kernels import span_of, store_scaled, tile_place
 
 
 class FragmentPlan(NamedTuple):
     """What is known when the kernel is compiled. A warp's tile is ``blocks_m`` x ``blocks_n`` fragments of 16 x 8.
 
-    ``kind``, ``shape``: of `cuda.mma_sync`. ``bits``: the type as which operands are copied. ``sums``: the type of
-    sums. ``packed``: "half" or "brain" if results leave in pairs of 16 bits, else "". Others as in
+    ``kind``, ``shape``: of `cuda.mma_sync`. ``bits``: the type as which operands are copied. ``sums``: vectors of
+    four sums. ``packed``: "half" or "brain" if results leave in pairs of 16 bits, else "". Others as in
     `portagpu.blas.pipelined_kernels.Plan`.
     """
 
     kind: str
     shape: str
     bits: np.dtype
-    sums: np.dtype
+    sums: Any
     packed: str
     warps_m: int
     warps_n: int
@@ -47,6 +48,7 @@ class FragmentPlan(NamedTuple):
     guard_a: bool
     guard_b: bool
     tail: bool
+    levels: int
 
 
 @cuda.jit(device=True)
@@ -140,11 +142,14 @@ def multiply_fragments(
     a,
     b,
     c,
+    parts,
+    arrived,
     m,
     n,
     k,
     batches,
-    chunk,
+    pieces,
+    fan,
     pitch_a,
     pitch_b,
     pitch_c,
@@ -168,14 +173,14 @@ def multiply_fragments(
     span = 16 // plan.bits.itemsize
     single = span == 4
     groups = tile_k // (2 * span)
-    parts = tile_k // span
+    sixteens = tile_k // span
     pitch_x = tile_k if a_along else tile_m + 8
     pitch_y = tile_k if b_along else tile_n + 8
     ring_a = cuda.shared.array((stages, tile_m * tile_k if a_along else tile_k * pitch_x), plan.bits, alignment=128)
     ring_b = cuda.shared.array((stages, tile_n * tile_k if b_along else tile_k * pitch_y), plan.bits, alignment=128)
     rows = cuda.local.array((2, blocks_m, 4), np.uint32)
     columns = cuda.local.array((2, blocks_n // 2, 4), np.uint32)
-    acc = cuda.local.array((blocks_m, blocks_n // 2, 2, 4), plan.sums)
+    acc = cuda.local.array((blocks_m, blocks_n // 2, 2, 4), plan.sums.dtype)
 
     thread = np.int32(cuda.threadIdx.x)
     lane = thread % 32
@@ -189,7 +194,7 @@ def multiply_fragments(
     if a_along:
         line_a = warp_m + lane % 16
         for group in cuda.unroll(range(groups)):
-            starts_a[group] = np.uint32(line_a * tile_k + _permuted(group * 2 + lane // 16, line_a, parts) * span)
+            starts_a[group] = np.uint32(line_a * tile_k + _permuted(group * 2 + lane // 16, line_a, sixteens) * span)
     elif single:
         read_a = lane % 4 * pitch_x + (warp_m + lane // 4)
     else:
@@ -197,7 +202,7 @@ def multiply_fragments(
     if b_along:
         line_b = warp_n + lane // 16 * 8 + lane % 8
         for group in cuda.unroll(range(groups)):
-            starts_b[group] = np.uint32(line_b * tile_k + _permuted(group * 2 + lane // 8 % 2, line_b, parts) * span)
+            starts_b[group] = np.uint32(line_b * tile_k + _permuted(group * 2 + lane // 8 % 2, line_b, sixteens) * span)
     elif single:
         read_b = lane % 4 * pitch_y + (warp_n + lane // 4)
     else:
@@ -212,15 +217,15 @@ def multiply_fragments(
     own_row, own_column = tile_row * tile_m, tile_column * tile_n
     row0 = max(min(own_row, m - tile_m), 0)
     column0 = max(min(own_column, n - tile_n), 0)
-    first = piece * chunk
-    depth = min(k - first, chunk)
+    first, end = span_of(piece, pieces, k, tile_k, plan.levels)
+    depth = end - first
     steps = (depth + (tile_k - 1)) // tile_k
 
-    product = np.uint32(batch % batches)
-    start_a, start_b = product * batch_a, product * batch_b
+    product = batch % batches
+    start_a, start_b = np.uint32(product) * batch_a, np.uint32(product) * batch_b
     if a_along:
         x_a, k_a = thread // (tile_k // plan.wide_a), thread % (tile_k // plan.wide_a) * plan.wide_a
-        target_a = x_a * tile_k + _permuted(k_a // span, x_a, parts) * span + k_a % span
+        target_a = x_a * tile_k + _permuted(k_a // span, x_a, sixteens) * span + k_a % span
         start_a += np.uint32(row0 + x_a) * pitch_a + np.uint32(first + k_a)
         hop_a, next_a = pitch_a * np.uint32(threads * plan.wide_a // tile_k), np.uint32(tile_k)
     else:
@@ -230,7 +235,7 @@ def multiply_fragments(
         hop_a, next_a = pitch_a * np.uint32(max(threads * plan.wide_a // tile_m, 1)), pitch_a * np.uint32(tile_k)
     if b_along:
         x_b, k_b = thread // (tile_k // plan.wide_b), thread % (tile_k // plan.wide_b) * plan.wide_b
-        target_b = x_b * tile_k + _permuted(k_b // span, x_b, parts) * span + k_b % span
+        target_b = x_b * tile_k + _permuted(k_b // span, x_b, sixteens) * span + k_b % span
         start_b += np.uint32(column0 + x_b) * pitch_b + np.uint32(first + k_b)
         hop_b, next_b = pitch_b * np.uint32(threads * plan.wide_b // tile_k), np.uint32(tile_k)
     else:
@@ -327,7 +332,12 @@ def multiply_fragments(
             left_a -= tile_k
             left_b -= tile_k
 
-    start_c = np.uint32(batch) * batch_c
+    if plan.levels and not add_parts(
+        *(acc.ravel(), parts, arrived, product * (tiles_m * tiles_n) + block % (tiles_m * tiles_n)),
+        *(piece, pieces, fan, thread, blocks_m * blocks_n * 4, plan.sums, plan.levels, 0, threads),
+    ):
+        return
+    start_c = np.uint32(product) * batch_c
     for i in cuda.unroll(range(blocks_m)):
         for part in cuda.unroll(range(2)):
             row = row0 + warp_m + (i * 16 + part * 8) + lane // 4

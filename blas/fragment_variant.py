@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from portagpu.blas.arrival_kernels import levels_of
 from portagpu.blas.dense_operands import Operand, flat, operand
 from portagpu.blas.fragment_kernels import FragmentPlan, multiply_fragments
 from portagpu.blas.gpu_model import seconds
-from portagpu.blas.pieces import multiply
+from portagpu.blas.pieces import SPLITS, is_modest, multiply, pieces_of
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant
-from portagpu.blas.vectors import name_of
+from portagpu.blas.vectors import name_of, vector_type
 from portagpu.cuda import jit
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
@@ -111,7 +112,7 @@ class FragmentVariant(Variant):
             Axis("bytes_k", (64, 128)),
             Axis("stages", (3, 4, 5)),
             Axis("group", (8, 16)),
-            Axis("split_k", (1, 2, 4, 8)),
+            Axis("split_k", SPLITS),
         )
 
     def is_legal(self, config: FragmentConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -129,7 +130,7 @@ class FragmentVariant(Variant):
             and threads * narrow % (8 * config.bytes_k) == 0
             and config.stages >= 3
             and config.split_k <= max(1, problem.k // (2 * tile_k))
-            and (config.split_k == 1 or problem.out_dtype == problem.accumulator)
+            and is_modest((config.tile_m, config.tile_n), (problem.m, problem.n), problem.batch, config.split_k)
             and config.local_memory <= caps.local_memory_static
             and config.registers * threads <= _GROUP_REGISTERS
         )
@@ -141,7 +142,9 @@ class FragmentVariant(Variant):
         loads = (config.blocks_m + config.blocks_n / 2) * groups
         extents = zip((config.tile_m, config.tile_n), _copied_bytes(problem), strict=True)
         copies = sum(extent * config.bytes_k / wide for extent, wide in extents) / config.threads
-        return seconds(
+        # where warp groups have units of their own, those of single warps were slower than all measured with them
+        alone = 1.5 if caps.ptx_target[0] == 9 and caps.architecture_ptx else 1.0
+        return alone * seconds(
             problem,
             caps,
             tile=(config.tile_m, config.tile_n),
@@ -165,22 +168,23 @@ class FragmentVariant(Variant):
         known = (
             FragmentConfig(warps_m=wm, warps_n=wn, blocks_m=bm, blocks_n=bn, bytes_k=k, stages=s, group=8, split_k=x)
             for wm, wn, bm, bn, k, s in shapes
-            for x in (1, 2, 4, 8)
+            for x in SPLITS
         )
         return tuple(c for c in known if self.is_legal(c, problem, caps))
 
     def run(self, config: FragmentConfig, product: Product) -> None:
-        """One launch, or two if sums are formed in pieces."""
+        """One launch; where sums are formed in pieces, its last blocks add them."""
         a, b, c = operand(product.a), operand(product.b), operand(product.c)
         dtype = name_of(product.a.dtype)
         tile = (config.tile_m, config.tile_n, config.bytes_k // product.a.itemsize)
+        pieces = pieces_of(config.split_k, tile[2], product.a.shape[-1])
         plan = _plan(config, a, b, c, product, tile)
         bits = np.dtype(_UNITS[dtype][2])
         operands = (a.viewed(bits), b.viewed(bits), c)
         pairs = flat(c.memory, c.memory.size // 2, np.dtype(np.uint32)) if plan.packed else c.memory
         kernel = _kernel(config.threads)
         sums = _UNITS[dtype][3]
-        multiply(kernel, product, operands, tile, config.threads, config.split_k, (pairs, plan), sums=sums)
+        multiply(kernel, product, operands, tile, config.threads, pieces, (pairs, plan), sums=sums)
 
 
 def _copied_bytes(problem: Problem) -> tuple[int, int]:
@@ -191,7 +195,12 @@ def _copied_bytes(problem: Problem) -> tuple[int, int]:
 
 
 def _plan(
-    config: FragmentConfig, a: Operand, b: Operand, c: Operand, product: Product, tile: tuple[int, int, int]
+    config: FragmentConfig,
+    a: Operand,
+    b: Operand,
+    c: Operand,
+    product: Product,
+    tile: tuple[int, int, int],
 ) -> FragmentPlan:
     """What the compiler shall know of a launch."""
     (m, k), n = product.a.shape[-2:], product.b.shape[-1]
@@ -201,7 +210,7 @@ def _plan(
         kind=kind,
         shape=shape,
         bits=np.dtype(bits),
-        sums=np.dtype(sums),
+        sums=vector_type(sums, 4),
         packed=pairs if c.wide > 1 else "",
         warps_m=config.warps_m,
         warps_n=config.warps_n,
@@ -217,6 +226,7 @@ def _plan(
         guard_a=m < tile[0],
         guard_b=n < tile[1],
         tail=k % tile[2] != 0,
+        levels=levels_of(pieces_of(config.split_k, tile[2], k)),
     )
 
 

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import math
 
+from portagpu.blas.arrival_kernels import fan_of, levels_of
 from portagpu.blas.problem import Problem
 from portagpu.device.capabilities import Capabilities
 
 _REGISTER_FILE = 65536  # 32-bit registers of a compute unit of today's GPUs
-_CACHE_BYTES = 40  # bytes a cycle that a compute unit gets from the device's cache
-_WARPS = 8  # of a compute unit: from there on arithmetic and loads overlap
-_START = 2000  # cycles until the first tiles have arrived and the last results have left
+_CACHE_BYTES = 28  # bytes a cycle that a compute unit gets from the device's cache while all others read, too
+_STORE_BYTES = 16  # the same of results on their way out
 _MEMORY_BYTES = 10  # the same from its memory
-_FIRST_LAUNCH = 4e-6  # seconds
-_LAUNCH = 12e-6  # seconds of a further launch, which drivers take longer for than the device
+_WARPS = 8  # of a compute unit: from there on arithmetic and loads overlap
+_START = 2000  # cycles until the first tiles have arrived
+_ARRIVAL = 1500  # cycles until a block's part is seen by the device, and the block counted
+_PART = 400  # cycles until a part begins to arrive
+_PART_BYTES = 48  # bytes a cycle of a part, while few blocks read
+_LAUNCH = 4e-6  # seconds
+
+
+def adding_cycles(pieces: int, part_bytes: int) -> float:
+    """Cycles from stored pieces to the sum of all (see `arrival_kernels`); part_bytes: of a piece."""
+    levels, reads = levels_of(pieces), 1 if pieces == 2 else fan_of(pieces)
+    again = max(0, levels - 1) * part_bytes / _STORE_BYTES
+    return levels * (_ARRIVAL + reads * max(_PART, part_bytes / _PART_BYTES)) + again
 
 
 def seconds(
@@ -42,10 +53,13 @@ def seconds(
     hiding = min(1.0, math.sqrt(together * threads / 32 / _WARPS))
     arithmetic = tile_m * tile_n / (rate * hiding)
     traffic = (tile_m + tile_n) * problem.itemsize / _CACHE_BYTES
-    cycles = waves * (_START + together * depth * max(arithmetic, traffic))
+    work = math.sqrt(math.hypot(arithmetic**2, traffic**2))  # the longer one, and more where both take as long
+    elements = tile_m * tile_n
+    stored = elements * (problem.out_itemsize if split == 1 else problem.accumulator_itemsize) / _STORE_BYTES
+    # blocks beside each other end at different times, and one's store hides behind the others' work; not at the end
+    cycles = waves * (_START + stored + together * depth * work) + (together - 1) * stored
+    if split > 1:  # one block of each tile adds
+        adding = adding_cycles(split, elements * problem.accumulator_itemsize)
+        cycles += max(1.0, waves * together / split) * (adding + elements * problem.out_itemsize / _STORE_BYTES)
     clock = max(1, caps.clock_mhz) * 1e6
-    longest = max(cycles / clock, problem.nbytes / (units * _MEMORY_BYTES * clock)) + _FIRST_LAUNCH
-    if split == 1:
-        return longest
-    moved = (2 * split + 1) * problem.m * problem.n * problem.batch * problem.accumulator_itemsize
-    return longest + _LAUNCH + moved / (units * _CACHE_BYTES / 2 * clock)
+    return max(cycles / clock, problem.nbytes / (units * _MEMORY_BYTES * clock)) + _LAUNCH

@@ -6,32 +6,30 @@ from typing import Any
 
 import numpy as np
 
-from portagpu import cuda
+from portagpu.blas.arrival_kernels import counters_of, fan_of
 from portagpu.blas.dense_operands import Operand
 from portagpu.blas.variant import Product
 from portagpu.blas.workspace import workspaces
 from portagpu.cuda.dispatcher import Dispatcher
 
+LARGEST = 2**27
+"""Elements of the pieces of all sums, at most: their indices have 32 bits, and more would be too much memory."""
 
-@cuda.jit
-def sum_pieces(pieces, c, pitch, batch, n, size, total, count, alpha, beta):
-    """``c = alpha * (sum of pieces) + beta * c``, always added in the same order.
+SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256)
+"""Pieces of a sum that the variants' configurations have; with 256 of them a single tile fills a large GPU twice."""
 
-    pieces: ``count`` times ``total`` elements: matrices of ``size`` elements in rows of n. c: memory of the matrices,
-    in rows ``pitch`` and matrices ``batch`` elements apart. Any one-dimensional grid.
-    """
-    first = np.uint32(cuda.grid(1))
-    step = np.uint32(cuda.gridsize(1))
-    for i in range(first, total, step):
-        value = pieces[i]
-        for piece in range(np.uint32(1), count):
-            value += pieces[i + piece * total]
-        within = i % size
-        at = i // size * batch + within // n * pitch + within % n
-        value *= alpha
-        if beta != 0:
-            value += beta * c[at]
-        c[at] = value
+_NOTHING = np.int32(0)  # in place of an array that is not needed
+
+
+def pieces_of(split: int, tile_k: int, k: int) -> int:
+    """How many pieces a sum really has, each of at least one step of ``tile_k``."""
+    return min(split, -(-k // tile_k))
+
+
+def is_modest(tile: tuple[int, int], extents: tuple[int, int], batch: int, split: int) -> bool:
+    """Whether the pieces of all sums of a product of such extents (m, n) are no more than `LARGEST`."""
+    tiles = -(-extents[0] // tile[0]) * -(-extents[1] // tile[1]) * batch
+    return split == 1 or tiles * split * tile[0] * tile[1] <= LARGEST
 
 
 def multiply(
@@ -40,7 +38,7 @@ def multiply(
     operands: tuple[Operand, Operand, Operand],
     tile: tuple[int, int, int],
     threads: int,
-    split: int,
+    pieces: int,
     last: tuple[Any, ...],
     *,
     transposed: bool = False,
@@ -48,32 +46,25 @@ def multiply(
 ) -> None:
     """Launch ``kernel`` for all tiles (m, n, k) of a product: the arguments are those of `multiply_pipelined`.
 
-    split: pieces of each sum at most; with more than one, `sum_pieces` adds them in a second launch. ``last``: the
+    pieces: of each sum (`pieces_of`); the last block of a tile to arrive adds them (`arrival_kernels`). ``last``: the
     kernel's constants. With ``transposed`` the kernel computes ``c.T = b.T @ a.T``: the operands' places and those of
     the extents are exchanged. ``sums``: dtype of the pieces, by default that of c.
     """
     a, b, c = operands
     (m, k), n = product.a.shape[-2:], product.b.shape[-1]
-    steps = -(-k // tile[2])
-    chunk = -(-steps // min(split, steps)) * tile[2]
-    pieces = -(-k // chunk)
     number = np.dtype(sums or product.c.dtype).type
-    alpha, beta = number(product.alpha.real), number(product.beta.real)
-    factors, target, (pitch, batch) = (alpha, beta), c.memory, c.distances
-    if pieces > 1:
-        target = workspaces.of(product.stream, "pieces", (pieces * product.c.size,), np.dtype(number))
-        kind = np.uint64 if target.is_large else np.uint32
-        factors, pitch, batch = (number(1), number(0)), kind(n), kind(m * n)
     first, second, rows, columns = (b, a, n, m) if transposed else (a, b, m, n)
-    blocks = -(-rows // tile[0]) * -(-columns // tile[1]) * product.batch * pieces
-    kernel[blocks, threads, product.stream](
-        *(first.memory, second.memory, target, np.int32(rows), np.int32(columns), np.int32(k)),
-        *(np.int32(product.batch), np.int32(chunk), first.distances[0], second.distances[0], pitch),
-        *(first.distances[1], second.distances[1], batch, *factors, *last),
-    )
+    tiles = -(-rows // tile[0]) * -(-columns // tile[1]) * product.batch
+    parts: Any = _NOTHING
+    arrived: Any = _NOTHING
     if pieces > 1:
-        size = product.c.size
-        index = np.uint64 if target.is_large else np.uint32
-        sum_pieces[min(-(-size // 256), 8192), 256, product.stream](
-            *(target, c.memory, *c.distances, index(n), index(m * n), index(size), index(pieces), alpha, beta)
-        )
+        size = tiles * pieces * tile[0] * tile[1]
+        parts = workspaces.of(product.stream, "parts", (size,), np.dtype(number))
+        arrived = workspaces.zeros(product.stream, "arrived", tiles * counters_of(pieces))
+    kernel[tiles * pieces, threads, product.stream](
+        *(first.memory, second.memory, c.memory, parts, arrived, np.int32(rows), np.int32(columns), np.int32(k)),
+        *(np.int32(product.batch), np.int32(pieces), np.int32(fan_of(pieces))),
+        *(first.distances[0], second.distances[0], c.distances[0]),
+        *(first.distances[1], second.distances[1], c.distances[1]),
+        *(number(product.alpha.real), number(product.beta.real), *last),
+    )

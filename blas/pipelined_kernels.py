@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from portagpu import cuda
+from portagpu.blas.arrival_kernels import add_parts
 
 
 class Plan(NamedTuple):
@@ -29,7 +30,7 @@ class Plan(NamedTuple):
 
     ``a_along_k``, ``b_along_k``: the operand's elements lie side by side along k. ``wide_a``, ``wide_b``, ``wide_c``:
     elements that one copy (store) moves. ``guard_a``, ``guard_b``: the tile may be larger than the operand's rows
-    (columns). ``tail``: k is no multiple of ``tile_k``.
+    (columns). ``tail``: k is no multiple of ``tile_k``. ``levels``: see `portagpu.blas.arrival_kernels.levels_of`.
     """
 
     warps_m: int
@@ -48,6 +49,7 @@ class Plan(NamedTuple):
     guard_a: bool
     guard_b: bool
     tail: bool
+    levels: int
 
 
 @cuda.jit(device=True)
@@ -111,6 +113,19 @@ def tile_place(number, tiles_m, tiles_n, group: cuda.constexpr):
 
 
 @cuda.jit(device=True)
+def span_of(piece, pieces, k, tile_k: cuda.constexpr, levels: cuda.constexpr):
+    """The first k and the end of a piece of a sum: all pieces have as many whole steps, or one step more."""
+    if levels == 0:
+        return np.int32(0), k
+    steps = (k + (tile_k - 1)) // tile_k
+    least = steps // pieces
+    more = steps % pieces
+    first = piece * least + min(piece, more)
+    count = least + 1 if piece < more else least
+    return first * tile_k, min(k, (first + count) * tile_k)
+
+
+@cuda.jit(device=True)
 def store_scaled(c, at, value, beta):
     """Store a result; C is not read for a beta of zero."""
     if beta != 0:
@@ -123,11 +138,14 @@ def multiply_pipelined(
     a,
     b,
     c,
+    parts,
+    arrived,
     m,
     n,
     k,
     batches,
-    chunk,
+    pieces,
+    fan,
     pitch_a,
     pitch_b,
     pitch_c,
@@ -139,12 +157,12 @@ def multiply_pipelined(
     vector: cuda.constexpr,
     plan: cuda.constexpr,
 ):
-    """``c = alpha * a @ b + beta * c``, for ``batches`` products, each sum in pieces of ``chunk`` k's.
+    """``c = alpha * a @ b + beta * c``, for ``batches`` products, each sum in ``pieces`` pieces.
 
     a, b, c: the memory of the operands from their first element on; m, n, k: extents; pitch_*: elements between rows
-    (columns, if the operand does not lie along its last axis); batch_*: elements between products. Piece i of the sums
-    of product j goes to number ``i * batches + j`` of c. The grid has one block for each tile and piece, walked in
-    columns of ``plan.group`` tiles so that operands stay in the device's cache.
+    (columns, if the operand does not lie along its last axis); batch_*: elements between products. parts, arrived, fan:
+    see `portagpu.blas.arrival_kernels.add_parts`, not read where there is one piece. The grid has one block for each
+    tile and piece, walked in columns of ``plan.group`` tiles so that operands stay in the device's cache.
     """
     thread_m, thread_n, tile_k = plan.thread_m, plan.thread_n, plan.tile_k
     tile_m = plan.warps_m * 4 * thread_m
@@ -179,12 +197,12 @@ def multiply_pipelined(
     own_row, own_column = tile_row * tile_m, tile_column * tile_n
     row0 = max(min(own_row, m - tile_m), 0)
     column0 = max(min(own_column, n - tile_n), 0)
-    first = piece * chunk
-    depth = min(k - first, chunk)
+    first, end = span_of(piece, pieces, k, tile_k, plan.levels)
+    depth = end - first
     steps = (depth + (tile_k - 1)) // tile_k
 
-    product = np.uint32(batch % batches)
-    start_a, start_b = product * batch_a, product * batch_b
+    product = batch % batches
+    start_a, start_b = np.uint32(product) * batch_a, np.uint32(product) * batch_b
     # what a thread copies of its tiles: its first elements' places there, and the way to the next copy's and step's
     if a_along:
         x_a, k_a = thread // 8, thread % 8
@@ -277,7 +295,12 @@ def multiply_pipelined(
             left_a -= tile_k
             left_b -= tile_k
 
-    start_c = np.uint32(batch) * batch_c
+    if plan.levels and not add_parts(
+        *(acc.ravel(), parts, arrived, product * (tiles_m * tiles_n) + block % (tiles_m * tiles_n)),
+        *(piece, pieces, fan, thread, thread_m * thread_n, vector, plan.levels, 0, threads),
+    ):
+        return
+    start_c = np.uint32(product) * batch_c
     for i in cuda.unroll(range(thread_m)):
         row = row0 + warp_m + lane_m * 4 + (i // 4 * 16 + i % 4)
         line = start_c + np.uint32(row) * pitch_c

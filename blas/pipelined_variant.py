@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portagpu.blas.arrival_kernels import levels_of
 from portagpu.blas.dense_operands import Operand, operand
 from portagpu.blas.gpu_model import seconds
-from portagpu.blas.pieces import multiply
+from portagpu.blas.pieces import SPLITS, is_modest, multiply, pieces_of
 from portagpu.blas.pipelined_kernels import Plan, multiply_pipelined
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant
@@ -86,11 +87,15 @@ class PipelinedVariant(Variant):
             Axis("stages", (3, 4, 5, 6)),
             Axis("group", (8, 16)),
             Axis("spread", (2, 4, 8)),
-            Axis("split_k", (1, 2, 4, 8)),
+            Axis("split_k", SPLITS),
         )
 
     def is_legal(self, config: PipelinedConfig, problem: Problem, caps: Capabilities) -> bool:
-        """Copies divide evenly among the threads, and registers and shared memory suffice."""
+        """Copies divide evenly among the threads, and registers and shared memory suffice.
+
+        Sums are split where fences are the device's, as the last block reads what others wrote: OpenCL's `mem_fence`
+        need not reach further than the work-group.
+        """
         threads = config.threads
         return (
             threads <= min(caps.max_work_group_size, caps.max_work_item_sizes[0])
@@ -99,18 +104,23 @@ class PipelinedVariant(Variant):
             and all(x * 8 % threads == 0 and x * config.tile_k % (4 * threads) == 0 for x in _extents(config))
             and config.spread <= config.tile_k // 2
             and config.stages >= 3
+            and (config.split_k == 1 or caps.inline_ptx)
             and config.split_k <= max(1, problem.k // (2 * config.tile_k))
+            and is_modest((config.tile_m, config.tile_n), (problem.m, problem.n), problem.batch, config.split_k)
             and config.local_memory <= caps.local_memory_static
             and config.registers * threads <= _GROUP_REGISTERS
         )
 
     def predict(self, config: PipelinedConfig, problem: Problem, caps: Capabilities) -> float:
-        """See `portagpu.blas.gpu_model`: 128 multiply-adds a cycle and unit, less what loads and copies take of it."""
+        """See `portagpu.blas.gpu_model`: 128 multiply-adds a cycle and unit, less what loads and copies take of it.
+
+        Loads of fragments keep local memory busy for longer than they take to issue, and part of that shows.
+        """
         work = config.thread_m * config.thread_n
         loads = (config.thread_m + config.thread_n) / 4
         single_a, single_b = problem.a_order == "C", problem.b_order == "F"
         copied = config.tile_m * (1 if single_a else 0.25) + config.tile_n * (1 if single_b else 0.25)
-        busy = work / (work + loads + 6 * copied / config.threads + 40 / config.tile_k)
+        busy = work / (work + 3 * loads + 6 * copied / config.threads + 40 / config.tile_k)
         # copies that threads make themselves keep them waiting
         at_once = 1.0 if caps.ptx_target >= (8, 0) else 1.6
         return at_once * seconds(
@@ -130,6 +140,7 @@ class PipelinedVariant(Variant):
             (2, 4, 16, 8, 16, 5, 4),
             (4, 2, 16, 8, 16, 4, 4),
             (2, 2, 16, 8, 8, 6, 2),
+            (1, 2, 16, 8, 16, 4, 4),
             (2, 2, 8, 8, 16, 4, 4),
             (1, 2, 8, 8, 16, 4, 4),
             (2, 2, 8, 4, 16, 4, 4),
@@ -139,17 +150,18 @@ class PipelinedVariant(Variant):
                 warps_m=wm, warps_n=wn, thread_m=tm, thread_n=tn, tile_k=k, stages=s, group=8, spread=x, split_k=split
             )
             for wm, wn, tm, tn, k, s, x in shapes
-            for split in (1, 2, 4, 8)
+            for split in SPLITS
         )
         return tuple(c for c in known if self.is_legal(c, problem, caps))
 
     def run(self, config: PipelinedConfig, product: Product) -> None:
-        """One launch, or two if sums are formed in pieces."""
+        """One launch; where sums are formed in pieces, its last blocks add them."""
         a, b, c = operand(product.a), operand(product.b), operand(product.c)
+        pieces = pieces_of(config.split_k, config.tile_k, product.a.shape[-1])
         plan = _plan(config, a, b, c, product)
         tile = (config.tile_m, config.tile_n, config.tile_k)
         last = (vector_type("float32", 4), plan)
-        multiply(_kernel(config.threads), product, (a, b, c), tile, config.threads, config.split_k, last)
+        multiply(_kernel(config.threads), product, (a, b, c), tile, config.threads, pieces, last)
 
 
 def _extents(config: PipelinedConfig) -> tuple[int, int]:
@@ -176,6 +188,7 @@ def _plan(config: PipelinedConfig, a: Operand, b: Operand, c: Operand, product: 
         guard_a=m < config.tile_m,
         guard_b=n < config.tile_n,
         tail=k % config.tile_k != 0,
+        levels=levels_of(pieces_of(config.split_k, config.tile_k, k)),
     )
 
 

@@ -71,3 +71,6 @@ class TensorMaps:
         if not any(box.is_foreign for box in boxes):
             self._kept.keep(context, key, made)
         return made
+
+
+tensor_maps = TensorMaps()

@@ -20,11 +20,12 @@ _GROUP_REGISTERS = 65536
 
 _SMALL = 32  # rows and columns of matrices of which a block computes several
 _PART_BYTES = 2**28  # of parts of sums, at most
-_STEP_CYCLES = 600.0  # a tile's way from memory through a barrier, when nothing hides it
+_STEP_CYCLES = 1000.0  # a tile's way from memory through a barrier, when nothing hides it
 _LAUNCH_SECONDS = 4e-6
 _FURTHER_SECONDS = 12e-6  # of a second launch, which drivers take longer for than the device
 _ELEMENT_LOADS = 1.4  # how much longer it takes where rows are not aligned, so that elements are read one by one
 _BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
+_STORE_BYTES = 16.0  # a cycle, of a block's results on their way out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +133,8 @@ class TileVariant(Variant):
         )
         resident = max(1, min(resident, math.ceil(blocks / units)))
         slots = units * resident
-        waves = math.ceil(blocks / slots) * slots / blocks if blocks > slots else max(1.0, units / blocks)
+        fullest = math.ceil(blocks / slots) * resident if blocks > slots else math.ceil(blocks / units)
+        waves = fullest * units / blocks
         intensity = config.tile_m * config.tile_n / (config.tile_m + config.tile_n)
         ratio = config.thread_m * config.thread_n / (config.thread_m + config.thread_n)
         hiding = min(1.0, resident * threads / 256)
@@ -145,6 +147,8 @@ class TileVariant(Variant):
         parts = 2 * split * problem.m * problem.n * problem.batch * itemsize / bandwidth + _FURTHER_SECONDS
         # what takes longest hides the others but for a part, which decides where memory limits all configurations
         longest = max(arithmetic, steps, problem.nbytes / bandwidth) + 0.05 * (arithmetic + steps)
+        stored = config.problems * config.tile_m * config.tile_n * problem.out_itemsize / _STORE_BYTES
+        longest += math.ceil(blocks / slots) * (2 * _STEP_CYCLES + stored) * cycle
         return longest + (parts if split > 1 else 0.0) + _LAUNCH_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[TileConfig, ...]:

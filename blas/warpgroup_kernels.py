@@ -16,6 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
+from portagpu.blas.arrival_kernels import add_parts
 
 # bits of a descriptor: 128-byte swizzle; the distance of groups of eight rows, 1024 bytes, in units of 16
 _SWIZZLE = 1 << 62
@@ -101,6 +102,8 @@ def multiply_warpgroups(
     consumers: cuda.constexpr,
     group: cuda.constexpr,
     splits: cuda.constexpr,
+    fan: cuda.constexpr,
+    levels: cuda.constexpr,
     a_transposed: cuda.constexpr,
     b_transposed: cuda.constexpr,
     columns: cuda.constexpr,
@@ -120,8 +123,8 @@ def multiply_warpgroups(
     lies as (n, depth); ``apart_a`` and ``apart_b`` are 0 where all products share the operand. ``kind`` is the matrix
     unit's name for ``element``, ``sums`` the type of sums. Results leave in strips of ``columns``, 128 bytes each: 64
     of float16 (or bfloat16, if ``brain``), 32 of 32 bits. With ``splits``, so many blocks share the depth of a
-    tile, none of them without a part: each leaves its sums in ``parts``, one register of all threads after the other,
-    and counts in ``arrived``, zeros before and after. The last one adds them, always in the same order.
+    tile, none of them without a part; parts, arrived, ``fan`` and ``levels`` are those of
+    `portagpu.blas.arrival_kernels.add_parts`.
 
     Operands may be sums of pieces, which lie one after the other along the depth, ``depth`` of each, a multiple of the
     tile. The result is then a sum of ``products``: of the pieces of A whose numbers are in ``pieces_a``, four bits
@@ -131,6 +134,7 @@ def multiply_warpgroups(
     The matrix units round sums towards zero. With ``promote``, sums of so many steps are added to others in float32.
     """
     size = element.itemsize
+    vector = cuda.int32x4 if sums == np.int32 else cuda.float32x4
     tile_k = 128 // size
     step_k = 32 // size
     rows = tile_m // consumers
@@ -143,7 +147,6 @@ def multiply_warpgroups(
     ring_b = cuda.shared.array((stages, tile_n * tile_k), element, alignment=1024)
     drawer = cuda.shared.array((consumers, 2, 64 * 32), np.uint32 if columns == 64 else sums, alignment=1024)
     bars = cuda.shared.array(2 * stages, np.uint64)
-    latest = cuda.shared.array(1, np.int32)
     thread = np.int32(cuda.threadIdx.x)
     team = thread // 128
     tiles_m = (m + (tile_m - 1)) // tile_m
@@ -155,16 +158,17 @@ def multiply_warpgroups(
     first = np.int32(cuda.blockIdx.x)
     blocks_of_grid = np.int32(cuda.gridDim.x)
     if thread == 0:
+        cuda.tensor_map_acquire(maps, 0)
+        cuda.tensor_map_acquire(maps, 16)
+    if thread == 128:  # meanwhile
         for i in range(stages):
             cuda.mbarrier_init(bars, i, 1)
             cuda.mbarrier_init(bars, stages + i, consumers)
         cuda.fence_proxy_async()
     cuda.syncthreads()
     if team == 0:
-        cuda.setmaxnreg(40 if consumers == 2 else 32, False)
+        cuda.setmaxnreg(32 if consumers == 3 else 40, False)
         if thread == 0:
-            cuda.tensor_map_acquire(maps, 0)
-            cuda.tensor_map_acquire(maps, 16)
             place = np.int32(0)
             phase = np.int32(1)
             for number in range(first, work, blocks_of_grid):
@@ -215,7 +219,7 @@ def multiply_warpgroups(
                         place = 0
                         phase ^= 1
     else:
-        cuda.setmaxnreg(232 if consumers == 2 else 160, True)
+        cuda.setmaxnreg(160 if consumers == 3 else 232, True)
         acc = cuda.local.array((blocks, tile_n // 2), sums)
         total = cuda.local.array((blocks, tile_n // 2), sums)
         mine = team - 1
@@ -277,32 +281,11 @@ def multiply_warpgroups(
                             total[block, i] = acc[block, i] + (total[block, i] if begin > 0 else 0)
             is_last = True
             if splits > 1:
-                result = total if promote else acc
-                worker = thread - 128
-                of_tile = part_of_all // splits * tiles + number % tiles
-                base = np.uint32((of_tile * splits + share) * (tile_m * tile_n) + worker)
-                for block in cuda.unroll(range(blocks)):
-                    for i in cuda.unroll(range(tile_n // 2)):
-                        parts[base + np.uint32((block * (tile_n // 2) + i) * (128 * consumers))] = result[block, i]
-                cuda.threadfence()
-                cuda.barrier_sync(8, 128 * consumers)
-                if worker == 0:
-                    latest[0] = cuda.atomic.add(arrived, of_tile, 1)
-                cuda.barrier_sync(8, 128 * consumers)
-                is_last = latest[0] == splits - 1
-                if is_last:
-                    cuda.threadfence()
-                    if worker == 0:
-                        arrived[of_tile] = 0
-                    for block in cuda.unroll(range(blocks)):
-                        for i in cuda.unroll(range(tile_n // 2)):
-                            result[block, i] = 0
-                    for part in range(splits):
-                        base = np.uint32((of_tile * splits + part) * (tile_m * tile_n) + worker)
-                        for block in cuda.unroll(range(blocks)):
-                            for i in cuda.unroll(range(tile_n // 2)):
-                                at = base + np.uint32((block * (tile_n // 2) + i) * (128 * consumers))
-                                result[block, i] += parts[at]
+                is_last = add_parts(
+                    *((total if promote else acc).ravel(), parts, arrived),
+                    *(part_of_all // splits * tiles + number % tiles, share, np.int32(splits), np.int32(fan)),
+                    *(thread - 128, blocks * (tile_n // 2), vector, levels, 8, 128 * consumers),
+                )
             if is_last:
                 for block in cuda.unroll(range(blocks)):
                     row0 = tile_row * tile_m + mine * rows + block * 64

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from portagpu.blas.arrival_kernels import counters_of, fan_of, levels_of
+from portagpu.blas.gpu_model import adding_cycles
 from portagpu.blas.problem import Problem
 from portagpu.blas.rows import swapped
-from portagpu.blas.tensor_maps import Box, TensorMaps
+from portagpu.blas.tensor_maps import Box, tensor_maps
 from portagpu.blas.transpose_kernels import swapped_order
-from portagpu.blas.variant import Config, Product, Variant, order_of
+from portagpu.blas.variant import Product, Variant, order_of
+from portagpu.blas.warpgroup_across import LINE, STRIP_ROWS, WarpgroupConfig, launch_across
 from portagpu.blas.warpgroup_kernels import multiply_warpgroups
 from portagpu.blas.workspace import workspaces
 from portagpu.cuda import jit
@@ -23,40 +26,28 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.tuning.space import Axis
 
-_LINE = 128  # bytes of a row of a tile in shared memory, and of a strip of C
-_STRIP_ROWS = 64
 _RATE = 2048  # multiply-adds of 16 bits a cycle and compute unit
 _LARGEST = 2**31 - 1
 _LEAST = 8  # elements along each axis: below, a tile is nearly empty
 _PARTS = 2**26  # elements
-_maps = TensorMaps()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WarpgroupConfig(Config):
-    """Parameters of the warp-group variant.
-
-    ``consumers`` warp groups share a ``tile_m`` x ``tile_n`` tile of C; ``stages`` tiles of A and B are on their way;
-    tiles are walked in bands of ``group`` rows; ``splits`` blocks share the sum of each tile.
-    """
-
-    tile_m: int
-    tile_n: int
-    stages: int
-    consumers: int
-    group: int
-    splits: int
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block: the producer's warp group and the consumers'."""
-        return 128 * (self.consumers + 1)
-
-    @property
-    def local_memory(self) -> int:
-        """Bytes of shared memory: the ring of tiles, two strips of C for each consumer, and barriers."""
-        ring = self.stages * (self.tile_m + self.tile_n) * _LINE
-        return ring + self.consumers * 2 * _STRIP_ROWS * _LINE + 16 * self.stages + 128
+# tiles of rows and columns, stages and consumers
+_SHAPES = (
+    (128, 256, 4, 2),
+    (256, 128, 4, 2),
+    (128, 128, 6, 2),
+    (192, 128, 4, 3),
+    (128, 192, 4, 2),
+    (128, 64, 6, 2),
+    (64, 256, 4, 1),
+    (64, 128, 7, 1),
+    (64, 64, 8, 1),
+)
+_MIRRORED = tuple(
+    (n, m, stages, consumers) for m, n, stages, consumers in _SHAPES if (n, m, stages, consumers) not in _SHAPES
+)
+# How operands across k of 32 bits are read: through registers, or from transposed copies. With (False,) no default uses
+# registers.
+_WAYS = (True, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +98,7 @@ class WarpgroupVariant(Variant):
         )
 
     def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
-        """Tile, depth of the ring, consumers, bands, and splits of the sum."""
+        """Tile, depth of the ring, consumers, bands, splits of the sum, and how an operand across k is read."""
         return (
             Axis("tile_m", (64, 128, 192, 256)),
             Axis("tile_n", (32, 64, 96, 128, 160, 192, 256)),
@@ -115,25 +106,38 @@ class WarpgroupVariant(Variant):
             Axis("consumers", (1, 2, 3)),
             Axis("group", (1, 2, 4, 8, 16, 32)),
             Axis("splits", (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)),
+            Axis("registers", (False, True) if _lies_across(problem) else (False,)),
         )
 
     def is_legal(self, config: WarpgroupConfig, problem: Problem, caps: Capabilities) -> bool:
         """Whole fragments, registers for the sums, shared memory, and something to do for each split."""
         rows = config.tile_m // config.consumers
-        strip = _LINE // problem.out_itemsize
+        strip = LINE // problem.out_itemsize
         registers = rows // 64 * config.tile_n // 2
-        depth = _LINE // problem.itemsize
-        spans = not KINDS[problem.dtype, problem.precision].transposes or config.tile_n % 64 == 0
+        depth = LINE // problem.itemsize
+        if config.registers:
+            fits = self._fits_registers(config, problem)
+        else:
+            spans = not KINDS[problem.dtype, problem.precision].transposes or config.tile_n % 64 == 0
+            fits = (
+                config.tile_m % (64 * config.consumers) == 0
+                and config.tile_n % strip == 0
+                and (spans or problem.b_order == "F")
+                and registers <= (128 if config.consumers == 3 else 192)
+                and registers * config.consumers >= 32
+            )
         return (
-            config.tile_m % (64 * config.consumers) == 0
-            and config.tile_n % strip == 0
-            and (spans or problem.b_order == "F")
-            and registers <= (128 if config.consumers == 3 else 192)
-            and registers * config.consumers >= 32
+            fits
             and config.local_memory <= caps.local_memory_static
             and (config.splits == 1 or config.splits * depth <= problem.k)
             and (config.splits == 1 or self._parts(config, problem) <= _PARTS)
         )
+
+    def _fits_registers(self, config: WarpgroupConfig, problem: Problem) -> bool:
+        """Whether each consumer has 64 rows of the operand across k, and registers for two steps of it and the sums."""
+        first, second = _roles(config, problem)
+        limit = 128 if config.consumers == 3 else 256
+        return _lies_across(problem) and first == 64 * config.consumers and second % 32 == 0 and second <= limit
 
     def predict(self, config: WarpgroupConfig, problem: Problem, caps: Capabilities) -> float:
         """The most of what matrix units, shared memory and memory need, in waves of tiles, and what starts cost."""
@@ -141,28 +145,31 @@ class WarpgroupVariant(Variant):
         tiles = math.ceil(problem.m / config.tile_m) * math.ceil(problem.n / config.tile_n)
         parts = tiles * problem.batch * config.splits
         waves = math.ceil(parts / units)
-        depth = _LINE // problem.itemsize
+        depth = LINE // problem.itemsize
         steps = math.ceil(math.ceil(problem.k / depth) / config.splits)
         # multiply-adds of one step against what the matrix units read from shared memory for it, 128 bytes a cycle
         math_cycles = config.tile_m * config.tile_n * depth / (_RATE * 2 / problem.itemsize)
-        reads = (config.tile_m + config.tile_m // 64 * config.tile_n) * _LINE / 128
-        loads = (config.tile_m + config.tile_n) * _LINE / 48  # bytes a cycle that the second-level cache gives a unit
+        first, second = _roles(config, problem) if config.registers else (config.tile_m, config.tile_n)
+        reads = (first + first // 64 * second) * LINE / 128
+        loads = (config.tile_m + config.tile_n) * LINE / 48  # bytes a cycle that the second-level cache gives a unit
         hidden = min(1.0, config.stages / 3)
         cycles = waves * (steps * max(math_cycles, reads, loads) / hidden + 2500)
         clock = max(1, caps.clock_mhz) * 1e6 * 0.85
         memory = problem.nbytes / (units * 22e9)
         again = 0.0
-        if config.splits > 1:  # the last block of a tile reads all parts
-            again = 3e-6 + self._parts(config, problem) * 4 / (units * 15e9)
-            again += config.splits * config.tile_m * config.tile_n * 4 / 64 / clock
-        return max(cycles / clock, memory) + again + 4e-6 + self._turning(problem, units)
+        if config.splits > 1:  # the last blocks of tiles read their parts
+            again = self._parts(config, problem) * 4 / (units * 15e9)
+            again += adding_cycles(config.splits, config.tile_m * config.tile_n * 4) / clock
+        return max(cycles / clock, memory) + again + 4e-6 + self._turning(config, problem, units)
 
-    def _turning(self, problem: Problem, units: int) -> float:
+    def _turning(self, config: WarpgroupConfig, problem: Problem, units: int) -> float:
         """Seconds of the copies that bring operands into the only order that the matrix units take."""
         if KINDS[problem.dtype, problem.precision].transposes:
             return 0.0
-        sizes = (problem.a_order == "F", problem.m), (problem.b_order == "C", problem.n)
-        moved = sum(2 * extent * problem.k * problem.batch * problem.itemsize for turned, extent in sizes if turned)
+        turned = [n for n, across in zip((problem.m, problem.n), _across(problem), strict=True) if across]
+        if config.registers:
+            turned.remove(max(turned))
+        moved = sum(2 * extent * problem.k * problem.batch * problem.itemsize for extent in turned)
         return moved / (units * 15e9) + (5e-6 if moved else 0.0)
 
     def _parts(self, config: WarpgroupConfig, problem: Problem) -> int:
@@ -172,32 +179,55 @@ class WarpgroupVariant(Variant):
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[WarpgroupConfig, ...]:
         """The largest tile whose sums fit the registers, then smaller ones with their sums split."""
-        shapes = (
-            (128, 256, 4, 2),
-            (256, 128, 4, 2),
-            (128, 128, 6, 2),
-            (192, 128, 4, 3),
-            (128, 192, 4, 2),
-            (128, 64, 6, 2),
-            (64, 256, 4, 1),
-            (64, 128, 7, 1),
-            (64, 64, 8, 1),
-        )
+        ways = _WAYS if _lies_across(problem) else (False,)
         configs = (
-            WarpgroupConfig(tile_m=m, tile_n=n, stages=s, consumers=c, group=8 if m > 128 else 16, splits=k)
-            for m, n, s, c in shapes
+            WarpgroupConfig(tile_m=m, tile_n=n, stages=s, consumers=c, group=16, splits=k, registers=registers)
+            for registers in ways
+            for m, n, s, c in (_SHAPES + _MIRRORED if registers else _SHAPES)
             for k in (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128)
         )
-        return tuple(c for c in configs if self.is_legal(c, problem, caps))
+        legal = (c for c in configs if self.is_legal(c, problem, caps))
+        return tuple(replace(c, group=8) if _rows(c, problem) > 128 else c for c in legal)
 
     def run(self, config: WarpgroupConfig, product: Product) -> None:
-        """One launch, and with a split sum a second one that adds the parts."""
+        """One launch, after those that transpose what the matrix units do not take as it lies."""
         kind = KINDS[product.a.dtype.name, product.precision]
         a, b = product.a, product.b
         if not kind.transposes:
-            a = a if order_of(a) == "C" else swapped(swapped_order(swapped(a), "a", product.stream))
-            b = b if order_of(b) == "F" else swapped_order(b, "b", product.stream)
-        launch_warpgroups(config, product, Operands(a, b, a.shape[-1]), kind)
+            a_across, b_across = order_of(a) == "F", order_of(b) == "C"
+            if config.registers and a_across and b_across:  # the larger one may stay
+                a_across, b_across = (False, True) if a.shape[-2] > b.shape[-1] else (True, False)
+            elif config.registers:
+                a_across = b_across = False
+            a = swapped(swapped_order(swapped(a), "a", product.stream)) if a_across else a
+            b = swapped_order(b, "b", product.stream) if b_across else b
+        if config.registers:
+            launch_across(config, product, a, b)
+        else:
+            launch_warpgroups(config, product, Operands(a, b, a.shape[-1]), kind)
+
+
+def _across(problem: Problem) -> tuple[bool, bool]:
+    """Whether each operand lies across k."""
+    return problem.a_order == "F", problem.b_order == "C"
+
+
+def _lies_across(problem: Problem) -> bool:
+    """Whether an operand lies across k that the matrix units do not transpose, but take from registers."""
+    kind = KINDS[problem.dtype, problem.precision]
+    return not kind.transposes and kind.element.itemsize == 4 and any(_across(problem))
+
+
+def _rows(config: WarpgroupConfig, problem: Problem) -> int:
+    """Rows of a tile as the kernel counts them, which may compute the transpose."""
+    return _roles(config, problem)[0] if config.registers else config.tile_m
+
+
+def _roles(config: WarpgroupConfig, problem: Problem) -> tuple[int, int]:
+    """Extents of a tile along the axis of the operand that comes through registers, and along the other."""
+    a_across, b_across = _across(problem)
+    by_rows = a_across and not (b_across and problem.m <= problem.n)
+    return (config.tile_m, config.tile_n) if by_rows else (config.tile_n, config.tile_m)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +251,9 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         a_transposed, b_transposed = order_of(a) == "F", order_of(b) == "F"
     else:  # of a single row or column, both would do
         a_transposed, b_transposed = False, True
-    depth = _LINE // a.itemsize
+    depth = LINE // a.itemsize
     split = config.splits > 1
-    columns = _LINE // c.itemsize
+    columns = LINE // c.itemsize
     scaled = product.alpha != 1 or product.beta != 0
     tiles = -(-m // config.tile_m) * -(-n // config.tile_n) * batch
     parts: Any = _NOTHING
@@ -231,12 +261,12 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
     if split:
         size = tiles * config.splits * config.tile_m * config.tile_n
         parts = workspaces.of(stream, "parts", (size,), np.dtype(kind.sums))
-        arrived = workspaces.zeros(stream, "arrived", tiles)
-    maps = _maps.of(
+        arrived = workspaces.zeros(stream, "arrived", tiles * counters_of(config.splits))
+    maps = tensor_maps.of(
         stream,
-        Box(a, (depth, _LINE // a.itemsize) if a_transposed else (config.tile_m, depth), a_transposed),
-        Box(b, (config.tile_n, depth) if b_transposed else (depth, _LINE // b.itemsize), b_transposed),
-        Box(c, (_STRIP_ROWS, columns), False),
+        Box(a, (depth, LINE // a.itemsize) if a_transposed else (config.tile_m, depth), a_transposed),
+        Box(b, (config.tile_n, depth) if b_transposed else (depth, LINE // b.itemsize), b_transposed),
+        Box(c, (STRIP_ROWS, columns), False),
     )
     grid = min(tiles * config.splits, c.context.capabilities.compute_units)
     number = kind.sums
@@ -262,6 +292,8 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         config.consumers,
         config.group,
         config.splits,
+        fan_of(config.splits),
+        levels_of(config.splits),
         a_transposed,
         b_transposed,
         columns,

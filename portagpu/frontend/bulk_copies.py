@@ -174,7 +174,8 @@ def _tensor_map_acquire(ctx: FunctionState, site: Call) -> Value:
     tensor_map, which = site.bind(ctx, f"cuda.{name}", "tensor_maps", "map_index")
     require_target(ctx, name, _HOPPER, _HINT)
     described = global_address(ctx, name, "the tensor map", tensor_map, which)
-    return emit_assembly(ctx, "fence.proxy.tensormap::generic.acquire.gpu [%0], 128;", operands=(described,))
+    text = "fence.proxy.tensormap::generic.acquire.gpu [%0], 128; prefetch.tensormap [%0];"
+    return emit_assembly(ctx, text, operands=(described,))
 
 
 # what `tensormap.replace` calls the type of an element

@@ -131,5 +131,7 @@ MEANINGS: dict[str, Meaning] = {
         " it, in an earlier kernel. Hopper GPUs.",
         _ERRORS,
     ),
-    "tensor_map_acquire": call(_MAP, "nothing", "Makes a tensor map that an earlier kernel wrote usable.", _MISSING),
+    "tensor_map_acquire": call(
+        _MAP, "nothing", "Makes a tensor map that an earlier kernel wrote usable, and begins to fetch it.", _MISSING
+    ),
 }

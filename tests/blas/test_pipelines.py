@@ -120,12 +120,20 @@ def text_of(kernel, *args):
     return generate(program, IDEAL).source
 
 
-def numbers(kind):
-    return (*map(np.int32, (8, 8, 8, 1, 8)), *map(np.uint32, (8,) * 6), kind(1), kind(0))
+def numbers(kind, parts=None):
+    shared = (parts, cuda.device_array(64, np.int32)) if parts is not None else map(np.int32, (0, 0))
+    return (*shared, *map(np.int32, (8, 8, 8, 1, 1, 1)), *map(np.uint32, (8,) * 6), kind(1), kind(0))
 
 
+def arrivals(text):
+    """How often a block is counted, and its fences for that."""
+    assert text.count("membar.gl") == 2 * text.count("atomic_add")
+    return text.count("atomic_add")
+
+
+@pytest.mark.parametrize("levels", [0, 1, 2])
 @pytest.mark.parametrize("along_a, along_b", LAYOUTS)
-def test_text_of_doubles(device, along_a, along_b):
+def test_text_of_doubles(device, along_a, along_b, levels):
     c = cuda.device_array(64, np.float64)
     plan = DoublePlan(
         **{name: value for name, value in asdict(DOUBLES).items() if name in DoublePlan._fields},
@@ -138,24 +146,29 @@ def test_text_of_doubles(device, along_a, along_b):
         guard_a=False,
         guard_b=True,
         tail=True,
+        levels=levels,
     )
-    text = text_of(multiply_doubles, c, c, c, *numbers(np.float64), vector_type("float64", 2), plan)
+    text = text_of(
+        multiply_doubles, c, c, c, *numbers(np.float64, c if levels else None), vector_type("float64", 2), plan
+    )
     groups, fragments = 2, 16
     assert text.count("mma.sync.aligned.m16n8k8.row.col.f64") == groups * fragments
     assert ("cp.async.ca.shared.global [%0], [%1], 8" in text) == along_a  # transposed by its copies
     assert text.count("cp.async.wait_group 2") == 2
+    assert arrivals(text) == levels
 
 
+@pytest.mark.parametrize("levels", [0, 2])
 @pytest.mark.parametrize("along_a, along_b", LAYOUTS)
 @pytest.mark.parametrize("kind, shape, bits", [("float16", "m16n8k16", "uint16"), ("tfloat32", "m16n8k8", "uint32")])
-def test_text_of_fragments(device, along_a, along_b, kind, shape, bits):
+def test_text_of_fragments(device, along_a, along_b, kind, shape, bits, levels):
     wide = 16 // np.dtype(bits).itemsize
     plan = FragmentPlan(
         **{name: value for name, value in asdict(FRAGMENTS).items() if name in FragmentPlan._fields},
         kind=kind,
         shape=shape,
         bits=np.dtype(bits),
-        sums=np.dtype(np.float32),
+        sums=vector_type("float32", 4),
         packed="",
         tile_k=4 * wide,
         a_along_k=along_a,
@@ -165,12 +178,14 @@ def test_text_of_fragments(device, along_a, along_b, kind, shape, bits):
         guard_a=False,
         guard_b=False,
         tail=False,
+        levels=levels,
     )
     x, c = cuda.device_array(64, bits), cuda.device_array(64, np.float32)
-    text = text_of(multiply_fragments, x, x, c, *numbers(np.float32), c, plan)
+    text = text_of(multiply_fragments, x, x, c, *numbers(np.float32, c if levels else None), c, plan)
     assert text.count(f"mma.sync.aligned.{shape}.row.col.f32") == 2 * 16
     assert ("ldmatrix.sync.aligned.m8n8.x4.shared" in text) == (along_a or along_b)
     assert (".trans.shared" in text) == (kind == "float16" and not (along_a and along_b))
+    assert arrivals(text) == levels
 
 
 def test_operands_know_how_wide_copies_may_be(device):

@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.blas.arrival_kernels import fan_of, levels_of
 from portagpu.blas.emulated_variant import EmulatedVariant
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config, precisions, variant_of, variants_for
 from portagpu.blas.variant import Product
+from portagpu.blas.warpgroup_across import WarpgroupConfig
 from portagpu.blas.warpgroup_kernels import multiply_warpgroups
-from portagpu.blas.warpgroup_variant import WarpgroupConfig, WarpgroupVariant
+from portagpu.blas.warpgroup_variant import WarpgroupVariant
 from portagpu.codegen.program import generate
 from portagpu.cuda import arguments
 from portagpu.device.ideal import IDEAL
@@ -147,9 +149,8 @@ def test_nothing_outside_counts_or_is_written(context, m, n, k, dtype, out, prec
                 assert np.all(whole[:, n:].astype(np.float64) == 77), config
 
 
-@pytest.mark.parametrize("tile_n, waits", [(64, 1), (128, 0), (192, 1)])
-def test_strips_wait_for_the_drawer_that_they_share(device, tile_n, waits):
-    # two drawers take turns: of an odd number of strips, the last of a tile and the first of the next share one
+def text_of(tile_n, splits=1):
+    """The kernel's text for float16."""
     kernel = multiply_warpgroups
     number = np.int32(1)
     c, maps = cuda.device_array((64, 64), np.float16), cuda.device_array(48, np.uint64)
@@ -167,7 +168,9 @@ def test_strips_wait_for_the_drawer_that_they_share(device, tile_n, waits):
         "stages": 4,
         "consumers": 2,
         "group": 8,
-        "splits": 1,
+        "splits": splits,
+        "fan": fan_of(splits),
+        "levels": levels_of(splits),
         "a_transposed": False,
         "b_transposed": False,
         "columns": 64,
@@ -179,7 +182,20 @@ def test_strips_wait_for_the_drawer_that_they_share(device, tile_n, waits):
         "pieces_b": 0,
         "promote": 0,
     }
+    if splits > 1:
+        given |= {"parts": cuda.device_array(64, np.float32), "arrived": cuda.device_array(64, np.int32)}
     fixed = kernel.source.constexpr
     types = tuple(ConstantType(a) if n in fixed else arguments.argument_type(a, alias=False) for n, a in given.items())
-    text = generate(kernel.lowered(types, HOPPER), HOPPER).source
-    assert text.count("cp.async.bulk.wait_group.read 0;") == 1 + waits
+    return generate(kernel.lowered(types, HOPPER), HOPPER).source
+
+
+@pytest.mark.parametrize("tile_n, waits", [(64, 1), (128, 0), (192, 1)])
+def test_strips_wait_for_the_drawer_that_they_share(device, tile_n, waits):
+    # two drawers take turns: of an odd number of strips, the last of a tile and the first of the next share one
+    assert text_of(tile_n).count("cp.async.bulk.wait_group.read 0;") == 1 + waits
+
+
+@pytest.mark.parametrize("splits", [1, 8, 32])
+def test_split_sums_are_added_by_the_last_of_the_consumers(device, splits):
+    text = text_of(64, splits)
+    assert ("membar.gl" in text) == ("atomic_add" in text) == (splits > 1)

@@ -1,0 +1,77 @@
+"""Kernels of warp groups spill no registers, and the assembler leaves their products asynchronous.
+
+The driver's compiler stands aside: clang makes PTX of the OpenCL C, and CUDA's assembler says what it makes of that.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from portagpu import cuda
+from portagpu.blas.warpgroup_register_kernels import multiply_across
+from portagpu.codegen.program import generate
+from portagpu.cuda import arguments
+from portagpu.device import ptx
+from portagpu.device.ideal import IDEAL
+from portagpu.ir.types import ConstantType
+
+HOPPER = dataclasses.replace(IDEAL, local_memory_static=231424, compute_units=132, clock_mhz=1980)
+# what OpenCL has built in and clang has not for this target
+_BUILTIN = """
+#define asm __asm__
+#define get_local_id(i) ((ulong)__nvvm_read_ptx_sreg_tid_x())
+#define get_group_id(i) ((ulong)__nvvm_read_ptx_sreg_ctaid_x())
+#define get_num_groups(i) ((ulong)__nvvm_read_ptx_sreg_nctaid_x())
+#define get_local_size(i) ((ulong)__nvvm_read_ptx_sreg_ntid_x())
+#define barrier(x) __syncthreads()
+#define min(a, b) ((a) < (b) ? (a) : (b))
+#define atomic_add(p, v) __sync_fetch_and_add((__global int*)(p), (v))
+#define as_uint(x) __builtin_astype(x, uint)
+"""
+_CLANG = (
+    *("-x", "cl", "-cl-std=CL2.0", "-target", "nvptx64-nvidia-cuda", "-Xclang", "-target-cpu", "-Xclang", "sm_90"),
+    *("-Xclang", "-target-feature", "-Xclang", "+ptx80", "-Xclang", "-cl-ext=+cl_khr_fp16,+cl_khr_fp64", "-w"),
+    *("-Xclang", "-finclude-default-header", "-O3", "-S"),
+)
+
+
+def assembled(source, threads, folder):
+    """What CUDA's assembler says of a kernel for blocks of so many threads."""
+    clang, assembler = shutil.which("clang-19"), shutil.which("ptxas")
+    if clang is None or assembler is None:
+        pytest.skip("clang-19 or ptxas is not installed")
+    (folder / "kernel.cl").write_text(_BUILTIN + source)
+    made = folder / "kernel.ptx"
+    subprocess.run([clang, *_CLANG, "-o", made, folder / "kernel.cl"], check=True)
+    limits = rb")\n.maxntid %d, 1, 1\n.minnctapersm 1\n{" % threads
+    made.write_bytes(re.sub(rb"\)\s*\n\{", limits, ptx.unmarked(made.read_bytes()), count=1))
+    command = [assembler, "-v", "-arch", "sm_90a", "-o", folder / "kernel.cubin", made]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stderr
+
+
+@pytest.mark.parametrize(
+    "consumers, other, stages, turned, splits",
+    [(2, 256, 4, True, 1), (2, 256, 4, False, 4), (3, 128, 4, True, 4), (1, 64, 8, False, 1)],
+)
+def test_registers_of_tf32(tmp_path, consumers, other, stages, turned, splits):
+    number, threads = np.int32(1), 128 * (consumers + 1)
+    c, words = cuda.device_array((1, 256, 256), np.float32), cuda.device_array(48, np.uint64)
+    scratch = cuda.device_array(4, np.float32), cuda.device_array(4, np.int32)
+    parts, arrived = scratch if splits > 1 else (number, number)
+    given = (words, c, parts, arrived, *(number,) * 6, np.float32(1), np.float32(0))
+    given += (other, stages, consumers, 8, splits, turned, False)
+    names, fixed = multiply_across.source.parameters, multiply_across.source.constexpr
+    types = tuple(
+        ConstantType(a) if n in fixed else arguments.argument_type(a, alias=False)
+        for n, a in zip(names, given, strict=True)
+    )
+    source = generate(multiply_across.lowered(types, HOPPER, block=(threads, 1, 1)), HOPPER).source
+    said = assembled(source, threads, tmp_path)
+    assert "serialized" not in said and "setmaxnreg' ignored" not in said
+    assert "0 bytes spill stores, 0 bytes spill loads" in said
