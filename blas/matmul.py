@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.arguments import check_beta, check_dtypes, check_precision, check_scalar, checked_result, operand_of
+from portagpu.blas.arguments import (
+    check_beta,
+    check_dtypes,
+    check_precision,
+    check_scalar,
+    checked_result,
+    native,
+    operand_of,
+)
 from portagpu.blas.batching import multiply
 from portagpu.blas.host_repeats import host_product
 from portagpu.blas.problem import DTYPES
 from portagpu.blas.repeats import again, first
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, OutOfMemoryError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.creation import to_device
@@ -35,30 +43,7 @@ def matmul(
     dtype: Any = None,
     stream: Stream | None = None,
 ) -> Array:
-    """``alpha * a @ b + beta * out`` with `numpy.matmul`'s rules for shapes, computed on the current device.
-
-    a, b: NumPy arrays (the result is a NumPy array) or device arrays (the result is a device array), both of one kind;
-    shapes (..., m, k) and (..., k, n), where leading axes broadcast and 1-D operands are treated as a row and a column.
-    Any strides. NumPy arrays of different dtypes are promoted as NumPy does; device arrays must agree.
-
-    ==================== ================= =======================
-    operands             sums              result (``dtype``)
-    ==================== ================= =======================
-    float64, float32     the same          the same
-    float16, bfloat16    float32           the same, or float32
-    int8, uint8          int32             int32, or float32
-    complex64/128        parts, the same   the same
-    ==================== ================= =======================
-
-    ``out``: where to put the result, of its shape; its dtype counts where ``dtype`` is not given. ``alpha`` and
-    ``beta``: numbers, whole ones for int32 results. As in BLAS, out is read only where beta is not 0, and a and b only
-    where alpha is not 0: what is not read may hold NaN. ``precision``: None, or leave to form float32 products from
-    other multiplications: "tf32", "f16x3", "bf16x6", "bf16x9" (docs/gemm.md tells how accurate they are); devices that
-    have none of these compute in float32. For device arrays the product is enqueued on ``stream`` (default: the
-    device's default stream).
-
-    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
-    """
+    """`portagpu.matmul`, which tells what it takes."""
     numbers = None  # what a product on the device depends on besides its arrays
     if (
         type(a) is type(b) is DeviceNDArray
@@ -71,7 +56,7 @@ def matmul(
             return found
     host = None
     if type(a) is type(b) is np.ndarray and (out is None or type(out) is np.ndarray):
-        plain = _is_plain(alpha, beta, precision, dtype, stream) and _is_dtype(dtype, a)
+        plain = _is_plain(alpha, beta, precision, dtype, stream) and _is_dtype(dtype, a) and a.dtype.isnative
         host = host_product(a, b, out, (alpha, beta, precision), stream) if plain else None
     if host is not None and host.again():
         return host.result
@@ -159,7 +144,7 @@ def _is_dtype(dtype: Any, a: np.ndarray[Any, Any]) -> bool:
 
 def _promoted(a: Any, b: Any) -> np.dtype[Any]:
     if a.dtype == b.dtype:
-        return a.dtype  # type: ignore[no-any-return]
+        return native(a.dtype)
     try:
         found = np.result_type(a, b)
     except TypeError as error:  # float16 and bfloat16 have no common dtype
@@ -219,29 +204,40 @@ def _on_host(
 ) -> np.ndarray[Any, Any]:
     operands = _promoted(a, b)
     a, b = a.astype(operands, copy=False), b.astype(operands, copy=False)
-    result: np.ndarray[Any, Any] = results.empty(shape, dtype) if out is None else out
+    result: np.ndarray[Any, Any] = _new(shape, dtype) if out is None else out
     if result.size == 0:
         return result
     context = stream.context
-    overlaps = np.may_share_memory(result, a) or np.may_share_memory(result, b)
-    spans = SharedSpans(() if overlaps else (result,), (a, b))
-    shared = None if overlaps else wrap_host(context, result, spans=spans)
+    # neither results that overlap operands nor those in another byte order are written where they are
+    apart = not result.dtype.isnative or np.may_share_memory(result, a) or np.may_share_memory(result, b)
+    spans = SharedSpans(() if apart else (result,), (a, b))
+    shared = None if apart else wrap_host(context, result, spans=spans)
     target = shared
     if target is None:
         target = device_array(shape, dtype, context=context)
         if settings.beta != 0:
-            target.copy_to_device(result, stream)
+            present = result.astype(dtype, copy=False)
+            target.copy_to_device(present, stream)
             stream.synchronize()
     settings.multiply(_borrow(a, context, spans), _borrow(b, context, spans), target, stream)
     if shared is not None:
         map_back(shared, stream)
         return result
     stream.synchronize()
-    if result.flags.c_contiguous:
+    if result.flags.c_contiguous and result.dtype.isnative:
         target.copy_to_host(result)
     else:
         result[...] = target.copy_to_host()
     return result
+
+
+def _new(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    try:
+        return results.empty(shape, dtype)
+    except MemoryError as error:
+        raise OutOfMemoryError(
+            f"the host has no memory for the product: {shape} of {dtype}", hint="multiply some rows at a time"
+        ) from error
 
 
 def _borrow(array: np.ndarray[Any, Any], context: Context, spans: SharedSpans) -> DeviceNDArray:
