@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Any
 
@@ -13,15 +14,22 @@ from portagpu.blas.conversions import OUTPUTS
 from portagpu.blas.problem import DTYPES, Problem
 from portagpu.blas.vectors import name_of
 from portagpu.device.ideal import IDEAL
-from portagpu.errors import ArgumentTypeError, DTypeError, UnknownOptionError
+from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import as_device_array, is_device_like
 
+_BEYOND_FLOAT32 = (2 - 2.0**-24) * 2.0**127  # numbers from here on round to infinity
+
 
 def operand_of(value: Any, name: str) -> Any:
     """An operand as a NumPy array or a device array. Raises `ArgumentTypeError`."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise ArgumentTypeError(
+            f"operand {name} has masked elements, which products do not know",
+            hint=f"say what they count as: {name}.filled(0) leaves them out of sums",
+        )
     if isinstance(value, DeviceNDArray | np.ndarray):
         return value
     if is_device_like(value):
@@ -39,17 +47,72 @@ def check_dtypes(a: Any, b: Any, on_device: bool) -> None:
                 f"matmul takes {', '.join(DTYPES)}; operand {name} is {operand.dtype}",
                 hint=_conversion(name, operand),
             )
+        if isinstance(operand, DeviceNDArray) and not operand.dtype.isnative:
+            raise DTypeError(
+                f"operand {name} is {operand.dtype}, in the byte order of other machines",
+                hint='swap on the host: cuda.to_device(x.astype(x.dtype.newbyteorder("=")))',
+            )
     if on_device and a.dtype != b.dtype:
-        raise DTypeError(f"the operands are {a.dtype} and {b.dtype}", hint="convert one of them")
+        moved = isinstance(a, DeviceNDArray)
+        way = "convert one with a kernel, or on the host: cuda.to_device(x.copy_to_host().astype(...))"
+        raise DTypeError(
+            f"the operands are {a.dtype} and {b.dtype}", hint=way if moved else "convert one of them: x.astype(...)"
+        )
 
 
 def _conversion(name: str, operand: Any) -> str:
+    dtype = operand.dtype
+    if dtype.names is not None:
+        return f'take one field of the records: {name}["{dtype.names[0]}"]'
+    # float32 holds the numbers of formats of up to 16 bits, and bools
+    wanted = "complex128" if dtype.kind == "c" else "float32" if 0 < dtype.itemsize <= 2 else "float64"
     if isinstance(operand, DeviceNDArray):
-        return f"convert it with a kernel, or on the host: {name}.copy_to_host().astype(np.float32)"
-    return f"convert it: {name}.astype(np.float32)"
+        return f"convert it with a kernel, or on the host: {name}.copy_to_host().astype(np.{wanted})"
+    return f"convert it: {name}.astype(np.{wanted})"
 
 
-def result_dtype(operands: np.dtype[Any], dtype: Any, out: Any) -> np.dtype[Any]:
+def checked_result(
+    out: Any, shape: tuple[int, ...], operands: np.dtype[Any], dtype: Any, on_device: bool
+) -> np.dtype[Any]:
+    """Dtype of a product of this shape, which ``out``, if there is one, must be able to take.
+
+    Raises `ArgumentTypeError`, `ShapeError`, `DTypeError`.
+    """
+    if out is not None:
+        _check_out(out, shape, DeviceNDArray if on_device else np.ndarray)
+    kind = _result_dtype(operands, dtype, out)
+    if out is not None and (out.dtype if on_device else native(out.dtype)) != kind:
+        raise DTypeError(f"out is {out.dtype}; the product is {kind}")
+    return kind
+
+
+def native(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype in this machine's byte order, which devices need."""
+    return dtype if dtype.isnative else dtype.newbyteorder("=")
+
+
+def _check_out(out: Any, shape: tuple[int, ...], kind: type[Any]) -> None:
+    if not isinstance(out, kind):
+        raise ArgumentTypeError(
+            f"out is a {type(out).__name__}; the operands need a {kind.__name__}",
+            hint="leave out= away to get a new array",
+        )
+    if out.shape != shape:
+        raise ShapeError(f"out has shape {out.shape}; the product has {shape}")
+    writeable = not out.readonly if isinstance(out, DeviceNDArray) else out.flags.writeable
+    if not writeable:
+        raise ArgumentTypeError("out is read-only")
+
+
+def check_beta(beta: complex, out: Any) -> None:
+    """Raise `ArgumentTypeError` where there is nothing to scale."""
+    if beta != 0 and out is None:
+        raise ArgumentTypeError(
+            "beta scales what is in out, and there is no out", hint="pass out=, or leave beta= away"
+        )
+
+
+def _result_dtype(operands: np.dtype[Any], dtype: Any, out: Any) -> np.dtype[Any]:
     """Dtype of a product: what is asked for, else that of ``out``, else the default. Raises `DTypeError`."""
     allowed = OUTPUTS[name_of(operands)]
     if dtype is not None:
@@ -59,6 +122,8 @@ def result_dtype(operands: np.dtype[Any], dtype: Any, out: Any) -> np.dtype[Any]
         found = row.numpy
     else:
         found = out.dtype if out is not None and name_of(out.dtype) in allowed else _numpy(allowed[0], operands)
+    if not found.isnative:
+        found = found.newbyteorder("=")
     if name_of(found) not in allowed:
         raise DTypeError(
             f"products of {operands} become {' or '.join(allowed)}, not {found}",
@@ -74,9 +139,17 @@ def _numpy(name: str, operands: np.dtype[Any]) -> np.dtype[Any]:
 def check_scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtype[Any]) -> complex:
     """Alpha or beta as a Python number. Raises `ArgumentTypeError`."""
     try:
-        return _scalar(value, name, operands, result)
+        found = _scalar(value, name, operands, result)
     except OverflowError as error:
         raise ArgumentTypeError(f"{name} is too large for a float", hint="divide the operands instead") from error
+    if result.kind != "i" and name_of(result) not in ("float64", "complex128"):  # scaled in float32
+        for part in (found.real, found.imag):
+            if _BEYOND_FLOAT32 <= abs(part) < math.inf:
+                raise ArgumentTypeError(
+                    f"{name} is {value}, too large for the float32 that sums are scaled in",
+                    hint="scale the operands instead, or convert them to float64",
+                )
+    return found
 
 
 def _scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtype[Any]) -> complex:
@@ -85,6 +158,8 @@ def _scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtype[Any
             return float(value)
     elif isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
+    if isinstance(value, np.generic) and name_of(value.dtype) == "bfloat16":  # ml_dtypes does not call it a number
+        value = float(value)
     if isinstance(value, bool) or not isinstance(value, numbers.Number | np.number):
         raise ArgumentTypeError(f"{name} is a {type(value).__name__}", hint=f"{name} is a number")
     number: Any = value

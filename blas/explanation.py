@@ -13,8 +13,7 @@ from portagpu.runtime.context import Context
 
 def explanation(problem: Problem, context: Context) -> str:
     """Which rule chooses the kernel, and the parameters, for people. Raises `MissingCapabilityError`."""
-    layout = "".join("T" if order == "F" else "N" for order in (problem.a_order, problem.b_order))
-    lines = [f"{problem.m} x {problem.n} x {problem.k} {problem.arithmetic} {layout} on {context.device.name}"]
+    lines = [f"{problem.words} on {context.device.name}"]
     if problem.is_complex:
         lines.append("made of one real product with twice the columns and terms:")
         parts = {"complex64": "float32", "complex128": "float64"}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from portagpu.blas.arguments import check_dtypes, check_scalar, operand_of, result_dtype
+from portagpu.blas.arguments import check_beta, check_dtypes, check_precision, check_scalar, checked_result, operand_of
 from portagpu.blas.gemm import gemm
 from portagpu.blas.matmul import matmul
 from portagpu.blas.problem import Problem
@@ -18,12 +18,21 @@ from portagpu.blas.variant import Product, order_of
 from portagpu.blas.vectors import name_of
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.context import current_context
 from portagpu.runtime.copies import copy_strided
 from portagpu.runtime.creation import to_device
 from portagpu.runtime.stream import Stream, as_stream
 
 _TILES = TileVariant()
 Array = Any
+
+
+class _Factors(NamedTuple):
+    """What each group's product gets by name."""
+
+    alpha: complex
+    beta: complex
+    precision: str
 
 
 def grouped_matmul(
@@ -34,6 +43,7 @@ def grouped_matmul(
     *,
     alpha: Any = 1,
     beta: Any = 0,
+    precision: str | None = None,
     dtype: Any = None,
     stream: Stream | None = None,
 ) -> Array:
@@ -42,9 +52,10 @@ def grouped_matmul(
     a: (rows, k); b: (groups, k, n); offsets: (groups + 1) ascending integers from 0 to rows, a sequence or NumPy array,
     or a device array of int32 or int64, which is trusted and read by the kernel, so that nothing waits for it. Groups
     may be empty. GPUs compute all groups in one launch; on devices that share the host's memory each is a product, for
-    which the offsets are read. ``alpha``, ``beta``, ``dtype``, ``out`` and ``stream`` are as in `matmul`.
+    which the offsets are read. ``alpha``, ``beta``, ``dtype``, ``out`` and ``stream`` are as in `matmul`; so is
+    ``precision``, of which the kernel for all groups makes no use: it computes as the dtypes say.
 
-    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`.
+    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`.
     """
     a, b = operand_of(a, "a"), operand_of(b, "b")
     on_device = isinstance(a, DeviceNDArray)
@@ -61,27 +72,24 @@ def grouped_matmul(
         )
     bounds = _checked_offsets(offsets, b.shape[0], a.shape[0])
     shape = (a.shape[0], b.shape[2])
-    kind = result_dtype(a.dtype, dtype, out)
-    factors = check_scalar(alpha, "alpha", a.dtype, kind), check_scalar(beta, "beta", a.dtype, kind)
-    if factors[1] != 0 and out is None:
-        raise ArgumentTypeError(
-            "beta scales what is in out, and there is no out", hint="pass out=, or leave beta= away"
-        )
-    if out is not None and (not isinstance(out, type(a)) or out.shape != shape or out.dtype != kind):
-        raise ShapeError(
-            f"out must be a {type(a).__name__} of shape {shape} and {kind}", hint="leave out= away to get a new array"
-        )
+    kind = checked_result(out, shape, a.dtype, dtype, on_device)
+    where = as_stream(stream, a.context if on_device else current_context())
+    factors = _Factors(
+        alpha=check_scalar(alpha, "alpha", a.dtype, kind),
+        beta=check_scalar(beta, "beta", a.dtype, kind),
+        precision=check_precision(precision, name_of(a.dtype), name_of(kind), where.context) if precision else "",
+    )
+    check_beta(factors.beta, out)
     if not on_device:
         host = np.empty(shape, kind) if out is None else out
         # what one group writes must not be an operand of the next
         overlaps = out is not None and (np.may_share_memory(out, a) or np.may_share_memory(out, b))
         target = host.copy() if overlaps else host
         for g, (first, last) in _groups(_on_host(bounds)):
-            matmul(a[first:last], b[g], target[first:last], alpha=alpha, beta=beta, dtype=kind, stream=stream)
+            matmul(a[first:last], b[g], target[first:last], dtype=kind, stream=stream, **factors._asdict())
         if overlaps:
             host[...] = target
         return host
-    where = as_stream(stream, a.context)
     if (
         b.context is not a.context
         or where.context is not a.context
@@ -127,11 +135,11 @@ def _groups(bounds: Any) -> list[tuple[int, tuple[int, int]]]:
 
 
 def _on_device(
-    a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, bounds: Any, factors: tuple[complex, complex], stream: Stream
+    a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, bounds: Any, factors: _Factors, stream: Stream
 ) -> None:
     if c.size == 0 or b.shape[0] == 0:
         return
-    alpha, beta = factors
+    alpha, beta = factors.alpha, factors.beta
     if c.allocation_key in (a.allocation_key, b.allocation_key):
         raise ArgumentTypeError("out shares memory with an operand", hint="leave out= away, or pass another array")
     caps = c.context.capabilities
@@ -145,7 +153,7 @@ def _on_device(
     )
     if a.size == 0 or alpha == 0 or not _TILES.supports(problem, caps):
         for g, (first, last) in _groups(_on_host(bounds)):
-            gemm(a[first:last], b[g], c[first:last], stream, alpha=alpha, beta=beta)
+            gemm(a[first:last], b[g], c[first:last], stream, **factors._asdict())
         return
     known = [t for t in _TILES.shortlist(problem, caps) if t.problems == t.split_k == 1]
     config: TileConfig = min(known, key=lambda t: _TILES.predict(t, problem, caps))

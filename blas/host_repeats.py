@@ -8,7 +8,6 @@ buffer: then it must be the same arrangement again.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.choice import generation
+from portagpu.blas.recordings import Recordings
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.hostmem import (
@@ -31,27 +31,19 @@ from portagpu.runtime.hostmem import (
 )
 from portagpu.runtime.hostpool import results
 from portagpu.runtime.layout import extent_of
-from portagpu.runtime.recording import Replay, recorded
+from portagpu.runtime.recording import Replay, kept_by, recorded
 from portagpu.runtime.stream import Stream
 
 Array = np.ndarray[Any, Any]
 Multiply = Callable[[DeviceNDArray, DeviceNDArray, DeviceNDArray], None]
 
-_REMEMBERED = 128  # products of a thread
-_KEPT_BYTES = 2**28  # of scratch memory, by all recordings of a thread
+_REMEMBERED = 128  # products of a thread in a context
+_KEPT_BYTES = 2**28  # of scratch memory, by all recordings of a thread in a context
 _MOST_BYTES = 2**25  # of an array: what takes longer gains nothing
 _PAGE = 4096
 
 
-class _OfThread(threading.local):
-    """Recordings; False for products that were seen, True for those of which no recording can be made."""
-
-    def __init__(self) -> None:
-        self.known: OrderedDict[Any, Replay | bool] = OrderedDict()
-        self.generation = -1
-
-
-_mine = _OfThread()
+_recordings = Recordings()  # False for products that were seen, True for those of which no recording can be made
 
 
 class HostProduct:
@@ -77,14 +69,13 @@ class HostProduct:
             self._arrangement,
             a.dtype,
             numbers,
-            stream,
-            context.key,
+            None if stream is None else stream.token,
             context.settings,
         )
 
     def again(self) -> bool:
         """Compute the product as one before, and wait for it; False where there is no recording that serves."""
-        mine = _mine
+        mine = _recordings.of(self._context)
         found = mine.known.get(self._key)
         if found is None or isinstance(found, bool) or mine.generation != generation(self._context):
             return False
@@ -101,13 +92,11 @@ class HostProduct:
 
         ``multiply`` is called with copies of the operands for that, which have memory of their own.
         """
-        mine, context, stream = _mine, self._context, self._stream
+        context, stream = self._context, self._stream
         if np.may_share_memory(self.result, a) or np.may_share_memory(self.result, b):
             return  # it was computed by way of other memory
-        now = generation(context)
-        if mine.generation != now:
-            mine.known.clear()
-            mine.generation = now
+        mine = _recordings.of(context)
+        mine.refresh(context)
         if self._key not in mine.known:
             mine.known[self._key] = False
         elif not all(is_shareable(array) for array in (a, b, self.result)):
@@ -153,7 +142,7 @@ def host_product(
 
 
 def _kept(known: OrderedDict[Any, Replay | bool]) -> int:
-    return sum(replay.kept_bytes for replay in known.values() if isinstance(replay, Replay))
+    return kept_by(replay for replay in known.values() if isinstance(replay, Replay))
 
 
 def _arranged(arrays: tuple[Array, ...]) -> tuple[list[Span], tuple[tuple[int, int], ...]]:

@@ -11,31 +11,50 @@ from portagpu.runtime.context import Context
 
 
 class Kept:
-    """The latest arrays of all contexts, by context and key; at most so many. A closed context's are dropped."""
+    """The latest arrays of each context, by key: at most so many, and of a share of the device's memory.
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    ``share`` 64 means that they take at most a 64th of it together; a larger array is not kept at all. Arrays that go
+    live on where somebody else holds them, as recordings of launches do (`portagpu.blas.repeats` has its own limit).
+    """
+
+    def __init__(self, most: int, share: int) -> None:
+        self._most, self._share = most, share
         self._lock = threading.Lock()
-        self._arrays: OrderedDict[Any, DeviceNDArray] = OrderedDict()
+        self._arrays: dict[int, OrderedDict[Any, DeviceNDArray]] = {}  # by context
 
     def get(self, context: Context, key: Any) -> DeviceNDArray | None:
         """The array that was kept for a key."""
         with self._lock:
-            found = self._arrays.get((context, key))
-            if found is not None:
-                self._arrays.move_to_end((context, key))
+            arrays = self._arrays.get(context.key)
+            found = None if arrays is None else arrays.get(key)
+            if arrays is not None and found is not None:
+                arrays.move_to_end(key)
             return found
 
     def keep(self, context: Context, key: Any, array: DeviceNDArray) -> None:
-        """Keep an array; the one that was not asked for longest may go."""
+        """Keep an array; those that were not asked for longest may go."""
+        most = context.capabilities.global_memory // self._share
+        if array.nbytes > most:
+            return
         context.holders.add(self)
+        dropped = []  # until the lock is free: their destructors call the driver
         with self._lock:
-            self._arrays[context, key] = array
-            if len(self._arrays) > self._most:
-                self._arrays.popitem(last=False)
+            arrays = self._arrays.setdefault(context.key, OrderedDict())
+            arrays[key] = array
+            kept = sum(other.nbytes for other in arrays.values())
+            while kept > most or len(arrays) > self._most:
+                dropped.append(arrays.popitem(last=False)[1])
+                kept -= dropped[-1].nbytes
+        if context.closed:  # meanwhile, by another thread
+            self.forget(context)
+
+    def kept_bytes(self, context: Context) -> int:
+        """Bytes of a context's arrays."""
+        with self._lock:
+            return sum(array.nbytes for array in self._arrays.get(context.key, {}).values())
 
     def forget(self, context: Context) -> None:
-        """Drop the arrays of a context that is closed."""
+        """Drop the arrays of a context: it is closed, or gives back what is kept for reuse."""
         with self._lock:
-            for key in [key for key in self._arrays if key[0] is context]:
-                del self._arrays[key]
+            dropped = self._arrays.pop(context.key, None)
+        del dropped

@@ -7,12 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.arguments import check_dtypes, check_precision, check_scalar, operand_of, result_dtype
+from portagpu.blas.arguments import (
+    check_beta,
+    check_dtypes,
+    check_precision,
+    check_scalar,
+    checked_result,
+    native,
+    operand_of,
+)
 from portagpu.blas.batching import multiply
 from portagpu.blas.host_repeats import host_product
 from portagpu.blas.problem import DTYPES
 from portagpu.blas.repeats import again, first
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, OutOfMemoryError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.creation import to_device
@@ -35,38 +43,20 @@ def matmul(
     dtype: Any = None,
     stream: Stream | None = None,
 ) -> Array:
-    """``alpha * a @ b + beta * out`` with `numpy.matmul`'s rules for shapes, computed on the current device.
-
-    a, b: NumPy arrays (the result is a NumPy array) or device arrays (the result is a device array), both of one kind;
-    shapes (..., m, k) and (..., k, n), where leading axes broadcast and 1-D operands are treated as a row and a column.
-    Any strides. NumPy arrays of different dtypes are promoted as NumPy does; device arrays must agree.
-
-    ==================== ================= =======================
-    operands             sums              result (``dtype``)
-    ==================== ================= =======================
-    float64, float32     the same          the same
-    float16, bfloat16    float32           the same, or float32
-    int8, uint8          int32             int32, or float32
-    complex64/128        parts, the same   the same
-    ==================== ================= =======================
-
-    ``out``: where to put the result, of its shape; its dtype counts where ``dtype`` is not given. ``alpha`` and
-    ``beta``: numbers, whole ones for int32 results. As in BLAS, out is read only where beta is not 0, and a and b only
-    where alpha is not 0: what is not read may hold NaN. ``precision``: None, or leave to form float32 products from
-    other multiplications: "tf32", "f16x3", "bf16x6", "bf16x9" (docs/gemm.md tells how accurate they are); devices that
-    have none of these compute in float32. For device arrays the product is enqueued on ``stream`` (default: the
-    device's default stream).
-
-    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
-    """
+    """`portagpu.matmul`, which tells what it takes."""
     numbers = None  # what a product on the device depends on besides its arrays
-    if type(a) is type(b) is type(out) is DeviceNDArray and _is_plain(alpha, beta, precision, dtype, stream):
+    if (
+        type(a) is type(b) is DeviceNDArray
+        and (out is None or type(out) is DeviceNDArray)
+        and _is_plain(alpha, beta, precision, dtype, stream)
+    ):
         numbers = (alpha, beta, type(alpha), type(beta), precision, dtype)
-        if again(a, b, out, stream, numbers):
-            return out
+        found = again(a, b, out, stream, numbers)
+        if found is not None:
+            return found
     host = None
     if type(a) is type(b) is np.ndarray and (out is None or type(out) is np.ndarray):
-        plain = _is_plain(alpha, beta, precision, dtype, stream) and _is_dtype(dtype, a)
+        plain = _is_plain(alpha, beta, precision, dtype, stream) and _is_dtype(dtype, a) and a.dtype.isnative
         host = host_product(a, b, out, (alpha, beta, precision), stream) if plain else None
     if host is not None and host.again():
         return host.result
@@ -84,33 +74,28 @@ def matmul(
     shape = _result_shape(a, b)
     where = as_stream(stream, a.context if on_device else current_context())
     operands = a.dtype if on_device else _promoted(a, b)
-    if out is not None:
-        _check_out(out, shape, DeviceNDArray if on_device else np.ndarray)
-    kind = result_dtype(operands, dtype, out)
-    if out is not None and out.dtype != kind:
-        raise DTypeError(f"out is {out.dtype}; the product is {kind}")
+    kind = checked_result(out, shape, operands, dtype, on_device)
     settings = _Settings(
         alpha=check_scalar(alpha, "alpha", operands, kind),
         beta=check_scalar(beta, "beta", operands, kind),
         precision=check_precision(precision, operands.name, kind.name, where.context) if precision else "",
     )
-    if settings.beta != 0 and out is None:
-        raise ArgumentTypeError(
-            "beta scales what is in out, and there is no out", hint="pass out=, or leave beta= away"
-        )
+    check_beta(settings.beta, out)
     if on_device:
         if a.context is not b.context:
             raise ArgumentTypeError("the operands are on different devices", hint="copy one of them")
         if where.context is not a.context:
             raise ArgumentTypeError("the stream is on another device than the operands", hint="use a stream of theirs")
+        target = device_array(shape, kind, context=a.context) if out is None else out
+
+        def multiply_into(c: DeviceNDArray) -> None:
+            _on_device(a, b, c, settings, where)
+
         if numbers is None:
-            return _on_device(a, b, out, shape, kind, settings, where)
-
-        def multiply() -> None:
-            _on_device(a, b, out, shape, kind, settings, where)
-
-        first(a, b, out, stream, numbers, multiply)
-        return out
+            multiply_into(target)
+        else:
+            first(a, b, target, stream, numbers, multiply_into, new=out is None)
+        return target
     result = _on_host(a, b, out if host is None else host.result, shape, kind, settings, where)
     if host is not None:
         host.remember(a, b, lambda left, right, into: settings.multiply(left, right, into, where))
@@ -159,7 +144,7 @@ def _is_dtype(dtype: Any, a: np.ndarray[Any, Any]) -> bool:
 
 def _promoted(a: Any, b: Any) -> np.dtype[Any]:
     if a.dtype == b.dtype:
-        return a.dtype  # type: ignore[no-any-return]
+        return native(a.dtype)
     try:
         found = np.result_type(a, b)
     except TypeError as error:  # float16 and bfloat16 have no common dtype
@@ -189,45 +174,20 @@ def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
     return (*batch, *rows, *columns)
 
 
-def _check_out(out: Any, shape: tuple[int, ...], kind: type[Any]) -> None:
-    if not isinstance(out, kind):
-        raise ArgumentTypeError(
-            f"out is a {type(out).__name__}; the operands need a {kind.__name__}",
-            hint="leave out= away to get a new array",
-        )
-    if out.shape != shape:
-        raise ShapeError(f"out has shape {out.shape}; the product has {shape}")
-    writeable = not out.readonly if isinstance(out, DeviceNDArray) else out.flags.writeable
-    if not writeable:
-        raise ArgumentTypeError("out is read-only")
-
-
 # device arrays ------------------------------------------------------------------------------------------------------
 
 
-def _on_device(
-    a: DeviceNDArray,
-    b: DeviceNDArray,
-    out: Any,
-    shape: tuple[int, ...],
-    dtype: np.dtype[Any],
-    settings: _Settings,
-    stream: Stream,
-) -> DeviceNDArray:
-    if out is None:
-        out = device_array(shape, dtype, context=a.context)
-    elif out.context is not a.context:
+def _on_device(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, settings: _Settings, stream: Stream) -> None:
+    if c.context is not a.context:
         raise ArgumentTypeError("out is on another device than the operands", hint="copy it, or leave out= away")
-    result: DeviceNDArray = out
-    if result.allocation_key not in (a.allocation_key, b.allocation_key):
-        settings.multiply(a, b, result, stream)
-        return result
-    target = device_array(shape, dtype, context=a.context)
+    if c.allocation_key not in (a.allocation_key, b.allocation_key):
+        settings.multiply(a, b, c, stream)
+        return
+    target = device_array(c.shape, c.dtype, context=a.context)
     if settings.beta != 0:
-        target.copy_to_device(result, stream)
+        target.copy_to_device(c, stream)
     settings.multiply(a, b, target, stream)
-    result.copy_to_device(target, stream)
-    return result
+    c.copy_to_device(target, stream)
 
 
 # NumPy arrays -------------------------------------------------------------------------------------------------------
@@ -244,29 +204,40 @@ def _on_host(
 ) -> np.ndarray[Any, Any]:
     operands = _promoted(a, b)
     a, b = a.astype(operands, copy=False), b.astype(operands, copy=False)
-    result: np.ndarray[Any, Any] = results.empty(shape, dtype) if out is None else out
+    result: np.ndarray[Any, Any] = _new(shape, dtype) if out is None else out
     if result.size == 0:
         return result
     context = stream.context
-    overlaps = np.may_share_memory(result, a) or np.may_share_memory(result, b)
-    spans = SharedSpans(() if overlaps else (result,), (a, b))
-    shared = None if overlaps else wrap_host(context, result, spans=spans)
+    # neither results that overlap operands nor those in another byte order are written where they are
+    apart = not result.dtype.isnative or np.may_share_memory(result, a) or np.may_share_memory(result, b)
+    spans = SharedSpans(() if apart else (result,), (a, b))
+    shared = None if apart else wrap_host(context, result, spans=spans)
     target = shared
     if target is None:
         target = device_array(shape, dtype, context=context)
         if settings.beta != 0:
-            target.copy_to_device(result, stream)
+            present = result.astype(dtype, copy=False)
+            target.copy_to_device(present, stream)
             stream.synchronize()
     settings.multiply(_borrow(a, context, spans), _borrow(b, context, spans), target, stream)
     if shared is not None:
         map_back(shared, stream)
         return result
     stream.synchronize()
-    if result.flags.c_contiguous:
+    if result.flags.c_contiguous and result.dtype.isnative:
         target.copy_to_host(result)
     else:
         result[...] = target.copy_to_host()
     return result
+
+
+def _new(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    try:
+        return results.empty(shape, dtype)
+    except MemoryError as error:
+        raise OutOfMemoryError(
+            f"the host has no memory for the product: {shape} of {dtype}", hint="multiply some rows at a time"
+        ) from error
 
 
 def _borrow(array: np.ndarray[Any, Any], context: Context, spans: SharedSpans) -> DeviceNDArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,38 @@ from portagpu.runtime.array import DeviceNDArray
 class Operand:
     """A matrix (rows, columns), or a batch of them, whose rows (columns, if ``transposed``) have unit steps.
 
-    Kernels call ``ravel()`` on ``array`` (on its transpose, if it is transposed and has two axes) and address element
-    [i, row, column] as ``i * batch + row * pitch + column``, or ``column * pitch + row`` if transposed.
+    Kernels address element [i, row, column] of ``array.ravel()`` as ``i * batch + row * pitch + column``, or
+    ``column * pitch + row`` if transposed. (They call ``ravel()`` on its transpose, if it has two axes and is
+    transposed; `portagpu.blas.dense_operands` makes operands that are flat already.) ``wide``: elements that can be
+    copied at once, 16 bytes at most, so that copies are aligned and never cross the end of a row; 1 if not asked for.
     """
 
     array: DeviceNDArray
     pitch: int
     batch: int
     transposed: bool
+    wide: int = 1
+
+    @property
+    def order(self) -> str:
+        """ "C" if rows have unit steps, "F" if columns have."""
+        return "F" if self.transposed else "C"
+
+    @property
+    def memory(self) -> DeviceNDArray:
+        """One-dimensional memory from the first element to the last, of an operand that was made flat."""
+        assert self.array.ndim == 1
+        return self.array
+
+    @property
+    def distances(self) -> tuple[np.integer, np.integer]:
+        """``pitch`` and ``batch`` in the narrowest unsigned type that holds every index of the memory."""
+        kind = np.uint64 if self.array.is_large else np.uint32
+        return kind(self.pitch), kind(self.batch)
+
+    def viewed(self, dtype: np.dtype[Any]) -> Operand:
+        """The same memory as elements of another type of the same size."""
+        return replace(self, array=flat(self.memory, self.array.size, dtype))
 
     def is_aligned(self, lanes: int) -> bool:
         """Whether vectors of so many elements may be read at multiples of their length in each row."""
@@ -35,13 +59,19 @@ class Operand:
 
 def operand(matrix: DeviceNDArray) -> Operand:
     """A matrix, or a batch, of order "C" or "F"."""
+    transposed, pitch, batch = steps_of(matrix)
+    as_it_is = matrix.layout == ("F" if transposed and matrix.ndim == 2 else "C")
+    return Operand(matrix if as_it_is else flat(matrix, span_of(matrix)), pitch, batch, transposed)
+
+
+def steps_of(matrix: DeviceNDArray) -> tuple[bool, int, int]:
+    """Of a matrix, or a batch: whether it is transposed, and the elements from row to row and matrix to matrix."""
     order, item = order_of(matrix), matrix.itemsize
     assert order, "gemm copies other operands"
     transposed = order == "F"
     pitch = matrix.strides[-1 if transposed else -2] // item
     batch = matrix.strides[0] // item if matrix.ndim == 3 and matrix.shape[0] > 1 else 0
-    as_it_is = matrix.layout == ("F" if transposed and matrix.ndim == 2 else "C")
-    return Operand(matrix if as_it_is else _flat(matrix), pitch, batch, transposed)
+    return transposed, pitch, batch
 
 
 def index_type(*arrays: DeviceNDArray) -> Any:
@@ -55,6 +85,8 @@ def with_strides(
     strides: tuple[int, ...],
     dtype: np.dtype[Any] | None = None,
     first: int = 0,
+    *,
+    readonly: bool = False,
 ) -> DeviceNDArray:
     """A view of an array's memory, ``first`` bytes after its first element; the caller sees to it that it is inside."""
     return DeviceNDArray(
@@ -66,9 +98,18 @@ def with_strides(
         offset=matrix.offset + first,
         base=matrix if matrix.base is None else matrix.base,
         stream=matrix.stream,
-        readonly=matrix.readonly,
+        readonly=matrix.readonly or readonly,
         allocation_key=matrix.allocation_key,
     )
+
+
+def flat(array: DeviceNDArray, extent: int, dtype: np.dtype[Any] | None = None) -> DeviceNDArray:
+    """The ``extent`` elements of memory from an array's first one on, whatever lies between its rows.
+
+    dtype: read the memory as elements of this type, as `DeviceNDArray.view` does for a fraction of its time.
+    """
+    kind = dtype or array.dtype
+    return with_strides(array, (extent,), (kind.itemsize,), kind)
 
 
 def real_rows(matrix: DeviceNDArray) -> DeviceNDArray:
@@ -81,7 +122,7 @@ def real_rows(matrix: DeviceNDArray) -> DeviceNDArray:
 def real_flat(matrix: DeviceNDArray) -> DeviceNDArray:
     """The memory of complex matrices, which ascend, as real and imaginary parts side by side."""
     real = real_dtype(matrix.dtype)
-    return with_strides(matrix, (2 * _span(matrix),), (real.itemsize,), real)
+    return flat(matrix, 2 * span_of(matrix), real)
 
 
 def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -89,10 +130,6 @@ def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32 if dtype.itemsize == 8 else np.float64)
 
 
-def _span(matrix: DeviceNDArray) -> int:
+def span_of(matrix: DeviceNDArray) -> int:
     """Elements from the first to the last."""
     return sum((n - 1) * s for n, s in zip(matrix.shape, matrix.strides, strict=True) if n > 1) // matrix.itemsize + 1
-
-
-def _flat(matrix: DeviceNDArray) -> DeviceNDArray:
-    return with_strides(matrix, (_span(matrix),), (matrix.itemsize,))

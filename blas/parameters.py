@@ -107,4 +107,5 @@ PARAMETERS = Parameters(
     roof=_roof,
     default=_default,
     soft=SOFT,
+    describe=lambda values: problem_from(values).words,
 )

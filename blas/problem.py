@@ -106,6 +106,22 @@ class Problem:
         return asdict(self)
 
     @property
+    def words(self) -> str:
+        """Sizes, arithmetic and layout, and what else is not the rule: "512 x 512 x 64 float32 NT, rows not aligned".
+
+        The layout: for a and b, "N" where rows lie side by side, "T" where columns do, "-" where neither.
+        """
+        layout = "".join({"C": "N", "F": "T"}.get(order, "-") for order in (self.a_order, self.b_order))
+        batch = f"{self.batch} of " if self.batch > 1 else ""
+        remarks = {
+            "neither rows nor columns of the result side by side": not self.c_order,
+            "rows not aligned to 16 bytes": not self.aligned,
+            "with alpha or beta": self.scaled,
+        }
+        said = [f"{batch}{self.m} x {self.n} x {self.k} {self.arithmetic} {layout}"]
+        return ", ".join(said + [remark for remark, holds in remarks.items() if holds])
+
+    @property
     def arithmetic(self) -> str:
         """What is computed, as a text: "float32", "float16>float32", "float32/tf32"; results are stored under it."""
         return f"{self.dtype}{'>' + self.out if self.out else ''}{'/' + self.precision if self.precision else ''}"

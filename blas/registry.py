@@ -14,6 +14,8 @@ from portagpu.blas.fragment_variant import FragmentVariant
 from portagpu.blas.panel_variant import PanelVariant
 from portagpu.blas.pipelined_variant import PipelinedVariant
 from portagpu.blas.problem import Problem
+from portagpu.blas.skinny_fragment_variant import SkinnyFragmentVariant
+from portagpu.blas.skinny_variant import SkinnyVariant
 from portagpu.blas.subgroup_matrix_variant import SubgroupMatrixVariant
 from portagpu.blas.subgroup_variant import SubgroupVariant
 from portagpu.blas.tile_variant import TileVariant
@@ -33,6 +35,8 @@ VARIANTS: tuple[Variant, ...] = (
     PanelVariant(),
     TileVariant(),
     VectorVariant(),
+    SkinnyVariant(),
+    SkinnyFragmentVariant(),
     WarpgroupVariant(),
     EmulatedVariant(),
     BulkVariant(),

@@ -1,73 +1,120 @@
-"""Products that are asked for again, with the same arrays and numbers: their launches are recorded and made at once."""
+"""Products of device arrays that are asked for again: their launches are recorded and made at once.
+
+With ``out`` a recording is for these very arrays. For new results it serves all operands of the same shapes, strides
+and dtypes, whatever memory they are in: products follow one another, each on the result of the last one.
+"""
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from portagpu.blas.choice import generation
+from portagpu.blas.recordings import Recordings
 from portagpu.runtime.array import DeviceNDArray
-from portagpu.runtime.recording import Replay, recorded
+from portagpu.runtime.mould import Mould
+from portagpu.runtime.recording import Replay, kept_by, recorded
 
-_REMEMBERED = 128  # products of a thread
+_REMEMBERED = 128  # products of a thread in a context
 _KEPT_SHARE = 64  # of the device's memory: scratch memory that all recordings of a thread keep
+_recordings = Recordings()
 
 
-class _OfThread(threading.local):
-    def __init__(self) -> None:
-        self.known: OrderedDict[Any, Replay | None] = OrderedDict()
-        self.generation = -1
+class _Recording(NamedTuple):
+    replay: Replay
+    mould: Mould | None  # of the result, if it is new each time
 
 
-_mine = _OfThread()
+_Table = OrderedDict[Any, _Recording | bool]  # False: seen once; True: none can be made
 
 
-def again(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Any, numbers: Any) -> bool:
-    """Enqueue a product that was recorded; False where there is no such recording.
+def again(a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray | None, stream: Any, numbers: Any) -> Any:
+    """Enqueue a product that was recorded and return the result; None where there is no such recording.
 
-    ``numbers`` is what the product depends on besides the arrays; ``stream`` a stream, or None for the default one.
+    ``out``: None for a new result. ``numbers`` is what the product depends on besides the arrays; ``stream`` a stream,
+    or None for the default one. Raises `OutOfMemoryError`.
     """
-    mine = _mine
-    found = mine.known.get((a.token, b.token, c.token, stream, numbers))
-    return found is not None and mine.generation == generation(c.context) and found.launch(stream)
+    context = a.context
+    mine = _recordings.of(context)
+    key = _key(a, b, out, stream, numbers)
+    found = mine.known.get(key)
+    if found is None or found is True or found is False or mine.generation != generation(context):
+        return None
+    replay, mould = found
+    if mould is None:
+        return out if replay.launch(stream) else None
+    if b.context is not context or a.token is None or b.token is None:
+        return None
+    mine.known.move_to_end(key)
+    result = mould.array()
+    return result if replay.launch(stream, (a.buffer, b.buffer, result.buffer)) else None
 
 
 def first(
-    a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Any, numbers: Any, multiply: Callable[[], None]
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    c: DeviceNDArray,
+    stream: Any,
+    numbers: Any,
+    multiply: Callable[[DeviceNDArray], None],
+    *,
+    new: bool,
 ) -> None:
-    """Have ``multiply`` enqueue a product; the second time that this thread asks for it, the launches are recorded.
+    """Have ``multiply(c)`` enqueue a product; the second time that this thread asks for it, the launches are recorded.
 
-    The recording holds until there are new tuning results or memory is given back.
+    ``new`` says that nobody else knows c. The recording holds until there are new tuning results or memory is given
+    back.
     """
     if a.token is None or b.token is None or c.token is None:  # memory of others, which may change hands
-        multiply()
+        multiply(c)
         return
-    mine = _mine
-    now = generation(c.context)
-    if mine.generation != now:
-        mine.known.clear()
-        mine.generation = now
-    key = (a.token, b.token, c.token, stream, numbers)
-    if key in mine.known:
-        mine.known[key] = found = recorded(multiply, (a, b, c))
-        if found is not None and found.kept_bytes:
-            _bound(mine.known, c.context.capabilities.global_memory // _KEPT_SHARE)
-        return
-    multiply()
-    mine.known[key] = None
-    if len(mine.known) > _REMEMBERED:
-        mine.known.popitem(last=False)
+    context = c.context
+    known: _Table = _recordings.of(context).refresh(context)
+    key = _key(a, b, None if new else c, stream, numbers)
+    state = known.pop(key, None)
+    if state is None or state is True:
+        multiply(c)
+        known[key] = state is True
+    else:
+        known[key] = _record(a, b, c, multiply, new) or True
+        _bound(known, context.capabilities.global_memory // _KEPT_SHARE)
+    if len(known) > _REMEMBERED:
+        known.popitem(last=False)
 
 
-def _bound(known: OrderedDict[Any, Replay | None], most: int) -> None:
-    """Forget the oldest recordings that keep scratch memory, until what is kept is at most so many bytes."""
-    sizes = {key: replay.kept_bytes for key, replay in known.items() if replay is not None}
-    kept = sum(sizes.values())
-    for key, size in sizes.items():
-        if kept <= most:
+def _record(
+    a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, multiply: Callable[[DeviceNDArray], None], new: bool
+) -> _Recording | None:
+    if not new:
+        replay = recorded(lambda: multiply(c), (a, b, c))
+        return None if replay is None else _Recording(replay, None)
+    mould = Mould(c)
+    # under another name: the recording writes what is kept for this one (maps of tensors) anew for each result
+    own = mould.array(c.buffer)
+    replay = recorded(lambda: multiply(own), (a, b, own))
+    return None if replay is None else _Recording(replay, mould)
+
+
+def _key(a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray | None, stream: Any, numbers: Any) -> Any:
+    where = None if stream is None else stream.token
+    if out is not None:
+        return a.token, b.token, out.token, where, numbers
+    shared = a.allocation_key == b.allocation_key  # kernels are told which arrays may overlap
+    return (*_facts(a), *_facts(b), shared, where, numbers)
+
+
+def _facts(x: DeviceNDArray) -> tuple[Any, ...]:
+    return x.type_key, x.dtype, x.shape, x.strides, x.offset
+
+
+def _bound(known: _Table, most: int) -> None:
+    """Forget the oldest recordings that keep scratch memory, until what is kept is at most so many bytes.
+
+    One that keeps more all by itself is not made again.
+    """
+    keeping = {key: found.replay for key, found in known.items() if isinstance(found, _Recording) and found.replay.kept}
+    for key in list(keeping):
+        if kept_by(keeping.values()) <= most:
             return
-        if size:
-            known[key] = None
-            kept -= size
+        known[key] = keeping.pop(key).kept_bytes > most

@@ -12,7 +12,8 @@ from portagpu.blas.tensor_map_kernels import encode_maps
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.stream import Stream
 
-_REMEMBERED = 256  # sets of maps
+_REMEMBERED = 256  # sets of maps in a context
+_SHARE = 256  # of the device's memory: they are small
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,12 @@ class TensorMaps:
     """Maps of two or three matrices each (a, b, c), in one array on the device, 16 words each; the latest are kept."""
 
     def __init__(self) -> None:
-        self._kept = Kept(_REMEMBERED)
+        self._kept = Kept(_REMEMBERED, _SHARE)
 
     def of(self, stream: Stream, *boxes: Box) -> DeviceNDArray:
         """The maps of two or three boxes; a kernel that writes new ones is enqueued."""
         context = boxes[0].array.context
-        key = (stream, *(box.key for box in boxes))  # other streams may be ahead of the one that writes
+        key = (stream.token, *(box.key for box in boxes))  # other streams may be ahead of the one that writes
         found = self._kept.get(context, key)
         if found is not None:
             return found

@@ -14,6 +14,7 @@ GEMM = Tunable(
     roof=PARAMETERS.roof,
     default=PARAMETERS.default,
     soft=PARAMETERS.soft,
+    describe=PARAMETERS.describe,
     prepare=trial.prepare,
     run=trial.run,
     check=trial.check,

@@ -1,4 +1,4 @@
-"""The vector variant: products with at most sixteen rows or columns, limited by memory (`vector_kernels`)."""
+"""The vector variant: products with at most sixteen rows or columns on CPUs, limited by memory (`vector_kernels`)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
+from portagpu.blas.few_rows import few_rows
 from portagpu.blas.operands import Operand, index_type, operand
 from portagpu.blas.problem import Problem
 from portagpu.blas.tile_launch import add_parts
@@ -22,13 +23,12 @@ from portagpu.tuning.space import Axis
 FEW = 16
 """Rows, or columns, that a thread keeps sums for at the most."""
 
-_SUM_BYTES = 256  # of registers for the sums of a thread, at most
+_SUM_BYTES = 2048  # of registers and the nearest cache for the sums of a thread, at most
 _UNROLL_K = 4
 _BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
-_BUSY_THREADS = 512  # of a compute unit of a GPU, with which it gets that
+_BUSY_BLOCKS = 2  # of a compute unit, with which it gets that
 _LAUNCH_SECONDS = 4e-6
 _FURTHER_SECONDS = 12e-6  # of a second launch
-_TERMS_A_CYCLE = 10.0  # of a compute unit of a GPU, for each row that the large matrix is multiplied by
 _kernels: dict[tuple[bool, int], Dispatcher] = {}
 
 
@@ -47,24 +47,6 @@ class VectorConfig(Config):
         return self.threads_x * self.threads_y
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
-    """A problem as few rows times a large matrix, which may be that of the transposes."""
-
-    rows: int
-    n: int
-    k: int
-    swapped: bool  # the large matrix is a
-    along: bool  # its elements lie side by side along k
-
-
-def _view(problem: Problem) -> _View:
-    swapped = problem.n < problem.m
-    along = problem.a_order == "C" if swapped else problem.b_order == "F"
-    rows, n = (problem.n, problem.m) if swapped else (problem.m, problem.n)
-    return _View(rows, n, problem.k, swapped, along)
-
-
 class VectorVariant(Variant):
     """See `portagpu.blas.vector_kernels`."""
 
@@ -72,78 +54,54 @@ class VectorVariant(Variant):
     config_type = VectorConfig
 
     def supports(self, problem: Problem, caps: Capabilities) -> bool:
-        """Few rows or columns, all real dtypes."""
-        return is_plain(problem) and min(problem.m, problem.n) <= FEW
+        """Few rows or columns, all real dtypes, where local memory is not on the chip: GPUs have the skinny variant."""
+        return is_plain(problem) and not caps.local_memory_dedicated and min(problem.m, problem.n) <= FEW
 
     def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
-        """Threads, lines and parts."""
-        if not caps.local_memory_dedicated:
-            return (
-                Axis("threads_x", (1,)),
-                Axis("threads_y", (1,)),
-                Axis("lines", (1, 2, 4, 8)),
-                Axis("split_k", (1, 2, 4, 8, 16)),
-            )
+        """Lines and parts."""
         return (
-            Axis("threads_x", (4, 8, 16, 32, 64, 128, 256)),
-            Axis("threads_y", (1, 2, 4, 8, 16, 32, 64)),
-            Axis("lines", (1, 2, 4)),
-            Axis("split_k", (1, 2, 4, 8, 16, 32, 64, 128)),
+            Axis("threads_x", (1,)),
+            Axis("threads_y", (1,)),
+            Axis("lines", (1, 2, 4, 8)),
+            Axis("split_k", (1, 2, 4, 8, 16)),
         )
 
     def is_legal(self, config: VectorConfig, problem: Problem, caps: Capabilities) -> bool:
-        """Sums fit into registers and local memory, and parts have terms enough."""
-        view = _view(problem)
+        """Sums fit into registers, and parts have terms enough."""
+        view = few_rows(problem)
         lanes = _lanes(problem, caps, view.rows)
         sums = view.rows * config.lines * lanes * problem.accumulator_itemsize
-        held = view.rows * config.threads_y * (config.threads_x + 1) if view.along else config.threads * lanes
-        threads = config.threads
-        step = (
-            config.threads_x * lanes if view.along else config.threads_y * _UNROLL_K
-        )  # terms that a block takes at once
+        step = lanes if view.along else _UNROLL_K  # terms that a block takes at once
         return (
-            threads <= min(256, caps.max_work_group_size, caps.max_work_item_sizes[0])
-            and (threads == 1 or threads >= 64)
-            and (config.lines == 1 or sums <= (_SUM_BYTES if caps.local_memory_dedicated else 8 * _SUM_BYTES))
-            and held * problem.accumulator_itemsize <= min(32768, caps.local_memory_static)
+            config.threads == 1
+            and (config.lines == 1 or sums <= _SUM_BYTES)
             and (config.split_k == 1 or problem.k >= 2 * config.split_k * step)
         )
 
     def predict(self, config: VectorConfig, problem: Problem, caps: Capabilities) -> float:
-        """Bytes over bandwidth, as far as there are threads enough for it, and a second launch for parts."""
-        view = _view(problem)
+        """Bytes over bandwidth, as far as there are blocks enough for it, and a second launch for parts."""
+        view = few_rows(problem)
         units, lanes = max(1, caps.compute_units), _lanes(problem, caps, view.rows)
-        width = config.lines * (config.threads_y if view.along else config.threads_x * lanes)
+        width = config.lines * (1 if view.along else lanes)
         blocks = math.ceil(view.n / width) * config.split_k * problem.batch
         used = math.ceil(view.n / width) * width / view.n
-        wanted = _BUSY_THREADS if caps.local_memory_dedicated else 2
         # loads of a row of the few by several lines at once keep the caches free; short segments waste them
-        segment = (config.threads_x if view.along or caps.local_memory_dedicated else config.lines) * lanes
+        segment = (1 if view.along else config.lines) * lanes
         share = min(1.0, segment * problem.itemsize / 64) * (1.0 if config.lines > 1 or view.rows == 1 else 0.9)
-        busy = min(1.0, blocks * config.threads / (units * wanted)) * min(1.0, blocks / units)
+        busy = min(1.0, blocks / (units * _BUSY_BLOCKS)) * min(1.0, blocks / units)
         rounds = math.ceil(blocks / units) * units / blocks if blocks < 4 * units else 1.0
         bandwidth = units * _BYTES_A_CYCLE * clock_mhz(caps) * 1e6
-        terms = view.k / config.split_k / ((config.threads_x * lanes) if view.along else config.threads_y)
+        terms = view.k / config.split_k / (lanes if view.along else 1)
         latency = terms * 100.0 / _UNROLL_K / (clock_mhz(caps) * 1e6)
         parts = 0.0
         if config.split_k > 1:
             parts = _FURTHER_SECONDS + 2 * config.split_k * problem.batch * view.rows * view.n * 8 / bandwidth
-        if caps.local_memory_dedicated:  # elements of the few rows come one by one
-            terms_of_unit = view.n * view.k * view.rows * problem.batch / units
-            latency = max(latency, terms_of_unit / (_TERMS_A_CYCLE * clock_mhz(caps) * 1e6))
         return max(problem.nbytes * used * rounds / (bandwidth * busy * share), latency) + parts + _LAUNCH_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[VectorConfig, ...]:
-        """Wide and narrow blocks of 256 threads; single ones on CPUs."""
-        if not caps.local_memory_dedicated:
-            shapes = [(1, 1)]
-        elif _view(problem).along:
-            shapes = [(32, 8), (32, 4), (64, 4), (128, 2), (256, 1)]
-        else:
-            shapes = [(32, 8), (16, 16), (8, 32), (4, 64)]
+        """Blocks of one thread."""
         found = (
-            VectorConfig(threads_x=x, threads_y=y, lines=lines, split_k=split)
-            for x, y in shapes
+            VectorConfig(threads_x=1, threads_y=1, lines=lines, split_k=split)
             for lines in (4, 2, 1)
             for split in (1, 2, 4, 8, 16, 32, 64)
         )
@@ -153,7 +111,7 @@ class VectorVariant(Variant):
     def run(self, config: VectorConfig, product: Product) -> None:
         """One launch, and one that adds the parts of split sums."""
         problem, context = product.problem, product.c.context
-        view, batch = _view(problem), product.batch
+        view, batch = few_rows(problem), product.batch
         m, n = problem.m, problem.n
         a, b, c = operand(product.a), operand(product.b), operand(product.c)
         few, large = (b, a) if view.swapped else (a, b)
@@ -202,13 +160,9 @@ class VectorVariant(Variant):
 
 
 def _lanes(problem: Problem, caps: Capabilities, rows: int) -> int:
-    """Lanes of a vector: 16 bytes in memory on GPUs, a vector register on CPUs, fewer where sums need the registers."""
-    if caps.local_memory_dedicated:
-        lanes, limit = 16 // problem.itemsize, _SUM_BYTES // problem.accumulator_itemsize
-    else:
-        width = caps.vector_width_float * 4 // problem.accumulator_itemsize
-        lanes, limit = min(16, max(2, width)), 8 * _SUM_BYTES
-    while lanes > 2 and rows * lanes > limit:
+    """Lanes of a vector: those of a vector register, fewer where sums need the registers."""
+    lanes = min(16, max(2, caps.vector_width_float * 4 // problem.accumulator_itemsize))
+    while lanes > 2 and rows * lanes * problem.accumulator_itemsize > _SUM_BYTES:
         lanes //= 2
     return lanes
 

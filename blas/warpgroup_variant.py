@@ -30,6 +30,7 @@ _RATE = 2048  # multiply-adds of 16 bits a cycle and compute unit
 _LARGEST = 2**31 - 1
 _LEAST = 8  # elements along each axis: below, a tile is nearly empty
 _PARTS = 2**26  # elements
+_FEW = 32  # rows or columns with which tiles are nearly empty, and loads too few under way for all of the bandwidth
 # tiles of rows and columns, stages and consumers
 _SHAPES = (
     (128, 256, 4, 2),
@@ -155,7 +156,7 @@ class WarpgroupVariant(Variant):
         hidden = min(1.0, config.stages / 3)
         cycles = waves * (steps * max(math_cycles, reads, loads) / hidden + 2500)
         clock = max(1, caps.clock_mhz) * 1e6 * 0.85
-        memory = problem.nbytes / (units * 22e9)
+        memory = problem.nbytes / (units * (22e9 if min(problem.m, problem.n) > _FEW else 15e9))
         again = 0.0
         if config.splits > 1:  # the last blocks of tiles read their parts
             again = self._parts(config, problem) * 4 / (units * 15e9)

@@ -11,18 +11,24 @@ import numpy as np
 from portagpu.blas.kept import Kept
 from portagpu.blas.piece_kernels import clear
 from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.context import Context
 from portagpu.runtime.stream import Stream
 
-_REMEMBERED = 16  # arrays
+_REMEMBERED = 32  # arrays of a context
+_SHARE = 32  # of the device's memory, for all of them: a larger array is not kept
 _COUNTERS = 1024
-_SHARE = 64  # of the device's memory: larger arrays are not kept
 
 
 class Workspaces:
-    """Arrays by thread, stream and shape. A stream runs one product after the other, so these can share them."""
+    """Arrays by thread, stream and shape. A stream runs one product after the other, so these can share them.
+
+    A context's take a 32nd of its memory at most. A recording of launches holds the arrays that it uses, so that one
+    which goes from here lives as long as the recording, and the next product that is not recorded gets another; a
+    recording counts what it holds itself.
+    """
 
     def __init__(self) -> None:
-        self._kept = Kept(_REMEMBERED)
+        self._kept = Kept(_REMEMBERED, _SHARE)
 
     def zeros(self, stream: Stream, role: str, count: int) -> DeviceNDArray:
         """Numbers of 32 bits that are zero, and are again when the product that uses them is done."""
@@ -42,16 +48,23 @@ class Workspaces:
         ``first`` is called with an array that is new.
         """
         context = stream.context
-        key = (stream, threading.get_ident(), role, shape, dtype)
+        key = (stream.token, threading.get_ident(), role, shape, dtype)
         found = self._kept.get(context, key)
         if found is not None:
             return found
         made = device_array(shape, dtype, context=context)
         if first is not None:
             first(made, stream)
-        if made.nbytes <= context.capabilities.global_memory // _SHARE:
-            self._kept.keep(context, key, made)
+        self._kept.keep(context, key, made)
         return made
+
+    def kept_bytes(self, context: Context) -> int:
+        """Bytes that are kept in a context."""
+        return self._kept.kept_bytes(context)
+
+    def forget(self, context: Context) -> None:
+        """Drop those of a context."""
+        self._kept.forget(context)
 
 
 workspaces = Workspaces()

@@ -44,7 +44,31 @@ def matmul(
     dtype: Any = None,
     stream: Any = None,
 ) -> Any:
-    """``alpha * a @ b + beta * out`` on the current device; see `portagpu.blas.matmul`."""
+    """``alpha * a @ b + beta * out`` with `numpy.matmul`'s rules for shapes, computed on the current device.
+
+    a, b: NumPy arrays (the result is a NumPy array) or device arrays (the result is a device array), both of one kind;
+    shapes (..., m, k) and (..., k, n), where leading axes broadcast and 1-D operands are treated as a row and a column.
+    Any strides. NumPy arrays of different dtypes are promoted as NumPy does, and may have either byte order; device
+    arrays must agree. Subclasses of NumPy arrays are taken for plain ones; masked elements are an error.
+
+    ==================== ================= =======================
+    operands             sums              result (``dtype``)
+    ==================== ================= =======================
+    float64, float32     the same          the same
+    float16, bfloat16    float32           the same, or float32
+    int8, uint8          int32             int32, or float32
+    complex64/128        parts, the same   the same
+    ==================== ================= =======================
+
+    ``out``: where to put the result, of its shape; its dtype counts where ``dtype`` is not given. ``alpha`` and
+    ``beta``: numbers, whole ones for int32 results. As in BLAS, out is read only where beta is not 0, and a and b only
+    where alpha is not 0: what is not read may hold NaN. ``precision``: None, or leave to form float32 products from
+    other multiplications: "tf32", "f16x3", "bf16x6", "bf16x9" (docs/gemm.md tells how accurate they are); devices that
+    have none of these compute in float32. For device arrays the product is enqueued on ``stream`` (default: the
+    device's default stream).
+
+    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
+    """
     from portagpu.blas.matmul import matmul as implementation  # the kernels' sources are read at first use
 
     return implementation(a, b, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
@@ -58,13 +82,23 @@ def grouped_matmul(
     *,
     alpha: Any = 1,
     beta: Any = 0,
+    precision: str | None = None,
     dtype: Any = None,
     stream: Any = None,
 ) -> Any:
-    """Each group of rows of ``a`` times its own matrix of ``b``; see `portagpu.blas.grouped`."""
+    """``alpha * a[rows of g] @ b[g]`` (``+ beta * out[rows of g]``) for each group g of rows.
+
+    The rows of group g are ``offsets[g]:offsets[g + 1]``. a: (rows, k); b: (groups, k, n); the result: (rows, n). NumPy
+    arrays or device arrays, all of one kind and one dtype. ``offsets``: (groups + 1) integers that ascend from 0 to
+    rows, a sequence or a NumPy array, or a device array of int32 or int64, which is trusted and, on GPUs, not waited
+    for. Groups may be empty. GPUs compute all groups in one launch. ``alpha``, ``beta``, ``dtype``, ``out`` and
+    ``stream`` are as in `matmul`, but that an ``out`` on the device must not share memory with operands.
+
+    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.
+    """
     from portagpu.blas.grouped import grouped_matmul as implementation  # as above
 
-    return implementation(a, b, offsets, out, alpha=alpha, beta=beta, dtype=dtype, stream=stream)
+    return implementation(a, b, offsets, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
 
 
 # of an installed numba, so that `from numba import cuda, njit` needs no second line

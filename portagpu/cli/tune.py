@@ -186,10 +186,13 @@ def tune_kernel_command(
     device, values = _chosen(selector, settings), parse(" ".join(problem))
     if not only_explain:
         try:
-            click.echo(tune_kernel(tunable, values, device=device, settings=settings, show=True, **options))
+            result = tune_kernel(tunable, values, device=device, settings=settings, **options)
         except KeyboardInterrupt:
             click.echo("Interrupted; what was measured is kept, and the next run goes on from there.")
             raise click.exceptions.Exit(130) from None
+        click.echo(result)
+        if result.winner is None:
+            raise click.ClickException("no trial worked within the budget")
     click.echo(best(tunable, values, device=device, settings=settings))
 
 
@@ -200,7 +203,7 @@ def run(
 ) -> tuple[TunedProblem, ...]:
     """Tune with a progress bar that shows the best speed so far against the model's roof, and what is skipped."""
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[best]}"), TimeRemainingColumn())
-    with Progress(*columns, console=console) as bar:
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bar:
         task = bar.add_task("starting", total=budget, best="")
         done: dict[Problem, float] = {}
 

@@ -34,7 +34,7 @@ from portagpu.runtime.operators import ArrayOperators
 from portagpu.runtime.stream import Stream, as_stream
 
 _LARGE = 2**30  # elements; larger arrays need 64-bit subscripts
-_allocations = itertools.count()
+allocations = itertools.count()
 
 
 class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
@@ -92,7 +92,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         self.ndim = len(shape)
         self.itemsize = dtype.itemsize
         self.size = int(np.prod(shape, dtype=np.int64)) if shape else 1
-        self.allocation_key = next(_allocations) if allocation_key is None else allocation_key
+        self.allocation_key = next(allocations) if allocation_key is None else allocation_key
         self.layout = layout_of(shape, strides, dtype.itemsize)
         span = sum((n - 1) * abs(s) for n, s in zip(shape, strides, strict=True)) if self.size else 0
         self.is_large = self.size >= _LARGE or span // max(self.itemsize, 1) + offset // max(self.itemsize, 1) >= _LARGE

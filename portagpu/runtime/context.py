@@ -44,7 +44,7 @@ class MemoryInfo(NamedTuple):
 
 
 class Holder(Protocol):
-    """What keeps objects of contexts, and forgets them when one is closed."""
+    """What keeps objects of contexts, and forgets them when one is closed or reset."""
 
     def forget(self, context: Context) -> None:
         """Drop everything that belongs to ``context``."""
@@ -276,10 +276,7 @@ class Context(ContextNames):
                 self._cl_context = None
             self._wrapped.clear()
             self.orphans.clear()
-            self.programs.clear()
-            self._pool.free_held()
-            for holder in list(self.holders):
-                holder.forget(self)
+            self.reset()
 
     def finish_copies(self) -> None:
         """Wait for the copies that use host memory, in all streams."""
@@ -300,6 +297,8 @@ class Context(ContextNames):
 
     def reset(self) -> None:
         """Give back memory that is kept for reuse, and built programs. Arrays and streams stay usable."""
+        for holder in list(self.holders):
+            holder.forget(self)
         with self._pool_lock:
             self._pool.free_held()
         self.programs.clear()

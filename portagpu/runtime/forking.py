@@ -18,8 +18,9 @@ from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import abandon_all
 from portagpu.runtime.event import Event
 from portagpu.runtime.launch import CompiledKernel
+from portagpu.runtime.recording import Replay
 
-_OWNERS = frozenset({DeviceNDArray, Event, CompiledKernel, pyopencl.array.Array})
+_OWNERS = frozenset({DeviceNDArray, Event, CompiledKernel, Replay, pyopencl.array.Array})
 
 
 def _leak(value: Any) -> None:

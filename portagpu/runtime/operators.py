@@ -66,6 +66,11 @@ class ArrayOperators:
     def __rmatmul__(self, other: Any) -> Any:
         return ufuncs.call("matmul", other, self)
 
+    @property
+    def mT(self) -> Any:
+        """View with the last two axes exchanged. Raises `ShapeError` for fewer axes."""
+        return ufuncs.call("matrix_transpose", self)
+
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return ufuncs.dispatch(ufunc, method, inputs, kwargs)
 

@@ -38,10 +38,18 @@ def recorded(call: Callable[[], None], operands: Iterable[DeviceNDArray]) -> Rep
     return Replay(launches, [array.buffer.int_ptr for array in operands])
 
 
+def kept_by(replays: Iterable[Replay]) -> int:
+    """Bytes of the memory that recordings keep together: each buffer counts once."""
+    together: dict[int, int] = {}
+    for replay in replays:
+        together |= replay.kept
+    return sum(together.values())
+
+
 class Replay:
     """Kernels with their arguments, for the thread that made them: kernel objects belong to one thread."""
 
-    __slots__ = ("_compiled", "_epoch", "_kept", "_kernels", "_places")
+    __slots__ = ("__weakref__", "_compiled", "_epoch", "_kept", "_kernels", "_places", "kept")
 
     def __init__(self, launches: list[tuple[Any, Any, tuple[Any, ...]]], borrowed: Sequence[int]) -> None:
         self._kernels: list[tuple[cl.Kernel, LaunchShape]] = []
@@ -59,13 +67,14 @@ class Replay:
                     self._places.append((kernel, place, borrowed.index(value.int_ptr)))
                 else:
                     self._kept.append(value)
+        self.kept = {buffer.int_ptr: int(buffer.size) for buffer in self._kept}  # which others may keep, too
         self._compiled = launches[0][0].reference
         self._epoch = launches[0][0].context.epoch
 
     @property
     def kept_bytes(self) -> int:
         """Size of the memory that the recording keeps."""
-        return sum({buffer.int_ptr: int(buffer.size) for buffer in self._kept}.values())
+        return sum(self.kept.values())
 
     def launch(self, stream: Stream | None, buffers: Sequence[cl.Buffer] | None = None) -> bool:
         """Enqueue on a stream of the recording's context, by default its default one.

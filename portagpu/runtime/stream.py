@@ -36,12 +36,24 @@ _uses = itertools.count(1)
 class Stream:
     """An in-order queue of copies and kernels on one device."""
 
-    __slots__ = ("__weakref__", "_callbacks", "_joined", "_pending", "_queue", "_seen", "_used", "context", "label")
+    __slots__ = (
+        "__weakref__",
+        "_callbacks",
+        "_joined",
+        "_pending",
+        "_queue",
+        "_seen",
+        "_used",
+        "context",
+        "label",
+        "token",
+    )
 
     def __init__(self, context: Context, queue: cl.CommandQueue | None = None) -> None:
         self._queue: cl.CommandQueue | None = None
         self.context = context
         self.label = "CUDA stream"
+        self.token = object()  # stands for this stream where it must not be kept alive
         self._used = 0  # number of the latest use
         self._joined = 0  # the use of this stream that the default stream waits for
         self._seen = 0  # the use of the default stream that this stream waits for

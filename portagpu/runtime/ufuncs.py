@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import DTypeError
+from portagpu.errors import DTypeError, ShapeError
 
 _functions: dict[str, Callable[..., Any]] = {}
 _keywords: dict[str, frozenset[str]] = {}
@@ -38,7 +38,7 @@ def call(name: str, *args: Any, **kwargs: Any) -> Any:
         if keyword not in _keywords[name]:
             raise DTypeError(
                 f"numpy.{name} of device arrays takes no {keyword}=",
-                hint=f"it takes only {' and '.join(f'{k}=' for k in sorted(_keywords[name]))}",
+                hint=f"it takes only {' and '.join(f'{k}=' for k in sorted(_keywords[name])) or 'the array'}",
             )
     return function(*args, **kwargs)
 
@@ -68,3 +68,24 @@ register("transpose", lambda a, axes=None: a.transpose(axes), frozenset({"axes"}
 register("reshape", lambda a, shape, order="C": a.reshape(shape, order=order), frozenset({"shape", "order"}))
 register("ravel", lambda a, order="C": a.ravel(order), frozenset({"order"}))
 register("squeeze", lambda a, axis=None: a.squeeze(axis), frozenset({"axis"}))
+register("broadcast_to", lambda array, shape: array.broadcast_to(shape), frozenset({"shape"}))
+
+
+def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    axes = list(range(a.ndim))
+    try:
+        axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
+    except IndexError as error:
+        raise ShapeError(f"axes {axis1} and {axis2} are not both of an array with {a.ndim} axes") from error
+    return a.transpose(axes)
+
+
+def _matrix_transpose(x: Any) -> Any:
+    if x.ndim < 2:
+        raise ShapeError(f"a matrix has two axes, this array {x.ndim}", hint="reshape it first")
+    return _swapaxes(x, -1, -2)
+
+
+register("swapaxes", _swapaxes, frozenset({"axis1", "axis2"}))
+register("matrix_transpose", _matrix_transpose, frozenset())
+register("linalg.matrix_transpose", _matrix_transpose, frozenset())

@@ -53,6 +53,7 @@ class Choice:
     rule: Rule
     problem: Problem
     source: Problem | None = None  # the problem that was measured
+    described: str = ""  # the same, in words
     octaves: float = 0.0  # between that and the problem, the largest over the sizes
     seconds: float | None = None  # measured for the source
     expected: Prediction | float | None = None  # of the problem, by the model
@@ -63,7 +64,7 @@ class Choice:
         if self.source is not None:
             away = "the same sizes" if self.octaves == 0 else f"{self.octaves:.3g} octaves away"
             measured = "" if self.seconds is None else f", {duration(self.seconds)} measured"
-            lines.append(f"tuned for: {shapes.text_of(self.source)} ({away}{measured})")
+            lines.append(f"tuned for: {self.described or shapes.text_of(self.source)} ({away}{measured})")
         if self.file is not None:
             lines.append(f"from: {self.file}")
         if isinstance(self.expected, Prediction):
@@ -105,7 +106,7 @@ class Chooser:
 
     def choose(self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
         """The parameters for a problem on a device. Raises `TuningError` where the search space is empty."""
-        key = (tunable.name, tunable.version, device.key, tuple(sorted(problem.items())))
+        key = (tunable, device.key, tuple(sorted(problem.items())))  # one of the same name may have another space
         return self.remembered(key, lambda: self._choose(tunable, problem, device, settings))
 
     def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
@@ -151,9 +152,9 @@ class Chooser:
 
     def _measured(self, tunable: Parameters, problem: Problem, device: DeviceRecord) -> Choice | None:
         """The nearest of the stored winners; of equally near ones, the user's own before shipped ones."""
-        near: list[tuple[tuple[float, int, float], Choice]] = []
+        near: list[tuple[tuple[float, int, float], Choice, Store, TaskKey]] = []
         for rank, store, name in self._sources(device):
-            for source, octaves, point, seconds in _winners(store, tunable, problem, name):
+            for task, source, octaves, point, seconds in _winners(store, tunable, problem, name):
                 same = shapes.same_class(source, problem)
                 rule = Rule.SHIPPED if rank else Rule.EXACT if same else Rule.NEAREST
                 choice = Choice(
@@ -161,16 +162,22 @@ class Chooser:
                     rule=rule,
                     problem=problem,
                     source=source,
+                    described=tunable.describe_problem(source),
                     octaves=octaves,
                     seconds=seconds,
                     file=store.path,
                 )
-                near.append(((0.0 if same else round(octaves * shapes.HALF_OCTAVES), rank, octaves), choice))
+                place = (0.0 if same else round(octaves * shapes.HALF_OCTAVES), rank, octaves)
+                near.append((place, choice, store, task))
         if not near:
             return None
         space = tunable.space_for(problem, device)
         near.sort(key=lambda entry: entry[0])
-        return next((choice for _, choice in near if space.is_legal(choice.point)), None)
+        for _, choice, store, task in near:
+            found = store.winner(task, space.is_legal)  # the fastest may be of an older space
+            if found is not None:
+                return replace(choice, point=found[0], seconds=found[1])
+        return None
 
     def _sources(self, device: DeviceRecord) -> Iterator[tuple[int, Store, str]]:
         yield 0, self._store, device.key
@@ -180,7 +187,7 @@ class Chooser:
 
 def _winners(
     store: Store, tunable: Parameters, problem: Problem, device: str
-) -> Iterator[tuple[Problem, float, Point, float]]:
+) -> Iterator[tuple[TaskKey, Problem, float, Point, float]]:
     wanted = task_of(tunable, problem, device)
     for task, (point, seconds) in store.winners().items():
         if (task.device, task.kernel, task.kernel_version) != (wanted.device, wanted.kernel, wanted.kernel_version):
@@ -188,7 +195,7 @@ def _winners(
         source = problem_of(task) if task.dtype == wanted.dtype else None
         octaves = NEAR + 1 if source is None else shapes.distance(source, problem, tunable.soft)
         if source is not None and octaves <= NEAR:
-            yield source, octaves, point, seconds
+            yield task, source, octaves, point, seconds
 
 
 def _from_model(tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
@@ -222,7 +229,7 @@ def best(
     problem: Problem,
     *,
     device: DeviceRecord | str | int | None = None,
-    store: Store | Path | None = None,
+    store: Store | Path | str | None = None,
     settings: Settings | None = None,
 ) -> Choice:
     """The fastest known parameters for a problem, without measuring: ``best(...).point``; printing it explains it.
@@ -232,8 +239,11 @@ def best(
     """
     record = current_context().device if device is None else device
     chosen = settings or Settings.from_environment()
-    path = store_path(tunable.name, chosen) if store is None else store.path if isinstance(store, Store) else store
-    return chooser_for(path).choose(tunable, shapes.checked(problem), device_of(record, chosen), chosen)
+    path = (
+        store_path(tunable.name, chosen) if store is None else store.path if isinstance(store, Store) else Path(store)
+    )
+    choice = chooser_for(path).choose(tunable, shapes.checked(problem), device_of(record, chosen), chosen)
+    return replace(choice, point=dict(choice.point))  # the caller's own: the answer is remembered
 
 
 def tuned(tunable: Parameters, problem: Callable[..., Problem]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import TracebackType
 
 from rich.console import Console
@@ -10,6 +11,14 @@ from rich.progress import Progress as RichProgress
 
 from portagpu.tuning.outcomes import Measured, describe, duration
 from portagpu.tuning.search import Progress, shown
+
+
+def on_terminal() -> bool:
+    """Whether the standard error stream is a terminal."""
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):  # there is none, or it is closed
+        return False
 
 
 class Bar:

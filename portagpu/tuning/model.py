@@ -105,9 +105,9 @@ def predict(need: Resources, figures: DeviceFigures) -> Prediction | None:
     limit = max(terms, key=lambda term: terms[term])
     work = max(seconds for term, seconds in terms.items() if term is not Limit.LAUNCH)
     return Prediction(
-        seconds=max(terms[Limit.LAUNCH] + work, 1e-12),
+        seconds=float(max(terms[Limit.LAUNCH] + work, 1e-12)),
         limit=limit,
-        bound=max(need.flops / peak, need.dram_bytes / figures.dram, 1e-12),
+        bound=float(max(need.flops / peak, need.dram_bytes / figures.dram, 1e-12)),
         resident=resident,
         occupancy=occupancy,
         waves=need.blocks / (figures.units * resident),

@@ -78,7 +78,9 @@ Outcome = Measured | CompileFailed | LaunchFailed | WrongResult | TimedOut | Spi
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (Measured, CompileFailed, LaunchFailed, WrongResult, TimedOut, Spilled, OutOfBounds)
 }
+_NUMBERS = frozenset({"limit", "bytes"})
 _DIGITS = 6  # significant ones that times are stored with
+_LONGEST = 4000  # characters of a reason that are stored: of a compiler's log, say
 
 
 def to_json(outcome: Outcome) -> dict[str, Any]:
@@ -86,6 +88,8 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
     values = {"kind": type(outcome).__name__, **asdict(outcome)}
     if isinstance(outcome, Measured):
         values["repetitions"] = [float(f"{r:.{_DIGITS}g}") for r in outcome.repetitions]
+    elif "reason" in values:
+        values["reason"] = shortened(str(values["reason"]), _LONGEST)
     return values
 
 
@@ -102,6 +106,8 @@ def from_json(values: dict[str, Any]) -> Outcome:
         if not isinstance(repetitions, list | tuple) or not isinstance(first, int | float):
             raise StoreError(f"{values!r} is no trial outcome")
         return Measured(checked_seconds(outcome.seconds), tuple(checked_seconds(r) for r in repetitions), float(first))
+    if not all(isinstance(value, int | float if name in _NUMBERS else str) for name, value in fields.items()):
+        raise StoreError(f"{values!r} is no trial outcome")
     return outcome
 
 
@@ -139,5 +145,10 @@ def duration(seconds: float) -> str:
     return f"{seconds * 1e9:.3g} ns"
 
 
+def shortened(text: str, most: int) -> str:
+    """The beginning of a text that is longer than ``most`` characters."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 def _short(text: str) -> str:
-    return text if len(text) <= 160 else text[:157] + "..."
+    return shortened(text, 160)

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 _LIBRARY = "optuna"
 _SAMPLERS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {  # class, arguments, further packages
     "tpe": ("TPESampler", {"multivariate": True, "n_startup_trials": 0}, ()),
-    "cmaes": ("CmaEsSampler", {}, ("cmaes",)),
+    "cmaes": ("CmaEsSampler", {"warn_independent_sampling": False}, ("cmaes",)),
     "gp": ("GPSampler", {"deterministic_objective": False}, ("torch",)),
 }
+_SEEDS = 1 << 32  # that NumPy takes
 _FAILURE = math.log(2.0)  # how much worse than the slowest point a failure counts
 
 
@@ -53,7 +54,7 @@ class LibrarySampler:
         self._optuna.logging.set_verbosity(self._optuna.logging.WARNING)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what Optuna calls experimental
-            sampler = getattr(self._optuna.samplers, kind)(seed=seed, **arguments)
+            sampler = getattr(self._optuna.samplers, kind)(seed=seed % _SEEDS, **arguments)
             self._study = self._optuna.create_study(direction="minimize", sampler=sampler)
         self._grid: _Grid | None = None
         self._asked: tuple[PointKey, Any] | None = None
@@ -110,7 +111,9 @@ class _Grid:
     """The candidates as rows of numbers: places of values on ordered axes, numbers of values on others."""
 
     def __init__(self, axes: tuple[Axis, ...], points: list[Point], optuna: Any) -> None:
-        self.axes = tuple(a for a in axes if len(a.values) > 1)
+        # in an order of their own, so that a replay, which knows no other, goes the way that the search went
+        several = sorted((a for a in axes if len(a.values) > 1), key=lambda axis: axis.name)
+        self.axes = tuple(Axis(a.name, tuple(sorted(a.values, key=None if a.ordered else repr))) for a in several)
         self._points = points
         self._index = {point_key(p): i for i, p in enumerate(points)}
         self._places = [{value: i for i, value in enumerate(a.values)} for a in self.axes]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from portagpu.errors import TuningError
 from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, TimedOut, WrongResult, describe, duration
-from portagpu.tuning.space import Point, Space, point_key
+from portagpu.tuning.space import Point, Space, candidates, point_key
 from portagpu.tuning.store import Store, TaskKey
 from portagpu.tuning.strategies import History, Strategy
+from portagpu.tuning.values import plain_point
 from portagpu.tuning.worker import WorkerDied
 
 _MUCH_FASTER = 0.7  # than the winner: worth a verification at once
@@ -69,7 +72,8 @@ class SearchResult:
         known = f", {self.resumed} known from before" if self.resumed else ""
         lines = [f"{self.trials} trials in {duration(max(self.elapsed, 1e-9))}{known}"]
         if self.winner is None or self.seconds is None:
-            lines.append("no point worked")
+            known = "; what failed before is not tried again: raise the tunable's version when it is repaired"
+            lines.append("no point worked" + known * bool(self.resumed))
         else:
             facts = [f"model said {duration(self.predicted)}"] if self.predicted else []
             facts += [f"{self.roof / self.seconds:.0%} of the model's roof"] if self.roof else []
@@ -95,8 +99,11 @@ def skips(failures: tuple[tuple[Point, Outcome], ...], most: int = 20) -> list[s
 
 
 def rank(space: Space, predict: Callable[[Point], float] | None) -> History:
-    """The legal points in the order of their predicted times; in the space's order without a model."""
-    points = list(space)
+    """The legal points in the order of their predicted times; in the space's order without a model.
+
+    Of a space with a very large number of points these are some at random (`candidates`).
+    """
+    points = candidates(space)
     if predict is None:
         return History(space, points)
     predicted = [(predict(point), index) for index, point in enumerate(points)]
@@ -123,7 +130,7 @@ def search(
 
     Points that the store already has for the task, from an earlier search or another process's, are not measured
     again. ``seeds`` come before what the strategy proposes. The last trial may end up to ``trial_limit`` after the
-    budget.
+    budget. Raises `TuningError` for a strategy that proposes a point that is illegal or was tried.
     """
     return _Search(history, strategy, evaluate, verify, store, task, seeds, roof).run(budget, trial_limit, progress)
 
@@ -147,9 +154,12 @@ class _Search:
         self._roof = roof
         self._failures: list[tuple[Point, Outcome]] = []
         self._verifying = 0.0  # seconds so far
+        self._limit = 0.0  # of a trial
+        self._deadline = math.inf
 
     def run(self, budget: Budget, limit: float, progress: Callable[[Progress], None]) -> SearchResult:
         started = time.monotonic()
+        self._limit, self._deadline = limit, started + budget.seconds
         self._learn()
         resumed = len(self._history.tried)
         count = 0
@@ -157,7 +167,7 @@ class _Search:
         while (time.monotonic() - started < budget.seconds or count == resumed == 0 < budget.seconds) and (
             budget.trials is None or count < budget.trials
         ):
-            point = self._history.first_new(self._seeds) or self._strategy.propose(self._history)
+            point = self._next()
             if point is None:
                 break
             outcome = self._try(point, limit)
@@ -167,7 +177,7 @@ class _Search:
                     self._promote()
             else:
                 self._failures.append((point, outcome))
-            winner = self._store.winner(self._task)
+            winner = self._store.winner(self._task, self._history.space.is_legal)
             state = Progress(
                 trials=count,
                 resumed=resumed,
@@ -181,6 +191,22 @@ class _Search:
             self._learn()
         self._promote()  # what was put off, and trials of a search that died before it verified its best
         return replace(self._result(), trials=count, resumed=resumed, elapsed=time.monotonic() - started)
+
+    def _next(self) -> Point | None:
+        """What to try next; None when there is nothing left."""
+        point = self._history.first_new(self._seeds)
+        if point is not None:
+            return point
+        point = self._strategy.propose(self._history)
+        if point is None:
+            return None
+        point = plain_point(point, "what the strategy proposed")
+        if not (self._history.space.is_legal(point) and self._history.is_new(point)):
+            raise TuningError(
+                f"the strategy proposed {point!r}, which is {'old' if not self._history.is_new(point) else 'illegal'}",
+                hint="ask history.is_new(point) and history.space.is_legal(point) first; return None at the end",
+            )
+        return point
 
     def _try(self, point: Point, limit: float) -> Outcome:
         started = time.monotonic()
@@ -197,6 +223,7 @@ class _Search:
             predicted=self._history.predicted.get(point_key(point)),
             cost=time.monotonic() - started,
         )
+        self._history.tried[point_key(point)] = (point, outcome)
         return outcome
 
     def _learn(self) -> None:
@@ -212,7 +239,7 @@ class _Search:
         The first winner is wanted at once, and one that is much faster than the stored one.
         """
         self._learn()
-        winner, best = self._store.winner(self._task), self._history.best()
+        winner, best = self._store.winner(self._task, self._history.space.is_legal), self._history.best()
         if winner is None or (best is not None and best[1] < _MUCH_FASTER * winner[1]):
             return True
         return self._verifying <= _VERIFYING_SHARE * elapsed
@@ -225,10 +252,15 @@ class _Search:
             self._verifying += time.monotonic() - started
 
     def _verify_best(self) -> None:
-        """Verify and store the best point if it beats the winner; points that fail are wrong from now on."""
-        while True:
+        """Verify and store the best point if it beats the winner; points that fail are wrong from now on.
+
+        After the budget there is one verification in any case, and more for as long as a trial may take.
+        """
+        first = True
+        while first or time.monotonic() < self._deadline + self._limit:
+            first = False
             self._learn()
-            found, winner = self._history.best(), self._store.winner(self._task)
+            found, winner = self._history.best(), self._store.winner(self._task, self._history.space.is_legal)
             if found is None or (winner is not None and found[1] > winner[1] * _IMPROVEMENT):
                 return
             problem = self._verify(found[0])
@@ -237,9 +269,10 @@ class _Search:
                 return
             self._failures.append((found[0], WrongResult(problem)))
             self._store.add_trial(self._task, *self._failures[-1])
+            self._history.tried[point_key(found[0])] = self._failures[-1]
 
     def _result(self) -> SearchResult:
-        winner = self._store.winner(self._task)
+        winner = self._store.winner(self._task, self._history.space.is_legal)
         return SearchResult(
             winner=winner[0] if winner else None,
             seconds=winner[1] if winner else None,

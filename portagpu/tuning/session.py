@@ -6,9 +6,11 @@ import logging
 import math
 import os
 import re
+import signal
 import sys
+import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,18 +22,22 @@ from portagpu.settings import Settings
 from portagpu.tuning import outcomes, shapes
 from portagpu.tuning.figures import DeviceFigures, figures_of
 from portagpu.tuning.model import Prediction, Resources, predict
-from portagpu.tuning.outcomes import LaunchFailed, Outcome, OutOfBounds
+from portagpu.tuning.outcomes import LaunchFailed, Outcome, OutOfBounds, shortened
 from portagpu.tuning.search import Budget, Progress, SearchResult, rank, search
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point, point_key
 from portagpu.tuning.store import Store, TaskKey
 from portagpu.tuning.strategies import DEFAULT, Given, History, Strategy, make_strategy
 from portagpu.tuning.tunable import Parameters, Tunable, reference_of
+from portagpu.tuning.values import plain_point
 from portagpu.tuning.worker import Worker, WorkerDied
 
 _FIRST_TRIAL_LIMIT = 60.0  # seconds: the child starts, imports and compiles
 _KEPT_FOR_CLASSES = 0.3  # share of the budget
 _BEST_FEW = 4
+_LONGEST_NAME = 100
+_LEAST_SECONDS = 1e-3  # of a search: for one trial, where the model took the budget
+_VERIFYING = 3.0  # trials that `verify` may take as long as
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _log = logging.getLogger(__name__)
 
@@ -42,7 +48,8 @@ def seconds_of(value: float | str) -> float:
         found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h|)", value.strip())
         number = float(found.group(1)) * _UNITS[found.group(2)] if found else math.nan
     else:
-        number = float(value)
+        given: Any = value  # whatever a user gave
+        number = float(given) if isinstance(given, int | float) else math.nan
     if not (math.isfinite(number) and number >= 0):
         raise TuningError(f"{value!r} is no time", hint="write 60, '60s', '2m' or '1h'")
     return number
@@ -60,21 +67,24 @@ def device_of(device: DeviceRecord | str | int | None, settings: Settings) -> De
 
 def store_path(name: str, settings: Settings) -> Path:
     """File of a tunable's results. Raises `TuningError` for a name that is no file's."""
-    if not name or name != Path(name).name or name.startswith("."):
+    if not name.isprintable() or name != Path(name).name or name.startswith(".") or not 0 < len(name) <= _LONGEST_NAME:
         raise TuningError(
-            f"{name!r} cannot name a tunable", hint="its results are in a file of that name: use no slashes"
+            f"{shortened(name, 80)!r} cannot name a tunable",
+            hint=f"its results are in a file of that name: use no slashes, and {_LONGEST_NAME} characters at most",
         )
     return settings.data_dir / "tuning" / f"{name}.jsonl"
 
 
 def task_of(tunable: Parameters, problem: Problem, device: str) -> TaskKey:
     """The store's key of a problem; ``device`` is `DeviceRecord.key` or a class of devices."""
-    rest = {name: value for name, value in problem.items() if name != "dtype"}
+    dtype = problem.get("dtype", "")
+    named = isinstance(dtype, str) and bool(dtype)
+    rest = {name: value for name, value in problem.items() if name != "dtype" or not named}
     return TaskKey(
         device=device,
         kernel=tunable.name,
         kernel_version=tunable.version,
-        dtype=str(problem.get("dtype", "")),
+        dtype=str(dtype) if named else "",
         shape_class=shapes.text_of(rest),
     )
 
@@ -103,9 +113,9 @@ def modelled(tunable: Parameters, problem: Problem, device: DeviceRecord, figure
     def seconds(point: Point) -> float:
         found = expected(tunable, problem, point, device, figures)
         if isinstance(found, Prediction):
-            bounds.append(found.bound)
-            return found.seconds
-        return math.inf if found is None else float(found)
+            bounds.append(float(found.bound))
+            return float(found.seconds)
+        return math.inf if found is None or math.isnan(found) else found
 
     history = rank(tunable.space_for(problem, device), None if tunable.model is None else seconds)
     # what the model says cannot run is not worth a trial, unless it says that of everything
@@ -114,7 +124,8 @@ def modelled(tunable: Parameters, problem: Problem, device: DeviceRecord, figure
     history.predicted = {key: value for key, value in history.predicted.items() if value < math.inf}
     if not history.ranked:
         raise TuningError(
-            f"no point of {tunable.name}'s search space is legal for {shapes.text_of(problem)} on {device.name}",
+            f"no point of {tunable.name}'s search space is legal for {tunable.describe_problem(problem)}"
+            f" on {device.name}",
             hint="the constraints exclude each other, or this device",
         )
     roof = tunable.roof(problem, device) if tunable.roof is not None else min(bounds, default=None)
@@ -127,8 +138,19 @@ def expected(
     """What the tunable's model says of a point: a prediction, seconds, or None for what cannot run."""
     if tunable.model is None:
         return None
-    found = tunable.model(problem, point, device)
-    return predict(found, figures) if isinstance(found, Resources) else found
+    try:
+        found = tunable.model(dict(problem), dict(point), device)
+        if isinstance(found, Resources):
+            return predict(found, figures)
+        return found if found is None or isinstance(found, Prediction) else float(found)
+    except TuningError:
+        raise
+    except Exception as error:
+        where = f"{shapes.text_of(problem)} and {point}"
+        raise TuningError(
+            f"the model of {tunable.name} raised {type(error).__name__} for {where}: {error}",
+            hint="a model returns Resources, a Prediction, seconds, or None for what cannot run",
+        ) from error
 
 
 @dataclass(slots=True)
@@ -147,6 +169,7 @@ class Session:
 
     def __enter__(self) -> Session:
         self._reference = reference_of(self.tunable)
+        self.store.check_writable()
         # the child finds what this process finds, and nothing else
         path = [str(Path(entry).resolve()) for entry in sys.path]
         environment = {
@@ -188,7 +211,11 @@ class Session:
         progress: Callable[[Progress], None] = lambda state: None,
     ) -> SearchResult:
         """Search the points of one problem."""
+        started = time.monotonic()
         found = modelled(self.tunable, problem, self.device, self.figures())
+        if budget.seconds > 0:  # the model's part counts
+            left = budget.seconds - (time.monotonic() - started)
+            budget = replace(budget, seconds=max(left, min(budget.seconds, _LEAST_SECONDS)))
         default = self.tunable.default
         first = default(problem, self.device) if callable(default) else default
         return search(
@@ -200,7 +227,7 @@ class Session:
             task=task_of(self.tunable, problem, self.device.key),
             budget=budget,
             trial_limit=self.trial_limit,
-            seeds=(*([first] if first else []), *seeds),
+            seeds=(*([plain_point(first, "the default")] if first else []), *seeds),
             roof=found.roof,
             progress=progress,
         )
@@ -233,6 +260,17 @@ class Session:
         return self._worker.ask({"tunable": self._reference, "device": self.device.index, **request}, limit)
 
     def _measure(self, problem: Problem, point: Point, limit: float) -> Outcome:
+        fresh, started = not self._warm, time.monotonic()
+        try:
+            return self._measure_once(problem, point, limit)
+        except WorkerDied as error:
+            # what an earlier candidate damaged or left behind may have ended the child, or somebody killed it
+            blameless = not fresh or error.status == -signal.SIGKILL
+            if not blameless or time.monotonic() - started > limit / 2:
+                raise
+        return self._measure_once(problem, point, limit / 2)
+
+    def _measure_once(self, problem: Problem, point: Point, limit: float) -> Outcome:
         if not self._warm:  # what a child needs to start is not the candidate's fault
             self._prepare(problem)
         self._warm = False  # a child that is replaced starts cold
@@ -257,14 +295,20 @@ class Session:
             ) from error
 
     def _verify(self, problem: Problem, point: Point) -> str | None:
-        if self.tunable.verify is None and not self.tunable.verify_on:
+        checks = _VERIFYING * (self.tunable.verify is not None) + len(self.tunable.verify_on)
+        if not checks:
             return None
+        if not self._warm:
+            self._prepare(problem)
+        self._warm = False
         try:
             request = {"action": "verify", "problem": dict(problem), "point": point}
-            wrong: str | None = self._ask(request, _FIRST_TRIAL_LIMIT)["problem"]
+            wrong: str | None = self._ask(request, checks * self.trial_limit)["problem"]
         except (TimeoutError, WorkerDied) as error:  # whatever ends the child disqualifies the point
-            self._warm = False
             return f"verification failed: {error}"
+        if wrong is not None and self._worker is not None:
+            self._worker.close()  # what it wrote, and where, is not known
+        self._warm = wrong is None
         return wrong
 
 

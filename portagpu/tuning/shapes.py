@@ -13,7 +13,9 @@ import json
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
+
+import numpy as np
 
 from portagpu.errors import TuningError
 
@@ -25,25 +27,32 @@ _MOST_SIZES = 4  # that `spread` varies
 
 def checked(problem: Problem) -> dict[str, Value]:
     """A problem whose values can be stored. Raises `TuningError`."""
-    values: Mapping[Any, Any] = problem  # whatever a user gave
+    hint = "a problem maps names to numbers and texts, such as {'n': 1024, 'dtype': 'float32'}"
+    given: Any = problem  # whatever a user gave
+    if not isinstance(given, Mapping):
+        raise TuningError(f"{given!r} is no problem", hint=hint)
+    values = {name: value.item() if isinstance(value, np.generic) else value for name, value in given.items()}
     for name, value in values.items():
-        if not isinstance(name, str) or not isinstance(value, int | float | str):
-            raise TuningError(
-                f"{name!r}: {value!r} cannot describe a problem",
-                hint="a problem maps names to numbers and texts, such as {'n': 1024, 'dtype': 'float32'}",
-            )
-    return dict(problem)
+        sound = isinstance(name, str) and name and not any(c.isspace() or c == "=" for c in name)
+        if not sound or not isinstance(value, int | float | str) or value != value:
+            raise TuningError(f"{name!r}: {value!r} cannot describe a problem", hint=hint)
+    return values
 
 
-def is_size(value: Value) -> bool:
+def is_size(value: Value) -> TypeGuard[int]:
     """Whether a value of a problem is a size: a positive whole number."""
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 def text_of(problem: Problem) -> str:
     """A problem as text for stores and people, the same for equal problems: ``k=128 layout=NN m=4096``."""
-    parts = (f"{name}={value if is_plain(value) else json.dumps(value)}" for name, value in sorted(problem.items()))
+    parts = (f"{name}={value if is_plain(value) else _encoded(value)}" for name, value in sorted(problem.items()))
     return " ".join(parts)
+
+
+def _encoded(value: Value) -> str:
+    """A value as JSON without blanks, which separate values."""
+    return json.dumps(value).replace(" ", "\\u0020")
 
 
 def is_plain(value: Value) -> bool:
@@ -52,7 +61,7 @@ def is_plain(value: Value) -> bool:
 
 
 def parse(text: str) -> dict[str, Value]:
-    """The inverse of `text_of`, for texts without blanks in values. Raises `TuningError`."""
+    """The inverse of `text_of`. Raises `TuningError`."""
     found: dict[str, Value] = {}
     for part in text.split():
         name, equals, value = part.partition("=")
@@ -69,7 +78,7 @@ def parse(text: str) -> dict[str, Value]:
 def class_of(problem: Problem) -> dict[str, Value]:
     """The class of a problem: sizes become half octaves."""
     return {
-        name: round(math.log2(value) * HALF_OCTAVES) / HALF_OCTAVES if is_size(value) else value  # type: ignore[arg-type]
+        name: round(math.log2(value) * HALF_OCTAVES) / HALF_OCTAVES if is_size(value) else value
         for name, value in problem.items()
     }
 
@@ -90,7 +99,7 @@ def distance(one: Problem, other: Problem, soft: Mapping[str, float] = MappingPr
     for name, value in one.items():
         theirs = other[name]
         if is_size(value) and is_size(theirs):
-            worst = max(worst, abs(math.log2(float(value) / float(theirs))))
+            worst = max(worst, abs(math.log2(value) - math.log2(theirs)))
         elif value != theirs:
             beside += soft.get(name, math.inf)
     return worst + beside

@@ -5,23 +5,34 @@ from __future__ import annotations
 import inspect
 import itertools
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from portagpu.errors import TuningError
+from portagpu.tuning.values import plain
 
 Point = dict[str, Any]
 PointKey = tuple[tuple[str, Any], ...]
 Constraint = Callable[..., bool]
+_MOST_POINTS = 100_000  # of a space that is looked at as a whole
+_SAMPLED = 20_000  # points of a larger one
+_DRAWS = 4  # for each point that is wanted: small corners of a space are drawn more than once
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A parameter and its values, ordered so that neighbouring values behave alike."""
+    """A parameter and its values, ordered so that neighbouring values behave alike. Equal values count once.
+
+    Raises `TuningError` for values that cannot be stored.
+    """
 
     name: str
     values: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        kept = dict.fromkeys(plain(value, f"the axis {self.name}") for value in self.values)
+        object.__setattr__(self, "values", tuple(kept))
 
     @property
     def ordered(self) -> bool:
@@ -62,12 +73,15 @@ class SearchSpace:
     def of(cls, *constraints: Constraint, **axes: Sequence[Any]) -> SearchSpace:
         """A space of axes given by name: ``SearchSpace.of(lambda a, b: a <= b, a=(1, 2), b=(1, 2, 4))``.
 
-        Raises `TuningError` for an axis without values.
+        Raises `TuningError` for an axis without values, or with values that cannot be stored.
         """
+        found = []
         for name, values in axes.items():
-            if isinstance(values, str) or not len(values):
+            several: tuple[Any, ...] = () if isinstance(values, str) or not isinstance(values, Iterable) else (*values,)
+            if not several:
                 raise TuningError(f"the axis {name} has no values", hint=f"write {name}=(1, 2, 4)")
-        return cls(tuple(Axis(name, tuple(values)) for name, values in axes.items()), constraints)
+            found.append(Axis(name, several))
+        return cls(tuple(found), constraints)
 
     def is_legal(self, point: Point) -> bool:
         """Whether a point is in the space."""
@@ -76,10 +90,34 @@ class SearchSpace:
         return all(_holds(c, names, point) for c, names in self._constraints())
 
     def __iter__(self) -> Iterator[Point]:
+        return self._walk(lambda values: values, self._constraints())
+
+    def draws(self, generator: random.Random) -> Iterator[Point]:
+        """Legal points at random, without end; nothing where there is none. The same point may come again."""
+
+        def shuffled(values: tuple[Any, ...]) -> Iterator[Any]:
+            rest = list(values)
+            while rest:
+                at = generator.randrange(len(rest))
+                rest[at], rest[-1] = rest[-1], rest[at]
+                yield rest.pop()
+
+        constraints = self._constraints()
+        while True:
+            point = next(self._walk(shuffled, constraints), None)
+            if point is None:
+                return
+            yield point
+
+    def _walk(
+        self,
+        order: Callable[[tuple[Any, ...]], Iterable[Any]],
+        waiting: list[tuple[Constraint, tuple[str, ...] | None]],
+    ) -> Iterator[Point]:
+        """Every legal point, an axis's values in the given order."""
         # each constraint is asked as soon as the axes that it names have values
         known: set[str] = set()
         due: list[list[tuple[Constraint, tuple[str, ...] | None]]] = []
-        waiting = self._constraints()
         for axis in self.axes:
             known.add(axis.name)
             due.append([(c, names) for c, names in waiting if names is not None and known.issuperset(names)])
@@ -93,11 +131,11 @@ class SearchSpace:
                     yield dict(point)
                 return
             axis = self.axes[depth]
-            for value in axis.values:
+            for value in order(axis.values):
                 point[axis.name] = value
                 if all(_holds(c, names, point) for c, names in due[depth]):
                     yield from extend(depth + 1)
-            del point[axis.name]
+            point.pop(axis.name, None)
 
         yield from extend(0)
 
@@ -113,11 +151,11 @@ class SearchSpace:
 
     def sample(self, generator: random.Random, count: int) -> list[Point]:
         """Up to ``count`` different legal points at random."""
-        points = list(self)
+        points = candidates(self)
         return generator.sample(points, min(count, len(points)))
 
     def _constraints(self) -> list[tuple[Constraint, tuple[str, ...] | None]]:
-        names = {axis.name for axis in self.axes}
+        names = frozenset(axis.name for axis in self.axes)
         return [(c, _named(c, names)) for c in self.constraints]
 
 
@@ -143,6 +181,14 @@ class UnionSpace:
     def __iter__(self) -> Iterator[Point]:
         return itertools.chain.from_iterable(self.spaces)
 
+    def draws(self, generator: random.Random) -> Iterator[Point]:
+        """Legal points at random, without end: each of the spaces in turn."""
+        waiting = [space.draws(generator) for space in self.spaces]
+        while waiting:
+            found = [(source, point) for source in waiting if (point := next(source, None)) is not None]
+            waiting = [source for source, _ in found]
+            yield from (point for _, point in found)
+
     def neighbours(self, point: Point) -> Iterator[Point]:
         """Neighbours within the point's own space."""
         for space in self.spaces:
@@ -151,19 +197,45 @@ class UnionSpace:
                 return
 
 
+def candidates(space: Space, most: int = _MOST_POINTS, sampled: int = _SAMPLED) -> list[Point]:
+    """Every legal point of a space once; of a space of more than ``most``, about ``sampled`` points at random, always
+    the same ones. Millions of points would need more time for the model, and more memory, than they are worth."""
+    found = {point_key(p): p for p in itertools.islice(space, most + 1)}
+    draws = getattr(space, "draws", None)
+    if len(found) <= most or draws is None:
+        return list(found.values())
+    drawn: dict[PointKey, Point] = {}
+    for point in itertools.islice(draws(random.Random(0)), _DRAWS * sampled):
+        drawn.setdefault(point_key(point), point)
+        if len(drawn) >= sampled:
+            break
+    return list(drawn.values())
+
+
 def point_key(point: Mapping[str, Any]) -> PointKey:
     """A hashable identity of a point."""
     return tuple(sorted(point.items()))
 
 
-def _named(constraint: Constraint, axes: set[str]) -> tuple[str, ...] | None:
-    """Names of the axes that a constraint takes; None for one that takes the whole point."""
+def _named(constraint: Constraint, axes: frozenset[str]) -> tuple[str, ...] | None:
+    """Names of the axes that a constraint takes; None for one that takes the whole point.
+
+    Parameters with defaults that are no axes, such as a loop's variable that a lambda keeps, do not count.
+    """
     try:
-        parameters = tuple(inspect.signature(constraint).parameters)
+        parameters = inspect.signature(constraint).parameters.values()
     except (TypeError, ValueError):
         return None
-    return parameters if parameters and axes.issuperset(parameters) else None
+    names = tuple(p.name for p in parameters if p.name in axes or p.default is inspect.Parameter.empty)
+    return names if names and axes.issuperset(names) else None
 
 
 def _holds(constraint: Constraint, names: tuple[str, ...] | None, point: Point) -> bool:
-    return bool(constraint(point) if names is None else constraint(*(point[n] for n in names)))
+    try:
+        return bool(constraint(point) if names is None else constraint(**{n: point[n] for n in names}))
+    except Exception as error:
+        shown = {n: point[n] for n in names} if names is not None else point
+        raise TuningError(
+            f"a constraint raised {type(error).__name__} for {shown}: {error}",
+            hint="a constraint is asked about every combination of values, before any other has ruled it out",
+        ) from error

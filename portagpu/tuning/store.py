@@ -25,6 +25,7 @@ from portagpu.files import write_atomically
 from portagpu.tuning import outcomes
 from portagpu.tuning.outcomes import Outcome
 from portagpu.tuning.space import Point, PointKey, point_key
+from portagpu.tuning.values import read_point
 from portagpu.version import __version__
 
 VERSION = 1
@@ -57,7 +58,12 @@ class Record:
 @dataclass(slots=True)
 class _Entries:
     trials: dict[PointKey, Record] = field(default_factory=dict)
-    winner: Record | None = None
+    verified: dict[PointKey, Record] = field(default_factory=dict)  # points that are or were winners
+
+    @property
+    def winner(self) -> Record | None:
+        """The fastest winner."""
+        return min(self.verified.values(), key=lambda record: _pair(record)[1], default=None)
 
 
 class _Written:
@@ -119,12 +125,13 @@ class Store:
             entries = self._tasks.get(task)
             return dict(entries.trials) if entries else {}
 
-    def winner(self, task: TaskKey) -> tuple[Point, float] | None:
-        """The task's winner and its seconds, or None."""
+    def winner(self, task: TaskKey, legal: Callable[[Point], bool] = lambda point: True) -> tuple[Point, float] | None:
+        """The task's winner and its seconds, or None. ``legal`` leaves out those of an older space."""
         self.refresh()
         with self._lock:
             entries = self._tasks.get(task)
-            return _pair(entries.winner) if entries and entries.winner else None
+            known = sorted(map(_pair, entries.verified.values()), key=lambda pair: pair[1]) if entries else []
+        return next((pair for pair in known if legal(pair[0])), None)
 
     def winners(self) -> dict[TaskKey, tuple[Point, float]]:
         """All winners."""
@@ -172,16 +179,18 @@ class Store:
             if values["v"] != VERSION:
                 return
             task = TaskKey(**values["task"])
+            if not all(isinstance(text, str) for text in (task.device, task.kernel, task.dtype, task.shape_class)):
+                return
             record = _record_of(values)
             key = point_key(record.point)
             hash((task, key))
-        except (ValueError, KeyError, TypeError, StoreError):
-            return
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, StoreError):
+            return  # whatever a file may hold
         entries = self._tasks.setdefault(task, _Entries())
         if values["type"] == "trial":
             entries.trials[key] = record
-        elif entries.winner is None or _pair(record)[1] <= _pair(entries.winner)[1]:
-            entries.winner = record
+        elif key not in entries.verified or _pair(record)[1] <= _pair(entries.verified[key])[1]:
+            entries.verified[key] = record
 
     def _write(self, lines: Iterable[dict[str, Any]]) -> None:
         """Append lines. Raises `StoreError` where the file cannot be written."""
@@ -199,6 +208,10 @@ class Store:
             raise StoreError(f"{self.path} cannot be written: {error}", hint=hint) from error
         finally:
             _Written.count += 1
+
+    def check_writable(self) -> None:
+        """Make the file if there is none. Raises `StoreError` where it cannot be written: before hours of measuring."""
+        self._write([])
 
     def merge(self, other: Path) -> int:
         """Append what another store has and this one lacks. Returns the number of lines. Raises `StoreError`."""
@@ -219,7 +232,7 @@ class Store:
                 if entries.winner is not None and (
                     ours.winner is None or _pair(entries.winner)[1] < _pair(ours.winner)[1]
                 ):
-                    new.winner = entries.winner
+                    new.verified = {point_key(entries.winner.point): entries.winner}
             lines += _lines(task, new)
         if lines:
             self._write(lines)
@@ -231,7 +244,9 @@ class Store:
         with self._lock:
             lines = [_encoded(v) for task, entries in self._tasks.items() for v in _lines(task, entries)]
         if not lines and path != self.path:
-            raise StoreError(f"{self.path} has no results to export", hint="tune first: portagpu tune gemm")
+            raise StoreError(
+                f"{self.path} has no results to export", hint="tune first: portagpu tune gemm, or portagpu tune kernel"
+            )
         _replace(path, lines)
         return len(lines)
 
@@ -301,7 +316,7 @@ def _record_of(values: dict[str, Any]) -> Record:
     else:
         outcome = outcomes.Measured(outcomes.checked_seconds(values["seconds"]))
     record = Record(
-        point=dict(values["point"]),
+        point=read_point(values["point"]),
         outcome=outcome,
         at=float(values.get("at") or 0.0),
         portagpu=str(values.get("portagpu") or ""),

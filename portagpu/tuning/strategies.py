@@ -163,6 +163,8 @@ def make_strategy(strategy: str | Strategy, seed: int = 0) -> Strategy:
     processes); ``default``: tpe, or neighbours where the library is not installed. Raises `TuningError`.
     """
     if not isinstance(strategy, str):
+        if not callable(getattr(strategy, "propose", None)):
+            raise TuningError(f"{strategy!r} is no strategy", hint=f"choose among {', '.join(strategy_names())}")
         return strategy
     if strategy == DEFAULT:
         strategy = "tpe" if LibrarySampler.is_installed() else "neighbours"

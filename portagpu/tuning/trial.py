@@ -13,7 +13,7 @@ import numpy as np
 import pyopencl as cl
 
 from portagpu.device import DeviceType
-from portagpu.errors import BuildError, KernelError, LaunchConfigError, PortaGPUError
+from portagpu.errors import BuildError, KernelError, LaunchConfigError, PortaGPUError, TuningError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, select_device
 from portagpu.runtime.recording import recorded
@@ -25,6 +25,7 @@ from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outc
 from portagpu.tuning.shapes import Problem, text_of
 from portagpu.tuning.space import Point
 from portagpu.tuning.tunable import Case, Tunable, resolve
+from portagpu.tuning.values import read_point
 
 _REPEAT_SECONDS = 0.12
 _MIN_REPEATS = 3
@@ -40,7 +41,9 @@ class _Bench:
 
     def __init__(self, tunable: Tunable, problem: Problem, context: Context) -> None:
         self.tunable, self.context = tunable, context
-        self.case: Case = tunable.prepare(problem)
+        self.case: Case = tunable.prepare(dict(problem))
+        if not isinstance(self.case, Case):
+            raise TuningError(f"prepare of {tunable.name} returned {type(self.case).__name__}", hint="return a Case")
         self.guards: dict[str, Guarded] = {}
         self.data: dict[str, Any] = {}
         for name, value in {**self.case.inputs, **self.case.outputs}.items():
@@ -56,8 +59,12 @@ class _Bench:
             self.guards[name].array.copy_to_device(host)
         self.context.default_stream.synchronize()
         self.used = True
-        self.tunable.run(self.data, point)
+        self.run(point)
         self.context.default_stream.synchronize()
+
+    def run(self, point: Point) -> None:
+        """The tunable's run; it may change what it is given."""
+        self.tunable.run(dict(self.data), dict(point))
 
     def damage(self) -> str | None:
         """Which array was overrun."""
@@ -71,7 +78,7 @@ class _Bench:
         """What is wrong with the results."""
         results = {name: self.guards[name].array.copy_to_host() for name in self.case.outputs}
         if self.tunable.check is not None:
-            return self.tunable.check(self.case, results)
+            return _finding(self.tunable.check(self.case, results), "check")
         return compare(results, self.case)
 
     def release(self) -> None:
@@ -96,6 +103,8 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     tunable = _tunables.get(reference)
     if tunable is None:
         tunable = _tunables[reference] = resolve(reference)
+    if "point" in request:
+        request["point"] = read_point(request["point"])
     if request["action"] == "prepare":
         _bench(tunable, reference, request["problem"], context)
         return {}
@@ -172,7 +181,7 @@ def _repeatable(bench: _Bench, point: Point) -> Callable[[], None]:
     """What a repetition does: a run, or its launches alone."""
 
     def run() -> None:
-        bench.tunable.run(bench.data, point)
+        bench.run(point)
 
     if not bench.tunable.launches_only:
         return run
@@ -214,7 +223,7 @@ def repetitions(launch: Any, context: Context, hopeless: float = math.inf) -> li
 def _verify(tunable: Tunable, reference: str, request: dict[str, Any], context: Context) -> str | None:
     problem, point = request["problem"], request["point"]
     if tunable.verify is not None:
-        found = tunable.verify(problem, point)
+        found = _finding(tunable.verify(dict(problem), dict(point)), "verify")
         if found is not None:
             return found
     for other in tunable.verify_on:
@@ -224,6 +233,13 @@ def _verify(tunable: Tunable, reference: str, request: dict[str, Any], context: 
         if not isinstance(first, float):
             return f"for {text_of(other)}: {outcomes.describe(first)}"
     return None
+
+
+def _finding(found: object, what: str) -> str | None:
+    """What a user's check returned: None for right, or what is wrong."""
+    if found is None or isinstance(found, str):
+        return found
+    raise TuningError(f"{what} returned {found!r}", hint="return None for right results, else a text: what is wrong")
 
 
 def compare(results: Mapping[str, np.ndarray[Any, Any]], case: Case) -> str | None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import runpy
 import sys
+import traceback
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,14 +16,15 @@ from typing import Any
 import numpy as np
 
 from portagpu.device import DeviceRecord
-from portagpu.errors import TuningError
+from portagpu.errors import PortaGPUError, TuningError
 from portagpu.tuning.model import Prediction, Resources
-from portagpu.tuning.shapes import Problem
+from portagpu.tuning.shapes import Problem, text_of
 from portagpu.tuning.space import Point, Space
 
 _CHILD_MAIN = (
     "__portagpu_trial__"  # what a user's script is called in the child: its `if __name__ ==` part does not run
 )
+_GUARD = "if __name__ == '__main__':"
 Array = np.ndarray[Any, Any]
 
 
@@ -41,6 +44,20 @@ class Case:
     atol: float = 0.0
     facts: Any = None
 
+    def __post_init__(self) -> None:
+        for name, value in self.outputs.items():
+            if not isinstance(value, np.ndarray):
+                raise TuningError(
+                    f"the output {name} is a {type(value).__name__}, no array",
+                    hint="outputs are NumPy arrays with their contents before a run, such as np.zeros(n, np.float32)",
+                )
+        unknown = sorted(set(self.expected or {}) - set(self.outputs))
+        if unknown:
+            raise TuningError(
+                f"expected has {unknown[0]!r}, which is no output",
+                hint=f"the outputs are {', '.join(self.outputs) or 'none'}",
+            )
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Parameters:
@@ -54,6 +71,7 @@ class Parameters:
     first point.
     ``soft``: traits of problems that need not be the same for a stored result to serve, and how many octaves of
     distance a difference counts as: ``{"layout": 1.0}``.
+    ``describe``: a problem in words, for explanations; without it, all its values are named.
     """
 
     name: str
@@ -63,6 +81,21 @@ class Parameters:
     roof: Callable[[Problem, DeviceRecord], float | None] | None = None
     default: Point | Callable[[Problem, DeviceRecord], Point] | None = None
     soft: Mapping[str, float] = field(default_factory=dict)
+    describe: Callable[[Problem], str] | None = None
+
+    def describe_problem(self, problem: Problem) -> str:
+        """A problem for people."""
+        return text_of(problem) if self.describe is None else self.describe(problem)
+
+    def __post_init__(self) -> None:
+        if not callable(self.space) and not hasattr(self.space, "is_legal"):
+            raise TuningError(
+                f"{type(self.space).__name__} is no search space", hint="write SearchSpace.of(block=(64, 128))"
+            )
+        try:
+            object.__setattr__(self, "version", operator.index(self.version))
+        except TypeError as error:
+            raise TuningError(f"version={self.version!r} is no whole number", hint="write version=1") from error
 
     def space_for(self, problem: Problem, device: DeviceRecord) -> Space:
         """The search space of a problem on a device."""
@@ -150,17 +183,33 @@ def _values(place: str, reference: str) -> dict[str, Any]:
     """The variables of a module or script. Raises `TuningError` where there is none."""
     if not place:
         raise TuningError(f"{reference!r} names no module and variable", hint="write file.py:NAME or module:NAME")
-    if place.endswith(".py"):
-        if not Path(place).is_file():
-            raise TuningError(f"there is no file {place}", hint="write file.py:NAME or module:NAME")
-        return vars(_script(place))
+    if place.endswith(".py") and not Path(place).is_file():
+        raise TuningError(f"there is no file {place}", hint="write file.py:NAME or module:NAME")
     try:
-        return vars(importlib.import_module(place))
+        if place.endswith(".py"):
+            return _loaded(place, lambda: vars(_script(place)))
+        return _loaded(place, lambda: vars(importlib.import_module(place)))
     except ModuleNotFoundError as error:
         if error.name is None or not f"{place}.".startswith(f"{error.name}."):
-            raise  # the module is there, and imports another one that is not
+            # the module is there, and imports another one that is not
+            raise TuningError(f"{place} cannot be loaded: {error}", hint=f"install {error.name}") from error
         raise TuningError(
             f"there is no module {place!r}", hint="write file.py:NAME, or install what has the module"
+        ) from error
+
+
+def _loaded(place: str, load: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What loading a user's module gives. Raises `TuningError` where the module raises."""
+    try:
+        return load()
+    except (PortaGPUError, ModuleNotFoundError):
+        raise
+    except (Exception, SystemExit) as error:
+        lines = traceback.extract_tb(error.__traceback__)
+        where = f"{lines[-1].filename}:{lines[-1].lineno}: " if lines else ""
+        raise TuningError(
+            f"{place} cannot be loaded: {where}{type(error).__name__}: {error}",
+            hint=f"it must run as a module: a script's main part belongs under {_GUARD}",
         ) from error
 
 

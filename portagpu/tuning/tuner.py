@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
+import numpy as np
+
 from portagpu.device import DeviceRecord
+from portagpu.errors import TuningError
 from portagpu.settings import Settings
 from portagpu.tuning import shapes
-from portagpu.tuning.console import Bar
+from portagpu.tuning.console import Bar, on_terminal
 from portagpu.tuning.search import Budget, Progress, SearchResult
 from portagpu.tuning.session import Session, device_of, kept_for_classes, seconds_of, store_path
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.store import Store
 from portagpu.tuning.strategies import DEFAULT, Strategy
 from portagpu.tuning.tunable import Tunable
+from portagpu.tuning.worker import is_child
 
 
 def tune(
@@ -29,7 +32,7 @@ def tune(
     trials: int | None = None,
     strategy: str | Strategy = DEFAULT,
     seed: int = 0,
-    store: Store | Path | None = None,
+    store: Store | Path | str | None = None,
     trial_limit: float | str = "20s",
     classes: Sequence[Problem] | int = (),
     progress: Callable[[Progress], None] | None = None,
@@ -50,14 +53,25 @@ def tune(
     Raises `TuningError`, `StoreError`, `DeviceSelectionError`. KeyboardInterrupt ends the child process and comes
     through; what was measured is kept.
     """
+    if is_child():
+        raise TuningError(
+            "tune() was called while a trial's process ran the script",
+            hint="put the script's main part under: if __name__ == '__main__':",
+        )
+    limit = seconds_of(trial_limit)
+    if limit <= 0:
+        raise TuningError(f"trial_limit={trial_limit!r}: a trial needs time", hint="write '20s'")
+    _check_whole(seed=seed, **({} if trials is None else {"trials": trials}))
     chosen = settings or Settings.from_environment()
     record = device_of(device, chosen)
     wanted = shapes.checked(problem)
+    if isinstance(classes, int):
+        _check_whole(classes=classes)
     others = shapes.spread(wanted, count=classes) if isinstance(classes, int) else [*map(shapes.checked, classes)]
     seconds = seconds_of(budget)
     kept = kept_for_classes(seconds, others)
     path = store_path(tunable.name, chosen) if store is None else store
-    bar = Bar(tunable.name, seconds) if (sys.stderr.isatty() if show is None else show) else None
+    bar = Bar(tunable.name, seconds) if (on_terminal() if show is None else show) else None
 
     def report(state: Progress) -> None:
         if progress is not None:
@@ -65,9 +79,7 @@ def tune(
         if bar is not None:
             bar(state)
 
-    session = Session(
-        tunable, record, chosen, path if isinstance(path, Store) else Store(path), seconds_of(trial_limit)
-    )
+    session = Session(tunable, record, chosen, path if isinstance(path, Store) else Store(Path(path)), limit)
     deadline = time.monotonic() + seconds
     with session, bar or nullcontext():
         if seconds > 0:
@@ -77,3 +89,10 @@ def tune(
         if others:
             session.retime(wanted, others, max(kept, deadline - time.monotonic()), report)
     return result
+
+
+def _check_whole(**values: object) -> None:
+    """Raises `TuningError` for what is no whole number from 0 on."""
+    for name, value in values.items():
+        if not isinstance(value, int | np.integer) or value < 0:
+            raise TuningError(f"{name}={value!r} is no whole number from 0 on", hint=f"write {name}=4")

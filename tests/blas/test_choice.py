@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import pytest
 
 from portagpu import cuda
 from portagpu.blas import registry
 from portagpu.blas.choice import choose
+from portagpu.blas.parameters import PARAMETERS
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config
 from portagpu.blas.tuner import store_path, task_key
@@ -45,7 +47,8 @@ def test_winner_applies_at_once(context):
 def test_nearest_sizes_win(context):
     """1000 and 1024 are tuned apart: times of different sizes cannot be compared."""
     caps = context.capabilities
-    others = [c for c in registry.candidates(PROBLEM, caps) if c != default_config(PROBLEM, caps)]
+    default = default_config(PROBLEM, caps)  # once: there are a great many candidates, of which two are enough
+    others = list(itertools.islice((c for c in registry.candidates(PROBLEM, caps) if c != default), 2))
     store = Store(store_path(context.settings))
     for size, config, seconds in ((1000, others[0], 0.2), (1024, others[1], 0.1)):
         problem = Problem(m=size, n=size, k=size, dtype="float32")
@@ -71,3 +74,18 @@ def test_foreign_winners_are_ignored(context):
     store.add_winner(task_key(PROBLEM, "another device"), registry.to_json(other_config(context)), 0.1)
     store.add_winner(task_key(PROBLEM, context.device.key), {"kind": "unknown"}, 0.1)
     assert choose(PROBLEM, context) == default_config(PROBLEM, context.capabilities)
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({}, "64 x 48 x 32 float32 NN"),
+        ({"a_order": "F", "b_order": "", "precision": "tf32"}, "64 x 48 x 32 float32/tf32 T-"),
+        ({"batch": 7, "scaled": True}, "7 of 64 x 48 x 32 float32 NN, with alpha or beta"),
+        ({"aligned": False}, "64 x 48 x 32 float32 NN, rows not aligned to 16 bytes"),
+    ],
+)
+def test_problems_in_words(options, wanted):
+    """What is as usual is left out."""
+    problem = Problem(m=64, n=48, k=32, dtype="float32", **options)
+    assert problem.words == PARAMETERS.describe_problem(problem.values) == wanted

@@ -94,3 +94,33 @@ def test_host_results_over_operands(device):
 def test_wrong_arguments_get_our_errors(device, offsets, options, error):
     with pytest.raises(error):
         portagpu.grouped_matmul(np.ones((8, 4), np.float32), np.ones((2, 4, 4), np.float32), offsets, **options)
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+def test_wrong_outs_are_those_of_matmul(device, on_device):
+    """The same class, with the same words."""
+    move = cuda.to_device if on_device else np.asarray
+    a, b = move(np.ones((8, 4), np.float32)), move(np.ones((1, 4, 5), np.float32))
+    readonly = np.zeros((8, 5), np.float32)
+    readonly.flags.writeable = False
+    readonly = cuda.to_device(readonly).as_readonly() if on_device else readonly
+    host = np.zeros((8, 5), np.float32)
+    elsewhere = host if on_device else cuda.to_device(host)
+    for out in (move(np.zeros((8, 4), np.float32)), move(np.zeros((8, 5))), readonly, elsewhere, [[0]]):
+        with pytest.raises(errors.PortaGPUError) as wanted:
+            portagpu.matmul(a, b[0], out=out)
+        with pytest.raises(type(wanted.value)) as found:
+            portagpu.grouped_matmul(a, b, [0, 8], out=out)
+        assert str(found.value) == str(wanted.value)
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+def test_precisions_are_those_of_matmul(device, on_device):
+    move = cuda.to_device if on_device else np.asarray
+    a, b, wanted, _ = operands()
+    found = portagpu.grouped_matmul(move(a), move(b), OFFSETS, precision="tf32")
+    found = found.copy_to_host() if on_device else found
+    assert np.allclose(found, wanted, rtol=1e-2, atol=1e-1)
+    for wrong in ("tf33", 3):
+        with pytest.raises(errors.UnknownOptionError, match="tf32"):
+            portagpu.grouped_matmul(move(a), move(b), OFFSETS, precision=wrong)

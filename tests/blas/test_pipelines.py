@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from opencl_text import text_of
 
 from portagpu import cuda
 from portagpu.blas.dense_operands import operand
@@ -18,11 +19,7 @@ from portagpu.blas.pipelined_variant import PipelinedConfig, PipelinedVariant
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Product
 from portagpu.blas.vectors import vector_type
-from portagpu.codegen.program import generate
-from portagpu.cuda import arguments
 from portagpu.device.ideal import IDEAL
-from portagpu.ir.types import ConstantType
-from portagpu.ir.verify import verify
 
 HOPPER = replace(IDEAL, compute_units=132, clock_mhz=1980, local_memory_static=227 * 1024)
 LAYOUTS = list(itertools.product((False, True), repeat=2))
@@ -107,17 +104,6 @@ def test_fragments(device, layout, dtype, out, precision, eps):
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 def test_fragments_of_integers(device, dtype):
     check(FragmentVariant(), FRAGMENTS, dtype, (304, 208, 80), (False, True), alpha=2, beta=-1, out="int32")
-
-
-def text_of(kernel, *args):
-    names, fixed = kernel.source.parameters, kernel.source.constexpr
-    types = tuple(
-        ConstantType(a) if n in fixed else arguments.argument_type(a, alias=False)
-        for n, a in zip(names, args, strict=True)
-    )
-    program = kernel.lowered(types, IDEAL)
-    verify(program)
-    return generate(program, IDEAL).source
 
 
 def numbers(kind, parts=None):

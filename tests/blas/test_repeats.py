@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import threading
+import weakref
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 import portagpu
@@ -13,7 +16,8 @@ from portagpu import cuda
 from portagpu.blas import registry, repeats
 from portagpu.blas.problem import Problem
 from portagpu.blas.tuner import store_path, task_key
-from portagpu.runtime.recording import recorded
+from portagpu.runtime.context import Context
+from portagpu.runtime.recording import kept_by, recorded
 from portagpu.tuning import Store
 
 
@@ -27,13 +31,26 @@ def close(c, wanted):
     return np.allclose(c.copy_to_host(), wanted, rtol=1e-4, atol=1e-4)
 
 
+def is_recorded(a, b, c):
+    return repeats.again(a, b, c, None, (1, 0, int, int, None, None)) is c
+
+
+def another(context, settings):
+    """A context on the same device."""
+    return Context(context.device, cl.Context([context.device.cl_device]), settings)
+
+
+def recordings_of(context):
+    return [found.replay for found in repeats._recordings.of(context).known.values() if not isinstance(found, bool)]
+
+
 def test_new_contents_count(device):
     a, b, c, host_a, host_b = operands()
     for factor in range(1, 6):
         a.copy_to_device(host_a * np.float32(factor))
         assert portagpu.matmul(a, b, out=c) is c
         assert close(c, factor * (host_a @ host_b))
-    assert repeats.again(a, b, c, None, (1, 0, int, int, None, None))
+    assert is_recorded(a, b, c)
 
 
 def test_numbers_streams_and_arrays_are_told_apart(device):
@@ -83,12 +100,12 @@ def test_new_results_of_tuning_end_a_recording(device, tmp_path, monkeypatch):
     a, b, c, host_a, host_b = operands()
     for _ in range(3):
         portagpu.matmul(a, b, out=c)
-    assert repeats.again(a, b, c, None, (1, 0, int, int, None, None))
+    assert is_recorded(a, b, c)
     problem = Problem(m=96, n=80, k=64, dtype="float32")
     default = registry.default_config(problem, context.capabilities)
     other = next(p for p in registry.candidates(problem, context.capabilities) if p != default)
     Store(store_path(context.settings)).add_winner(task_key(problem, context.device.key), registry.to_json(other), 1e-6)
-    assert not repeats.again(a, b, c, None, (1, 0, int, int, None, None))
+    assert not is_recorded(a, b, c)
     portagpu.matmul(a, b, out=c)
     assert close(c, host_a @ host_b)
 
@@ -98,7 +115,7 @@ def test_memory_that_was_given_back_ends_a_recording(device):
     for _ in range(3):
         portagpu.matmul(a, b, out=c)
     cuda.device_array(4, np.float32).close()
-    assert not repeats.again(a, b, c, None, (1, 0, int, int, None, None))
+    assert not is_recorded(a, b, c)
     portagpu.matmul(a, b, out=c)
     assert close(c, host_a @ host_b)
 
@@ -133,12 +150,76 @@ def test_recordings_keep_little_scratch_memory(device):
     a, b, c, _, _ = operands(dtype=np.complex64)
     for _ in range(3):
         portagpu.matmul(a, b, out=c)
-    known = repeats._mine.known
-    kept = sum(replay.kept_bytes for replay in known.values() if replay)
+    known = repeats._recordings.of(a.context).known
+    kept = kept_by(recordings_of(a.context))
     assert kept > 0
     repeats._bound(known, kept)
-    assert sum(replay.kept_bytes for replay in known.values() if replay) == kept
-    repeats._bound(known, 0)
-    assert not any(replay and replay.kept_bytes for replay in known.values())
-    portagpu.matmul(a, b, out=c)  # recorded anew
-    assert repeats.again(a, b, c, None, (1, 0, int, int, None, None))
+    assert kept_by(recordings_of(a.context)) == kept
+    repeats._bound(known, kept - 1)
+    assert kept_by(recordings_of(a.context)) < kept
+    if not kept_by(recordings_of(a.context)):  # the only one, too large by itself
+        repeats._bound(known, 0)
+        portagpu.matmul(a, b, out=c)
+        assert not is_recorded(a, b, c)
+
+
+def test_contexts_in_turns_keep_their_recordings(device, tmp_path, monkeypatch):
+    """Each context has its own tuning results: those of one say nothing of the other's recordings."""
+    here = cuda.current_context()
+    other = another(here, dataclasses.replace(here.settings, data_dir=tmp_path))
+    sets = [operands()[:3]]
+    with other:
+        sets.append(operands()[:3])
+    problem = Problem(m=96, n=80, k=64, dtype="float32")
+    default = registry.default_config(problem, here.capabilities)
+    Store(store_path(other.settings)).add_winner(task_key(problem, here.device.key), registry.to_json(default), 1e-6)
+    for turn in range(4):
+        for a, b, c in sets:
+            assert turn < 2 or is_recorded(a, b, c)
+            portagpu.matmul(a, b, out=c)
+    other.close()
+
+
+def test_recordings_of_a_closed_context_are_dropped(device):
+    """They would keep kernels and scratch memory: those of other threads, too."""
+    here = cuda.current_context()
+    context = another(here, here.settings)
+    done, go_on, alive = threading.Event(), threading.Event(), []
+
+    def multiply():
+        with context:
+            a, b, c, _, _ = operands(dtype=np.complex64)
+            for _ in range(3):
+                portagpu.matmul(a, b, out=c)
+            assert is_recorded(a, b, c)
+            kept = recordings_of(context)
+            assert kept[0].kept_bytes
+            alive.extend(map(weakref.ref, kept))
+
+    def work():
+        multiply()
+        done.set()
+        go_on.wait()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert done.wait(60)
+    multiply()
+    context.close()
+    gc.collect()
+    assert len(alive) == 2 and not any(replay() for replay in alive)
+    assert not repeats._recordings.of(context).known
+    go_on.set()
+    thread.join()
+
+
+def test_recordings_keep_no_stream(device):
+    a, b, c, _, _ = operands()
+    stream = cuda.stream()
+    for _ in range(3):
+        portagpu.matmul(a, b, out=c, stream=stream)
+    seen = weakref.ref(stream)
+    stream.synchronize()
+    del stream
+    gc.collect()
+    assert seen() is None

@@ -8,6 +8,7 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
+from opencl_text import text_of
 
 from portagpu import cuda
 from portagpu.blas.arrival_kernels import fan_of, levels_of
@@ -18,10 +19,7 @@ from portagpu.blas.variant import Product
 from portagpu.blas.warpgroup_across import WarpgroupConfig
 from portagpu.blas.warpgroup_kernels import multiply_warpgroups
 from portagpu.blas.warpgroup_variant import WarpgroupVariant
-from portagpu.codegen.program import generate
-from portagpu.cuda import arguments
 from portagpu.device.ideal import IDEAL
-from portagpu.ir.types import ConstantType
 from portagpu.runtime.creation import to_device
 
 HOPPER = dataclasses.replace(
@@ -149,7 +147,7 @@ def test_nothing_outside_counts_or_is_written(context, m, n, k, dtype, out, prec
                 assert np.all(whole[:, n:].astype(np.float64) == 77), config
 
 
-def text_of(tile_n, splits=1):
+def warpgroup_text(tile_n, splits=1):
     """The kernel's text for float16."""
     kernel = multiply_warpgroups
     number = np.int32(1)
@@ -184,18 +182,16 @@ def text_of(tile_n, splits=1):
     }
     if splits > 1:
         given |= {"parts": cuda.device_array(64, np.float32), "arrived": cuda.device_array(64, np.int32)}
-    fixed = kernel.source.constexpr
-    types = tuple(ConstantType(a) if n in fixed else arguments.argument_type(a, alias=False) for n, a in given.items())
-    return generate(kernel.lowered(types, HOPPER), HOPPER).source
+    return text_of(kernel, *(given[name] for name in kernel.source.parameters), caps=HOPPER)
 
 
 @pytest.mark.parametrize("tile_n, waits", [(64, 1), (128, 0), (192, 1)])
 def test_strips_wait_for_the_drawer_that_they_share(device, tile_n, waits):
     # two drawers take turns: of an odd number of strips, the last of a tile and the first of the next share one
-    assert text_of(tile_n).count("cp.async.bulk.wait_group.read 0;") == 1 + waits
+    assert warpgroup_text(tile_n).count("cp.async.bulk.wait_group.read 0;") == 1 + waits
 
 
 @pytest.mark.parametrize("splits", [1, 8, 32])
 def test_split_sums_are_added_by_the_last_of_the_consumers(device, splits):
-    text = text_of(64, splits)
+    text = warpgroup_text(64, splits)
     assert ("membar.gl" in text) == ("atomic_add" in text) == (splits > 1)

@@ -87,7 +87,8 @@ def test_explain_names_the_rule(device, tmp_path, monkeypatch):
     assert result.exit_code == 0 and "of the roof" in result.output
     for sizes, rule in ((("64", "64", "48"), "the same class"), (("64", "64", "100"), "the nearest class")):
         text = _invoke(tmp_path, "--explain", *sizes, *where).output
-        assert f"rule: stored result of {rule}" in text and "k=48" in text and "measured" in text
+        assert f"rule: stored result of {rule}" in text and "measured" in text
+        assert "tuned for: 64 x 64 x 48 float32 NN (" in text and "batch" not in text
     text = _invoke(
         tmp_path, "gemm", "--explain", "64", "64", "48", "--dtype", "float32", "--layout", "TN", *where
     ).output

@@ -6,26 +6,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+from opencl_text import text_of
 
 from portagpu import cuda, errors
-from portagpu.codegen.program import generate
-from portagpu.cuda import arguments
 from portagpu.device import ptx
 from portagpu.device.ideal import IDEAL
-from portagpu.ir.types import ConstantType
-from portagpu.ir.verify import verify
-
-
-def text_of(kernel, *args, caps=IDEAL):
-    """OpenCL C for a device with these capabilities."""
-    names, fixed = kernel.source.parameters, kernel.source.constexpr
-    types = tuple(
-        ConstantType(a) if n in fixed else arguments.argument_type(a, alias=False)
-        for n, a in zip(names, args, strict=True)
-    )
-    program = kernel.lowered(types, caps)
-    verify(program)
-    return generate(program, caps).source
 
 
 @cuda.jit

@@ -10,8 +10,20 @@ import pytest
 
 from portagpu.bench import strategies as bench
 from portagpu.errors import TuningError
-from portagpu.tuning import CompileFailed, Measured, Recording, Store, TaskKey, make_strategy, replay, strategy_names
+from portagpu.tuning import (
+    CompileFailed,
+    Measured,
+    Recording,
+    SearchSpace,
+    Store,
+    TaskKey,
+    make_strategy,
+    replay,
+    search,
+    strategy_names,
+)
 from portagpu.tuning.sampler import LibrarySampler
+from portagpu.tuning.search import Budget, rank
 
 TASK = TaskKey(device="d", kernel="recorded", kernel_version=1, dtype="float32", shape_class="n=1")
 OPTUNA = pytest.mark.skipif(not LibrarySampler.is_installed(), reason="pip install 'portagpu[tune]'")
@@ -132,3 +144,32 @@ def test_the_comparison(path, capsys):
     assert "| recorded float32 n=1 |" in table and "after 32" in table
     bench.main([str(path), "--strategy", "model", "--seeds", "1"], standalone_mode=False)
     assert "| model |" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["model", "random", "default", "tpe", "cmaes"])
+def test_a_replay_goes_the_way_of_the_search(tmp_path, name):
+    """Whatever the order of axes and values: a store keeps neither."""
+    if name in ("tpe", "cmaes"):
+        pytest.importorskip("optuna")
+    if name == "cmaes":
+        pytest.importorskip("cmaes")
+    space = SearchSpace.of(
+        lambda b, a: a * b <= 512, mode=("y", "x", "w"), b=(1, 2, 4, 8, 64), a=(1, 2, 8, 32, 64), wide=(True, False)
+    )
+
+    def run(chosen, file, trials):
+        order = []
+
+        def evaluate(point, limit):
+            order.append(point)
+            return Measured(1e-3 * (1 + abs(point["a"] - 8) + abs(point["b"] - 4) + len(point["mode"] * point["wide"])))
+
+        history = rank(space, lambda point: 1e-3 * (point["a"] // 8 + 1))
+        budget = Budget(seconds=60, trials=trials)
+        search(history, make_strategy(chosen, 3), evaluate, lambda p: None, store=Store(file), task=TASK, budget=budget)
+        return order
+
+    run("model", tmp_path / "all.jsonl", None)
+    live = run(name, tmp_path / "live.jsonl", 40)
+    found = replay(name, Recording.load(tmp_path / "all.jsonl"), budget=40, seed=3)
+    assert [step.point for step in found.steps] == live

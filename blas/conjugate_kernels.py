@@ -1,0 +1,29 @@
+"""The complex conjugate of matrices, in the dialect."""
+
+from __future__ import annotations
+
+from portagpu import cuda
+from portagpu.runtime.array import DeviceNDArray
+from portagpu.runtime.creation import device_array_like
+from portagpu.runtime.stream import Stream
+
+_BLOCK = 64
+
+
+@cuda.jit
+def conjugate_elements(source, target):
+    """``target = conj(source)`` for matrices of one shape: a thread for each element, neighbours along the columns."""
+    column, row = cuda.grid(2)
+    if row < source.shape[0] and column < source.shape[1]:
+        target[row, column] = source[row, column].conjugate()
+
+
+def conjugated(matrix: DeviceNDArray, stream: Stream) -> DeviceNDArray:
+    """A new array with the complex conjugate of a matrix; enqueued."""
+    made = device_array_like(matrix, stream)
+    if matrix.size:
+        source, target = (matrix, made) if matrix.is_c_contiguous() else (matrix.T, made.T)
+        rows, columns = source.shape
+        block = min(_BLOCK, matrix.context.capabilities.max_work_group_size)
+        conjugate_elements[(-(-columns // block), rows), (block, 1), stream](source, target)
+    return made

@@ -1,0 +1,75 @@
+"""Where recordings of products are: each thread has its own for each context, until that is closed."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import OrderedDict
+from typing import Any
+
+from portagpu.blas.choice import generation
+from portagpu.runtime.context import Context
+
+
+class Known:
+    """What a thread knows of products in one context, and the generation of tuning results that it holds for."""
+
+    __slots__ = ("generation", "known")
+
+    def __init__(self) -> None:
+        self.known: OrderedDict[Any, Any] = OrderedDict()
+        self.generation = -1
+
+    def refresh(self, context: Context) -> OrderedDict[Any, Any]:
+        """What is known, without what was found out under older tuning results."""
+        now = generation(context)
+        if self.generation != now:
+            self.known.clear()
+            self.generation = now
+        return self.known
+
+
+class _Contexts(dict[int, Known]):
+    """By context's key; a class of its own, since weak references to dictionaries do not exist."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]  # a thread's, whatever it holds
+
+
+class Recordings:
+    """Recordings of all threads. Those of a context that is closed are dropped: they keep kernels and scratch memory.
+
+    Other threads' are dropped, too, which is safe: they hold what they use, and who makes a recording while its context
+    is closed adds it to what nobody finds any more.
+    """
+
+    def __init__(self) -> None:
+        self._mine = threading.local()
+        self._lock = threading.Lock()
+        self._threads: weakref.WeakSet[_Contexts] = weakref.WeakSet()
+
+    def of(self, context: Context) -> Known:
+        """Those of this thread in a context."""
+        try:
+            found: Known = self._mine.contexts[context.key]
+            return found
+        except (AttributeError, KeyError):
+            return self._new(context)
+
+    def _new(self, context: Context) -> Known:
+        known = Known()
+        if context.closed:
+            return known
+        contexts = getattr(self._mine, "contexts", None)
+        with self._lock:
+            if contexts is None:
+                contexts = self._mine.contexts = _Contexts()
+                self._threads.add(contexts)
+            contexts[context.key] = known
+        context.holders.add(self)
+        return known
+
+    def forget(self, context: Context) -> None:
+        """Drop those of a context that is closed, in all threads."""
+        with self._lock:
+            dropped = [contexts.pop(context.key, None) for contexts in self._threads]
+        del dropped  # destructors call the driver: not while others wait

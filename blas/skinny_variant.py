@@ -1,0 +1,260 @@
+"""The skinny variant: products with few rows or columns on GPUs, limited by memory (see `skinny_kernels`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from portagpu.blas import skinny_launch
+from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
+from portagpu.blas.few_rows import FewRows, few_rows, operands, read_only
+from portagpu.blas.problem import Problem
+from portagpu.blas.skinny_kernels import (
+    SkinnyPlan,
+    broadcast_lanes,
+    multiply_skinny_across,
+    multiply_skinny_along,
+    panel_pitch,
+)
+from portagpu.blas.skinny_launch import MOST_PARTS, REGISTER_FILE, launch_strips, seconds, split_of
+from portagpu.blas.variant import Config, Product, Variant
+from portagpu.blas.vectors import vector_type
+from portagpu.cuda import jit
+from portagpu.cuda.dispatcher import Dispatcher
+from portagpu.device.capabilities import Capabilities
+from portagpu.tuning.space import Axis
+
+FEW = 32
+"""Rows, or columns, at the most."""
+
+_ROWS = 16  # of a block, at most
+_SUM_BYTES = 256  # of the registers for a thread's sums where each is that of a vector of columns
+_PANEL_BYTES = 20480  # of the few rows in shared memory, about
+_ADDED_BYTES = 16384  # of shared memory in which the sums of a block's threads are added, about
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkinnyConfig(Config):
+    """Parameters of the skinny variant.
+
+    ``threads_x`` threads of a block lie along what is contiguous in the large matrix, ``threads_y`` along the other
+    axis; ``lines``: columns of a thread, where k is contiguous (else 1); ``flight``: vectors, of each line, that a
+    thread has under way; ``splits`` blocks share each sum.
+    """
+
+    threads_x: int
+    threads_y: int
+    lines: int
+    flight: int
+    splits: int
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.threads_x * self.threads_y
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What follows from a configuration, a problem's view and its dtype."""
+
+    config: SkinnyConfig
+    along: bool
+    rows: int  # of a block
+    lanes: int  # of a vector of the large matrix
+    size: int  # bytes of a sum
+    converts: bool  # elements are not what sums are formed of
+
+    @property
+    def width(self) -> int:
+        """Columns of a block."""
+        config = self.config
+        return config.threads_y * config.lines if self.along else config.threads_x * self.lanes
+
+    @property
+    def turn(self) -> int:
+        """The k's that a block takes at once."""
+        config = self.config
+        return config.flight * (config.threads_x * self.lanes if self.along else config.threads_y)
+
+    @property
+    def pitch(self) -> int:
+        """Elements in shared memory for each k; along k, at least."""
+        return self.rows if self.along else panel_pitch(self.rows, self.size)
+
+    @property
+    def panel(self) -> int:
+        """The k's that are in shared memory at once."""
+        return max(1, _PANEL_BYTES // (self.pitch * self.size) // self.turn) * self.turn
+
+    @property
+    def row_bytes(self) -> int:
+        """Shared memory for the sums of a row of a block."""
+        config = self.config
+        return self.width * self.size * (config.threads_x + 1 if self.along else config.threads_y)
+
+    @property
+    def together(self) -> int:
+        """Rows whose sums are added at once."""
+        return min(self.rows, max(1, _ADDED_BYTES // self.row_bytes))
+
+    @property
+    def local_memory(self) -> int:
+        """Bytes of shared memory."""
+        panel = self.rows * (self.panel + 16) if self.along else self.panel * self.pitch
+        return max(panel * self.size, self.together * self.row_bytes) + 16
+
+    @property
+    def registers(self) -> int:
+        """32-bit registers of a thread: sums, loads under way, addresses and elements of x."""
+        config = self.config
+        sums = self.rows * (config.lines if self.along else self.lanes)
+        other = 24 + 5 * self.rows // 2
+        return (sums + config.flight * config.lines * self.lanes) * self.size // 4 + other
+
+    @property
+    def cycles(self) -> float:
+        """Of a compute unit for each k of a block: multiply-adds, 128 in a cycle, and loads, 128 bytes in a cycle."""
+        wide = self.size // 4
+        if self.along:
+            read = (self.width * 16 / self.lanes + self.config.threads_y * self.rows * self.size) / 128
+        else:
+            read = self.config.threads_x * (16 + self.pitch * self.size) / 128
+        converted = self.width / 32 if self.converts else 0.0
+        added = self.rows * self.width * wide / 128
+        return (max(added, read) + 0.4 * min(added, read)) / 0.9 + converted  # units of their own, and waits
+
+
+def _shape(config: SkinnyConfig, problem: Problem, view: FewRows) -> _Shape:
+    rows = -(-view.rows // -(-view.rows // _ROWS))
+    lanes = 16 // problem.itemsize
+    while not view.along and lanes > 2 and rows * lanes * problem.accumulator_itemsize > _SUM_BYTES:
+        lanes //= 2
+    return _Shape(config, view.along, rows, lanes, problem.accumulator_itemsize, problem.dtype != problem.accumulator)
+
+
+class SkinnyVariant(Variant):
+    """See `portagpu.blas.skinny_kernels`."""
+
+    name = "skinny"
+    config_type = SkinnyConfig
+
+    def supports(self, problem: Problem, caps: Capabilities) -> bool:
+        """Few rows or columns, all real dtypes, local memory on the chip."""
+        return is_plain(problem) and caps.local_memory_dedicated and min(problem.m, problem.n) <= FEW
+
+    def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
+        """Threads along either axis, lines, loads under way, parts of sums."""
+        return (
+            Axis("threads_x", (4, 8, 16, 32, 64, 128)),
+            Axis("threads_y", (1, 2, 4, 8, 16, 32, 64)),
+            Axis("lines", (1, 2, 4, 8) if few_rows(problem).along else (1,)),
+            Axis("flight", (1, 2, 4, 8)),
+            Axis("splits", (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)),
+        )
+
+    def is_legal(self, config: SkinnyConfig, problem: Problem, caps: Capabilities) -> bool:
+        """Sums fit into registers and local memory, and parts have terms enough."""
+        view = few_rows(problem)
+        shape = _shape(config, problem, view)
+        stacks, strips = -(-view.rows // shape.rows), -(-view.n // shape.width)
+        parts = stacks * strips * problem.batch * config.splits * shape.rows * shape.width
+        return (
+            64 <= config.threads <= min(512, caps.max_work_group_size, caps.max_work_item_sizes[0])
+            and (view.along or (config.lines == 1 and view.n >= shape.lanes))
+            and shape.registers <= min(224, REGISTER_FILE // config.threads, caps.thread_registers or 255)
+            and shape.local_memory <= min(49152, caps.local_memory_static)
+            and (config.splits == 1 or (problem.k >= config.splits * shape.turn and parts <= MOST_PARTS))
+        )
+
+    def predict(self, config: SkinnyConfig, problem: Problem, caps: Capabilities) -> float:
+        """Bytes over bandwidth, as far as loads enough are under way; see `portagpu.blas.skinny_launch`."""
+        view = few_rows(problem)
+        shape = _shape(config, problem, view)
+        return seconds(
+            problem,
+            view,
+            caps,
+            rows=shape.rows,
+            width=shape.width,
+            splits=config.splits,
+            threads=config.threads,
+            registers=shape.registers,
+            local_memory=shape.local_memory,
+            flight=config.flight * config.lines * shape.lanes * problem.itemsize,
+            segment=config.threads_x * shape.lanes * problem.itemsize,
+            cycles=shape.cycles,
+        )
+
+    def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[SkinnyConfig, ...]:
+        """Blocks of 128 and 256 threads, wide and deep."""
+        legal = tuple(c for c in self._known(few_rows(problem)) if self.is_legal(c, problem, caps))
+        return legal or tuple(c for c in self.candidates(problem, caps) if isinstance(c, SkinnyConfig))
+
+    def _known(self, view: FewRows) -> Iterator[SkinnyConfig]:
+        if view.along:
+            shapes = [
+                (32, 4, 4, 1),
+                (32, 8, 4, 2),
+                (32, 8, 2, 4),
+                (32, 4, 4, 2),
+                (32, 8, 1, 8),
+                (32, 8, 1, 4),
+                (64, 4, 1, 4),
+            ]
+        else:
+            shapes = [(x, t // x, 1, f) for t in (256, 128) for x in (32, 16, 8) for f in (8, 4)]
+        for x, y, lines, flight in shapes:
+            for splits in (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64):
+                yield SkinnyConfig(threads_x=x, threads_y=y, lines=lines, flight=flight, splits=splits)
+
+    def run(self, config: SkinnyConfig, product: Product) -> None:
+        """One launch, or a second one that adds parts."""
+        problem = product.problem
+        view = few_rows(problem)
+        shape = _shape(config, problem, view)
+        found = operands(product, view)
+        types = conversion(problem.dtype, problem.out_dtype, shape.lanes)
+        splits, chunk = split_of(view.k, config.splits, shape.turn)
+        arrive = splits > 1 and skinny_launch.arrives(product.c.context.capabilities)
+        plan = SkinnyPlan(
+            rows=shape.rows,
+            threads_x=config.threads_x,
+            threads_y=config.threads_y,
+            lines=config.lines,
+            flight=config.flight,
+            panel=shape.panel,
+            together=shape.together,
+            few=broadcast_lanes(shape.rows, shape.size),
+            split=splits > 1,
+            arrive=arrive,
+            x_lies_along=found.few_steps[1] == 1,
+            scaling=scaling(product.alpha, product.beta),
+            whole=types.whole,
+            aligned=found.large.wide >= shape.lanes,
+        )
+        packed = vector_type(types.vector.dtype.name, max(2, broadcast_lanes(shape.rows, shape.size)))
+        launch_strips(
+            _kernel(view.along, config.threads),
+            product,
+            view,
+            found,
+            (read_only(found.few.memory), read_only(found.large.memory)),
+            types,
+            rows=shape.rows,
+            width=shape.width,
+            lanes=1 if view.along else shape.lanes,
+            splits=splits,
+            chunk=chunk,
+            threads=config.threads,
+            arrive=arrive,
+            constants=(plan, types.vector, packed, number_type(types.vector)),
+        )
+
+
+@cache
+def _kernel(along: bool, threads: int) -> Dispatcher:
+    """A kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
+    kernel = multiply_skinny_along if along else multiply_skinny_across
+    return jit(kernel.py_func, block_dim=(threads, 1, 1))

@@ -1,0 +1,109 @@
+"""What NumPy's users may pass to products beside plain arrays: other byte orders, masks, subclasses, odd scalars."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import portagpu
+from portagpu import cuda, errors
+
+X = np.random.default_rng(3).integers(-9, 10, (90, 90))  # sums are exact in float32; large enough to be shared
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">c8", ">f2"])
+def test_other_byte_orders(device, dtype):
+    x = X.astype(dtype) if dtype != ">f2" else np.sign(X).astype(dtype)
+    native = x.dtype.newbyteorder("=")
+    for _ in range(3):  # products that come again take another way
+        product = portagpu.matmul(x, x.T)
+        assert product.dtype == native
+        assert np.array_equal(product, x.astype(np.complex128) @ x.T)
+        out = np.ones(x.shape, dtype)
+        assert portagpu.matmul(x, x.T, out=out, beta=2) is out
+        assert np.array_equal(out, product + native.type(2))
+        plain = x.astype(native)
+        portagpu.matmul(plain, plain.T, out=out.T)
+        assert np.array_equal(out.T, product)
+    assert np.array_equal(portagpu.grouped_matmul(x, x[None], [0, len(x)]), x.astype(np.complex128) @ x)
+
+
+def test_other_byte_orders_on_the_device_are_refused(device):
+    swapped = cuda.to_device(X.astype(">f4"))
+    with pytest.raises(errors.DTypeError, match="operand a is >f4") as caught:
+        portagpu.matmul(swapped, swapped)
+    assert "on the host" in str(caught.value)
+
+
+def test_masked_elements_are_refused(device):
+    x = np.ones((3, 3), np.float32)
+    for arguments in ((np.ma.masked_array(x, mask=np.eye(3)), x), (x, np.ma.masked_array(x, mask=np.eye(3)))):
+        with pytest.raises(errors.ArgumentTypeError, match=r"masked elements.*\n.*filled"):
+            portagpu.matmul(*arguments)
+    assert np.array_equal(portagpu.matmul(np.ma.masked_array(x, mask=False), x), x @ x)
+
+
+def test_scalars_beyond_float32_are_refused(device):
+    x = np.ones((3, 3), np.float32)
+    for value in (1e39, -1e300, (2 - 2.0**-24) * 2.0**127):
+        with pytest.raises(errors.ArgumentTypeError, match="too large for the float32"):
+            portagpu.matmul(x, x, alpha=value)
+    with pytest.raises(errors.ArgumentTypeError, match="beta is"):
+        portagpu.matmul(x, x, out=np.ones((3, 3), np.float32), beta=1e39)
+    with pytest.raises(errors.ArgumentTypeError, match="too large"):
+        portagpu.matmul(x.astype(np.complex64), x.astype(np.complex64), alpha=1e39j)
+    most = float(np.finfo(np.float32).max)
+    assert portagpu.matmul(x[:1, :1], x[:1, :1], alpha=most) == np.float32(most)
+    assert np.isposinf(portagpu.matmul(x, x, alpha=float("inf"))).all()
+    if device.capabilities.fp64:
+        assert (portagpu.matmul(x.astype(np.float64), x.astype(np.float64), alpha=1e300) == 3e300).all()
+
+
+def test_scalars_of_bfloat16(device):
+    x = np.ones((3, 3), ml_dtypes.bfloat16)
+    assert (portagpu.matmul(x, x, alpha=ml_dtypes.bfloat16(0.5)) == 1.5).all()
+
+
+@pytest.mark.parametrize(
+    "dtype, wanted",
+    [("int64", "float64"), ("int32", "float64"), ("int16", "float32"), ("bool", "float32"), ("O", "float64")],
+)
+def test_hints_lose_no_digits(device, dtype, wanted):
+    with pytest.raises(errors.DTypeError) as caught:
+        portagpu.matmul(np.ones((2, 2), np.float32), np.ones((2, 2), dtype))
+    assert f"b.astype(np.{wanted})" in str(caught.value)
+
+
+def test_hints_for_records_complex_numbers_and_device_arrays(device):
+    records = np.zeros((2, 2), [("x", "f4"), ("y", "f4")])
+    with pytest.raises(errors.DTypeError, match=r'take one field of the records: a\["x"\]'):
+        portagpu.matmul(records, records)
+    long = np.ones((2, 2), np.clongdouble)
+    with pytest.raises(errors.DTypeError, match="complex128"):
+        portagpu.matmul(long, long)
+    a, b = cuda.to_device(np.ones((2, 2), np.float32)), cuda.to_device(np.ones((2, 2), np.int8))
+    with pytest.raises(errors.DTypeError, match="copy_to_host"):
+        portagpu.matmul(a, b)
+
+
+def test_products_that_no_host_holds(device):
+    wide = np.broadcast_to(np.float32(1), (2**44, 1))
+    with pytest.raises(errors.OutOfMemoryError, match="no memory for the product"):
+        portagpu.matmul(wide, np.ones((1, 2**10), np.float32))
+
+
+def test_batches_of_transposes(device):
+    x = np.random.default_rng(0).integers(-9, 10, (3, 5, 4)).astype(np.float32)
+    on_device = cuda.to_device(x)
+    wanted = x @ x.transpose(0, 2, 1)
+    for view in (
+        on_device.mT,
+        np.swapaxes(on_device, 1, -1),
+    ):
+        assert np.array_equal((on_device @ view).copy_to_host(), wanted)
+    assert np.broadcast_to(on_device[:1], (2, 5, 4)).shape == (2, 5, 4)
+    with pytest.raises(errors.ShapeError, match="two axes"):
+        on_device[0, 0].mT  # noqa: B018
+    with pytest.raises(errors.ShapeError, match="axes 0 and 3"):
+        np.swapaxes(on_device, 0, 3)

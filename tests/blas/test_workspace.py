@@ -1,0 +1,106 @@
+"""Scratch memory that is kept: how much of it, and what becomes of what goes."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pyopencl as cl
+
+import portagpu
+from portagpu import cuda
+from portagpu.blas import repeats
+from portagpu.blas.kept import Kept
+from portagpu.blas.workspace import Workspaces, workspaces
+from portagpu.runtime.array import device_array
+from portagpu.runtime.context import Context
+
+_BYTE = np.dtype(np.uint8)
+
+
+def room(context, nbytes):
+    return device_array(nbytes, _BYTE, context=context)
+
+
+def another(context):
+    """A context on the same device."""
+    return Context(context.device, cl.Context([context.device.cl_device]), context.settings)
+
+
+def test_bytes_and_numbers_are_limited(device):
+    context = cuda.current_context()
+    limit = 2**16
+    kept = Kept(4, context.capabilities.global_memory // limit)
+    limit = context.capabilities.global_memory // (context.capabilities.global_memory // limit)
+    for n in range(8):
+        kept.keep(context, n, room(context, 16))
+    assert [n for n in range(8) if kept.get(context, n) is not None] == [4, 5, 6, 7]
+    kept.get(context, 4)  # now the latest
+    kept.keep(context, "half", room(context, limit // 2))
+    kept.keep(context, "other half", room(context, limit // 2 - 16))
+    assert kept.get(context, "half") is not None and kept.get(context, 4) is not None
+    assert kept.kept_bytes(context) <= limit and kept.get(context, 7) is None
+    kept.keep(context, "too large", room(context, limit + 1))
+    assert kept.get(context, "too large") is None and kept.get(context, "half") is not None
+    kept.keep(context, "half", room(context, limit))  # in place of the other one
+    assert kept.kept_bytes(context) == limit and kept.get(context, "other half") is None
+
+
+def test_contexts_do_not_drive_each_other_out(device):
+    here = cuda.current_context()
+    other = another(here)
+    kept = Kept(2, 64)
+    kept.keep(here, "a", room(here, 16))
+    for n in range(4):
+        kept.keep(other, n, room(other, 16))
+    assert kept.get(here, "a") is not None and kept.get(other, 3) is not None
+    other.close()
+    assert kept.get(other, 3) is None and kept.get(here, "a") is not None
+    kept.keep(other, 4, kept.get(here, "a"))  # by a thread that did not see it closed
+    assert kept.get(other, 4) is None
+
+
+def test_what_a_recording_uses_outlives_the_workspace(device):
+    """The next product that is not recorded gets another one; both are right."""
+    context = cuda.current_context()
+    generator = np.random.default_rng(0)
+    host = [generator.standard_normal((128, 128)).astype(np.float32) for _ in range(2)]
+    a, b = map(cuda.to_device, host)
+    c, d = cuda.device_array_like(a), cuda.device_array_like(a)
+    for _ in range(3):
+        portagpu.matmul(a, b, out=c)
+    workspaces.forget(context)
+    others = [cuda.to_device(np.full((256, 256), 7, np.float32)) for _ in range(4)]
+    portagpu.matmul(b, a, out=d)
+    portagpu.matmul(a, b, out=c)
+    assert repeats.again(a, b, c, None, (1, 0, int, int, None, None)) is c
+    np.testing.assert_allclose(c.copy_to_host(), host[0] @ host[1], rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(d.copy_to_host(), host[1] @ host[0], rtol=1e-3, atol=1e-3)
+    assert all((other.copy_to_host() == 7).all() for other in others)
+
+
+def test_zeros_are_zero_when_they_are_new(device):
+    stream = cuda.current_context().default_stream
+    made = Workspaces()
+    first = made.zeros(stream, "arrived", 10)
+    assert made.zeros(stream, "arrived", 1000) is first and not first.copy_to_host().any()
+    made.forget(stream.context)
+    assert made.zeros(stream, "arrived", 10) is not first
+
+
+def test_a_reset_gives_workspaces_and_recordings_back(device):
+    context = cuda.current_context()
+    a = cuda.to_device(np.ones((128, 128), np.complex64))
+    b, c = cuda.device_array_like(a), cuda.device_array_like(a)
+    for _ in range(3):
+        portagpu.matmul(a, b, out=c)
+    known = repeats._recordings.of(context).known
+    kept = [weakref.ref(found.replay) for found in known.values() if not isinstance(found, bool)]
+    assert kept
+    del known
+    context.reset()
+    gc.collect()
+    assert workspaces.kept_bytes(context) == 0 and not any(found() for found in kept)
+    portagpu.matmul(a, a, out=c)
+    np.testing.assert_array_equal(c.copy_to_host(), np.full((128, 128), 128, np.complex64))
