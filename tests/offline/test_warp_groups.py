@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.blas.arrival_kernels import fan_of, levels_of
 from portagpu.blas.bulk_kernels import BulkPlan, multiply_bulk
 from portagpu.blas.vectors import vector_type
 from portagpu.blas.warpgroup_register_kernels import multiply_across
@@ -79,7 +80,7 @@ def test_registers_of_tf32(tmp_path, consumers, other, stages, turned, splits):
     scratch = cuda.device_array(4, np.float32), cuda.device_array(4, np.int32)
     parts, arrived = scratch if splits > 1 else (number, number)
     given = (words, c, parts, arrived, *(number,) * 6, np.float32(1), np.float32(0))
-    given += (other, stages, consumers, 8, splits, turned, False)
+    given += (other, stages, consumers, 8, splits, fan_of(splits), levels_of(splits), turned, False)
     said = assembled(source_of(multiply_across, given, threads), threads, tmp_path)
     assert "serialized" not in said and "setmaxnreg' ignored" not in said
     assert "0 bytes spill stores, 0 bytes spill loads" in said
