@@ -9,6 +9,7 @@ import pytest
 from hopper_threads import Cuda, launch
 
 from portagpu import cuda
+from portagpu.blas import bulk_variant
 from portagpu.blas.bulk_kernels import TILE_K, BulkPlan, add_products, multiply_bulk
 from portagpu.blas.bulk_variant import BulkConfig, BulkVariant, Share, share_out
 from portagpu.blas.problem import Problem
@@ -219,6 +220,49 @@ def test_text(device, a_along, b_along):
     assert text.count("setmaxnreg.dec.sync.aligned.u32 72;") == text.count("setmaxnreg.inc.sync.aligned.u32 216;") == 1
     # those who turn lines wait for each other; workers do before and while they count their block
     assert text.count("barrier.sync.aligned %0, %1;") == (3 if a_along or b_along else 2)
+
+
+class Noted:
+    """In place of the kernel: notes the grid and the arguments."""
+
+    def __getitem__(self, shape):
+        self.grid = shape[0]
+        return lambda *given: setattr(self, "given", given)
+
+
+@pytest.mark.parametrize("a_order, b_order, batch, shared", [("C", "C", 0, 1), ("F", "C", 0, 0), ("C", "F", 3, 1)])
+def test_launches(device, monkeypatch, a_order, b_order, batch, shared):
+    """The kernel gets what it says it takes: maps of tiles as they lie in memory, and one block for each unit."""
+    outer = (batch,) if batch else ()
+    noted, boxes = Noted(), []
+
+    def note(stream, *found):
+        boxes.extend(found)
+        return cuda.device_array(32, np.uint64)
+
+    monkeypatch.setattr(bulk_variant, "_kernel", noted)
+    monkeypatch.setattr(bulk_variant.tensor_maps, "of", note)
+    x, y = (cuda.device_array((*outer, 512, 512), np.float32) for _ in "ab")
+    turned = (0, 2, 1) if batch else (1, 0)
+    a, b = x if a_order == "C" else x.transpose(turned), y if b_order == "C" else y.transpose(turned)
+    c = cuda.device_array((*outer, 512, 512), np.float32)
+    config = BulkConfig(tile_m=128, tile_n=256, stages=3, group=8, shared=shared)
+    BULK.run(config, Product(a=a, b=b, c=c, stream=cuda.current_context().default_stream))
+    names, fixed = multiply_bulk.source.parameters, multiply_bulk.source.constexpr
+    types = tuple(
+        ConstantType(a) if n in fixed else arguments.argument_type(a, alias=False)
+        for n, a in zip(names, noted.given, strict=True)
+    )
+    verify(multiply_bulk.lowered(types, HOPPER))
+    given = dict(zip(names, noted.given, strict=True))
+    units, tiles = cuda.current_context().capabilities.compute_units, 8 * (batch or 1)
+    assert noted.grid == (units if shared and tiles % units else min(units, tiles))
+    assert given["whole"] == (tiles - tiles % units if shared else tiles)
+    assert [(box.box, box.swizzle) for box in boxes] == [
+        ((128, 32), 128) if a_order == "C" else ((32, 128), 0),
+        ((256, 32), 128) if b_order == "F" else ((32, 256), 0),
+    ]
+    assert given["apart_a"] == given["apart_b"] == bool(batch)
 
 
 def test_choices():
