@@ -241,8 +241,10 @@ def _function(
     parameters = ", ".join(_parameter_text(p, printer, facts) for p in function.parameters) or "void"
     name = helpers.function_name(function.name)
     span = function.span
-    shared = any(isinstance(p.type, Pointer) and p.type.space is Space.LOCAL for p in function.parameters)
-    inline = INLINE_SHARED if shared else INLINE
+    spaces = {p.type.space for p in function.parameters if isinstance(p.type, Pointer)}
+    # a GPU's registers have no addresses: an array of a thread that a call gets would be moved to memory
+    private = Space.PRIVATE in spaces and caps.device_type is DeviceType.GPU
+    inline = INLINE_SHARED if Space.LOCAL in spaces or private else INLINE
     lines = [
         Line(f"// {span.line}: {span.text.strip()}", span),
         Line(f"{inline} {function.result.c} {name}({parameters}) {{", span),
