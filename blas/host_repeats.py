@@ -22,6 +22,7 @@ from portagpu.runtime.hostmem import (
     SMALL,
     SharedSpans,
     Span,
+    finished,
     host_buffer,
     is_shareable,
     joined_spans,
@@ -69,6 +70,7 @@ class HostProduct:
             self._arrangement,
             a.dtype,
             numbers,
+            tuple(map(type, numbers)),  # 1 and 1 + 0j are equal, but not both are numbers for real operands
             None if stream is None else stream.token,
             context.settings,
         )
@@ -81,7 +83,9 @@ class HostProduct:
             return False
         made = [host_buffer(self._context, span) for span in self._ranges]
         buffers = [made[place] for place, _ in self._arrangement]
-        if not found.launch(self._stream, buffers):
+        with finished(self._stream):
+            launched = found.launch(self._stream, buffers)
+        if not launched:
             mine.known[self._key] = False
             return False
         map_buffer_back(buffers[2], self._stream)
@@ -109,7 +113,8 @@ class HostProduct:
                 share_host(context, twin, spans=spans, readonly=n < 2, instead_of=original)
                 for n, (twin, original) in enumerate(zip(own, originals, strict=True))
             ]
-            mine.known[self._key] = recorded(lambda: multiply(*shared), shared) or True
+            with finished(stream):
+                mine.known[self._key] = recorded(lambda: multiply(*shared), shared) or True
             stream.synchronize()
         mine.known.move_to_end(self._key)
         found = mine.known[self._key]

@@ -24,7 +24,7 @@ from portagpu.errors import ArgumentTypeError, DTypeError, OutOfMemoryError, Sha
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.creation import to_device
-from portagpu.runtime.hostmem import SharedSpans, map_back, wrap_host
+from portagpu.runtime.hostmem import SharedSpans, finished, map_back, wrap_host
 from portagpu.runtime.hostpool import results
 from portagpu.runtime.stream import Stream, as_stream
 
@@ -219,7 +219,8 @@ def _on_host(
             present = result.astype(dtype, copy=False)
             target.copy_to_device(present, stream)
             stream.synchronize()
-    settings.multiply(_borrow(a, context, spans), _borrow(b, context, spans), target, stream)
+    with finished(stream):
+        settings.multiply(_borrow(a, context, spans), _borrow(b, context, spans), target, stream)
     if shared is not None:
         map_back(shared, stream)
         return result

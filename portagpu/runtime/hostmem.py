@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import pyopencl as cl
 from numpy.lib.array_utils import byte_bounds
 
 from portagpu.device.capabilities import DeviceType
-from portagpu.errors import ArgumentTypeError
+from portagpu.errors import ArgumentTypeError, PortaGPUError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.layout import checked_dtype, checked_shape, checked_strides, extent_of, strides_of
@@ -134,6 +134,20 @@ def is_shareable(array: np.ndarray[Any, Any]) -> bool:
     if array.dtype.kind != "c" or not array.flags.aligned:
         return array.flags.aligned
     return not any(n % array.itemsize for n in (array.__array_interface__["data"][0], *array.strides))
+
+
+@contextmanager
+def finished(stream: Stream) -> Iterator[None]:
+    """Around calls that enqueue kernels on host memory: where one raises, those before it end first.
+
+    The exception lets go of arrays that the kernels still read and write.
+    """
+    try:
+        yield
+    except BaseException:
+        with suppress(PortaGPUError):  # a lost device: the first error tells more
+            stream.synchronize()
+        raise
 
 
 def map_back(shared: DeviceNDArray, stream: Stream) -> None:

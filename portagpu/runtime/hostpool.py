@@ -7,6 +7,7 @@ half the product. So results get memory that earlier ones, which nobody refers t
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,8 @@ class HostPool:
     @property
     def held_bytes(self) -> int:
         """Bytes that are kept for arrays to come."""
-        return sum(nbytes * len(free) for nbytes, free in list(self._free.items()))
+        # the sizes first, which makes no objects in between: the garbage collector may call `give_back` at any time
+        return sum(nbytes * len(self._free.get(nbytes, ())) for nbytes in list(self._free))
 
     def clear(self) -> None:
         """Give back what no array uses."""
@@ -57,9 +59,12 @@ class HostPool:
         except IndexError:
             return None
 
-    def give_back(self, nbytes: int, memory: Array) -> None:
-        """Keep memory of an array that died; of what is too much, that of sizes that were used the longest ago goes."""
-        self._free.setdefault(nbytes, deque()).append(memory)
+    def give_back(self, nbytes: int, memory: Array, new: Callable[[], deque[Array]] = deque) -> None:
+        """Keep memory of an array that died; of what is too much, that of sizes that were used the longest ago goes.
+
+        ``new``: the names of this module are gone when the interpreter's end takes the last arrays.
+        """
+        self._free.setdefault(nbytes, new()).append(memory)
         try:
             self._free.move_to_end(nbytes)
             while self.held_bytes > self._kept_bytes:

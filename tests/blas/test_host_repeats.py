@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 import portagpu
+import portagpu.blas.matmul as product_module
 from portagpu import cuda
 from portagpu.blas.host_repeats import host_product
 from portagpu.errors import ArgumentTypeError
+from portagpu.runtime.recording import Replay
 
 _NUMBERS = (1, 0, None)
 
@@ -178,3 +181,39 @@ def test_streams_and_threads(device):
     for thread in threads:
         thread.join()
     assert not problems
+
+
+def test_numbers_that_are_equal_but_not_alike(device):
+    a, b = matrix(96, 64), matrix(64, 80)
+    for _ in range(3):
+        portagpu.matmul(a, b)
+    with pytest.raises(ArgumentTypeError, match="alpha is complex"):
+        portagpu.matmul(a, b, alpha=1 + 0j)
+
+
+@pytest.mark.parametrize("products", [0, 1, 2])
+def test_kernels_end_before_an_exception_lets_go_of_their_memory(device, monkeypatch, products):
+    """The first product, the one that is recorded, and the one that is made from the recording."""
+    size = 1024
+    a, b = matrix(size, size), matrix(size, size, seed=1)
+    for _ in range(products):
+        portagpu.matmul(a, b)
+    place = cuda.current_context().default_stream
+    markers = []
+
+    def stopped(done):
+        def call(*args, **kwargs):
+            done(*args, **kwargs)
+            markers.append(cl.enqueue_marker(place.queue))
+            place.queue.flush()
+            raise KeyboardInterrupt
+
+        return call
+
+    if products == 2:
+        monkeypatch.setattr(Replay, "launch", stopped(Replay.launch))
+    else:
+        monkeypatch.setattr(product_module, "multiply", stopped(product_module.multiply))
+    with pytest.raises(KeyboardInterrupt):
+        portagpu.matmul(a, b)
+    assert [m.command_execution_status for m in markers] == [cl.command_execution_status.COMPLETE]

@@ -187,27 +187,40 @@ def fragments(brain=False, **values):
     return lambda product: launch(config, product, emulated(config.threads, brain))
 
 
-@pytest.mark.parametrize("orders, arriving", [("CC", True), ("CF", False), ("FC", False), ("FF", True)])
-def test_the_places_of_fragments(device, monkeypatch, orders, arriving):
+# each of them with either order of the large matrix
+PLACES = {
+    "split": (fragments(splits=3), "float16", (3, 64, 200), {"gap": 8, "alpha": 2, "beta": 1}),
+    "swapped": (fragments(flight=2), "float16", (11, 72, 168), {"swapped": True}),
+    "warps": (fragments(warps_n=2, warps_k=2, splits=2), "float16", (16, 136, 256), {"batch": 2, "out": "float32"}),
+    "odd": (fragments(brain=True), "bfloat16", (20, 43, 75), {"gap": 1, "beta": -1}),
+}
+
+
+@pytest.mark.parametrize(
+    "orders, arriving, cases",
+    [
+        *(("CC", True, ("split", "odd")), ("CF", False, ("split", "swapped"))),
+        *(("FC", False, ("swapped", "warps")), ("FF", True, ("warps", "odd"))),
+    ],
+)
+def test_the_places_of_fragments(device, monkeypatch, orders, arriving, cases):
     if not device.capabilities.conditional_barriers:  # whose compiler takes minutes over so many barriers
         pytest.skip("the emulation is checked on other drivers")
     monkeypatch.setattr(skinny_launch, "arrives", lambda caps: arriving)
-    check(fragments(splits=3), "float16", (3, 64, 200), orders, gap=8, alpha=2, beta=1)
-    check(fragments(flight=2), "float16", (11, 72, 168), orders, swapped=True)
-    check(fragments(warps_n=2, warps_k=2, splits=2), "float16", (16, 136, 256), orders, batch=2, out="float32")
-    check(fragments(brain=True), "bfloat16", (20, 43, 75), orders, gap=1, beta=-1)
+    for case in cases:
+        run, dtype, shape, others = PLACES[case]
+        check(run, dtype, shape, orders, **others)
 
 
 def test_the_instruction_itself(device):
     if not FRAGMENTS.supports(Problem(m=4, n=4096, k=4096, dtype="float16"), device.capabilities):
         pytest.skip("this device has no such matrix units")
-    for rows in (1, 8, 13, 32):
-        for orders, (dtype, out) in itertools.product(ORDERS, (("float16", ""), ("bfloat16", "float32"))):
-            for config in FRAGMENTS.shortlist(Problem(m=rows, n=600, k=2050, dtype=dtype), device.capabilities)[::7]:
-                for n, k, gap in ((600, 2048, 8), (601, 2050, 3)):
-                    check(
-                        lambda p, c=config: FRAGMENTS.run(c, p), dtype, (rows, n, k), orders, out=out, gap=gap, beta=2
-                    )
+    kinds = itertools.product((1, 8, 13, 32), ORDERS, (("float16", ""), ("bfloat16", "float32")))
+    for number, (rows, orders, (dtype, out)) in enumerate(kinds):
+        known = FRAGMENTS.shortlist(Problem(m=rows, n=600, k=2050, dtype=dtype), device.capabilities)
+        config = known[number * 7 % len(known)]  # each kind another one
+        for n, k, gap in ((600, 2048, 8), (601, 2050, 3)):
+            check(lambda p, c=config: FRAGMENTS.run(c, p), dtype, (rows, n, k), orders, out=out, gap=gap, beta=2)
 
 
 @pytest.mark.parametrize("along", [False, True])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -105,3 +107,15 @@ def test_products_use_it_and_clearing_gives_it_back(device):
     assert address(portagpu.matmul(a, a)) == place
     cuda.current_context().deallocations.clear()
     assert results.held_bytes == 0
+
+
+def test_arrays_that_live_to_the_interpreters_end():
+    """They die after the names of their pool's module have gone."""
+    program = (
+        "import builtins, numpy\n"
+        "from portagpu.runtime.hostpool import results\n"
+        "builtins.kept = results.empty((100000,), numpy.dtype(numpy.float32))\n"
+        "numpy.kept = results.empty((50000,), numpy.dtype(numpy.float32))\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ended.stderr == ""
