@@ -22,8 +22,14 @@ _NOTHING = np.int32(0)  # in place of an array that is not needed
 
 
 def pieces_of(split: int, tile_k: int, k: int) -> int:
-    """How many pieces a sum really has, each of at least one step of ``tile_k``."""
+    """How many pieces a sum really has, each of at least one step of ``tile_k``; they differ by one step at most."""
     return min(split, -(-k // tile_k))
+
+
+def split_of(split: int, step: int, k: int) -> tuple[int, int]:
+    """How many parts a sum really has, and the terms of each but the last: a multiple of ``step``."""
+    chunk = -(-k // (split * step)) * step
+    return -(-k // chunk), chunk
 
 
 def is_modest(tile: tuple[int, int], extents: tuple[int, int], batch: int, split: int) -> bool:

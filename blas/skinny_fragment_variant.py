@@ -12,6 +12,7 @@ from portagpu.blas import skinny_launch
 from portagpu.blas.conversions import OUTPUTS, conversion, scaling
 from portagpu.blas.dense_operands import Operand
 from portagpu.blas.few_rows import few_rows, operands, read_only
+from portagpu.blas.pieces import split_of
 from portagpu.blas.problem import Problem
 from portagpu.blas.skinny_fragment_kernels import (
     COLUMNS,
@@ -21,7 +22,7 @@ from portagpu.blas.skinny_fragment_kernels import (
     multiply_halves,
     multiply_skinny_fragments,
 )
-from portagpu.blas.skinny_launch import MOST_PARTS, REGISTER_FILE, launch_strips, seconds, split_of
+from portagpu.blas.skinny_launch import MOST_PARTS, REGISTER_FILE, launch_strips, seconds
 from portagpu.blas.variant import Config, Product, Variant
 from portagpu.blas.vectors import name_of
 from portagpu.cuda import jit
@@ -156,7 +157,7 @@ def launch(config: SkinnyFragmentConfig, product: Product, multiply: Dispatcher)
     view = few_rows(problem)
     found = operands(product, view)
     types = conversion(problem.dtype, problem.out_dtype, 4)
-    splits, chunk = split_of(view.k, config.splits, SLAB * config.warps_k)
+    splits, chunk = split_of(config.splits, SLAB * config.warps_k, view.k)
     arrive = splits > 1 and skinny_launch.arrives(product.c.context.capabilities)
     x_lies_along = found.few_steps[1] == 1
     plan = SkinnyFragmentPlan(

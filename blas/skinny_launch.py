@@ -37,12 +37,6 @@ def arrives(caps: Capabilities) -> bool:
     return caps.inline_ptx
 
 
-def split_of(k: int, splits: int, turn: int) -> tuple[int, int]:
-    """How many parts a sum really has, and the terms of each: a multiple of what a block takes at once."""
-    chunk = -(-k // (splits * turn)) * turn
-    return -(-k // chunk), chunk
-
-
 def launch_strips(
     kernel: Dispatcher,
     product: Product,

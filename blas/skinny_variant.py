@@ -9,6 +9,7 @@ from functools import cache
 from portagpu.blas import skinny_launch
 from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
 from portagpu.blas.few_rows import FewRows, few_rows, operands, read_only
+from portagpu.blas.pieces import split_of
 from portagpu.blas.problem import Problem
 from portagpu.blas.skinny_kernels import (
     SkinnyPlan,
@@ -17,7 +18,7 @@ from portagpu.blas.skinny_kernels import (
     multiply_skinny_along,
     panel_pitch,
 )
-from portagpu.blas.skinny_launch import MOST_PARTS, REGISTER_FILE, launch_strips, seconds, split_of
+from portagpu.blas.skinny_launch import MOST_PARTS, REGISTER_FILE, launch_strips, seconds
 from portagpu.blas.variant import Config, Product, Variant
 from portagpu.blas.vectors import vector_type
 from portagpu.cuda import jit
@@ -216,7 +217,7 @@ class SkinnyVariant(Variant):
         shape = _shape(config, problem, view)
         found = operands(product, view)
         types = conversion(problem.dtype, problem.out_dtype, shape.lanes)
-        splits, chunk = split_of(view.k, config.splits, shape.turn)
+        splits, chunk = split_of(config.splits, shape.turn, view.k)
         arrive = splits > 1 and skinny_launch.arrives(product.c.context.capabilities)
         plan = SkinnyPlan(
             rows=shape.rows,

@@ -10,6 +10,7 @@ import numpy as np
 from portagpu.blas.conversions import Conversion, conversion, number_type, scaling
 from portagpu.blas.gpu_kernels import multiply_tiles
 from portagpu.blas.operands import Operand, index_type, operand
+from portagpu.blas.pieces import split_of
 from portagpu.blas.result_kernels import sum_parts
 from portagpu.blas.variant import Product
 from portagpu.blas.vectors import name_of
@@ -30,12 +31,6 @@ _THREADS = 128  # of a block that adds parts
 def tile_lanes(itemsize: int) -> int:
     """Lanes of a 16-byte vector of sums, the widest that GPUs load at once."""
     return 16 // itemsize
-
-
-def split_of(split_k: int, tile_k: int, k: int) -> tuple[int, int]:
-    """How many parts a sum really has, and the terms of each, a multiple of the tile."""
-    chunk = -(-k // (split_k * tile_k)) * tile_k
-    return -(-k // chunk), chunk
 
 
 def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | None) -> None:

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 
 from portagpu.blas.conversions import is_plain
+from portagpu.blas.pieces import split_of
 from portagpu.blas.problem import Problem
-from portagpu.blas.tile_launch import launch_tiles, split_of, tile_lanes
+from portagpu.blas.tile_launch import launch_tiles, tile_lanes
 from portagpu.blas.variant import Config, Product, Variant, clock_mhz
 from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.space import Axis

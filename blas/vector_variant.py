@@ -10,13 +10,12 @@ import numpy as np
 from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
 from portagpu.blas.few_rows import few_rows
 from portagpu.blas.operands import Operand, index_type, operand
+from portagpu.blas.pieces import split_of
 from portagpu.blas.problem import Problem
 from portagpu.blas.tile_launch import add_parts
 from portagpu.blas.variant import Config, Product, Variant, clock_mhz
 from portagpu.blas.vector_kernels import multiply_across, multiply_along
 from portagpu.blas.workspace import workspaces
-from portagpu.cuda import jit
-from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.space import Axis
 
@@ -29,22 +28,14 @@ _BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
 _BUSY_BLOCKS = 2  # of a compute unit, with which it gets that
 _LAUNCH_SECONDS = 4e-6
 _FURTHER_SECONDS = 12e-6  # of a second launch
-_kernels: dict[tuple[bool, int], Dispatcher] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorConfig(Config):
-    """Parameters of the vector variant: threads beside each other and in depth, lines of a thread, parts of sums."""
+    """Parameters of the vector variant: lines of a block, which is one thread, and parts of sums."""
 
-    threads_x: int
-    threads_y: int
     lines: int
     split_k: int
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        return self.threads_x * self.threads_y
 
 
 class VectorVariant(Variant):
@@ -60,8 +51,6 @@ class VectorVariant(Variant):
     def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
         """Lines and parts."""
         return (
-            Axis("threads_x", (1,)),
-            Axis("threads_y", (1,)),
             Axis("lines", (1, 2, 4, 8)),
             Axis("split_k", (1, 2, 4, 8, 16)),
         )
@@ -72,10 +61,8 @@ class VectorVariant(Variant):
         lanes = _lanes(problem, caps, view.rows)
         sums = view.rows * config.lines * lanes * problem.accumulator_itemsize
         step = lanes if view.along else _UNROLL_K  # terms that a block takes at once
-        return (
-            config.threads == 1
-            and (config.lines == 1 or sums <= _SUM_BYTES)
-            and (config.split_k == 1 or problem.k >= 2 * config.split_k * step)
+        return (config.lines == 1 or sums <= _SUM_BYTES) and (
+            config.split_k == 1 or problem.k >= 2 * config.split_k * step
         )
 
     def predict(self, config: VectorConfig, problem: Problem, caps: Capabilities) -> float:
@@ -100,11 +87,7 @@ class VectorVariant(Variant):
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[VectorConfig, ...]:
         """Blocks of one thread."""
-        found = (
-            VectorConfig(threads_x=1, threads_y=1, lines=lines, split_k=split)
-            for lines in (4, 2, 1)
-            for split in (1, 2, 4, 8, 16, 32, 64)
-        )
+        found = (VectorConfig(lines=lines, split_k=split) for lines in (4, 2, 1) for split in (1, 2, 4, 8, 16, 32, 64))
         legal = tuple(c for c in found if self.is_legal(c, problem, caps))
         return legal or tuple(c for c in self.candidates(problem, caps) if isinstance(c, VectorConfig))
 
@@ -119,15 +102,14 @@ class VectorVariant(Variant):
         few_transposed = not few.transposed if view.swapped else few.transposed
         lanes = _lanes(problem, context.capabilities, view.rows)
         found = conversion(problem.dtype, problem.out_dtype, lanes)
-        chunk = -(-view.k // (config.split_k * lanes)) * lanes
-        split = -(-view.k // chunk)
+        split, chunk = split_of(config.split_k, lanes, view.k)
         target, mode = c, scaling(product.alpha, product.beta)
         if split > 1:
             parts = workspaces.of(product.stream, "parts", (batch, split, m, n), np.dtype(number_type(found.vector)))
             target, mode = Operand(parts, n, m * n, False), 0
         c_row, c_column = (1, target.pitch) if view.swapped else (target.pitch, 1)
         x_row, x_step = (1, few.pitch) if few_transposed else (few.pitch, 1)
-        width = config.lines * (config.threads_y if view.along else config.threads_x * lanes)
+        width = config.lines * (1 if view.along else lanes)
         number = index_type(few.array, large.array, target.array)
         alpha, beta = (
             conversion(problem.dtype, found.vector.dtype.name, lanes).numbers(0, 0)
@@ -135,7 +117,8 @@ class VectorVariant(Variant):
             else (found.numbers(product.alpha, product.beta))
         )
         numbers = (view.n, view.k, x_row, x_step, few.batch, large.pitch, large.batch, c_row, c_column, target.batch)
-        _kernel(view.along, config.threads)[-(-view.n // width) * split * batch, config.threads, product.stream](
+        kernel = multiply_along if view.along else multiply_across
+        kernel[-(-view.n // width) * split * batch, 1, product.stream](
             few.array,
             large.array,
             target.array,
@@ -144,8 +127,6 @@ class VectorVariant(Variant):
             beta,
             view.rows,
             config.lines,
-            config.threads_x,
-            config.threads_y,
             found.vector,
             number_type(found.vector),
             mode,
@@ -165,12 +146,3 @@ def _lanes(problem: Problem, caps: Capabilities, rows: int) -> int:
     while lanes > 2 and rows * lanes * problem.accumulator_itemsize > _SUM_BYTES:
         lanes //= 2
     return lanes
-
-
-def _kernel(along: bool, threads: int) -> Dispatcher:
-    """A kernel for a block of so many threads."""
-    found = _kernels.get((along, threads))
-    if found is None:
-        kernel = multiply_along if along else multiply_across
-        found = _kernels[along, threads] = jit(kernel.py_func, block_dim=(threads, 1, 1))
-    return found

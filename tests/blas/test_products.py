@@ -251,7 +251,7 @@ def test_results_are_the_same_each_time(device):
 def test_vector_variant(device, dtype, out, rows, split):
     """Few rows and few columns, the large matrix in both orders, with and without aligned rows."""
     stream = cuda.default_stream()
-    config = VectorConfig(threads_x=8, threads_y=4, lines=2, split_k=split)
+    config = VectorConfig(lines=2, split_k=split)
     for n, k, order, few in ((40, 96, "C", "C"), (37, 53, "F", "C"), (40, 64, "F", "F"), (37, 53, "C", "F")):
         a = np.array(numbers((rows, k), dtype), order=few)
         b = np.array(numbers((k, n), dtype, 1), order=order)
