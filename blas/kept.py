@@ -19,7 +19,7 @@ class Kept:
 
     def __init__(self, most: int, share: int) -> None:
         self._most, self._share = most, share
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a collection inside may run code that multiplies
         self._arrays: dict[int, OrderedDict[Any, DeviceNDArray]] = {}  # by context
 
     def get(self, context: Context, key: Any) -> DeviceNDArray | None:

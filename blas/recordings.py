@@ -44,7 +44,7 @@ class Recordings:
 
     def __init__(self) -> None:
         self._mine = threading.local()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a collection inside may run code that multiplies
         self._threads: weakref.WeakSet[_Contexts] = weakref.WeakSet()
 
     def of(self, context: Context) -> Known:

@@ -70,6 +70,8 @@ def launch_across(config: WarpgroupConfig, product: Product, a: DeviceNDArray, b
     parts: Any = _NOTHING
     arrived: Any = _NOTHING
     if config.splits > 1:
+        # a share without terms would wait for tiles that nobody brings
+        assert config.splits * _SPAN <= a.shape[-1], "the configuration is not legal for this product"
         parts = workspaces.of(stream, "parts", (tiles * config.splits * tile_m * tile_n,), np.dtype(np.float32))
         arrived = workspaces.zeros(stream, "arrived", tiles * counters_of(config.splits))
     maps = tensor_maps.of(

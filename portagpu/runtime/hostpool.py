@@ -68,8 +68,11 @@ class HostPool:
         try:
             self._free.move_to_end(nbytes)
             while self.held_bytes > self._kept_bytes:
-                self._free.popitem(last=False)
-        except KeyError:  # cleared meanwhile
+                size = next(iter(self._free))
+                self._free[size].popleft()
+                if not self._free[size]:
+                    del self._free[size]
+        except (KeyError, IndexError, StopIteration, RuntimeError):  # others took or cleared it meanwhile
             pass
 
 

@@ -72,6 +72,13 @@ def test_what_is_kept_is_limited():
     assert pool.held_bytes == 0
 
 
+def test_as_many_as_are_allowed_are_kept():
+    pool = HostPool(kept_bytes=3 * _ROOM // 2)
+    arrays = [made(pool) for _ in range(3)]
+    arrays.clear()
+    assert pool.held_bytes == _ROOM
+
+
 @pytest.mark.parametrize("shape", [(), (0, 4000), (4, 4)])
 def test_small_arrays_are_numpys_own(shape):
     assert made(HostPool(), shape).base is None
