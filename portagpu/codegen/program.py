@@ -242,8 +242,9 @@ def _function(
     name = helpers.function_name(function.name)
     span = function.span
     spaces = {p.type.space for p in function.parameters if isinstance(p.type, Pointer)}
-    # a GPU's registers have no addresses: an array of a thread that a call gets would be moved to memory
-    private = Space.PRIVATE in spaces and caps.device_type is DeviceType.GPU
+    # a GPU's registers have no addresses: an array of a thread that a call gets would be moved to memory; those that
+    # return one are left to the compiler: inlined, they end in an intrinsic of LLVM's that Oclgrind does not know
+    private = Space.PRIVATE in spaces and caps.device_type is DeviceType.GPU and function.result.c == "void"
     inline = INLINE_SHARED if Space.LOCAL in spaces or private else INLINE
     lines = [
         Line(f"// {span.line}: {span.text.strip()}", span),
