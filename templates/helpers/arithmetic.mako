@@ -65,7 +65,7 @@ static inline ${h.type} ${h.name}(${h.type} a, ${h.type} count) {
 <%def name="shr(h)">
 static inline ${h.type} ${h.name}(${h.type} a, ${h.type} count) {
 % if h.is_signed:
-    return (${h.unsigned})count >= ${h.width} ? (a < 0 ? -1 : 0) : a >> count;
+    return a >> ((${h.unsigned})count >= ${h.width} ? ${h.width - 1} : count);
 % else:
     return count >= ${h.width} ? 0 : a >> count;
 % endif
