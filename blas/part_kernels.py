@@ -1,10 +1,8 @@
-"""Sums that several blocks form parts of, added by the last block to arrive, or by a second launch; in the dialect.
+"""Strips of few rows that several blocks form parts of: left row by row, and added in order; in the dialect.
 
-Each block leaves its part in scratch memory, then counts itself. Nobody waits: the block that finds all others counted
-adds the parts, always in the same order, so that results do not depend on which block it was. This needs a fence for
-the whole device, which OpenCL C before 2.0 does not promise and PTX has; elsewhere a second launch adds (`add_strips`).
-
-"threadFenceReduction" in the CUDA samples.
+The last block to arrive adds (`portagpu.blas.arrival_kernels`, whose parts lie as threads hold them; these lie as rows,
+for blocks that have shared their sums already). That needs a fence for the whole device, which OpenCL C before 2.0 does
+not promise and PTX has; elsewhere a second launch adds (`add_strips`).
 """
 
 from __future__ import annotations
