@@ -18,7 +18,7 @@ from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.space import Axis
 
-_ENABLED = True  # whether the model may choose it; the tuner and explicit configurations may in any case
+_ENABLED = False  # whether the model may choose it: on an H100 it reaches 0.8 of the pipelined variant
 _SUMS = 2 * 64 * 256  # of a tile: 256 threads have 128 each
 _THREADS = 384
 _LARGEST = 2**31 - 1
