@@ -61,33 +61,35 @@ class Stream:
         self._pending: deque[tuple[cl.Event, Any]] = deque()
         self._callbacks = Callbacks()
         self._measures = queue is not None  # whether the queue will not be replaced by one that measures time
-        self._queue = queue or self._new_queue(0)
+        self._queue = queue or self._new_queue()
 
     def __reduce__(self) -> NoReturn:
         raise ArgumentTypeError(
             "streams cannot be pickled, copied or sent to another process", hint="make one in the process that uses it"
         )
 
-    def _new_queue(self, properties: cl.command_queue_properties | int) -> cl.CommandQueue:
+    def _new_queue(self, **properties: cl.command_queue_properties) -> cl.CommandQueue:
         context = self.context
         with translate_cl_errors(context):
-            return cl.CommandQueue(context.cl_context, context.device.cl_device, properties=properties)
+            return cl.CommandQueue(context.cl_context, context.device.cl_device, **properties)
 
     def measure(self) -> None:
         """See to it that events on this stream know their times.
 
-        A queue that measures makes every launch dearer (on NVIDIA's driver 14 us in place of 8, and some between
+        A queue that measures makes every launch dearer (with one driver 14 us in place of 8, and some between
         kernels), so a stream gets one when the first event needs it, or its queue is given away, and keeps it.
         """
-        if self._measures or self._queue is None:
+        if self._changeable() is None:
             return
-        queue = self._new_queue(cl.command_queue_properties.PROFILING_ENABLE)
+        queue = self._new_queue(properties=cl.command_queue_properties.PROFILING_ENABLE)
         with translate_cl_errors(self.context), self.context.order_lock:
-            former = self._queue
-            if self._measures or former is None:
-                return
-            cl.enqueue_barrier(queue, wait_for=[self._marker(former)])
-            self._queue, self._measures = queue, True
+            former = self._changeable()  # another thread may have been faster
+            if former is not None:
+                cl.enqueue_barrier(queue, wait_for=[self._marker(former)])
+                self._queue, self._measures = queue, True
+
+    def _changeable(self) -> cl.CommandQueue | None:
+        return None if self._measures else self._queue
 
     def follow(self, former: cl.CommandQueue) -> None:
         """Let what comes wait for a queue that was replaced while somebody used it."""
