@@ -121,13 +121,16 @@ class DoubleVariant(Variant):
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[DoubleConfig, ...]:
         """The fastest of large tiles, and small ones for few rows and columns."""
         shapes = (
+            (2, 4, 4, 4, 16, 6),
             (4, 2, 2, 8, 16, 6),
             (4, 2, 2, 8, 16, 4),
-            (2, 4, 4, 4, 16, 6),
+            (2, 2, 2, 8, 16, 4),
             (2, 2, 2, 8, 16, 3),
             (2, 4, 2, 4, 16, 4),
             (2, 2, 2, 4, 16, 4),
             (4, 2, 1, 4, 16, 4),
+            (2, 2, 1, 4, 16, 4),
+            (4, 2, 1, 2, 16, 4),
         )
         known = (
             DoubleConfig(warps_m=wm, warps_n=wn, blocks_m=bm, blocks_n=bn, tile_k=k, stages=s, group=8, split_k=split)

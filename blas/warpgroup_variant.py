@@ -28,6 +28,9 @@ from portagpu.tuning.space import Axis
 
 _RATE = 2048  # multiply-adds of 16 bits a cycle and compute unit
 _LARGEST = 2**31 - 1
+_UNIT_BYTES = 64  # bytes a cycle that the second-level cache gives one compute unit
+_DEVICE_BYTES = 42  # the same where all units read
+_UNEVEN = 1.3  # times the bytes of lines that lie across two of the cache's
 _LEAST = 8  # elements along each axis: below, a tile is nearly empty
 _PARTS = 2**26  # elements
 _FEW = 32  # rows or columns with which tiles are nearly empty, and loads too few under way for all of the bandwidth
@@ -152,7 +155,9 @@ class WarpgroupVariant(Variant):
         math_cycles = config.tile_m * config.tile_n * depth / (_RATE * 2 / problem.itemsize)
         first, second = _roles(config, problem) if config.registers else (config.tile_m, config.tile_n)
         reads = (first + first // 64 * second) * LINE / 128
-        loads = (config.tile_m + config.tile_n) * LINE / 48  # bytes a cycle that the second-level cache gives a unit
+        # what the second-level cache gives: so much to a unit, and less where all of them read
+        given = min(_UNIT_BYTES, _DEVICE_BYTES * units / min(units, parts))
+        loads = (config.tile_m + config.tile_n) * LINE * (1.0 if _is_even(problem) else _UNEVEN) / given
         hidden = min(1.0, config.stages / 3)
         cycles = waves * (steps * max(math_cycles, reads, loads) / hidden + 2500)
         clock = max(1, caps.clock_mhz) * 1e6 * 0.85
@@ -206,6 +211,13 @@ class WarpgroupVariant(Variant):
             launch_across(config, product, a, b)
         else:
             launch_warpgroups(config, product, Operands(a, b, a.shape[-1]), kind)
+
+
+def _is_even(problem: Problem) -> bool:
+    """Whether rows are whole lines of the cache."""
+    row_a = problem.k if problem.a_order == "C" else problem.m
+    row_b = problem.n if problem.b_order == "C" else problem.k
+    return row_a * problem.itemsize % LINE == 0 and row_b * problem.itemsize % LINE == 0
 
 
 def _across(problem: Problem) -> tuple[bool, bool]:
