@@ -19,6 +19,7 @@ from portagpu.blas.skinny_kernels import (
     panel_pitch,
 )
 from portagpu.blas.skinny_launch import MOST_PARTS, REGISTER_FILE, launch_strips, seconds
+from portagpu.blas.skinny_ring_kernels import multiply_skinny_ring
 from portagpu.blas.variant import Config, Product, Variant
 from portagpu.blas.vectors import vector_type
 from portagpu.cuda import jit
@@ -41,7 +42,8 @@ class SkinnyConfig(Config):
 
     ``threads_x`` threads of a block lie along what is contiguous in the large matrix, ``threads_y`` along the other
     axis; ``lines``: columns of a thread, where k is contiguous (else 1); ``flight``: vectors, of each line, that a
-    thread has under way; ``splits`` blocks share each sum.
+    thread has under way; ``splits`` blocks share each sum. ``stages`` above 1: so many groups of ``flight`` vectors are
+    under way to a ring in shared memory (see `portagpu.blas.skinny_ring_kernels`).
     """
 
     threads_x: int
@@ -49,6 +51,7 @@ class SkinnyConfig(Config):
     lines: int
     flight: int
     splits: int
+    stages: int = 1
 
     @property
     def threads(self) -> int:
@@ -65,6 +68,7 @@ class _Shape:
     rows: int  # of a block
     lanes: int  # of a vector of the large matrix
     size: int  # bytes of a sum
+    itemsize: int  # bytes of an element of the large matrix
     converts: bool  # elements are not what sums are formed of
 
     @property
@@ -104,7 +108,19 @@ class _Shape:
     def local_memory(self) -> int:
         """Bytes of shared memory."""
         panel = self.rows * (self.panel + 16) if self.along else self.panel * self.pitch
-        return max(panel * self.size, self.together * self.row_bytes) + 16
+        return max(panel * self.size, self.together * self.row_bytes) + self.ring + 16
+
+    @property
+    def ring(self) -> int:
+        """Bytes of the ring in shared memory."""
+        config = self.config
+        return 0 if config.stages == 1 else config.threads * self.flight
+
+    @property
+    def flight(self) -> int:
+        """Bytes of a thread's loads or copies that are under way at once."""
+        config = self.config
+        return config.stages * config.flight * config.lines * self.lanes * self.itemsize
 
     @property
     def registers(self) -> int:
@@ -112,7 +128,8 @@ class _Shape:
         config = self.config
         sums = self.rows * (config.lines if self.along else self.lanes)
         other = 24 + 5 * self.rows // 2
-        return (sums + config.flight * config.lines * self.lanes) * self.size // 4 + other
+        vectors = config.flight * config.lines if config.stages == 1 else min(config.flight, 2)
+        return (sums + vectors * self.lanes) * self.size // 4 + other
 
     @property
     def cycles(self) -> float:
@@ -132,7 +149,8 @@ def _shape(config: SkinnyConfig, problem: Problem, view: FewRows) -> _Shape:
     lanes = 16 // problem.itemsize
     while not view.along and lanes > 2 and rows * lanes * problem.accumulator_itemsize > _SUM_BYTES:
         lanes //= 2
-    return _Shape(config, view.along, rows, lanes, problem.accumulator_itemsize, problem.dtype != problem.accumulator)
+    converts = problem.dtype != problem.accumulator
+    return _Shape(config, view.along, rows, lanes, problem.accumulator_itemsize, problem.itemsize, converts)
 
 
 class SkinnyVariant(Variant):
@@ -153,6 +171,7 @@ class SkinnyVariant(Variant):
             Axis("lines", (1, 2, 4, 8) if few_rows(problem).along else (1,)),
             Axis("flight", (1, 2, 4, 8)),
             Axis("splits", (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)),
+            Axis("stages", (1, 2, 3, 4, 6, 8) if _copies(few_rows(problem), caps) else (1,)),
         )
 
     def is_legal(self, config: SkinnyConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -162,10 +181,12 @@ class SkinnyVariant(Variant):
         stacks, strips = -(-view.rows // shape.rows), -(-view.n // shape.width)
         parts = stacks * strips * problem.batch * config.splits * shape.rows * shape.width
         return (
-            64 <= config.threads <= min(512, caps.max_work_group_size, caps.max_work_item_sizes[0])
+            64 <= config.threads <= min(1024, caps.max_work_group_size, caps.max_work_item_sizes[0])
+            and (config.stages == 1 or _copies(view, caps))
             and (view.along or (config.lines == 1 and view.n >= shape.lanes))
             and shape.registers <= min(224, REGISTER_FILE // config.threads, caps.thread_registers or 255)
-            and shape.local_memory <= min(49152, caps.local_memory_static)
+            and shape.local_memory - shape.ring <= min(49152, caps.local_memory_static)
+            and shape.local_memory <= caps.local_memory_static
             and (config.splits == 1 or (problem.k >= config.splits * shape.turn and parts <= MOST_PARTS))
         )
 
@@ -183,7 +204,7 @@ class SkinnyVariant(Variant):
             threads=config.threads,
             registers=shape.registers,
             local_memory=shape.local_memory,
-            flight=config.flight * config.lines * shape.lanes * problem.itemsize,
+            flight=shape.flight,
             segment=config.threads_x * shape.lanes * problem.itemsize,
             cycles=shape.cycles,
         )
@@ -219,6 +240,7 @@ class SkinnyVariant(Variant):
         types = conversion(problem.dtype, problem.out_dtype, shape.lanes)
         splits, chunk = split_of(config.splits, shape.turn, view.k)
         arrive = splits > 1 and skinny_launch.arrives(product.c.context.capabilities)
+        aligned = found.large.wide >= shape.lanes
         plan = SkinnyPlan(
             rows=shape.rows,
             threads_x=config.threads_x,
@@ -233,11 +255,12 @@ class SkinnyVariant(Variant):
             x_lies_along=found.few_steps[1] == 1,
             scaling=scaling(product.alpha, product.beta),
             whole=types.whole,
-            aligned=found.large.wide >= shape.lanes,
+            aligned=aligned,
+            stages=config.stages,
         )
         packed = vector_type(types.vector.dtype.name, max(2, broadcast_lanes(shape.rows, shape.size)))
         launch_strips(
-            _kernel(view.along, config.threads),
+            _kernel(view.along, aligned and config.stages > 1, config.threads),
             product,
             view,
             found,
@@ -254,8 +277,13 @@ class SkinnyVariant(Variant):
         )
 
 
+def _copies(view: FewRows, caps: Capabilities) -> bool:
+    """Whether the device has asynchronous copies, and the kernel for this order of the large matrix makes them."""
+    return not view.along and caps.inline_ptx and caps.ptx_target >= (8, 0)
+
+
 @cache
-def _kernel(along: bool, threads: int) -> Dispatcher:
+def _kernel(along: bool, copies: bool, threads: int) -> Dispatcher:
     """A kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
-    kernel = multiply_skinny_along if along else multiply_skinny_across
+    kernel = multiply_skinny_along if along else multiply_skinny_ring if copies else multiply_skinny_across
     return jit(kernel.py_func, block_dim=(threads, 1, 1))
