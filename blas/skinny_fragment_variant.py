@@ -41,12 +41,16 @@ _SLAB_CYCLES = 40  # of a compute unit for a warp's slab: instructions over four
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkinnyFragmentConfig(Config):
-    """Parameters: warps of a block along columns and k's, slabs of k's under way, blocks that share a sum."""
+    """Parameters: warps of a block along columns and k's, slabs of k's under way, blocks that share a sum.
+
+    ``flight`` slabs of a warp are under way to registers; with ``stages`` above 1, so many are to shared memory instead.
+    """
 
     warps_n: int
     warps_k: int
     flight: int
     splits: int
+    stages: int = 1
 
     @property
     def threads(self) -> int:
@@ -64,8 +68,13 @@ class SkinnyFragmentConfig(Config):
         return SLAB * self.warps_k * self.flight
 
     def local_memory(self, rows: int) -> int:
-        """Bytes of shared memory: the sums of at most 16 rows of all warps."""
-        return self.warps_k * min(rows, 16) * (self.width + 8) * 4 + 16
+        """Bytes of shared memory: the ring, later the sums of at most 16 rows of all warps."""
+        ring = self.stages * self.threads * self.slab_bytes(rows) if self.stages > 1 else 0
+        return max(self.warps_k * min(rows, 16) * (self.width + 8) * 4, ring) + 16
+
+    def slab_bytes(self, rows: int) -> int:
+        """Bytes that a thread loads of a slab: of the large matrix, and of the few rows."""
+        return 128 + -(-rows // 8) * 16
 
     def registers(self, rows: int) -> int:
         """32-bit registers of a thread: sums, slabs under way, addresses."""
@@ -99,6 +108,7 @@ class SkinnyFragmentVariant(Variant):
             Axis("warps_k", (1, 2, 4, 8, 16)),
             Axis("flight", (1, 2, 3)),
             Axis("splits", (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)),
+            Axis("stages", (1, 2, 3, 4, 6)),
         )
 
     def is_legal(self, config: SkinnyFragmentConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -109,6 +119,7 @@ class SkinnyFragmentVariant(Variant):
         return (
             64 <= config.threads <= min(512, caps.max_work_group_size)
             and registers <= 224
+            and (config.stages == 1 or config.flight == 1)
             and registers * config.threads <= REGISTER_FILE
             and config.local_memory(view.rows) <= caps.local_memory_static
             and (config.splits == 1 or (config.splits * config.turn <= view.k and parts <= MOST_PARTS))
@@ -131,7 +142,7 @@ class SkinnyFragmentVariant(Variant):
             threads=config.threads,
             registers=config.registers(view.rows),
             local_memory=config.local_memory(view.rows),
-            flight=128 * config.flight,
+            flight=128 * max(config.flight, config.stages),
             segment=64 * config.flight * config.warps_k if view.along else 128 * config.warps_n,
             cycles=config.warps_n * slab / SLAB,
         )
@@ -160,6 +171,8 @@ def launch(config: SkinnyFragmentConfig, product: Product, multiply: Dispatcher)
     splits, chunk = split_of(config.splits, SLAB * config.warps_k, view.k)
     arrive = splits > 1 and skinny_launch.arrives(product.c.context.capabilities)
     x_lies_along = found.few_steps[1] == 1
+    vectors = _begins_wide(found.large, view.n) and (view.along or view.n % 8 == 0)
+    x_vectors = x_lies_along and _begins_wide(found.few, view.rows)
     plan = SkinnyFragmentPlan(
         multiply=multiply,
         rows=view.rows,
@@ -167,11 +180,12 @@ def launch(config: SkinnyFragmentConfig, product: Product, multiply: Dispatcher)
         warps_k=config.warps_k,
         flight=config.flight,
         along=view.along,
-        vectors=_begins_wide(found.large, view.n) and (view.along or view.n % 8 == 0),
-        x_vectors=x_lies_along and _begins_wide(found.few, view.rows),
+        vectors=vectors,
+        x_vectors=x_vectors,
         split=splits > 1,
         arrive=arrive,
         scaling=scaling(product.alpha, product.beta),
+        stages=config.stages if vectors and x_vectors else 1,
     )
     launch_strips(
         _kernel(config.threads),
