@@ -22,7 +22,7 @@ from portagpu.blas.skinny_fragment_kernels import (
     multiply_halves,
     multiply_skinny_fragments,
 )
-from portagpu.blas.skinny_launch import MOST_PARTS, REGISTER_FILE, launch_strips, seconds
+from portagpu.blas.skinny_launch import MOST_PARTS, MOST_REGISTERS, REGISTER_FILE, launch_strips, seconds
 from portagpu.blas.variant import Config, Product, Variant
 from portagpu.blas.vectors import name_of
 from portagpu.cuda import jit
@@ -79,7 +79,8 @@ class SkinnyFragmentConfig(Config):
     def registers(self, rows: int) -> int:
         """32-bit registers of a thread: sums, slabs under way, addresses."""
         stacks = -(-rows // 16)
-        return 60 * stacks + self.flight * (28 + 8 * stacks)
+        count = 14 + 50 * stacks + self.flight * (36 + 8 * stacks)
+        return count if self.stages == 1 or stacks > 1 else MOST_REGISTERS
 
 
 class SkinnyFragmentVariant(Variant):
@@ -145,14 +146,16 @@ class SkinnyFragmentVariant(Variant):
             flight=128 * max(config.flight, config.stages),
             segment=64 * config.flight * config.warps_k if view.along else 128 * config.warps_n,
             cycles=config.warps_n * slab / SLAB,
+            copies=config.stages > 1,
+            changes=False,
         )
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[SkinnyFragmentConfig, ...]:
         """Blocks of 128 and 256 threads, wide and deep."""
         known = (
-            SkinnyFragmentConfig(warps_n=x, warps_k=y, flight=flight, splits=splits)
-            for x, y in ((1, 8), (2, 4), (4, 2), (1, 4), (2, 2), (1, 2))
-            for flight in (1, 2)
+            SkinnyFragmentConfig(warps_n=x, warps_k=y, flight=flight, splits=splits, stages=stages)
+            for x, y in ((1, 8), (1, 16), (2, 4), (2, 8), (4, 2), (1, 4), (2, 2), (1, 2))
+            for flight, stages in ((1, 1), (2, 1), (1, 2), (1, 3), (1, 4))
             for splits in (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64)
         )
         return tuple(c for c in known if self.is_legal(c, problem, caps))
@@ -188,7 +191,7 @@ def launch(config: SkinnyFragmentConfig, product: Product, multiply: Dispatcher)
         stages=config.stages if vectors and x_vectors else 1,
     )
     launch_strips(
-        _kernel(config.threads),
+        _kernel(config.threads, MOST_REGISTERS if plan.stages > 1 and view.rows <= 16 else None),
         product,
         view,
         found,
@@ -217,6 +220,6 @@ def _both(operand: Operand) -> tuple[DeviceNDArray, DeviceNDArray]:
 
 
 @cache
-def _kernel(threads: int) -> Dispatcher:
+def _kernel(threads: int, registers: int | None) -> Dispatcher:
     """The kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
-    return jit(multiply_skinny_fragments.py_func, block_dim=(threads, 1, 1))
+    return jit(multiply_skinny_fragments.py_func, block_dim=(threads, 1, 1), max_registers=registers)

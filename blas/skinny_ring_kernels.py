@@ -69,9 +69,11 @@ def multiply_skinny_ring(
     turn = threads_y * plan.flight
     group = plan.flight * threads * lanes  # elements of a group of copies
     acc = cuda.local.array(rows, vector)
-    # terms of x, later sums
-    shared = cuda.shared.array(max(panel * pitch, threads_y * plan.together * width), accumulator, alignment=64)
-    ring = cuda.shared.array(plan.stages * group, b.dtype, alignment=64)
+    shared = cuda.shared.array(panel * pitch, accumulator, alignment=64)
+    # vectors of b, later sums
+    words = plan.stages * group * b.itemsize // accumulator(0).itemsize
+    sums = cuda.shared.array(max(words, threads_y * plan.together * width), accumulator, alignment=64)
+    ring = sums.view(b.dtype)
     latest = cuda.shared.array(1, np.int32)
 
     kind = type(n)
@@ -112,6 +114,7 @@ def multiply_skinny_ring(
             ahead += turn
             place = own if place >= (plan.stages - 1) * group else place + np.uint32(group)
 
+    cuda.pipeline_wait_prior(0)
     where = (batch * strips + line0 // width) * stacks + row0 // rows
     base = (where * splits + share) * (rows * width)
     start_c = batch * c_batch
@@ -119,10 +122,10 @@ def multiply_skinny_ring(
         height = min(plan.together, rows - upper)
         cuda.syncthreads()
         for i in cuda.unroll(range(height)):
-            cuda.vstore(acc[upper + i], shared, (depth * height + i) * width + along * lanes, aligned=True)
+            cuda.vstore(acc[upper + i], sums, (depth * height + i) * width + along * lanes, aligned=True)
         cuda.syncthreads()
         leave_sums(
-            *(shared, c, parts, base, start_c, row0, line0, m, n, c_row, c_column, alpha, beta, thread),
+            *(sums, c, parts, base, start_c, row0, line0, m, n, c_row, c_column, alpha, beta, thread),
             *(height, upper, width, threads_y, width, 1, height * width, threads, lanes, plan.split, plan.scaling),
         )
     if plan.arrive:

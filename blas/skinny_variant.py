@@ -18,7 +18,7 @@ from portagpu.blas.skinny_kernels import (
     multiply_skinny_along,
     panel_pitch,
 )
-from portagpu.blas.skinny_launch import MOST_PARTS, REGISTER_FILE, launch_strips, seconds
+from portagpu.blas.skinny_launch import MOST_PARTS, MOST_REGISTERS, REGISTER_FILE, launch_strips, seconds
 from portagpu.blas.skinny_ring_kernels import multiply_skinny_ring
 from portagpu.blas.variant import Config, Product, Variant
 from portagpu.blas.vectors import vector_type
@@ -91,7 +91,9 @@ class _Shape:
     @property
     def panel(self) -> int:
         """The k's that are in shared memory at once."""
-        return max(1, _PANEL_BYTES // (self.pitch * self.size) // self.turn) * self.turn
+        line = self.pitch * self.size
+        most = _PANEL_BYTES if self.config.stages == 1 else max(_PANEL_BYTES, self.config.threads * line)
+        return max(1, most // line // self.turn) * self.turn
 
     @property
     def row_bytes(self) -> int:
@@ -102,13 +104,14 @@ class _Shape:
     @property
     def together(self) -> int:
         """Rows whose sums are added at once."""
-        return min(self.rows, max(1, _ADDED_BYTES // self.row_bytes))
+        return min(self.rows, max(1, max(_ADDED_BYTES, self.ring) // self.row_bytes))
 
     @property
     def local_memory(self) -> int:
         """Bytes of shared memory."""
-        panel = self.rows * (self.panel + 16) if self.along else self.panel * self.pitch
-        return max(panel * self.size, self.together * self.row_bytes) + self.ring + 16
+        panel = (self.rows * (self.panel + 16) if self.along else self.panel * self.pitch) * self.size
+        sums = self.together * self.row_bytes
+        return (panel + max(self.ring, sums) if self.ring else max(panel, sums)) + 16
 
     @property
     def ring(self) -> int:
@@ -128,8 +131,9 @@ class _Shape:
         config = self.config
         sums = self.rows * (config.lines if self.along else self.lanes)
         other = 24 + 5 * self.rows // 2
-        vectors = config.flight * config.lines if config.stages == 1 else min(config.flight, 2)
-        return (sums + vectors * self.lanes) * self.size // 4 + other
+        vectors = config.flight * config.lines if config.stages == 1 else 1
+        count = (sums + vectors * self.lanes) * self.size // 4 + other
+        return count if config.stages == 1 else min(count, MOST_REGISTERS)
 
     @property
     def cycles(self) -> float:
@@ -138,7 +142,8 @@ class _Shape:
         if self.along:
             read = (self.width * 16 / self.lanes + self.config.threads_y * self.rows * self.size) / 128
         else:
-            read = self.config.threads_x * (16 + self.pitch * self.size) / 128
+            once = 16 if self.config.stages == 1 else 32  # through the ring
+            read = self.config.threads_x * (once + self.pitch * self.size) / 128
         converted = self.width / 32 if self.converts else 0.0
         added = self.rows * self.width * wide / 128
         return (max(added, read) + 0.4 * min(added, read)) / 0.9 + converted  # units of their own, and waits
@@ -202,11 +207,13 @@ class SkinnyVariant(Variant):
             width=shape.width,
             splits=config.splits,
             threads=config.threads,
-            registers=shape.registers,
+            registers=shape.registers * 4 // 5 if config.stages == 1 else shape.registers,  # compilers do with less
             local_memory=shape.local_memory,
             flight=shape.flight,
             segment=config.threads_x * shape.lanes * problem.itemsize,
             cycles=shape.cycles,
+            copies=config.stages > 1,
+            changes=shape.panel * config.splits < view.k,
         )
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[SkinnyConfig, ...]:
@@ -217,19 +224,23 @@ class SkinnyVariant(Variant):
     def _known(self, view: FewRows) -> Iterator[SkinnyConfig]:
         if view.along:
             shapes = [
-                (32, 4, 4, 1),
-                (32, 8, 4, 2),
-                (32, 8, 2, 4),
-                (32, 4, 4, 2),
-                (32, 8, 1, 8),
-                (32, 8, 1, 4),
-                (64, 4, 1, 4),
+                (32, 4, 4, 1, 1),
+                (32, 8, 4, 2, 1),
+                (32, 8, 2, 4, 1),
+                (32, 4, 4, 2, 1),
+                (32, 8, 1, 8, 1),
+                (32, 8, 1, 4, 1),
+                (64, 4, 1, 4, 1),
             ]
         else:
-            shapes = [(x, t // x, 1, f) for t in (256, 128) for x in (32, 16, 8) for f in (8, 4)]
-        for x, y, lines, flight in shapes:
+            shapes = [(x, t // x, 1, f, 1) for t in (256, 128) for x in (32, 16, 8) for f in (8, 4)]
+            shapes += [(x, t // x, 1, f, s) for t in (512, 256, 128) for x in (32, 16, 8) for f, s in ((4, 4), (2, 8))]
+            shapes += [(x, 256 // x, 1, 2, 6) for x in (32, 16, 8)]
+        for x, y, lines, flight, stages in shapes:
             for splits in (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64):
-                yield SkinnyConfig(threads_x=x, threads_y=y, lines=lines, flight=flight, splits=splits)
+                yield SkinnyConfig(
+                    threads_x=x, threads_y=y, lines=lines, flight=flight, splits=splits, stages=stages
+                )
 
     def run(self, config: SkinnyConfig, product: Product) -> None:
         """One launch, or a second one that adds parts."""
@@ -285,5 +296,8 @@ def _copies(view: FewRows, caps: Capabilities) -> bool:
 @cache
 def _kernel(along: bool, copies: bool, threads: int) -> Dispatcher:
     """A kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
-    kernel = multiply_skinny_along if along else multiply_skinny_ring if copies else multiply_skinny_across
+    if copies:  # blocks beside each other have more bytes under way
+        registers = min(MOST_REGISTERS, REGISTER_FILE // threads)
+        return jit(multiply_skinny_ring.py_func, block_dim=(threads, 1, 1), max_registers=registers)
+    kernel = multiply_skinny_along if along else multiply_skinny_across
     return jit(kernel.py_func, block_dim=(threads, 1, 1))
