@@ -109,7 +109,7 @@ class SkinnyFragmentVariant(Variant):
             Axis("warps_k", (1, 2, 4, 8, 16)),
             Axis("flight", (1, 2, 3)),
             Axis("splits", (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)),
-            Axis("stages", (1, 2, 3, 4, 6)),
+            Axis("stages", (1, 2, 3, 4)),
         )
 
     def is_legal(self, config: SkinnyFragmentConfig, problem: Problem, caps: Capabilities) -> bool:

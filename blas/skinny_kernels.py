@@ -235,7 +235,7 @@ def multiply_skinny_across(
 
 
 @cuda.jit(device=True)
-def _stage_along(
+def stage_along(
     shared,
     x,
     start,
@@ -249,7 +249,7 @@ def _stage_along(
     pitch: cuda.constexpr,
     accumulator: cuda.constexpr,
 ):
-    """A panel of x: element (row, k) to ``shared[row * pitch + k]``, up to ``rest``."""
+    """A panel of x: element (row, k) to ``shared[row * pitch + k]``, up to ``rest``; zeros from there on."""
     threads = plan.threads_x * plan.threads_y
     count = plan.rows * plan.panel
     for turn in cuda.unroll(range((count + threads - 1) // threads)):
@@ -260,7 +260,7 @@ def _stage_along(
             p, row = number // plan.rows, number % plan.rows
         if count % threads == 0 or number < count:
             value = accumulator(x[start + min(p, rest - 1) * x_step + min(row0 + row, m - 1) * x_row])
-            shared[row * pitch + p] = value
+            shared[row * pitch + p] = value if p < rest else accumulator(0)
 
 
 @cuda.jit(device=True)
@@ -357,7 +357,7 @@ def multiply_skinny_along(
             for j in cuda.unroll(range(lines)):
                 cuda.prefetch(b, columns[j] + first + min((u * threads_x + along) * lanes, rest - 1))
         cuda.syncthreads()
-        _stage_along(
+        stage_along(
             *(shared, x, batch * x_batch + first * x_step, row0, m, rest, x_row, x_step, thread),
             *(plan, pitch, accumulator),
         )

@@ -114,7 +114,7 @@ def multiply_skinny_ring(
             ahead += turn
             place = own if place >= (plan.stages - 1) * group else place + np.uint32(group)
 
-    cuda.pipeline_wait_prior(0)
+    cuda.pipeline_wait_prior(0)  # the ring's places are those of sums
     where = (batch * strips + line0 // width) * stacks + row0 // rows
     base = (where * splits + share) * (rows * width)
     start_c = batch * c_batch

@@ -19,6 +19,7 @@ from portagpu.blas.skinny_kernels import (
     panel_pitch,
 )
 from portagpu.blas.skinny_launch import MOST_PARTS, MOST_REGISTERS, REGISTER_FILE, launch_strips, seconds
+from portagpu.blas.skinny_ring_along_kernels import multiply_skinny_ring_along
 from portagpu.blas.skinny_ring_kernels import multiply_skinny_ring
 from portagpu.blas.variant import Config, Product, Variant
 from portagpu.blas.vectors import vector_type
@@ -111,7 +112,7 @@ class _Shape:
         """Bytes of shared memory."""
         panel = (self.rows * (self.panel + 16) if self.along else self.panel * self.pitch) * self.size
         sums = self.together * self.row_bytes
-        return (panel + max(self.ring, sums) if self.ring else max(panel, sums)) + 16
+        return panel + max(self.ring, sums) + 192 if self.ring else max(panel, sums) + 16
 
     @property
     def ring(self) -> int:
@@ -131,7 +132,7 @@ class _Shape:
         config = self.config
         sums = self.rows * (config.lines if self.along else self.lanes)
         other = 24 + 5 * self.rows // 2
-        vectors = config.flight * config.lines if config.stages == 1 else 1
+        vectors = config.lines * (config.flight if config.stages == 1 else 1)
         count = (sums + vectors * self.lanes) * self.size // 4 + other
         return count if config.stages == 1 else min(count, MOST_REGISTERS)
 
@@ -139,10 +140,10 @@ class _Shape:
     def cycles(self) -> float:
         """Of a compute unit for each k of a block: multiply-adds, 128 in a cycle, and loads, 128 bytes in a cycle."""
         wide = self.size // 4
+        once = 16 if self.config.stages == 1 else 32  # through the ring
         if self.along:
-            read = (self.width * 16 / self.lanes + self.config.threads_y * self.rows * self.size) / 128
+            read = (self.width * once / self.lanes + self.config.threads_y * self.rows * self.size) / 128
         else:
-            once = 16 if self.config.stages == 1 else 32  # through the ring
             read = self.config.threads_x * (once + self.pitch * self.size) / 128
         converted = self.width / 32 if self.converts else 0.0
         added = self.rows * self.width * wide / 128
@@ -176,7 +177,7 @@ class SkinnyVariant(Variant):
             Axis("lines", (1, 2, 4, 8) if few_rows(problem).along else (1,)),
             Axis("flight", (1, 2, 4, 8)),
             Axis("splits", (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)),
-            Axis("stages", (1, 2, 3, 4, 6, 8) if _copies(few_rows(problem), caps) else (1,)),
+            Axis("stages", (1, 4, 8) if _copies(caps) else (1,)),
         )
 
     def is_legal(self, config: SkinnyConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -187,7 +188,7 @@ class SkinnyVariant(Variant):
         parts = stacks * strips * problem.batch * config.splits * shape.rows * shape.width
         return (
             64 <= config.threads <= min(1024, caps.max_work_group_size, caps.max_work_item_sizes[0])
-            and (config.stages == 1 or _copies(view, caps))
+            and (config.stages == 1 or _copies(caps))
             and (view.along or (config.lines == 1 and view.n >= shape.lanes))
             and shape.registers <= min(224, REGISTER_FILE // config.threads, caps.thread_registers or 255)
             and shape.local_memory - shape.ring <= min(49152, caps.local_memory_static)
@@ -231,16 +232,18 @@ class SkinnyVariant(Variant):
                 (32, 8, 1, 8, 1),
                 (32, 8, 1, 4, 1),
                 (64, 4, 1, 4, 1),
+                *(
+                    (32, y, lines, f, s)
+                    for y in (4, 8, 16)
+                    for lines, f, s in ((4, 1, 4), (2, 1, 8), (2, 2, 4), (1, 2, 8))
+                ),
             ]
         else:
             shapes = [(x, t // x, 1, f, 1) for t in (256, 128) for x in (32, 16, 8) for f in (8, 4)]
-            shapes += [(x, t // x, 1, f, s) for t in (512, 256, 128) for x in (32, 16, 8) for f, s in ((4, 4), (2, 8))]
-            shapes += [(x, 256 // x, 1, 2, 6) for x in (32, 16, 8)]
+            shapes += [(x, t // x, 1, f, s) for t in (512, 256, 128) for x in (32, 16, 8) for f, s in ((2, 8), (4, 4))]
         for x, y, lines, flight, stages in shapes:
             for splits in (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64):
-                yield SkinnyConfig(
-                    threads_x=x, threads_y=y, lines=lines, flight=flight, splits=splits, stages=stages
-                )
+                yield SkinnyConfig(threads_x=x, threads_y=y, lines=lines, flight=flight, splits=splits, stages=stages)
 
     def run(self, config: SkinnyConfig, product: Product) -> None:
         """One launch, or a second one that adds parts."""
@@ -252,6 +255,7 @@ class SkinnyVariant(Variant):
         splits, chunk = split_of(config.splits, shape.turn, view.k)
         arrive = splits > 1 and skinny_launch.arrives(product.c.context.capabilities)
         aligned = found.large.wide >= shape.lanes
+        copies = config.stages > 1 and aligned and (not view.along or view.k % shape.lanes == 0)
         plan = SkinnyPlan(
             rows=shape.rows,
             threads_x=config.threads_x,
@@ -267,11 +271,11 @@ class SkinnyVariant(Variant):
             scaling=scaling(product.alpha, product.beta),
             whole=types.whole,
             aligned=aligned,
-            stages=config.stages,
+            stages=config.stages if copies else 1,
         )
         packed = vector_type(types.vector.dtype.name, max(2, broadcast_lanes(shape.rows, shape.size)))
         launch_strips(
-            _kernel(view.along, aligned and config.stages > 1, config.threads),
+            _kernel(view.along, copies, config.threads),
             product,
             view,
             found,
@@ -288,16 +292,17 @@ class SkinnyVariant(Variant):
         )
 
 
-def _copies(view: FewRows, caps: Capabilities) -> bool:
-    """Whether the device has asynchronous copies, and the kernel for this order of the large matrix makes them."""
-    return not view.along and caps.inline_ptx and caps.ptx_target >= (8, 0)
+def _copies(caps: Capabilities) -> bool:
+    """Whether the device has asynchronous copies."""
+    return caps.inline_ptx and caps.ptx_target >= (8, 0)
 
 
 @cache
 def _kernel(along: bool, copies: bool, threads: int) -> Dispatcher:
     """A kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
     if copies:  # blocks beside each other have more bytes under way
+        kernel = multiply_skinny_ring_along if along else multiply_skinny_ring
         registers = min(MOST_REGISTERS, REGISTER_FILE // threads)
-        return jit(multiply_skinny_ring.py_func, block_dim=(threads, 1, 1), max_registers=registers)
+        return jit(kernel.py_func, block_dim=(threads, 1, 1), max_registers=registers)
     kernel = multiply_skinny_along if along else multiply_skinny_across
     return jit(kernel.py_func, block_dim=(threads, 1, 1))
