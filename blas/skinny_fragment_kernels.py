@@ -31,9 +31,9 @@ class SkinnyFragmentPlan(NamedTuple):
 
     ``multiply(acc, a, b)``: adds a product of fragments. ``rows``: of x, at most 32. ``warps_n``, ``warps_k``: warps of
     a block along either axis; ``flight``: slabs of k's of which a warp has all loads under way. ``along``: b has its
-    k's side by side. ``vectors``: 16-byte loads of b; ``x_vectors``: of x. ``split``: blocks share sums; ``arrive``: the
-    last of them adds up. ``scaling``: see `portagpu.blas.result_kernels`. ``stages`` above 1, which needs both kinds of
-    vectors: slabs that are under way to shared memory, see `portagpu.blas.skinny_ring_kernels`.
+    k's side by side. ``vectors``: 16-byte loads of b; ``x_vectors``: of x. ``split``: blocks share sums; ``arrive``:
+    the last of them adds up. ``scaling``: see `portagpu.blas.result_kernels`. ``stages`` above 1, which needs both
+    kinds of vectors: slabs that are under way to shared memory, see `portagpu.blas.skinny_ring_kernels`.
     """
 
     multiply: Any

@@ -43,7 +43,7 @@ _SLAB_CYCLES = 40  # of a compute unit for a warp's slab: instructions over four
 class SkinnyFragmentConfig(Config):
     """Parameters: warps of a block along columns and k's, slabs of k's under way, blocks that share a sum.
 
-    ``flight`` slabs of a warp are under way to registers; with ``stages`` above 1, so many are to shared memory instead.
+    ``flight`` slabs of a warp are under way to registers; with ``stages`` above 1, so many to shared memory instead.
     """
 
     warps_n: int

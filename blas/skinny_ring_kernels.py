@@ -1,11 +1,11 @@
 """Products with few rows as `portagpu.blas.skinny_kernels` has them, the large matrix by asynchronous copies.
 
-What keeps a GPU's memory busy is bytes under way: bandwidth times latency, some 40 KB for each compute unit, and as much
-again where loads wait for others. Registers do not hold so much beside the sums, and loads to registers are waited for
-in few groups. So each thread has places of its own in a ring in shared memory: vectors are copied there by
-asynchronous copies, `stages` groups of `flight` of them, read by the thread that copied them, and their places filled
-again at once. No barrier is needed for that, and copies go on while a panel of x changes and while threads wait there.
-The first of them are begun before anything else.
+What keeps a GPU's memory busy is bytes under way: bandwidth times latency, some 40 KB for each compute unit, and as
+much again where loads wait for others. Registers do not hold so much beside the sums, and loads to registers are
+waited for in few groups. So each thread has places of its own in a ring in shared memory: vectors are copied there by
+asynchronous copies, ``stages`` groups of ``flight`` of them, read by the thread that copied them, and their places
+filled again at once. No barrier is needed for that, and copies go on while a panel of x changes. The first of them are
+begun before anything else.
 """
 
 from __future__ import annotations
