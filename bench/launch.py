@@ -89,7 +89,7 @@ def launch_cost(context: Context, launched: Any = scale, turns: int = 1) -> Laun
     count = len(launched.source.parameters)
     with context:
         sets = [[cuda.to_device(np.zeros(64, np.float32)) for _ in range(count)] for _ in range(turns)]
-        queue = context.default_stream.queue
+        queue = cl.CommandQueue(context.cl_context, context.device.cl_device)
         launched[1, 64](*sets[0])
         source = next(iter(launched.inspect_opencl().values()))
         kernel: Any = cl.Kernel(cl.Program(context.cl_context, source).build(), launched.__name__)
@@ -103,7 +103,7 @@ def launch_cost(context: Context, launched: Any = scale, turns: int = 1) -> Laun
         def theirs() -> None:
             kernel(queue, (64,), (64,), *next(theirs_next))
 
-        calls = [(ours, queue.finish), (theirs, queue.finish)]
+        calls = [(ours, context.synchronize), (theirs, queue.finish)]
         cupy = cupy_for(context.device)
         if cupy is not None:
             calls.append((launch_of_vectors(cupy, count, turns), cupy.cuda.Device().synchronize))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from portagpu.blas.block_variant import BlockVariant
-from portagpu.blas.bulk_variant import BulkVariant
 from portagpu.blas.double_variant import DoubleVariant
 from portagpu.blas.element_variant import ElementVariant
 from portagpu.blas.emulated_variant import EmulatedVariant
@@ -39,7 +38,6 @@ VARIANTS: tuple[Variant, ...] = (
     SkinnyFragmentVariant(),
     WarpgroupVariant(),
     EmulatedVariant(),
-    BulkVariant(),
     PipelinedVariant(),
     DoubleVariant(),
     FragmentVariant(),

@@ -20,14 +20,13 @@ _SHARE = 256  # of the device's memory: they are small
 class Box:
     """A matrix, or batch of them, and the rows and columns of its tiles; ``transposed`` if its columns are contiguous.
 
-    The box counts as the matrix lies in memory: rows are what is contiguous. ``swizzle``: bytes of a tile's rows in
-    shared memory whose 16-byte parts are permuted by the row's number; 0 for rows as they are.
+    The box counts as the matrix lies in memory: rows are what is contiguous. They have 128 bytes in shared memory,
+    whose 16-byte parts are permuted by the row's number.
     """
 
     array: DeviceNDArray
     box: tuple[int, int]
     transposed: bool
-    swizzle: int = 128
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -40,7 +39,6 @@ class Box:
             array.strides,
             array.dtype.name,
             self.box,
-            self.swizzle,
         )
 
     @property
@@ -61,13 +59,13 @@ class Box:
 
 
 class TensorMaps:
-    """Maps of two or three matrices each (a, b, c), in one array on the device, 16 words each; the latest are kept."""
+    """Maps of three matrices each (a, b, c), in one array on the device, 16 words each; the latest are kept."""
 
     def __init__(self) -> None:
         self._kept = Kept(_REMEMBERED, _SHARE)
 
     def of(self, stream: Stream, *boxes: Box) -> DeviceNDArray:
-        """The maps of two or three boxes; a kernel that writes new ones is enqueued."""
+        """The maps of three boxes; a kernel that writes new ones is enqueued."""
         context = boxes[0].array.context
         key = (stream.token, *(box.key for box in boxes))  # other streams may be ahead of the one that writes
         found = self._kept.get(context, key)
@@ -77,8 +75,7 @@ class TensorMaps:
         arguments: list[Any] = []
         for box in boxes:
             shape, strides = box.facts()
-            arguments += [box.array, shape, strides, (1, *box.box), box.swizzle, box.array.dtype.name]
-        arguments += [None] * (6 * (3 - len(boxes)))
+            arguments += [box.array, shape, strides, (1, *box.box), box.array.dtype.name]
         encode_maps[1, 32, stream](made, *arguments)
         if not any(box.is_foreign for box in boxes):
             self._kept.keep(context, key, made)

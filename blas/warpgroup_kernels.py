@@ -26,11 +26,26 @@ _GROUPS = (1024 >> 4) << 32
 @cuda.jit(device=True)
 def _tile_of(number, tiles_m, tiles_n, group: cuda.constexpr):
     """Row and column of a tile: bands of ``group`` rows are walked column by column, so that operands stay cached."""
-    width = group * tiles_n
-    first = number // width * group
+    band, within = _shared_out(number, group * tiles_n)
+    first = band * group
     height = min(tiles_m - first, group)
-    within = number % width
-    return first + within % height, within // height
+    if height == group:
+        column = np.int32(np.uint32(within) // np.uint32(group))
+    else:
+        column = np.int32(np.uint32(within) // np.uint32(height))
+    return first + (within - column * height), column
+
+
+@cuda.jit(device=True)
+def _shared_out(number, size):
+    """Quotient and remainder of two numbers, neither negative.
+
+    Divisions are long chains of instructions, and a block's first loads wait for them: none for the first of the sizes.
+    """
+    quotient = np.int32(0)
+    if number >= size:
+        quotient = np.int32(np.uint32(number) // np.uint32(size))
+    return quotient, number - quotient * size
 
 
 @cuda.jit(device=True)
@@ -133,7 +148,7 @@ def multiply_warpgroups(
         cuda.tensor_map_acquire(maps, 0)
         cuda.tensor_map_acquire(maps, 16)
     if thread == 128:  # meanwhile
-        for i in range(stages):
+        for i in cuda.unroll(range(stages)):
             cuda.mbarrier_init(bars, i, 1)
             cuda.mbarrier_init(bars, stages + i, consumers)
         cuda.fence_proxy_async()
@@ -144,9 +159,9 @@ def multiply_warpgroups(
             place = np.int32(0)
             phase = np.int32(1)
             for number in range(first, work, blocks_of_grid):
-                part_of_all = number // tiles
+                part_of_all, tile = _shared_out(number, tiles)
                 batch = part_of_all // splits
-                tile_row, tile_column = _tile_of(number % tiles, tiles_m, tiles_n, group)
+                tile_row, tile_column = _tile_of(tile, tiles_m, tiles_n, group)
                 row = tile_row * tile_m
                 column = tile_column * tile_n
                 batch_a = batch * apart_a
@@ -210,10 +225,10 @@ def multiply_warpgroups(
         if thread % 128 == 0:
             cuda.tensor_map_acquire(maps, 32)
         for number in range(first, work, blocks_of_grid):
-            part_of_all = number // tiles
+            part_of_all, tile = _shared_out(number, tiles)
             share = part_of_all % splits
             steps = (share + 1) * steps_of_all // splits - share * steps_of_all // splits
-            tile_row, tile_column = _tile_of(number % tiles, tiles_m, tiles_n, group)
+            tile_row, tile_column = _tile_of(tile, tiles_m, tiles_n, group)
             for begin in range(np.int32(0), steps if promote else 1, promote or 1):
                 # one long sum, or sums of `promote` steps
                 count = min(np.int32(promote), steps - begin) if promote else steps
@@ -255,7 +270,7 @@ def multiply_warpgroups(
             if splits > 1:
                 is_last = add_parts(
                     *((total if promote else acc).ravel(), parts, arrived),
-                    *(part_of_all // splits * tiles + number % tiles, share, np.int32(splits), np.int32(fan)),
+                    *(part_of_all // splits * tiles + tile, share, np.int32(splits), np.int32(fan)),
                     *(thread - 128, blocks * (tile_n // 2), vector, levels, 8, 128 * consumers),
                 )
             if is_last:

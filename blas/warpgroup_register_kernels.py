@@ -22,7 +22,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.arrival_kernels import add_parts
-from portagpu.blas.warpgroup_kernels import _GROUPS, _SWIZZLE, _scaled, _tile_of
+from portagpu.blas.warpgroup_kernels import _GROUPS, _SWIZZLE, _scaled, _shared_out, _tile_of
 
 _SPAN = 32  # elements of a line
 _SLICES = 4  # of a step along k, 8 elements each
@@ -80,7 +80,7 @@ def multiply_across(
         cuda.tensor_map_acquire(maps, 0)
         cuda.tensor_map_acquire(maps, 16)
     if thread == 128:  # meanwhile
-        for i in range(stages):
+        for i in cuda.unroll(range(stages)):
             cuda.mbarrier_init(bars, i, 1)
             cuda.mbarrier_init(bars, stages + i, 4 * consumers)
         cuda.fence_proxy_async()
@@ -91,10 +91,10 @@ def multiply_across(
         if thread == 0:
             phase = np.int32(1)
             for number in range(first, work, blocks_of_grid):
-                part_of_all = number // tiles
+                part_of_all, tile = _shared_out(number, tiles)
                 batch = part_of_all // splits
                 share = part_of_all % splits
-                tile_row, tile_column = _tile_of(number % tiles, tiles_m, tiles_n, group)
+                tile_row, tile_column = _tile_of(tile, tiles_m, tiles_n, group)
                 for step in range(share * steps_of_all // splits, (share + 1) * steps_of_all // splits):
                     at = step * _SPAN
                     cuda.mbarrier_wait_parity(bars, stages + place, phase)
@@ -128,11 +128,11 @@ def multiply_across(
         if thread % 128 == 0:
             cuda.tensor_map_acquire(maps, 32)
         for number in range(first, work, blocks_of_grid):
-            part_of_all = number // tiles
+            part_of_all, tile = _shared_out(number, tiles)
             batch = part_of_all // splits
             share = part_of_all % splits
             steps = (share + 1) * steps_of_all // splits - share * steps_of_all // splits
-            tile_row, tile_column = _tile_of(number % tiles, tiles_m, tiles_n, group)
+            tile_row, tile_column = _tile_of(tile, tiles_m, tiles_n, group)
             cuda.mbarrier_wait_parity(bars, place, phase)
             for part in cuda.unroll(range(_SLICES)):
                 low = cuda.vload(ring_a, (place, near + part * (8 * _SPAN)), 2, aligned=True)
@@ -177,7 +177,7 @@ def multiply_across(
             is_last = True
             if splits > 1:
                 is_last = add_parts(
-                    *(acc, parts, arrived, batch * tiles + number % tiles, share, np.int32(splits), np.int32(fan)),
+                    *(acc, parts, arrived, batch * tiles + tile, share, np.int32(splits), np.int32(fan)),
                     *(thread - 128, columns_of_fragment, cuda.float32x4, levels, 8, 128 * consumers),
                 )
             if is_last:

@@ -31,8 +31,11 @@ def default_stream() -> Stream:
 
 
 def event(timing: bool = True) -> Event:
-    """A new event; `Event.elapsed_time` gives milliseconds between two. All measure time, whatever ``timing`` is."""
-    return Event()
+    """A new event; `Event.elapsed_time` gives milliseconds between two, where both have ``timing``.
+
+    The first event with ``timing`` on a stream gives it a queue that measures time, which makes launches dearer.
+    """
+    return Event(timing)
 
 
 def synchronize() -> None:

@@ -91,7 +91,7 @@ class Context(ContextNames):
         self.orphans: deque[cl.Event] = deque()  # ends of streams that died before the default stream waited for them
         self.holders: weakref.WeakSet[Holder] = weakref.WeakSet()
         self.default_stream = Stream(self)
-        self._pool: Any = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(self.default_stream.queue))
+        self._pool: Any = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(self.default_stream.ready()))
         self._pool_lock = threading.Lock()
         self._sizes: dict[int, int] = {}
         self._wrapped: OrderedDict[int, Stream] = OrderedDict()

@@ -30,8 +30,8 @@ class ContextNames:
         return self.stream()
 
     def create_event(self, timing: bool = True) -> Event:
-        """A new event."""
-        return self.event_type()
+        """A new event; see `cuda.event`."""
+        return self.event_type(timing)
 
     def get_default_stream(self) -> Stream:
         """The default stream."""

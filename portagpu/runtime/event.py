@@ -18,11 +18,12 @@ _NO_PROFILING = -7
 
 
 class Event:
-    """A point in a stream."""
+    """A point in a stream; ``timing``: whether it will be asked for its time."""
 
-    __slots__ = ("_context", "_event", "_lock")
+    __slots__ = ("_context", "_event", "_lock", "_timing")
 
-    def __init__(self) -> None:
+    def __init__(self, timing: bool = True) -> None:
+        self._timing = timing
         self._event: cl.Event | None = None
         self._context: Context | None = None
         self._lock = threading.Lock()
@@ -52,6 +53,8 @@ class Event:
     def record(self, stream: Stream | int = 0) -> None:
         """Set the event at the stream's present end."""
         stream = as_stream(stream, context_of(stream))
+        if self._timing:
+            stream.measure()
         with enqueuing(stream) as queue, self._lock:
             self._event = cl.enqueue_marker(queue)
             self._context = stream.context
@@ -98,7 +101,8 @@ class Event:
                     raise
                 raise DriverError(
                     "an event was recorded on a queue that does not measure time",
-                    hint="make the queue with properties=pyopencl.command_queue_properties.PROFILING_ENABLE",
+                    hint="make events with timing=True, and a queue of your own with "
+                    "properties=pyopencl.command_queue_properties.PROFILING_ENABLE",
                 ) from error
 
 

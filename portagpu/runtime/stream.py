@@ -40,6 +40,7 @@ class Stream:
         "__weakref__",
         "_callbacks",
         "_joined",
+        "_measures",
         "_pending",
         "_queue",
         "_seen",
@@ -59,26 +60,51 @@ class Stream:
         self._seen = 0  # the use of the default stream that this stream waits for
         self._pending: deque[tuple[cl.Event, Any]] = deque()
         self._callbacks = Callbacks()
-        if queue is None:
-            with translate_cl_errors(context):
-                queue = cl.CommandQueue(
-                    context.cl_context,
-                    context.device.cl_device,
-                    properties=cl.command_queue_properties.PROFILING_ENABLE,
-                )
-        self._queue = queue
+        self._measures = queue is not None  # whether the queue will not be replaced by one that measures time
+        self._queue = queue or self._new_queue()
 
     def __reduce__(self) -> NoReturn:
         raise ArgumentTypeError(
             "streams cannot be pickled, copied or sent to another process", hint="make one in the process that uses it"
         )
 
+    def _new_queue(self, **properties: cl.command_queue_properties) -> cl.CommandQueue:
+        context = self.context
+        with translate_cl_errors(context):
+            return cl.CommandQueue(context.cl_context, context.device.cl_device, **properties)
+
+    def measure(self) -> None:
+        """See to it that events on this stream know their times.
+
+        A queue that measures makes every launch dearer (with one driver 14 us in place of 8, and some between
+        kernels), so a stream gets one when the first event needs it, or its queue is given away, and keeps it.
+        """
+        if self._changeable() is None:
+            return
+        queue = self._new_queue(properties=cl.command_queue_properties.PROFILING_ENABLE)
+        with translate_cl_errors(self.context), self.context.order_lock:
+            former = self._changeable()  # another thread may have been faster
+            if former is not None:
+                cl.enqueue_barrier(queue, wait_for=[self._marker(former)])
+                self._queue, self._measures = queue, True
+
+    def _changeable(self) -> cl.CommandQueue | None:
+        return None if self._measures else self._queue
+
+    def follow(self, former: cl.CommandQueue) -> None:
+        """Let what comes wait for a queue that was replaced while somebody used it."""
+        with self.context.order_lock:
+            if self._queue is not None:
+                cl.enqueue_barrier(self._queue, wait_for=[self._marker(former)])
+
     @property
     def queue(self) -> cl.CommandQueue:
         """PyOpenCL's queue, for calls of your own; read it anew for each of them. Raises `ClosedError` after `close`.
 
-        What is enqueued on a queue that was read before is not seen by the other streams of the context.
+        It measures time (`pyopencl.Event.profile`). What is enqueued on a queue that was read before is not seen by the
+        other streams of the context.
         """
+        self.measure()
         queue = self.ready()
         self._used = next(_uses)
         return queue
@@ -296,21 +322,26 @@ class enqueuing:
     Gives PyOpenCL's queue.
     """
 
-    __slots__ = ("_stream",)
+    __slots__ = ("_queue", "_stream")
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
+        self._queue: cl.CommandQueue | None = None
 
     def __enter__(self) -> cl.CommandQueue:
         recorder = active.recorder
         if recorder is not None:
             recorder.commands += 1
-        return self._stream.ready()
+        self._queue = queue = self._stream.ready()
+        return queue
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stream._used = next(_uses)
+        stream = self._stream
+        stream._used = next(_uses)
+        if self._queue is not stream._queue and self._queue is not None:
+            stream.follow(self._queue)
         if isinstance(error, cl.Error):
             raise translated(error, self._stream.context) from error
 

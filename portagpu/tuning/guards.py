@@ -10,6 +10,7 @@ import pyopencl as cl
 
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context
+from portagpu.runtime.stream import enqueuing
 
 _PATTERN = 0xA5
 _ZONE = 1 << 16  # bytes on each side; a row or two of the usual arrays
@@ -26,11 +27,11 @@ class Guarded:
 
     def damage(self) -> str | None:
         """What was overwritten, in words; None if nothing was. Waits for the device."""
-        queue = self.array.context.default_stream.queue
         found: list[str] = []
         for number, (start, length) in enumerate(self.zones):
             zone = np.empty(length, np.uint8)
-            cl.enqueue_copy(queue, zone, self.whole, src_offset=start)
+            with enqueuing(self.array.context.default_stream) as queue:
+                cl.enqueue_copy(queue, zone, self.whole, src_offset=start)
             wrong = np.flatnonzero(zone != _PATTERN)
             if wrong.size and number == 0:
                 found.append(f"{length - int(wrong[0])} bytes before its start")
@@ -49,10 +50,10 @@ def guarded(host: np.ndarray[Any, Any], context: Context) -> Guarded:
     alignment = max(_WHOLE, context.capabilities.mem_base_alignment)
     before = -(-_ZONE // alignment) * alignment
     total = before + host.nbytes + _ZONE
-    queue = context.default_stream.queue
     whole = cl.Buffer(context.cl_context, cl.mem_flags.READ_WRITE, total)
-    cl.enqueue_fill_buffer(queue, whole, np.uint8(_PATTERN), 0, before)
-    cl.enqueue_fill_buffer(queue, whole, np.uint8(_PATTERN), before + host.nbytes, _ZONE)
+    with enqueuing(context.default_stream) as queue:
+        cl.enqueue_fill_buffer(queue, whole, np.uint8(_PATTERN), 0, before)
+        cl.enqueue_fill_buffer(queue, whole, np.uint8(_PATTERN), before + host.nbytes, _ZONE)
     inner = whole.get_sub_region(before, max(1, host.nbytes))
     array = DeviceNDArray(host.shape, host.dtype, host.strides, inner, context)
     array.copy_to_device(host)

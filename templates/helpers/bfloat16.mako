@@ -14,9 +14,9 @@ static inline ushort${h.lanes} ${h.name}(${h.type} x) {  // to nearest, ties to 
 <% lanes = "0123456789abcdef"[: int(h.lanes or 1)] %>\
 static inline ushort${h.lanes} ${h.name}(${h.type} x) {
 % if len(lanes) == 1:
-    ushort bits;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
-    return bits;
+    uint word;  // of 32 bits: the driver takes the bytes of a 16-bit result wrongly apart
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(0.0f), "f"(x));
+    return (ushort)word;
 % else:
 <% pairs = [(lanes[n], lanes[n + 1 : n + 2]) for n in range(0, len(lanes), 2)] %>\
     uint ${", ".join(f"w{low}" for low, _ in pairs)};

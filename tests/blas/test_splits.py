@@ -133,5 +133,5 @@ def test_few_tiles_of_long_sums_fill_the_device(dtype):
     waves = tiles / 132
     assert waves / np.ceil(waves) > 0.9
     large = default_config(Problem(m=8192, n=8192, k=8192, dtype=dtype), HOPPER)
-    assert getattr(large, "split_k", 1) == 1  # the bulk variant has whole tiles where they fill the device
+    assert large.split_k == 1
     assert large.tile_m * large.tile_n >= 128 * 128

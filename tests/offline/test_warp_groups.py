@@ -15,8 +15,6 @@ import pytest
 
 from portagpu import cuda
 from portagpu.blas.arrival_kernels import fan_of, levels_of
-from portagpu.blas.bulk_kernels import BulkPlan, multiply_bulk
-from portagpu.blas.vectors import vector_type
 from portagpu.blas.warpgroup_register_kernels import multiply_across
 from portagpu.codegen.program import generate
 from portagpu.cuda import arguments
@@ -83,17 +81,4 @@ def test_registers_of_tf32(tmp_path, consumers, other, stages, turned, splits):
     given += (other, stages, consumers, 8, splits, fan_of(splits), levels_of(splits), turned, False)
     said = assembled(source_of(multiply_across, given, threads), threads, tmp_path)
     assert "serialized" not in said and "setmaxnreg' ignored" not in said
-    assert "0 bytes spill stores, 0 bytes spill loads" in said
-
-
-@pytest.mark.parametrize(
-    "tile, stages, along", [((128, 256), 4, "A"), ((256, 128), 4, "A"), ((128, 256), 3, "AB"), ((128, 256), 4, "")]
-)
-def test_registers_of_bulk(tmp_path, tile, stages, along):
-    integer, step = np.int32(1), np.uint32(1)
-    words, c, arrived = (cuda.device_array(64, dtype) for dtype in (np.uint64, np.float32, np.int32))
-    given = (words, c, c, arrived, *(integer,) * 5, step, step, *(integer,) * 3, np.float32(1), np.float32(0))
-    given += (vector_type("float32", 4), BulkPlan(*tile, stages, 8, "A" in along, "B" in along))
-    said = assembled(source_of(multiply_bulk, given, 384), 384, tmp_path)
-    assert "setmaxnreg' ignored" not in said
     assert "0 bytes spill stores, 0 bytes spill loads" in said
