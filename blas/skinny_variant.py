@@ -105,7 +105,7 @@ class _Shape:
     @property
     def together(self) -> int:
         """Rows whose sums are added at once."""
-        return min(self.rows, max(1, max(_ADDED_BYTES, self.ring) // self.row_bytes))
+        return min(self.rows, max(1, (self.ring or _ADDED_BYTES) // self.row_bytes))
 
     @property
     def local_memory(self) -> int:
