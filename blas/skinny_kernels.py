@@ -26,7 +26,8 @@ class SkinnyPlan(NamedTuple):
     ``lines``: columns of a thread, ``flight``: loads that it has under way (across: rows of b; along: vectors of each
     column). ``panel``: k's in shared memory. ``together``: rows whose sums are added at once. ``few``: rows of x that
     a thread reads at once (across). ``split``: blocks share sums; ``arrive``: the last of them adds up.
-    ``x_lies_along``: x has its k's side by side. ``scaling``, ``whole``: see `result_kernels`.
+    ``x_lies_along``: x has its k's side by side. ``scaling``, ``whole``: see `result_kernels`. ``stages``: groups of
+    ``flight`` loads that are under way to shared memory, see `skinny_ring_kernels`; 1: loads are to registers.
     """
 
     rows: int
@@ -43,6 +44,7 @@ class SkinnyPlan(NamedTuple):
     scaling: int
     whole: bool
     aligned: bool
+    stages: int
 
 
 def broadcast_lanes(rows: int, itemsize: int) -> int:
@@ -57,13 +59,14 @@ def panel_pitch(rows: int, itemsize: int) -> int:
 
 
 @cuda.jit(device=True)
-def _stage_across(
+def stage_across(
     shared,
     x,
     start,
     row0,
     m,
     rest,
+    padded,
     x_row,
     x_step,
     thread,
@@ -73,24 +76,39 @@ def _stage_across(
     packed: cuda.constexpr,
     accumulator: cuda.constexpr,
 ):
-    """A panel of x, up to ``rest``: element (row, k) to ``shared[k * pitch + row]``; m's last row stands for others."""
-    for p in range(thread, rest, type(thread)(plan.threads_x * plan.threads_y)):
-        for group in cuda.unroll(range((plan.rows + few - 1) // few)):
-            taken = cuda.local.array(few, accumulator)
-            for i in cuda.unroll(range(few)):
-                row = min(row0 + (group * few + i), m - 1)
-                taken[i] = accumulator(x[start + p * x_step + row * x_row])
-            if few == 1:
-                shared[p * pitch] = taken[0]
-            elif few == 2:
-                cuda.vstore(packed(taken[0], taken[1]), shared, p * pitch + group * few, aligned=True)
-            else:
-                values = packed(taken[0], taken[1], taken[2], taken[3])
-                cuda.vstore(values, shared, p * pitch + group * few, aligned=True)
+    """A panel of x, up to ``rest``: element (row, k) to ``shared[k * pitch + row]``; m's last row stands for others.
+
+    From ``rest`` up to ``padded`` elements are zero.
+    """
+    groups = (plan.rows + few - 1) // few
+    threads = plan.threads_x * plan.threads_y
+    at_once = max(1, 16 // (groups * few))  # k's whose loads are under way together
+    taken = cuda.local.array((at_once, groups * few), accumulator)
+    for first in range(thread, padded, type(thread)(threads * at_once)):
+        for j in cuda.unroll(range(at_once)):
+            at = start + min(first + j * threads, rest - 1) * x_step
+            for i in cuda.unroll(range(groups * few)):
+                taken[j, i] = accumulator(x[at + min(row0 + i, m - 1) * x_row])
+        for j in cuda.unroll(range(at_once)):
+            p = first + j * threads
+            if p >= rest:
+                for i in cuda.unroll(range(groups * few)):
+                    taken[j, i] = 0
+            if p < padded:
+                for group in cuda.unroll(range(groups)):
+                    if few == 1:
+                        shared[p * pitch] = taken[j, 0]
+                    elif few == 2:
+                        values = packed(taken[j, group * 2], taken[j, group * 2 + 1])
+                        cuda.vstore(values, shared, p * pitch + group * 2, aligned=True)
+                    else:
+                        i = group * 4
+                        values = packed(taken[j, i], taken[j, i + 1], taken[j, i + 2], taken[j, i + 3])
+                        cuda.vstore(values, shared, p * pitch + i, aligned=True)
 
 
 @cuda.jit(device=True)
-def _add_rows(acc, found, shared, at, plan: cuda.constexpr, few: cuda.constexpr, whole: cuda.constexpr):
+def add_rows(acc, found, shared, at, plan: cuda.constexpr, few: cuda.constexpr, whole: cuda.constexpr):
     """Add x's elements of one k, from ``shared[at]`` on, times a vector of b."""
     if few == 1:
         acc[0] = multiply_add(shared[at], found, acc[0], whole)
@@ -171,8 +189,8 @@ def multiply_skinny_across(
         for u in cuda.unroll(range(flight)):  # on their way while x is staged
             cuda.prefetch(b, start_b + (first + min(depth + u * threads_y, rest - 1)) * b_pitch)
         cuda.syncthreads()
-        _stage_across(
-            *(shared, x, batch * x_batch + first * x_step, row0, m, rest, x_row, x_step, thread),
+        stage_across(
+            *(shared, x, batch * x_batch + first * x_step, row0, m, rest, rest, x_row, x_step, thread),
             *(plan, few, pitch, packed, accumulator),
         )
         cuda.syncthreads()
@@ -182,7 +200,7 @@ def multiply_skinny_across(
             for u in cuda.unroll(range(flight)):
                 taken[u] = vector(cuda.vload(b, at + u * threads_y * b_pitch, lanes, aligned=plan.aligned))
             for u in cuda.unroll(range(flight)):
-                _add_rows(acc, taken[u], shared, (p0 + u * threads_y) * pitch, plan, few, plan.whole)
+                add_rows(acc, taken[u], shared, (p0 + u * threads_y) * pitch, plan, few, plan.whole)
         if whole < rest:
             for u in cuda.unroll(range(flight)):
                 p = whole + depth + u * threads_y
@@ -191,7 +209,7 @@ def multiply_skinny_across(
             for u in cuda.unroll(range(flight)):
                 p = whole + depth + u * threads_y
                 if p < rest:
-                    _add_rows(acc, taken[u], shared, p * pitch, plan, few, plan.whole)
+                    add_rows(acc, taken[u], shared, p * pitch, plan, few, plan.whole)
 
     place = (batch * strips + line0 // width) * stacks + row0 // rows
     base = (place * splits + share) * (rows * width)
@@ -217,7 +235,7 @@ def multiply_skinny_across(
 
 
 @cuda.jit(device=True)
-def _stage_along(
+def stage_along(
     shared,
     x,
     start,
@@ -231,7 +249,7 @@ def _stage_along(
     pitch: cuda.constexpr,
     accumulator: cuda.constexpr,
 ):
-    """A panel of x: element (row, k) to ``shared[row * pitch + k]``, up to ``rest``."""
+    """A panel of x: element (row, k) to ``shared[row * pitch + k]``, up to ``rest``; zeros from there on."""
     threads = plan.threads_x * plan.threads_y
     count = plan.rows * plan.panel
     for turn in cuda.unroll(range((count + threads - 1) // threads)):
@@ -242,7 +260,7 @@ def _stage_along(
             p, row = number // plan.rows, number % plan.rows
         if count % threads == 0 or number < count:
             value = accumulator(x[start + min(p, rest - 1) * x_step + min(row0 + row, m - 1) * x_row])
-            shared[row * pitch + p] = value
+            shared[row * pitch + p] = value if p < rest else accumulator(0)
 
 
 @cuda.jit(device=True)
@@ -339,7 +357,7 @@ def multiply_skinny_along(
             for j in cuda.unroll(range(lines)):
                 cuda.prefetch(b, columns[j] + first + min((u * threads_x + along) * lanes, rest - 1))
         cuda.syncthreads()
-        _stage_along(
+        stage_along(
             *(shared, x, batch * x_batch + first * x_step, row0, m, rest, x_row, x_step, thread),
             *(plan, pitch, accumulator),
         )

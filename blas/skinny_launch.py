@@ -20,15 +20,21 @@ MOST_PARTS = 2**24
 """Sums of all parts of a product, at most."""
 REGISTER_FILE = 65536
 """32-bit registers of a compute unit, and at most of a block."""
-_BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
-_FLIGHT = 36000  # bytes under way at most, of a compute unit, with which it gets that: threads also compute
+MOST_REGISTERS = 128
+"""Registers of a thread, at most, where what is under way is in shared memory: 16 warps then fit into a unit."""
+_BYTES_A_CYCLE = 13.0  # that a compute unit gets from memory
+_FLIGHT = 8000  # bytes under way, of a compute unit, with which it gets half of that
 _THREADS_OF_UNIT = 2048
 _LAUNCH_SECONDS = 4e-6
 _FURTHER_SECONDS = 12e-6  # of a second launch
 _IN_BLOCK = 1e-6  # seconds of adding up the sums of a block's threads
+_START = 4e-6  # until the few rows are in shared memory, where the large matrix waits for them
+_START_OF_COPIES = 1e-6  # where copies of it are under way meanwhile
 _ARRIVAL = 1.5e-6  # of leaving parts and counting them
-_ALONE = 1.12  # what barriers cost a block that has a compute unit to itself
-_OVERLAP = 0.1  # share of the shorter one of loads and arithmetic that is not hidden
+_ALONE = 1.12  # what barriers cost a small block that has a compute unit to itself
+_ALONE_WITH_COPIES = 1.06  # the same while copies go on, where the few rows change
+_OVERLAP = 0.05  # share of the shorter one of loads and arithmetic that is not hidden among so many threads:
+_MANY = 512
 _NOTHING = np.int32(0)
 
 
@@ -102,11 +108,14 @@ def seconds(
     flight: int,
     segment: int,
     cycles: float,
+    copies: bool,
+    changes: bool,
 ) -> float:
     """Seconds of a product in blocks of ``rows`` x ``width`` sums, ``splits`` of them for each.
 
     registers: of a thread; local_memory: bytes of a block; flight: bytes that a thread has under way; segment: bytes
-    side by side that a block reads of the large matrix; cycles: of a compute unit for each k of a block.
+    side by side that a block reads of the large matrix; cycles: of a compute unit for each k of a block; copies: the
+    bytes are under way to shared memory, whatever the threads wait for; changes: the few rows are in panels there.
     """
     units, clock = max(1, caps.compute_units), clock_mhz(caps) * 1e6
     strips = math.ceil(view.n / width) * problem.batch
@@ -116,19 +125,22 @@ def seconds(
     fit = max(1, min(fit, max(1, caps.local_memory_static) // max(1, local_memory)))
     of_unit = blocks / units
     together = min(fit, math.ceil(of_unit))
-    busy = min(1.0, together * threads * flight / _FLIGHT) * min(1.0, 1.5 * of_unit)
+    under_way = together * threads * flight
+    busy = under_way / (under_way + _FLIGHT) * min(1.0, 1.5 * of_unit)
     # units with a block less leave their share of memory's bandwidth to the others
     uneven = math.ceil(of_unit) / of_unit
     used = strips * width / (view.n * problem.batch)
     traffic = problem.nbytes + (stacks - 1) * view.n * view.k * problem.batch * problem.itemsize / 2
-    if together == 1:
-        uneven *= _ALONE
+    if together == 1 and (threads < _MANY or copies):
+        uneven *= (_ALONE_WITH_COPIES if changes else 1.0) if copies else _ALONE
     memory = traffic * (1 + (uneven - 1) / 2) / (units * _BYTES_A_CYCLE * clock * busy * min(1.0, 0.4 + segment / 192))
     arithmetic = strips * stacks * view.k * cycles / units / clock * uneven
     # a block reads its rows of x, too, from the cache
     few = strips * stacks * rows * view.k * problem.itemsize / (units * 3 * _BYTES_A_CYCLE * clock)
-    longest = max(memory, arithmetic) + _OVERLAP * min(memory, arithmetic)
+    exposed = min(1.0, _OVERLAP * max(1.0, _MANY / (together * threads)))
+    longest = max(memory, arithmetic) + exposed * min(memory, arithmetic)
     total = longest * max(1.0, used**0.5) + few / 4 + _LAUNCH_SECONDS + _IN_BLOCK
+    total += _START_OF_COPIES if copies else _START
     if splits > 1:
         of_thread = math.ceil(rows * width / threads)
         total += _ARRIVAL if arrives(caps) else _FURTHER_SECONDS

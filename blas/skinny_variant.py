@@ -18,7 +18,9 @@ from portagpu.blas.skinny_kernels import (
     multiply_skinny_along,
     panel_pitch,
 )
-from portagpu.blas.skinny_launch import MOST_PARTS, REGISTER_FILE, launch_strips, seconds
+from portagpu.blas.skinny_launch import MOST_PARTS, MOST_REGISTERS, REGISTER_FILE, launch_strips, seconds
+from portagpu.blas.skinny_ring_along_kernels import multiply_skinny_ring_along
+from portagpu.blas.skinny_ring_kernels import multiply_skinny_ring
 from portagpu.blas.variant import Config, Product, Variant
 from portagpu.blas.vectors import vector_type
 from portagpu.cuda import jit
@@ -41,7 +43,8 @@ class SkinnyConfig(Config):
 
     ``threads_x`` threads of a block lie along what is contiguous in the large matrix, ``threads_y`` along the other
     axis; ``lines``: columns of a thread, where k is contiguous (else 1); ``flight``: vectors, of each line, that a
-    thread has under way; ``splits`` blocks share each sum.
+    thread has under way; ``splits`` blocks share each sum. ``stages`` above 1: so many groups of ``flight`` vectors are
+    under way to a ring in shared memory (see `portagpu.blas.skinny_ring_kernels`).
     """
 
     threads_x: int
@@ -49,6 +52,7 @@ class SkinnyConfig(Config):
     lines: int
     flight: int
     splits: int
+    stages: int = 1
 
     @property
     def threads(self) -> int:
@@ -65,6 +69,7 @@ class _Shape:
     rows: int  # of a block
     lanes: int  # of a vector of the large matrix
     size: int  # bytes of a sum
+    itemsize: int  # bytes of an element of the large matrix
     converts: bool  # elements are not what sums are formed of
 
     @property
@@ -87,7 +92,9 @@ class _Shape:
     @property
     def panel(self) -> int:
         """The k's that are in shared memory at once."""
-        return max(1, _PANEL_BYTES // (self.pitch * self.size) // self.turn) * self.turn
+        line = self.pitch * self.size
+        most = _PANEL_BYTES if self.config.stages == 1 else max(_PANEL_BYTES, self.config.threads * line)
+        return max(1, most // line // self.turn) * self.turn
 
     @property
     def row_bytes(self) -> int:
@@ -98,13 +105,26 @@ class _Shape:
     @property
     def together(self) -> int:
         """Rows whose sums are added at once."""
-        return min(self.rows, max(1, _ADDED_BYTES // self.row_bytes))
+        return min(self.rows, max(1, (self.ring or _ADDED_BYTES) // self.row_bytes))
 
     @property
     def local_memory(self) -> int:
         """Bytes of shared memory."""
-        panel = self.rows * (self.panel + 16) if self.along else self.panel * self.pitch
-        return max(panel * self.size, self.together * self.row_bytes) + 16
+        panel = (self.rows * (self.panel + 16) if self.along else self.panel * self.pitch) * self.size
+        sums = self.together * self.row_bytes
+        return panel + max(self.ring, sums) + 192 if self.ring else max(panel, sums) + 16
+
+    @property
+    def ring(self) -> int:
+        """Bytes of the ring in shared memory."""
+        config = self.config
+        return 0 if config.stages == 1 else config.threads * self.flight
+
+    @property
+    def flight(self) -> int:
+        """Bytes of a thread's loads or copies that are under way at once."""
+        config = self.config
+        return config.stages * config.flight * config.lines * self.lanes * self.itemsize
 
     @property
     def registers(self) -> int:
@@ -112,16 +132,19 @@ class _Shape:
         config = self.config
         sums = self.rows * (config.lines if self.along else self.lanes)
         other = 24 + 5 * self.rows // 2
-        return (sums + config.flight * config.lines * self.lanes) * self.size // 4 + other
+        vectors = config.lines * (config.flight if config.stages == 1 else 1)
+        count = (sums + vectors * self.lanes) * self.size // 4 + other
+        return count if config.stages == 1 else min(count, MOST_REGISTERS)
 
     @property
     def cycles(self) -> float:
         """Of a compute unit for each k of a block: multiply-adds, 128 in a cycle, and loads, 128 bytes in a cycle."""
         wide = self.size // 4
+        once = 16 if self.config.stages == 1 else 32  # through the ring
         if self.along:
-            read = (self.width * 16 / self.lanes + self.config.threads_y * self.rows * self.size) / 128
+            read = (self.width * once / self.lanes + self.config.threads_y * self.rows * self.size) / 128
         else:
-            read = self.config.threads_x * (16 + self.pitch * self.size) / 128
+            read = self.config.threads_x * (once + self.pitch * self.size) / 128
         converted = self.width / 32 if self.converts else 0.0
         added = self.rows * self.width * wide / 128
         return (max(added, read) + 0.4 * min(added, read)) / 0.9 + converted  # units of their own, and waits
@@ -132,7 +155,8 @@ def _shape(config: SkinnyConfig, problem: Problem, view: FewRows) -> _Shape:
     lanes = 16 // problem.itemsize
     while not view.along and lanes > 2 and rows * lanes * problem.accumulator_itemsize > _SUM_BYTES:
         lanes //= 2
-    return _Shape(config, view.along, rows, lanes, problem.accumulator_itemsize, problem.dtype != problem.accumulator)
+    converts = problem.dtype != problem.accumulator
+    return _Shape(config, view.along, rows, lanes, problem.accumulator_itemsize, problem.itemsize, converts)
 
 
 class SkinnyVariant(Variant):
@@ -153,6 +177,7 @@ class SkinnyVariant(Variant):
             Axis("lines", (1, 2, 4, 8) if few_rows(problem).along else (1,)),
             Axis("flight", (1, 2, 4, 8)),
             Axis("splits", (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)),
+            Axis("stages", (1, 4, 8) if _copies(caps) else (1,)),
         )
 
     def is_legal(self, config: SkinnyConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -162,10 +187,12 @@ class SkinnyVariant(Variant):
         stacks, strips = -(-view.rows // shape.rows), -(-view.n // shape.width)
         parts = stacks * strips * problem.batch * config.splits * shape.rows * shape.width
         return (
-            64 <= config.threads <= min(512, caps.max_work_group_size, caps.max_work_item_sizes[0])
+            64 <= config.threads <= min(1024, caps.max_work_group_size, caps.max_work_item_sizes[0])
+            and (config.stages == 1 or _copies(caps))
             and (view.along or (config.lines == 1 and view.n >= shape.lanes))
             and shape.registers <= min(224, REGISTER_FILE // config.threads, caps.thread_registers or 255)
-            and shape.local_memory <= min(49152, caps.local_memory_static)
+            and shape.local_memory - shape.ring <= min(49152, caps.local_memory_static)
+            and shape.local_memory <= caps.local_memory_static
             and (config.splits == 1 or (problem.k >= config.splits * shape.turn and parts <= MOST_PARTS))
         )
 
@@ -181,11 +208,13 @@ class SkinnyVariant(Variant):
             width=shape.width,
             splits=config.splits,
             threads=config.threads,
-            registers=shape.registers,
+            registers=shape.registers * 4 // 5 if config.stages == 1 else shape.registers,  # compilers do with less
             local_memory=shape.local_memory,
-            flight=config.flight * config.lines * shape.lanes * problem.itemsize,
+            flight=shape.flight,
             segment=config.threads_x * shape.lanes * problem.itemsize,
             cycles=shape.cycles,
+            copies=config.stages > 1,
+            changes=shape.panel * config.splits < view.k,
         )
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[SkinnyConfig, ...]:
@@ -196,19 +225,25 @@ class SkinnyVariant(Variant):
     def _known(self, view: FewRows) -> Iterator[SkinnyConfig]:
         if view.along:
             shapes = [
-                (32, 4, 4, 1),
-                (32, 8, 4, 2),
-                (32, 8, 2, 4),
-                (32, 4, 4, 2),
-                (32, 8, 1, 8),
-                (32, 8, 1, 4),
-                (64, 4, 1, 4),
+                (32, 4, 4, 1, 1),
+                (32, 8, 4, 2, 1),
+                (32, 8, 2, 4, 1),
+                (32, 4, 4, 2, 1),
+                (32, 8, 1, 8, 1),
+                (32, 8, 1, 4, 1),
+                (64, 4, 1, 4, 1),
+                *(
+                    (32, y, lines, f, s)
+                    for y in (4, 8, 16)
+                    for lines, f, s in ((4, 1, 4), (2, 1, 8), (2, 2, 4), (1, 2, 8))
+                ),
             ]
         else:
-            shapes = [(x, t // x, 1, f) for t in (256, 128) for x in (32, 16, 8) for f in (8, 4)]
-        for x, y, lines, flight in shapes:
+            shapes = [(x, t // x, 1, f, 1) for t in (256, 128) for x in (32, 16, 8) for f in (8, 4)]
+            shapes += [(x, t // x, 1, f, s) for t in (512, 256, 128) for x in (32, 16, 8) for f, s in ((2, 8), (4, 4))]
+        for x, y, lines, flight, stages in shapes:
             for splits in (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64):
-                yield SkinnyConfig(threads_x=x, threads_y=y, lines=lines, flight=flight, splits=splits)
+                yield SkinnyConfig(threads_x=x, threads_y=y, lines=lines, flight=flight, splits=splits, stages=stages)
 
     def run(self, config: SkinnyConfig, product: Product) -> None:
         """One launch, or a second one that adds parts."""
@@ -219,6 +254,8 @@ class SkinnyVariant(Variant):
         types = conversion(problem.dtype, problem.out_dtype, shape.lanes)
         splits, chunk = split_of(config.splits, shape.turn, view.k)
         arrive = splits > 1 and skinny_launch.arrives(product.c.context.capabilities)
+        aligned = found.large.wide >= shape.lanes
+        copies = config.stages > 1 and aligned and (not view.along or view.k % shape.lanes == 0)
         plan = SkinnyPlan(
             rows=shape.rows,
             threads_x=config.threads_x,
@@ -233,11 +270,12 @@ class SkinnyVariant(Variant):
             x_lies_along=found.few_steps[1] == 1,
             scaling=scaling(product.alpha, product.beta),
             whole=types.whole,
-            aligned=found.large.wide >= shape.lanes,
+            aligned=aligned,
+            stages=config.stages if copies else 1,
         )
         packed = vector_type(types.vector.dtype.name, max(2, broadcast_lanes(shape.rows, shape.size)))
         launch_strips(
-            _kernel(view.along, config.threads),
+            _kernel(view.along, copies, config.threads),
             product,
             view,
             found,
@@ -254,8 +292,17 @@ class SkinnyVariant(Variant):
         )
 
 
+def _copies(caps: Capabilities) -> bool:
+    """Whether the device has asynchronous copies."""
+    return caps.inline_ptx and caps.ptx_target >= (8, 0)
+
+
 @cache
-def _kernel(along: bool, threads: int) -> Dispatcher:
+def _kernel(along: bool, copies: bool, threads: int) -> Dispatcher:
     """A kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
+    if copies:  # blocks beside each other have more bytes under way
+        kernel = multiply_skinny_ring_along if along else multiply_skinny_ring
+        registers = min(MOST_REGISTERS, REGISTER_FILE // threads)
+        return jit(kernel.py_func, block_dim=(threads, 1, 1), max_registers=registers)
     kernel = multiply_skinny_along if along else multiply_skinny_across
     return jit(kernel.py_func, block_dim=(threads, 1, 1))
