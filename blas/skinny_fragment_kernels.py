@@ -32,8 +32,7 @@ class SkinnyFragmentPlan(NamedTuple):
     ``multiply(acc, a, b)``: adds a product of fragments. ``rows``: of x, at most 32. ``warps_n``, ``warps_k``: warps of
     a block along either axis; ``flight``: slabs of k's of which a warp has all loads under way. ``along``: b has its
     k's side by side. ``vectors``: 16-byte loads of b; ``x_vectors``: of x. ``split``: blocks share sums; ``arrive``:
-    the last of them adds up. ``scaling``: see `portagpu.blas.result_kernels`. ``stages`` above 1, which needs both
-    kinds of vectors: slabs that are under way to shared memory, see `portagpu.blas.skinny_ring_kernels`.
+    the last of them adds up. ``scaling``: see `portagpu.blas.result_kernels`.
     """
 
     multiply: Any
@@ -47,7 +46,6 @@ class SkinnyFragmentPlan(NamedTuple):
     split: bool
     arrive: bool
     scaling: int
-    stages: int
 
 
 @cuda.jit(device=True)
@@ -144,36 +142,6 @@ def _multiply_slab(acc, taken, few, plan: cuda.constexpr):
                 plan.multiply(acc[upper, block], few[step, upper], pair)
 
 
-@cuda.jit(device=True)
-def _begin_slab(ring, place, b_words, x_words, b_places, b_pitch, x_places, p, inside, plan: cuda.constexpr):
-    """Begin to copy what `_load_slab` loads, of whole slabs, to a thread's places in the ring."""
-    apart = np.uint32(plan.warps_n * plan.warps_k * 128)
-    for i in cuda.unroll(range(8)):
-        at = b_places[i] + p if plan.along else b_places[0] + (p + i) * b_pitch
-        cuda.pipeline_memcpy_async(ring, place + i * apart, b_words, at // 2, 4, valid=inside)
-    for i in cuda.unroll(range((plan.rows + 7) // 8)):
-        cuda.pipeline_memcpy_async(ring, place + (8 + i) * apart, x_words, (x_places[i] + p) // 2, 4, valid=inside)
-    cuda.pipeline_commit()
-
-
-@cuda.jit(device=True)
-def _take_slab(taken, few, ring, place, plan: cuda.constexpr):
-    """Read what `_begin_slab` began to copy."""
-    apart = np.uint32(plan.warps_n * plan.warps_k * 128)
-    for i in cuda.unroll(range(8)):
-        found = cuda.vload(ring, place + i * apart, 4, aligned=True)
-        for word in cuda.unroll(range(4)):
-            taken[i, word] = found[word]
-    for eight in cuda.unroll(range((plan.rows + 15) // 16 * 2)):
-        if eight * 8 < plan.rows:
-            found = cuda.vload(ring, place + (8 + eight) * apart, 4, aligned=True)
-            for i in cuda.unroll(range(4)):
-                few[i // 2, eight // 2, eight % 2 + i % 2 * 2] = found[i]
-        else:
-            for i in cuda.unroll(range(4)):
-                few[i // 2, eight // 2, eight % 2 + i % 2 * 2] = 0
-
-
 @cuda.jit
 def multiply_skinny_fragments(
     x,
@@ -218,11 +186,7 @@ def multiply_skinny_fragments(
     acc = cuda.local.array((stacks, 8, 4), np.float32)
     b_places = cuda.local.array(8, type(n))
     x_places = cuda.local.array(stacks * 2, type(n))
-    group = (8 + (rows + 7) // 8) * threads * 4  # words of a slab of all threads
-    # slabs, later sums
-    ring_words = plan.stages * group if plan.stages > 1 else 0
-    shared = cuda.shared.array(max(ring_words, plan.warps_k * most * pitch), np.float32, alignment=16)
-    ring = shared.view(np.uint32)
+    shared = cuda.shared.array(plan.warps_k * most * pitch, np.float32, alignment=16)
     latest = cuda.shared.array(1, np.int32)
 
     kind = type(n)
@@ -255,43 +219,22 @@ def multiply_skinny_fragments(
     turn = plan.warps_k * SLAB * flight
     slabs_end = begin + (end - begin) // SLAB * SLAB
     first = begin + warp_k * (SLAB * flight if plan.along else SLAB)
-    if plan.stages > 1:
-        ahead = first
-        own_place = np.uint32(thread) * np.uint32(4)
-        for stage in cuda.unroll(range(plan.stages)):
-            place = own_place + np.uint32(stage * group)
-            _begin_slab(
-                *(ring, place, b_words, x_words, b_places, b_pitch, x_places, ahead + own, ahead < slabs_end, plan),
+    for u in cuda.unroll(range(flight)):
+        if first + u * step < slabs_end:
+            _load_slab(
+                *(taken[u], few[u], b, b_words, x, x_words, b_places, b_pitch, x_places, x_step),
+                *(first + own + u * step, end, plan, True),
             )
-            ahead += turn
-        place = own_place
-        for _ in range(first, slabs_end, kind(turn)):
-            cuda.pipeline_wait_prior(plan.stages - 1)
-            _take_slab(taken[0], few[0], ring, place, plan)
-            _multiply_slab(acc, taken[0], few[0], plan)
-            _begin_slab(
-                *(ring, place, b_words, x_words, b_places, b_pitch, x_places, ahead + own, ahead < slabs_end, plan),
-            )
-            ahead += turn
-            place = own_place if place >= (plan.stages - 1) * group else place + np.uint32(group)
-        cuda.pipeline_wait_prior(0)  # the ring's places are those of sums
-    else:
+    # a slab's registers are loaded again as soon as it is multiplied: the others are under way meanwhile
+    for p0 in range(first, slabs_end, kind(turn)):
         for u in cuda.unroll(range(flight)):
-            if first + u * step < slabs_end:
-                _load_slab(
-                    *(taken[u], few[u], b, b_words, x, x_words, b_places, b_pitch, x_places, x_step),
-                    *(first + own + u * step, end, plan, True),
-                )
-        # a slab's registers are loaded again as soon as it is multiplied: the others are under way meanwhile
-        for p0 in range(first, slabs_end, kind(turn)):
-            for u in cuda.unroll(range(flight)):
-                if u == 0 or p0 + u * step < slabs_end:
-                    _multiply_slab(acc, taken[u], few[u], plan)
-                    if p0 + (u * step + turn) < slabs_end:
-                        _load_slab(
-                            *(taken[u], few[u], b, b_words, x, x_words, b_places, b_pitch, x_places, x_step),
-                            *(p0 + own + (u * step + turn), end, plan, True),
-                        )
+            if u == 0 or p0 + u * step < slabs_end:
+                _multiply_slab(acc, taken[u], few[u], plan)
+                if p0 + (u * step + turn) < slabs_end:
+                    _load_slab(
+                        *(taken[u], few[u], b, b_words, x, x_words, b_places, b_pitch, x_places, x_step),
+                        *(p0 + own + (u * step + turn), end, plan, True),
+                    )
     if slabs_end < end and warp_k == 0:
         _load_slab(
             *(taken[0], few[0], b, b_words, x, x_words, b_places, b_pitch, x_places, x_step),

@@ -22,7 +22,7 @@ from portagpu.blas.skinny_fragment_kernels import (
     multiply_halves,
     multiply_skinny_fragments,
 )
-from portagpu.blas.skinny_launch import MOST_PARTS, MOST_REGISTERS, REGISTER_FILE, launch_strips, seconds
+from portagpu.blas.skinny_launch import MOST_PARTS, REGISTER_FILE, launch_strips, seconds
 from portagpu.blas.variant import Config, Product, Variant
 from portagpu.blas.vectors import name_of
 from portagpu.cuda import jit
@@ -36,21 +36,18 @@ FEW = 32
 
 _UNITS = {"float16": multiply_halves, "bfloat16": multiply_brains}
 _LEAST = 8  # columns of the large matrix: those of a load
+_START = 0.5e-6  # seconds: nothing waits for what is in shared memory
 _SLAB_CYCLES = 40  # of a compute unit for a warp's slab: instructions over four schedulers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkinnyFragmentConfig(Config):
-    """Parameters: warps of a block along columns and k's, slabs of k's under way, blocks that share a sum.
-
-    ``flight`` slabs of a warp are under way to registers; with ``stages`` above 1, so many to shared memory instead.
-    """
+    """Parameters: warps of a block along columns and k's, slabs of k's under way, blocks that share a sum."""
 
     warps_n: int
     warps_k: int
     flight: int
     splits: int
-    stages: int = 1
 
     @property
     def threads(self) -> int:
@@ -68,19 +65,13 @@ class SkinnyFragmentConfig(Config):
         return SLAB * self.warps_k * self.flight
 
     def local_memory(self, rows: int) -> int:
-        """Bytes of shared memory: the ring, later the sums of at most 16 rows of all warps."""
-        ring = self.stages * self.threads * self.slab_bytes(rows) if self.stages > 1 else 0
-        return max(self.warps_k * min(rows, 16) * (self.width + 8) * 4, ring) + 16
-
-    def slab_bytes(self, rows: int) -> int:
-        """Bytes that a thread loads of a slab: of the large matrix, and of the few rows."""
-        return 128 + -(-rows // 8) * 16
+        """Bytes of shared memory: the sums of at most 16 rows of all warps."""
+        return self.warps_k * min(rows, 16) * (self.width + 8) * 4 + 16
 
     def registers(self, rows: int) -> int:
         """32-bit registers of a thread: sums, slabs under way, addresses."""
         stacks = -(-rows // 16)
-        count = 14 + 50 * stacks + self.flight * (36 + 8 * stacks)
-        return count if self.stages == 1 or stacks > 1 else MOST_REGISTERS
+        return 14 + 50 * stacks + self.flight * (36 + 8 * stacks)
 
 
 class SkinnyFragmentVariant(Variant):
@@ -109,7 +100,6 @@ class SkinnyFragmentVariant(Variant):
             Axis("warps_k", (1, 2, 4, 8, 16)),
             Axis("flight", (1, 2, 3)),
             Axis("splits", (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)),
-            Axis("stages", (1, 2, 3, 4)),
         )
 
     def is_legal(self, config: SkinnyFragmentConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -120,7 +110,6 @@ class SkinnyFragmentVariant(Variant):
         return (
             64 <= config.threads <= min(512, caps.max_work_group_size)
             and registers <= 224
-            and (config.stages == 1 or config.flight == 1)
             and registers * config.threads <= REGISTER_FILE
             and config.local_memory(view.rows) <= caps.local_memory_static
             and (config.splits == 1 or (config.splits * config.turn <= view.k and parts <= MOST_PARTS))
@@ -143,19 +132,20 @@ class SkinnyFragmentVariant(Variant):
             threads=config.threads,
             registers=config.registers(view.rows),
             local_memory=config.local_memory(view.rows),
-            flight=128 * max(config.flight, config.stages),
+            flight=128 * config.flight,
             segment=64 * config.flight * config.warps_k if view.along else 128 * config.warps_n,
             cycles=config.warps_n * slab / SLAB,
-            copies=config.stages > 1,
+            copies=False,
             changes=False,
+            start=_START,
         )
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[SkinnyFragmentConfig, ...]:
         """Blocks of 128 and 256 threads, wide and deep."""
         known = (
-            SkinnyFragmentConfig(warps_n=x, warps_k=y, flight=flight, splits=splits, stages=stages)
+            SkinnyFragmentConfig(warps_n=x, warps_k=y, flight=flight, splits=splits)
             for x, y in ((1, 8), (1, 16), (2, 4), (2, 8), (4, 2), (1, 4), (2, 2), (1, 2))
-            for flight, stages in ((1, 1), (2, 1), (1, 2), (1, 3), (1, 4))
+            for flight in (1, 2)
             for splits in (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64)
         )
         return tuple(c for c in known if self.is_legal(c, problem, caps))
@@ -188,10 +178,9 @@ def launch(config: SkinnyFragmentConfig, product: Product, multiply: Dispatcher)
         split=splits > 1,
         arrive=arrive,
         scaling=scaling(product.alpha, product.beta),
-        stages=config.stages if vectors and x_vectors else 1,
     )
     launch_strips(
-        _kernel(config.threads, MOST_REGISTERS if plan.stages > 1 and view.rows <= 16 else None),
+        _kernel(config.threads),
         product,
         view,
         found,
@@ -220,6 +209,6 @@ def _both(operand: Operand) -> tuple[DeviceNDArray, DeviceNDArray]:
 
 
 @cache
-def _kernel(threads: int, registers: int | None) -> Dispatcher:
+def _kernel(threads: int) -> Dispatcher:
     """The kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
-    return jit(multiply_skinny_fragments.py_func, block_dim=(threads, 1, 1), max_registers=registers)
+    return jit(multiply_skinny_fragments.py_func, block_dim=(threads, 1, 1))

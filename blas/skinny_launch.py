@@ -110,12 +110,13 @@ def seconds(
     cycles: float,
     copies: bool,
     changes: bool,
+    start: float | None = None,
 ) -> float:
     """Seconds of a product in blocks of ``rows`` x ``width`` sums, ``splits`` of them for each.
 
     registers: of a thread; local_memory: bytes of a block; flight: bytes that a thread has under way; segment: bytes
     side by side that a block reads of the large matrix; cycles: of a compute unit for each k of a block; copies: the
-    bytes are under way to shared memory, whatever the threads wait for; changes: the few rows are in panels there.
+    bytes are under way to shared memory, whatever the threads wait for; changes: the few rows are in panels there; start: seconds until the first products.
     """
     units, clock = max(1, caps.compute_units), clock_mhz(caps) * 1e6
     strips = math.ceil(view.n / width) * problem.batch
@@ -140,7 +141,7 @@ def seconds(
     exposed = min(1.0, _OVERLAP * max(1.0, _MANY / (together * threads)))
     longest = max(memory, arithmetic) + exposed * min(memory, arithmetic)
     total = longest * max(1.0, used**0.5) + few / 4 + _LAUNCH_SECONDS + _IN_BLOCK
-    total += _START_OF_COPIES if copies else _START
+    total += start if start is not None else _START_OF_COPIES if copies else _START
     if splits > 1:
         of_thread = math.ceil(rows * width / threads)
         total += _ARRIVAL if arrives(caps) else _FURTHER_SECONDS

@@ -211,7 +211,6 @@ def fragments(brain=False, **values):
 PLACES = {
     "swapped": (fragments(flight=2), "float16", (11, 72, 168), {"swapped": True}),
     "warps": (fragments(warps_n=2, warps_k=2, splits=2), "float16", (20, 136, 256), {"batch": 2, "out": "float32"}),
-    "rings": (fragments(stages=3, splits=2, warps_k=2), "float16", (11, 64, 328), {"gap": 8, "alpha": 2, "beta": 1}),
     "odd": (fragments(brain=True), "bfloat16", (11, 43, 75), {"gap": 1, "beta": -1}),
 }
 
@@ -258,7 +257,6 @@ def test_text_of_fragments(device, along):
         split=True,
         arrive=True,
         scaling=0,
-        stages=1,
     )
     halves, words = (read_only(cuda.device_array(64, kind)) for kind in (np.uint16, np.uint32))
     c, parts, arrived = (cuda.device_array(64, kind) for kind in (np.float16, np.float32, np.int32))
