@@ -116,7 +116,8 @@ def seconds(
 
     registers: of a thread; local_memory: bytes of a block; flight: bytes that a thread has under way; segment: bytes
     side by side that a block reads of the large matrix; cycles: of a compute unit for each k of a block; copies: the
-    bytes are under way to shared memory, whatever the threads wait for; changes: the few rows are in panels there; start: seconds until the first products.
+    bytes are under way to shared memory, whatever the threads wait for; changes: the few rows are in panels there.
+    start: seconds until the first products.
     """
     units, clock = max(1, caps.compute_units), clock_mhz(caps) * 1e6
     strips = math.ceil(view.n / width) * problem.batch
