@@ -218,8 +218,8 @@ PLACES = {
 @pytest.mark.parametrize(
     "orders, arriving, cases",
     [
-        *(("CC", True, ("odd",)), ("CF", False, ("swapped"))),
-        *(("FC", False, ("warps")), ("FF", True, ("odd",))),
+        *(("CC", True, ("odd",)), ("CF", False, ("swapped",))),
+        *(("FC", False, ("warps",)), ("FF", True, ("odd",))),
     ],
 )
 def test_the_places_of_fragments(device, monkeypatch, orders, arriving, cases):
