@@ -1,7 +1,7 @@
 """What tuning brings: the speed of a product untuned, after a short search and after a long one, in one run.
 
-For each product one search runs under the long budget, with results in a folder of its own; what it had found when the
-short budget ended, its start included, is the result of a short search. Then the products are computed as users
+For each product a search runs under the short budget, with results in a folder of its own, and goes on until the long
+budget ends. Each begins with its start and ends with its run-off. Then the products are computed as users
 compute them (`portagpu.matmul` on device arrays), in turns, medians of several rounds: by a context without results of
 tuning, by one with the short search's and by one with the long search's. Where results for such a device come with the
 package, they are what an untuned product uses; the model's choice is measured beside them.
@@ -41,7 +41,6 @@ from portagpu.settings import Settings
 from portagpu.tuning import Budget, Progress, Session, Store
 from portagpu.tuning.choice import Rule
 from portagpu.tuning.session import store_path, task_of
-from portagpu.tuning.space import Point
 
 ENOUGH_UNTUNED, ENOUGH_SHORT = 0.85, 0.96
 _MODEL = "model"
@@ -112,28 +111,29 @@ def _search(
     store = Store(store_path(GEMM.name, states[_LONG]))
     task = task_of(GEMM, problem.values, device.key)
     begin = time.monotonic()
-    known: list[tuple[Point, float] | None] = [None]
-    count = [0]
+    before = 0
 
     def watch(state: Progress) -> None:
         elapsed = time.monotonic() - begin
-        if elapsed <= short:
-            known[0], count[0] = store.winner(task), state.trials
         best = "-" if state.best is None else f"{problem.flops / state.best / 1e9:.0f} GFLOP/s"
         progress(
-            f"{problem.arithmetic} {shape_text(problem)}: trial {state.trials}, {elapsed:.0f} of {long:.0f} s, {best}"
+            f"{problem.arithmetic} {shape_text(problem)}: trial {before + state.trials},"
+            f" {elapsed:.0f} of {long:.0f} s, {best}"
         )
 
     with Session(GEMM, device, states[_LONG], store) as session:
         session.figures()  # counts for the budget
-        result = session.search(problem.values, Budget(seconds=begin + long - time.monotonic()), progress=watch)
+        first = session.search(problem.values, Budget(seconds=begin + short - time.monotonic()), progress=watch)
+        known, before = store.winner(task), first.trials
+        rest = begin + long - time.monotonic()
+        result = session.search(problem.values, Budget(seconds=rest), progress=watch) if rest > 0 else first
     if result.winner is None:
         raise TuningError(
             f"no trial of {problem.arithmetic} {shape_text(problem)} worked within {long:g} s", hint="raise the budget"
         )
-    if known[0] is not None:  # else the short search ended without a result, and nothing changes
-        Store(store_path(GEMM.name, states[_SHORT])).add_winner(task, *known[0])
-    return count[0], result.trials
+    if known is not None:  # else the short search ended without a result, and nothing changes
+        Store(store_path(GEMM.name, states[_SHORT])).add_winner(task, *known)
+    return before, before + (result.trials if rest > 0 else 0)
 
 
 def _measured(device: DeviceRecord, problem: Problem, states: dict[str, Settings], trials: tuple[int, int]) -> Gain:

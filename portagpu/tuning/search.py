@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from portagpu.errors import TuningError
+from portagpu.tuning import run_off
 from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, TimedOut, WrongResult, describe, duration
 from portagpu.tuning.space import Point, Space, candidates, point_key
 from portagpu.tuning.store import Store, TaskKey
@@ -129,8 +130,9 @@ def search(
     """Search within a budget; trials are stored at once, each new best one is verified, then stored as winner.
 
     Points that the store already has for the task, from an earlier search or another process's, are not measured
-    again. ``seeds`` come before what the strategy proposes. The last trial may end up to ``trial_limit`` after the
-    budget. Raises `TuningError` for a strategy that proposes a point that is illegal or was tried.
+    again, but the best few at the end (`portagpu.tuning.run_off`), unless the budget counts trials. ``seeds`` come
+    before what the strategy proposes. The last trial may end up to ``trial_limit`` after the budget. Raises
+    `TuningError` for a strategy that proposes a point that is illegal or was tried.
     """
     return _Search(history, strategy, evaluate, verify, store, task, seeds, roof).run(budget, trial_limit, progress)
 
@@ -155,16 +157,18 @@ class _Search:
         self._failures: list[tuple[Point, Outcome]] = []
         self._verifying = 0.0  # seconds so far
         self._limit = 0.0  # of a trial
-        self._deadline = math.inf
+        self._started, self._deadline = 0.0, math.inf
 
     def run(self, budget: Budget, limit: float, progress: Callable[[Progress], None]) -> SearchResult:
         started = time.monotonic()
-        self._limit, self._deadline = limit, started + budget.seconds
+        self._limit, self._started, self._deadline = limit, started, started + budget.seconds
         self._learn()
         resumed = len(self._history.tried)
         count = 0
+        kept = run_off.SHARE if budget.trials is None else 0.0
+        seconds = (1 - kept) * budget.seconds
         # on a machine where all is cold the start alone may take a short budget: one trial is made in any case
-        while (time.monotonic() - started < budget.seconds or count == resumed == 0 < budget.seconds) and (
+        while (time.monotonic() - started < seconds or count == resumed == 0 < seconds) and (
             budget.trials is None or count < budget.trials
         ):
             point = self._next()
@@ -189,6 +193,8 @@ class _Search:
             )
             progress(state)
             self._learn()
+        if kept and time.monotonic() < self._deadline:
+            self._run_off()
         self._promote()  # what was put off, and trials of a search that died before it verified its best
         return replace(self._result(), trials=count, resumed=resumed, elapsed=time.monotonic() - started)
 
@@ -232,6 +238,20 @@ class _Search:
         for key, (point, outcome) in self._store.trials(self._task).items():
             if key in tried or self._history.space.is_legal(point):  # a store may hold points of an older space
                 tried[key] = (point, outcome)
+
+    def _run_off(self) -> None:
+        """Measure the best few again, in turns; new seconds take the place of the old ones."""
+        self._learn()
+        measured = [(p, o) for p, o in self._history.tried.values() if isinstance(o, Measured)]
+        rivals = run_off.rivals_of(measured, self._seeds[0] if self._seeds else None)
+        end = min(self._deadline, time.monotonic() + run_off.SHARE * (self._deadline - self._started))
+        for point, outcome in run_off.run_off(rivals, self._evaluate, self._limit, end):
+            self._store.add_trial(self._task, point, outcome, predicted=self._history.predicted.get(point_key(point)))
+            self._history.tried[point_key(point)] = (point, outcome)
+            if not isinstance(outcome, Measured):
+                self._failures.append((point, outcome))
+            elif self._store.is_verified(self._task, point):
+                self._store.add_winner(self._task, point, outcome.seconds)
 
     def _is_due(self, elapsed: float) -> bool:
         """Whether to verify now: it may take as long as several trials, so that it gets a share of the time only.

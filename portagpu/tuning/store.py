@@ -133,6 +133,13 @@ class Store:
             known = sorted(map(_pair, entries.verified.values()), key=lambda pair: pair[1]) if entries else []
         return next((pair for pair in known if legal(pair[0])), None)
 
+    def is_verified(self, task: TaskKey, point: Point) -> bool:
+        """Whether a point is or was a winner."""
+        self.refresh()
+        with self._lock:
+            entries = self._tasks.get(task)
+            return entries is not None and point_key(point) in entries.verified
+
     def winners(self) -> dict[TaskKey, tuple[Point, float]]:
         """All winners."""
         self.refresh()
@@ -189,7 +196,10 @@ class Store:
         entries = self._tasks.setdefault(task, _Entries())
         if values["type"] == "trial":
             entries.trials[key] = record
-        elif key not in entries.verified or _pair(record)[1] <= _pair(entries.verified[key])[1]:
+            verified = entries.verified.get(key)
+            if verified is not None and not isinstance(record.outcome, outcomes.Measured) and record.at >= verified.at:
+                del entries.verified[key]  # what worked once and fails now is no winner
+        elif key not in entries.verified or record.at >= entries.verified[key].at:  # measured again
             entries.verified[key] = record
 
     def _write(self, lines: Iterable[dict[str, Any]]) -> None:

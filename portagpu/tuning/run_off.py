@@ -1,0 +1,93 @@
+"""The end of a search: its best few points are measured again in turns.
+
+A search measures each point once, at different times. On a machine whose speed varies, the fastest of many points is
+the one with the most luck, and what had bad luck, such as the first point of all, is never looked at again. In turns
+all of them meet the same conditions.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, TimedOut
+from portagpu.tuning.space import Point
+from portagpu.tuning.worker import WorkerDied
+
+SHARE = 0.15
+"""Of a search's budget, at most."""
+
+_CLOSE = 1.08  # times the best one's seconds: what may as well be the best
+_MOST = 4  # points, besides the first one of the search
+_ROUNDS = 5
+
+
+@dataclass(slots=True)
+class Rival:
+    """A point, what was measured of it before, and what is measured of it now."""
+
+    point: Point
+    before: Measured
+    is_close: bool
+    rounds: list[Outcome] = field(default_factory=list)
+
+    def failure(self) -> Outcome | None:
+        """What went wrong in one of the rounds."""
+        return next((outcome for outcome in self.rounds if not isinstance(outcome, Measured)), None)
+
+    def seconds(self) -> float:
+        """The median of the rounds."""
+        return statistics.median(outcome.seconds for outcome in self.rounds if isinstance(outcome, Measured))
+
+
+def rivals_of(measured: Sequence[tuple[Point, Measured]], first: Point | None) -> list[Rival]:
+    """The best few, which are about as fast, and the first point of the search. Fewer than two need no run-off."""
+    ranked = sorted(measured, key=lambda pair: pair[1].seconds)
+    close = [(point, outcome) for point, outcome in ranked if outcome.seconds <= _CLOSE * ranked[0][1].seconds]
+    found = [Rival(point, outcome, True) for point, outcome in close[:_MOST]]
+    if all(rival.point != first for rival in found):
+        found += [Rival(point, outcome, False) for point, outcome in ranked if point == first]
+    return found if len(found) > 1 else []
+
+
+def run_off(
+    rivals: Sequence[Rival], evaluate: Callable[[Point, float], Outcome], limit: float, deadline: float
+) -> list[tuple[Point, Outcome]]:
+    """Measure points in turns until the deadline (`time.monotonic`); what is known of each now.
+
+    Nothing where the time does not suffice for a whole round. The seconds are those of the search's conditions: where
+    the machine is slower or faster meanwhile, all of them are taken back by what it makes of the close ones.
+    """
+    for number in range(_ROUNDS):
+        begin = time.monotonic()
+        for rival in rivals:
+            if time.monotonic() >= deadline:
+                break
+            if rival.failure() is None:
+                rival.rounds.append(_evaluated(rival.point, evaluate, limit))
+        took = time.monotonic() - begin
+        if time.monotonic() + took > deadline and number + 1 < _ROUNDS:
+            break
+    wrong = [(rival.point, failed) for rival in rivals if (failed := rival.failure()) is not None]
+    if not all(rival.rounds for rival in rivals):
+        return wrong
+    right = [rival for rival in rivals if rival.failure() is None]
+    drifts = [rival.seconds() / rival.before.seconds for rival in right if rival.is_close]
+    drift = statistics.median(drifts) if drifts else 1.0
+    return wrong + [(rival.point, _taken_back(rival, drift)) for rival in right]
+
+
+def _evaluated(point: Point, evaluate: Callable[[Point, float], Outcome], limit: float) -> Outcome:
+    try:
+        return evaluate(point, limit)
+    except TimeoutError:
+        return TimedOut(limit)
+    except WorkerDied as error:
+        return LaunchFailed(str(error))
+
+
+def _taken_back(rival: Rival, drift: float) -> Measured:
+    every = [t for outcome in rival.rounds if isinstance(outcome, Measured) for t in outcome.repetitions]
+    return Measured(rival.seconds() / drift, tuple(t / drift for t in every), rival.before.first)

@@ -1,0 +1,94 @@
+"""The best few points of a search are measured again in turns, so that luck does not choose."""
+
+from __future__ import annotations
+
+import itertools
+import time
+
+import pytest
+
+from portagpu.tuning import Axis, Budget, Measured, SearchSpace, Store, TaskKey, WrongResult, make_strategy, search
+from portagpu.tuning.run_off import rivals_of, run_off
+from portagpu.tuning.search import rank
+
+TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="float32", shape_class="1x1x1")
+SPACE = SearchSpace((Axis("x", tuple(range(1, 9))),))
+
+
+def found_by(tmp_path, times, verify=lambda point: None, **budget):
+    """A search in which point x takes ``times[x]`` one after the other, the last one from then on."""
+    calls = {x: itertools.chain(seconds, itertools.repeat(seconds[-1])) for x, seconds in times.items()}
+    store = Store(tmp_path / "k.jsonl")
+    asked = []
+
+    def evaluate(point, limit):
+        asked.append(point["x"])
+        value = next(calls[point["x"]])
+        return value if isinstance(value, WrongResult) else Measured(value, (value,) * 3)
+
+    history = rank(SPACE, lambda point: point["x"])
+    chosen = {"seconds": 3.0, **budget}
+    seeds = ({"x": 1},)
+    result = search(
+        *(history, make_strategy("model"), evaluate, verify),
+        store=store,
+        task=TASK,
+        budget=Budget(**chosen),
+        seeds=seeds,
+    )
+    return result, store, asked
+
+
+def slow(*but):
+    return {x: (9.0,) for x in range(1, 9) if x not in but}
+
+
+def test_luck_does_not_win(tmp_path):
+    result, store, asked = found_by(tmp_path, {3: (1.0, 2.0), 5: (1.05, 1.05), **slow(3, 5)})
+    assert result.winner == {"x": 5}
+    assert store.winner(TASK)[0] == {"x": 5}
+    assert asked.count(3) == asked.count(5) > 1
+    assert asked.count(7) == 1
+    assert result.trials == 8
+
+
+def test_the_first_point_gets_a_second_look(tmp_path):
+    result, _, _ = found_by(tmp_path, {1: (3.0, 1.0), 4: (2.0, 2.0), **slow(1, 4)})
+    assert result.winner == {"x": 1}
+    assert result.seconds == pytest.approx(1.0)
+
+
+def test_a_slower_machine_changes_nothing(tmp_path):
+    """All rivals take longer in the run-off; what is no rival keeps its time, and must not win by that."""
+    result, store, _ = found_by(tmp_path, {2: (1.2,), 3: (1.0, 1.5), 5: (1.05, 1.6), **slow(2, 3, 5)})
+    assert result.winner == {"x": 3}
+    assert store.winner(TASK)[1] == pytest.approx(1.0, rel=0.05)
+
+
+def test_what_fails_in_the_run_off_is_out(tmp_path):
+    result, store, _ = found_by(tmp_path, {3: (1.0, WrongResult("c is wrong")), 5: (1.05,), **slow(3, 5)})
+    assert result.winner == {"x": 5}
+    assert any(point == {"x": 3} for point, _ in result.failures)
+    assert isinstance(next(o for p, o in store.trials(TASK).values() if p == {"x": 3}), WrongResult)
+
+
+def test_the_winner_of_the_run_off_is_verified(tmp_path):
+    wrong = lambda point: "not for this one" if point["x"] == 5 else None  # noqa: E731
+    result, _, _ = found_by(tmp_path, {3: (1.0, 2.0), 5: (1.05, 1.05), **slow(3, 5)}, wrong)
+    assert result.winner == {"x": 3}
+
+
+def test_a_budget_of_trials_is_kept(tmp_path):
+    _, _, asked = found_by(tmp_path, {3: (1.0,), 5: (1.01,), **slow(3, 5)}, trials=8)
+    assert len(asked) == 8
+
+
+def test_without_time_for_a_round_nothing_changes():
+    rivals = rivals_of([({"x": 1}, Measured(1.0)), ({"x": 2}, Measured(1.01))], None)
+    late = time.monotonic() - 1
+    assert run_off(rivals, lambda point, limit: Measured(5.0), 1.0, late) == []
+
+
+def test_one_point_needs_no_run_off():
+    assert rivals_of([({"x": 1}, Measured(1.0)), ({"x": 2}, Measured(2.0))], {"x": 1}) == []
+    assert rivals_of([], None) == []
