@@ -4,6 +4,7 @@ model's. Results of a tuning run, in any process, count from the next question o
 from __future__ import annotations
 
 import functools
+import math
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
@@ -29,6 +30,7 @@ from portagpu.tuning.space import Point
 from portagpu.tuning.store import Store, TaskKey, results_written
 from portagpu.tuning.tunable import Parameters
 
+_OUTWEIGHED = 0.8  # of the seconds that the model expects of another class's shipped result: its own choice is better
 NEAR = 2.0  # octaves: results serve problems at most this far away, in each size
 _REMEMBERED = 4096  # choices
 _FRESH_SECONDS = 0.02
@@ -148,7 +150,13 @@ class Chooser:
         found = self._measured(tunable, problem, device)
         if found is None:
             return _from_model(tunable, problem, device, settings)
-        return replace(found, expected=expected(tunable, problem, found.point, device, figures_of(device, settings)))
+        found = replace(found, expected=expected(tunable, problem, found.point, device, figures_of(device, settings)))
+        own = found.rule is not Rule.SHIPPED or found.source is None or shapes.same_class(found.source, problem)
+        if not own and callable(tunable.default):
+            modelled_choice = _from_model(tunable, problem, device, settings)
+            if _seconds(modelled_choice.expected) < _OUTWEIGHED * _seconds(found.expected):
+                return modelled_choice
+        return found
 
     def _measured(self, tunable: Parameters, problem: Problem, device: DeviceRecord) -> Choice | None:
         """The nearest of the stored winners; of equally near ones, the user's own before shipped ones."""
@@ -196,6 +204,13 @@ def _winners(
         octaves = NEAR + 1 if source is None else shapes.distance(source, problem, tunable.soft)
         if source is not None and octaves <= NEAR:
             yield task, source, octaves, point, seconds
+
+
+def _seconds(expected_time: Prediction | float | None) -> float:
+    """What the model expects; endless where it says that a point cannot run, or where there is no model."""
+    if expected_time is None:
+        return math.inf
+    return expected_time.seconds if isinstance(expected_time, Prediction) else expected_time
 
 
 def _from_model(tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:

@@ -58,6 +58,23 @@ def test_the_model_chooses_where_nothing_is_known(device, settings):
     assert found.rule is Rule.MODEL and found.expected == 1e-9 and "model: 1 ns" in str(found)
 
 
+def test_the_model_may_outweigh_shipped_results_of_another_class(device, tmp_path, settings):
+    """What was best for one size can be bad for the next: the model knows that, if not how fast things are."""
+
+    def model(problem, point, record):
+        return 1.0 if point == FAST else 1.1 if problem["n"] < 3000 else 2.0
+
+    tunable = dataclasses.replace(PICKY, model=model, default=lambda problem, record: FAST)
+    store, shipped = Store(tmp_path / "own.jsonl"), Store(tmp_path / "shipped.jsonl")
+    chooser = Chooser(store, (shipped,))
+    shipped.add_winner(task_of(tunable, {"n": 2048}, device_class(device)), SLOW, 0.5)
+    found = {n: chooser.choose(tunable, {"n": n}, device, settings) for n in (1100, 3100, 4000)}
+    assert {n: choice.rule for n, choice in found.items()} == {1100: Rule.SHIPPED, 3100: Rule.MODEL, 4000: Rule.MODEL}
+    assert {n: choice.point for n, choice in found.items()} == {1100: SLOW, 3100: FAST, 4000: FAST}
+    store.add_winner(task_of(tunable, {"n": 2048}, device.key), SLOW, 0.5)  # the user's own count in any case
+    assert chooser.choose(tunable, {"n": 4000}, device, settings).point == SLOW
+
+
 def test_illegal_and_foreign_winners_are_passed_over(device, tmp_path, settings):
     store = Store(tmp_path / "own.jsonl")
     win(store, 1024, {"fault": "none", "repeat": 7}, device, 0.1)
