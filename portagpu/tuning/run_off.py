@@ -57,8 +57,10 @@ def run_off(
 ) -> list[tuple[Point, Outcome]]:
     """Measure points in turns until the deadline (`time.monotonic`); what is known of each now.
 
-    Nothing where the time does not suffice for a whole round. The seconds are those of the search's conditions: where
-    the machine is slower or faster meanwhile, all of them are taken back by what it makes of the close ones.
+    Nothing where the time does not suffice for a whole round. The seconds are those of the search's conditions, as other
+    points have theirs from then: where the machine is slower or faster meanwhile, all are taken back by that. What it is
+    for the point that keeps its time best is the machine's part, the rest was the other points' luck; so no close
+    point gets less than what was measured of it.
     """
     for number in range(_ROUNDS):
         begin = time.monotonic()
@@ -75,7 +77,7 @@ def run_off(
         return wrong
     right = [rival for rival in rivals if rival.failure() is None]
     drifts = [rival.seconds() / rival.before.seconds for rival in right if rival.is_close]
-    drift = statistics.median(drifts) if drifts else 1.0
+    drift = min(drifts, default=1.0)
     return wrong + [(rival.point, _taken_back(rival, drift)) for rival in right]
 
 

@@ -65,6 +65,12 @@ def test_a_slower_machine_changes_nothing(tmp_path):
     assert store.winner(TASK)[1] == pytest.approx(1.0, rel=0.05)
 
 
+def test_one_point_that_is_disturbed_makes_no_other_faster(tmp_path):
+    result, store, _ = found_by(tmp_path, {3: (1.0, 3.0), 5: (1.05,), **slow(3, 5)})
+    assert result.winner == {"x": 5}
+    assert result.seconds == pytest.approx(1.05)
+
+
 def test_what_fails_in_the_run_off_is_out(tmp_path):
     result, store, _ = found_by(tmp_path, {3: (1.0, WrongResult("c is wrong")), 5: (1.05,), **slow(3, 5)})
     assert result.winner == {"x": 5}
