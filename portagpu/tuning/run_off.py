@@ -57,10 +57,10 @@ def run_off(
 ) -> list[tuple[Point, Outcome]]:
     """Measure points in turns until the deadline (`time.monotonic`); what is known of each now.
 
-    Nothing where the time does not suffice for a whole round. The seconds are those of the search's conditions, as other
-    points have theirs from then: where the machine is slower or faster meanwhile, all are taken back by that. What it is
-    for the point that keeps its time best is the machine's part, the rest was the other points' luck; so no close
-    point gets less than what was measured of it.
+    Nothing where the time does not suffice for a whole round. The seconds are those of the search's conditions, as
+    other points have theirs from then: where the machine is slower or faster meanwhile, all are taken back by that.
+    What it is for the point that keeps its time best is the machine's part, the rest was the other points' luck; so
+    no close point gets less than what was measured of it.
     """
     for number in range(_ROUNDS):
         begin = time.monotonic()

@@ -66,7 +66,7 @@ def test_a_slower_machine_changes_nothing(tmp_path):
 
 
 def test_one_point_that_is_disturbed_makes_no_other_faster(tmp_path):
-    result, store, _ = found_by(tmp_path, {3: (1.0, 3.0), 5: (1.05,), **slow(3, 5)})
+    result, _, _ = found_by(tmp_path, {3: (1.0, 3.0), 5: (1.05,), **slow(3, 5)})
     assert result.winner == {"x": 5}
     assert result.seconds == pytest.approx(1.05)
 
