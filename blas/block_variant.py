@@ -79,9 +79,10 @@ def even_depth(k: int, most: int, lanes: int) -> int:
 
 
 def _copying(config: BlockConfig, itemsize: int, caps: Capabilities) -> BlockConfig:
-    """The same with copies of A: groups of all rows, which would need too much room, become the largest that fit."""
+    """The same with copies of A, and, if these need too much room, the largest groups of rows that fit."""
     most = min(_COPY_BYTES, caps.local_memory_static)
-    sizes = (16, 8, 4, 2, 1) if config.packs else (config.group_m,)
+    largest = 16 if config.packs else config.group_m
+    sizes = sorted({largest, *(size for size in (32, 16, 8, 4, 2, 1) if size < largest)}, reverse=True)
     found = [replace(config, copied=1, group_m=size) for size in sizes]
     return next((c for c in found if c.copy_bytes(itemsize) <= most), found[-1])
 

@@ -24,6 +24,7 @@ class Settings:
     ``data_dir``: tuning results (``PORTAGPU_DATA_DIR``); worth keeping.
     ``disk_cache``: whether compiled programs are kept on disk (``PORTAGPU_DISK_CACHE``, default on).
     ``warnings``: whether launches that waste a GPU's time warn (``PORTAGPU_WARNINGS``, default on).
+    ``shipped``: whether tuning results that come with the package count (``PORTAGPU_SHIPPED``, default on).
     ``driver_paths``: extra OpenCL libraries to register (``PORTAGPU_DRIVERS``, separated like ``PATH``).
     """
 
@@ -33,6 +34,7 @@ class Settings:
     disk_cache: bool
     driver_paths: tuple[str, ...]
     warnings: bool = True
+    shipped: bool = True
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -47,6 +49,7 @@ class Settings:
             disk_cache=_flag(env, "PORTAGPU_DISK_CACHE", default=True),
             driver_paths=tuple(p for p in env.get("PORTAGPU_DRIVERS", "").split(os.pathsep) if p),
             warnings=_flag(env, "PORTAGPU_WARNINGS", default=True),
+            shipped=_flag(env, "PORTAGPU_SHIPPED", default=True),
         )
 
 

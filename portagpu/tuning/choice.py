@@ -147,7 +147,7 @@ class Chooser:
         return revision
 
     def _choose(self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
-        found = self._measured(tunable, problem, device)
+        found = self._measured(tunable, problem, device, settings)
         if found is None:
             return _from_model(tunable, problem, device, settings)
         found = replace(found, expected=expected(tunable, problem, found.point, device, figures_of(device, settings)))
@@ -158,10 +158,12 @@ class Chooser:
                 return modelled_choice
         return found
 
-    def _measured(self, tunable: Parameters, problem: Problem, device: DeviceRecord) -> Choice | None:
+    def _measured(
+        self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings
+    ) -> Choice | None:
         """The nearest of the stored winners; of equally near ones, the user's own before shipped ones."""
         near: list[tuple[tuple[float, int, float], Choice, Store, TaskKey]] = []
-        for rank, store, name in self._sources(device):
+        for rank, store, name in self._sources(device, settings):
             for task, source, octaves, point, seconds in _winners(store, tunable, problem, name):
                 same = shapes.same_class(source, problem)
                 rule = Rule.SHIPPED if rank else Rule.EXACT if same else Rule.NEAREST
@@ -187,9 +189,9 @@ class Chooser:
                 return replace(choice, point=found[0], seconds=found[1])
         return None
 
-    def _sources(self, device: DeviceRecord) -> Iterator[tuple[int, Store, str]]:
+    def _sources(self, device: DeviceRecord, settings: Settings) -> Iterator[tuple[int, Store, str]]:
         yield 0, self._store, device.key
-        for store in self._shipped:
+        for store in self._shipped if settings.shipped else ():
             yield 1, store, device_class(device)
 
 

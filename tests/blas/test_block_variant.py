@@ -9,11 +9,13 @@ import pytest
 
 import portagpu
 from portagpu import cuda
-from portagpu.blas import block_variant
+from portagpu.blas import block_variant, registry
 from portagpu.blas.block_variant import BlockConfig, BlockVariant, even_depth
 from portagpu.blas.gemm import gemm
+from portagpu.blas.panel_variant import native_lanes
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config, is_legal
+from portagpu.blas.trial import verify
 
 _SMALL = BlockConfig(tile_m=3, vectors_n=2, lanes=4, depth=16, group_m=2, group_n=2, copied=1)
 
@@ -162,3 +164,13 @@ def test_defaults_of_processors(device, width, dtype):
             assert isinstance(config, BlockConfig)
             assert config.registers <= (32 if width == 16 else 16)
         assert all(variant.is_legal(c, problem, caps) for c in variant.shortlist(problem, caps))
+
+
+def test_groups_that_leave_no_room_for_copies_become_smaller(device):
+    """What is tuned for rows serves columns, too: their copies of 96 rows of 1024 terms need 393 KB of local memory."""
+    problem = Problem(m=300, n=300, k=1200, dtype="float32")
+    lanes = native_lanes(device.capabilities, 4)
+    config = BlockConfig(tile_m=6, vectors_n=2, lanes=lanes, depth=1024, group_m=16, group_n=4, copied=0)
+    if not BlockVariant().supports(problem, device.capabilities):
+        pytest.skip("blocks are for devices without local memory of their own")
+    assert verify(problem.values, registry.to_json(config)) is None

@@ -24,7 +24,7 @@ FAST, SLOW = {"fault": "none", "repeat": 1}, {"fault": "none", "repeat": 20}
 
 @pytest.fixture
 def settings(tmp_path):
-    return Settings.from_environment({**os.environ, "PORTAGPU_DATA_DIR": str(tmp_path)})
+    return Settings.from_environment({**os.environ, "PORTAGPU_DATA_DIR": str(tmp_path), "PORTAGPU_SHIPPED": "1"})
 
 
 def win(store, n, point, device, seconds=0.5):
@@ -106,6 +106,18 @@ def test_export_of_shipped_results(device, tmp_path, settings):
     found = Chooser(Store(tmp_path / "none.jsonl"), (Store(file),)).choose(PICKY, {"n": 1024}, other, settings)
     assert (found.rule, found.point, found.seconds) == (Rule.SHIPPED, FAST, 0.4)
     assert shipped_file(device).suffix == ".jsonl" and " " not in shipped_file(device).name
+
+
+def test_shipped_results_can_be_left_out(device, tmp_path, settings):
+    shipped = Store(tmp_path / "shipped.jsonl")
+    shipped.add_winner(task_of(PICKY, {"n": 1000}, device_class(device)), SLOW, 0.2)
+    chosen = {
+        on: Chooser(Store(tmp_path / "own.jsonl"), (shipped,)).choose(
+            PICKY, {"n": 1000}, device, dataclasses.replace(settings, shipped=on)
+        )
+        for on in (True, False)
+    }
+    assert {on: choice.rule for on, choice in chosen.items()} == {True: Rule.SHIPPED, False: Rule.DEFAULT}
 
 
 def test_problems_as_text():
