@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,6 +41,7 @@ class Stream:
         "__weakref__",
         "_callbacks",
         "_joined",
+        "_lock",
         "_measures",
         "_pending",
         "_queue",
@@ -60,6 +62,7 @@ class Stream:
         self._seen = 0  # the use of the default stream that this stream waits for
         self._pending: deque[tuple[cl.Event, Any]] = deque()
         self._callbacks = Callbacks()
+        self._lock = threading.RLock()  # held by who enqueues, as long as the queue may still be replaced
         self._measures = queue is not None  # whether the queue will not be replaced by one that measures time
         self._queue = queue or self._new_queue()
 
@@ -79,23 +82,27 @@ class Stream:
         A queue that measures makes every launch dearer (with one driver 14 us in place of 8, and some between
         kernels), so a stream gets one when the first event needs it, or its queue is given away, and keeps it.
         """
-        if self._changeable() is None:
+        if self._measures:
             return
-        queue = self._new_queue(properties=cl.command_queue_properties.PROFILING_ENABLE)
-        with translate_cl_errors(self.context), self.context.order_lock:
-            former = self._changeable()  # another thread may have been faster
-            if former is not None:
-                cl.enqueue_barrier(queue, wait_for=[self._marker(former)])
-                self._queue, self._measures = queue, True
+        with self._lock:
+            if self._changeable() is None:
+                return
+            queue = self._new_queue(properties=cl.command_queue_properties.PROFILING_ENABLE)
+            with translate_cl_errors(self.context), self.context.order_lock:
+                former = self._changeable()  # the context may have been closed
+                if former is not None:
+                    cl.enqueue_barrier(queue, wait_for=[self._marker(former)])
+                    self._queue, self._measures = queue, True
 
     def _changeable(self) -> cl.CommandQueue | None:
         return None if self._measures else self._queue
 
-    def follow(self, former: cl.CommandQueue) -> None:
-        """Let what comes wait for a queue that was replaced while somebody used it."""
-        with self.context.order_lock:
-            if self._queue is not None:
-                cl.enqueue_barrier(self._queue, wait_for=[self._marker(former)])
+    def hold(self) -> threading.RLock | None:
+        """A lock, held, that keeps the queue as it is; the caller releases it. None where it does not change any more."""
+        if self._measures:
+            return None
+        self._lock.acquire()
+        return self._lock
 
     @property
     def queue(self) -> cl.CommandQueue:
@@ -120,6 +127,14 @@ class Stream:
 
     def ready(self) -> cl.CommandQueue:
         """The queue, after barriers for what must run before the next command."""
+        held = self.hold()
+        try:
+            return self._ready()
+        finally:
+            if held is not None:
+                held.release()
+
+    def _ready(self) -> cl.CommandQueue:
         queue = self._queue
         if queue is None:
             raise self._unusable()
@@ -322,26 +337,30 @@ class enqueuing:
     Gives PyOpenCL's queue.
     """
 
-    __slots__ = ("_queue", "_stream")
+    __slots__ = ("_held", "_stream")
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self._queue: cl.CommandQueue | None = None
+        self._held: threading.RLock | None = None
 
     def __enter__(self) -> cl.CommandQueue:
         recorder = active.recorder
         if recorder is not None:
             recorder.commands += 1
-        self._queue = queue = self._stream.ready()
-        return queue
+        self._held = held = self._stream.hold()
+        try:
+            return self._stream.ready()
+        except BaseException:
+            if held is not None:
+                held.release()
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        stream = self._stream
-        stream._used = next(_uses)
-        if self._queue is not stream._queue and self._queue is not None:
-            stream.follow(self._queue)
+        self._stream._used = next(_uses)
+        if self._held is not None:
+            self._held.release()
         if isinstance(error, cl.Error):
             raise translated(error, self._stream.context) from error
 

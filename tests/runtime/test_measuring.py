@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pyopencl as cl
 import pytest
-from gates import Gate, closed_gate
+from gates import closed_gate
 
 from portagpu import cuda, errors
 from portagpu.runtime.stream import enqueuing
@@ -18,6 +20,13 @@ def double(x):
     i = cuda.grid(1)
     if i < x.size:
         x[i] *= 2
+
+
+@cuda.jit
+def increment(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] += 1
 
 
 def measures(stream):
@@ -67,22 +76,43 @@ def test_work_on_the_former_queue_comes_first(device):
     assert (host == 4).all()
 
 
-def test_a_launch_that_is_under_way_when_the_queue_changes(device):
-    """As when another thread records the first event between the choice of the queue and the launch."""
+def test_the_queue_does_not_change_while_another_thread_enqueues(device):
+    """Between the choice of the queue and the launch, the first event of another thread waits."""
     stream = cuda.stream()
     array = cuda.to_device(np.ones(8, np.float32))
-    host = cuda.pinned_array(8, np.float32)
-    host[:] = 0
     cuda.synchronize()
-    with enqueuing(stream) as queue:
+    changed = threading.Event()
+
+    def measure():
         stream.measure()
-        assert not stream.owns(queue)
-        gate = Gate(queue)
+        changed.set()
+
+    other = threading.Thread(target=measure)
+    with enqueuing(stream) as queue:
+        other.start()
+        assert not changed.wait(0.05)
         cl.enqueue_fill_buffer(queue, array.buffer, np.float32(7), array.offset, array.nbytes)
-    try:
-        array.copy_to_host(host, stream=stream)
-        assert host.sum() == 0
-    finally:
-        gate.open()
-    stream.synchronize()
-    assert (host == 7).all()
+        assert stream.owns(queue)
+    other.join(10)
+    assert changed.is_set() and not stream.owns(queue)
+    assert (array.copy_to_host(stream=stream) == 7).all()
+
+
+def test_threads_that_share_a_stream_while_it_begins_to_measure(device):
+    for _ in range(20):
+        stream = cuda.stream()
+        array = cuda.to_device(np.zeros(8, np.float32))
+        cuda.synchronize()
+
+        def work(first, stream=stream, array=array):
+            if first:
+                stream.measure()
+            for _ in range(20):
+                increment[1, 8, stream](array)
+
+        threads = [threading.Thread(target=work, args=(first,)) for first in (False, True)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert (array.copy_to_host(stream=stream) == 40).all()
