@@ -21,7 +21,8 @@ def choose(problem: Problem, context: Context) -> Config | None:
 
     None where no variant can compute the problem as it is.
     """
-    return _chooser(context.settings).remembered((problem, context.device.key), lambda: (_config(problem, context),))[0]
+    key = (problem, context.device.key, context.settings.shipped)
+    return _chooser(context.settings).remembered(key, lambda: (_config(problem, context),))[0]
 
 
 def generation(context: Context) -> int:

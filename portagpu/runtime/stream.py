@@ -98,7 +98,7 @@ class Stream:
         return None if self._measures else self._queue
 
     def hold(self) -> threading.RLock | None:
-        """A lock, held, that keeps the queue as it is; the caller releases it. None where it does not change any more."""
+        """A lock, held, that keeps the queue as it is; the caller releases it. None where it will not change."""
         if self._measures:
             return None
         self._lock.acquire()

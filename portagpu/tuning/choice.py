@@ -108,7 +108,12 @@ class Chooser:
 
     def choose(self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
         """The parameters for a problem on a device. Raises `TuningError` where the search space is empty."""
-        key = (tunable, device.key, tuple(sorted(problem.items())))  # one of the same name may have another space
+        key = (
+            tunable,
+            device.key,
+            settings.shipped,
+            tuple(sorted(problem.items())),
+        )  # one of the same name may have another space
         return self.remembered(key, lambda: self._choose(tunable, problem, device, settings))
 
     def remembered(self, key: Hashable, make: Callable[[], T]) -> T:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, TimedOut
+from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, OutOfBounds, TimedOut, WrongResult
 from portagpu.tuning.space import Point
 from portagpu.tuning.worker import WorkerDied
 
@@ -34,8 +34,13 @@ class Rival:
     rounds: list[Outcome] = field(default_factory=list)
 
     def failure(self) -> Outcome | None:
-        """What went wrong in one of the rounds."""
-        return next((outcome for outcome in self.rounds if not isinstance(outcome, Measured)), None)
+        """What one of the rounds found wrong. That a child died or was late may be the machine's doing."""
+        return next((outcome for outcome in self.rounds if isinstance(outcome, WrongResult | OutOfBounds)), None)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether every round gave a time."""
+        return bool(self.rounds) and all(isinstance(outcome, Measured) for outcome in self.rounds)
 
     def seconds(self) -> float:
         """The median of the rounds."""
@@ -67,7 +72,7 @@ def run_off(
         for rival in rivals:
             if time.monotonic() >= deadline:
                 break
-            if rival.failure() is None:
+            if not rival.rounds or rival.is_timed:
                 rival.rounds.append(_evaluated(rival.point, evaluate, limit))
         took = time.monotonic() - begin
         if time.monotonic() + took > deadline and number + 1 < _ROUNDS:
@@ -75,7 +80,7 @@ def run_off(
     wrong = [(rival.point, failed) for rival in rivals if (failed := rival.failure()) is not None]
     if not all(rival.rounds for rival in rivals):
         return wrong
-    right = [rival for rival in rivals if rival.failure() is None]
+    right = [rival for rival in rivals if rival.is_timed]  # what died or was late keeps what is known of it
     drifts = [rival.seconds() / rival.before.seconds for rival in right if rival.is_close]
     drift = min(drifts, default=1.0)
     return wrong + [(rival.point, _taken_back(rival, drift)) for rival in right]

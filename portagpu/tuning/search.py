@@ -193,9 +193,11 @@ class _Search:
             )
             progress(state)
             self._learn()
-        if kept and time.monotonic() < self._deadline:
-            self._run_off()
-        self._promote()  # what was put off, and trials of a search that died before it verified its best
+        try:
+            if kept and count and time.monotonic() < self._deadline:
+                self._run_off()
+        finally:
+            self._promote()  # what was put off, and trials of a search that died before it verified its best
         return replace(self._result(), trials=count, resumed=resumed, elapsed=time.monotonic() - started)
 
     def _next(self) -> Point | None:

@@ -2,8 +2,9 @@
 
 A line is written with one call under a file lock, so that processes do not mix their lines, and a process that dies
 loses at most the line it was writing. Lines that are torn, foreign or of another version are skipped when reading.
-The fastest winner of a task counts, whatever the order of the lines, so that tuning in two processes at once, or
-merging stores, never replaces a winner by a slower one.
+The fastest winner of a task counts, so that tuning in two processes at once, or merging stores, never replaces a winner
+by another, slower point. Of one point the latest line counts: its time may have been luck, and what fails later is no
+winner.
 """
 
 from __future__ import annotations
@@ -59,6 +60,13 @@ class Record:
 class _Entries:
     trials: dict[PointKey, Record] = field(default_factory=dict)
     verified: dict[PointKey, Record] = field(default_factory=dict)  # points that are or were winners
+
+    def takes(self, key: PointKey, winner: Record) -> bool:
+        """Whether a winner's line says something new: of a point that was measured or failed later it does not."""
+        trial, known = self.trials.get(key), self.verified.get(key)
+        if trial is not None and not isinstance(trial.outcome, outcomes.Measured) and trial.at >= winner.at:
+            return False
+        return known is None or (winner.at, -_pair(winner)[1]) > (known.at, -_pair(known)[1])
 
     @property
     def winner(self) -> Record | None:
@@ -199,7 +207,7 @@ class Store:
             verified = entries.verified.get(key)
             if verified is not None and not isinstance(record.outcome, outcomes.Measured) and record.at >= verified.at:
                 del entries.verified[key]  # what worked once and fails now is no winner
-        elif key not in entries.verified or record.at >= entries.verified[key].at:  # measured again
+        elif entries.takes(key, record):
             entries.verified[key] = record
 
     def _write(self, lines: Iterable[dict[str, Any]]) -> None:
@@ -238,11 +246,11 @@ class Store:
         for task, entries in theirs._tasks.items():
             with self._lock:
                 ours = self._tasks.get(task, _Entries())
-                new = _Entries({k: r for k, r in entries.trials.items() if k not in ours.trials})
-                if entries.winner is not None and (
-                    ours.winner is None or _pair(entries.winner)[1] < _pair(ours.winner)[1]
-                ):
-                    new.verified = {point_key(entries.winner.point): entries.winner}
+                new = _Entries({k: r for k, r in entries.trials.items() if _is_new(ours.trials.get(k), r)})
+                best = entries.winner
+                if best is not None and (ours.winner is None or _pair(best)[1] < _pair(ours.winner)[1]):
+                    key = point_key(best.point)
+                    new.verified = {key: best} if ours.takes(key, best) else {}
             lines += _lines(task, new)
         if lines:
             self._write(lines)
@@ -358,6 +366,12 @@ def _start(task: TaskKey, record: Record) -> dict[str, Any]:
     if record.portagpu:
         facts["portagpu"] = record.portagpu
     return {"v": VERSION, "task": asdict(task), "point": record.point, **facts}
+
+
+def _is_new(ours: Record | None, theirs: Record) -> bool:
+    """Whether a trial of another store says something new: also that a point fails which once did not."""
+    failed = not isinstance(theirs.outcome, outcomes.Measured)
+    return ours is None or (failed and isinstance(ours.outcome, outcomes.Measured) and theirs.at > ours.at)
 
 
 def _lines(task: TaskKey, entries: _Entries) -> list[dict[str, Any]]:

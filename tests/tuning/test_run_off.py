@@ -78,6 +78,30 @@ def test_what_fails_in_the_run_off_is_out(tmp_path):
     assert isinstance(next(o for p, o in store.trials(TASK).values() if p == {"x": 3}), WrongResult)
 
 
+def test_a_late_child_disqualifies_nothing(tmp_path):
+    def late(point, limit):
+        raise TimeoutError
+
+    rivals = rivals_of([({"x": 1}, Measured(1.0)), ({"x": 2}, Measured(1.01))], None)
+    assert run_off(rivals, late, 1.0, time.monotonic() + 10) == []
+
+
+def test_a_failure_that_is_known_outlives_an_older_winner(tmp_path):
+    """Importing results from before a point failed does not bring it back."""
+    old, new = Store(tmp_path / "old.jsonl"), Store(tmp_path / "new.jsonl")
+    old.add_trial(TASK, {"x": 3}, Measured(1.0))
+    old.add_winner(TASK, {"x": 3}, 1.0)
+    new.merge(old.path)
+    assert new.winner(TASK) == ({"x": 3}, 1.0)
+    new.add_trial(TASK, {"x": 3}, WrongResult("c is wrong"))
+    assert new.winner(TASK) is None
+    new.merge(old.path)
+    assert new.winner(TASK) is None
+    assert new.merge(old.path) == 0
+    assert old.merge(new.path) == 1  # the failure
+    assert old.winner(TASK) is None
+
+
 def test_the_winner_of_the_run_off_is_verified(tmp_path):
     wrong = lambda point: "not for this one" if point["x"] == 5 else None  # noqa: E731
     result, _, _ = found_by(tmp_path, {3: (1.0, 2.0), 5: (1.05, 1.05), **slow(3, 5)}, wrong)
