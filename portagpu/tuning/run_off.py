@@ -12,9 +12,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, OutOfBounds, TimedOut, WrongResult
+from portagpu.tuning.outcomes import Measured, Outcome, OutOfBounds, WrongResult
 from portagpu.tuning.space import Point
-from portagpu.tuning.worker import WorkerDied
 
 SHARE = 0.15
 """Of a search's budget, at most."""
@@ -62,6 +61,8 @@ def run_off(
 ) -> list[tuple[Point, Outcome]]:
     """Measure points in turns until the deadline (`time.monotonic`); what is known of each now.
 
+    ``evaluate`` raises nothing: a failure is an outcome, too.
+
     Nothing where the time does not suffice for a whole round. The seconds are those of the search's conditions, as
     other points have theirs from then: where the machine is slower or faster meanwhile, all are taken back by that.
     What it is for the point that keeps its time best is the machine's part, the rest was the other points' luck; so
@@ -73,7 +74,7 @@ def run_off(
             if time.monotonic() >= deadline:
                 break
             if not rival.rounds or rival.is_timed:
-                rival.rounds.append(_evaluated(rival.point, evaluate, limit))
+                rival.rounds.append(evaluate(rival.point, limit))
         took = time.monotonic() - begin
         if time.monotonic() + took > deadline and number + 1 < _ROUNDS:
             break
@@ -84,15 +85,6 @@ def run_off(
     drifts = [rival.seconds() / rival.before.seconds for rival in right if rival.is_close]
     drift = min(drifts, default=1.0)
     return wrong + [(rival.point, _taken_back(rival, drift)) for rival in right]
-
-
-def _evaluated(point: Point, evaluate: Callable[[Point, float], Outcome], limit: float) -> Outcome:
-    try:
-        return evaluate(point, limit)
-    except TimeoutError:
-        return TimedOut(limit)
-    except WorkerDied as error:
-        return LaunchFailed(str(error))
 
 
 def _taken_back(rival: Rival, drift: float) -> Measured:

@@ -218,12 +218,7 @@ class _Search:
 
     def _try(self, point: Point, limit: float) -> Outcome:
         started = time.monotonic()
-        try:
-            outcome = self._evaluate(point, limit)
-        except TimeoutError:
-            outcome = TimedOut(limit)
-        except WorkerDied as error:
-            outcome = LaunchFailed(str(error))
+        outcome = self._outcome(point, limit)
         self._store.add_trial(
             self._task,
             point,
@@ -233,6 +228,15 @@ class _Search:
         )
         self._history.tried[point_key(point)] = (point, outcome)
         return outcome
+
+    def _outcome(self, point: Point, limit: float) -> Outcome:
+        """What comes of a trial, also where the child is late or dies."""
+        try:
+            return self._evaluate(point, limit)
+        except TimeoutError:
+            return TimedOut(limit)
+        except WorkerDied as error:
+            return LaunchFailed(str(error))
 
     def _learn(self) -> None:
         """Take over what the store has: earlier trials, other processes' and what verification found wrong."""
@@ -247,9 +251,12 @@ class _Search:
         measured = [(p, o) for p, o in self._history.tried.values() if isinstance(o, Measured)]
         rivals = run_off.rivals_of(measured, self._seeds[0] if self._seeds else None)
         end = min(self._deadline, time.monotonic() + run_off.SHARE * (self._deadline - self._started))
-        for point, outcome in run_off.run_off(rivals, self._evaluate, self._limit, end):
-            self._store.add_trial(self._task, point, outcome, predicted=self._history.predicted.get(point_key(point)))
-            self._history.tried[point_key(point)] = (point, outcome)
+        costs = {key: record.cost for key, record in self._store.records(self._task).items()}
+        for point, outcome in run_off.run_off(rivals, self._outcome, self._limit, end):
+            key = point_key(point)
+            predicted = self._history.predicted.get(key)
+            self._store.add_trial(self._task, point, outcome, predicted=predicted, cost=costs.get(key))
+            self._history.tried[key] = (point, outcome)
             if not isinstance(outcome, Measured):
                 self._failures.append((point, outcome))
             elif self._store.is_verified(self._task, point):

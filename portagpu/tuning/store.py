@@ -61,10 +61,15 @@ class _Entries:
     trials: dict[PointKey, Record] = field(default_factory=dict)
     verified: dict[PointKey, Record] = field(default_factory=dict)  # points that are or were winners
 
+    def fails(self, key: PointKey, since: float) -> bool:
+        """Whether a point failed at a time or later."""
+        trial = self.trials.get(key)
+        return trial is not None and not isinstance(trial.outcome, outcomes.Measured) and trial.at >= since
+
     def takes(self, key: PointKey, winner: Record) -> bool:
         """Whether a winner's line says something new: of a point that was measured or failed later it does not."""
-        trial, known = self.trials.get(key), self.verified.get(key)
-        if trial is not None and not isinstance(trial.outcome, outcomes.Measured) and trial.at >= winner.at:
+        known = self.verified.get(key)
+        if self.fails(key, winner.at):
             return False
         return known is None or (winner.at, -_pair(winner)[1]) > (known.at, -_pair(known)[1])
 
@@ -205,7 +210,7 @@ class Store:
         if values["type"] == "trial":
             entries.trials[key] = record
             verified = entries.verified.get(key)
-            if verified is not None and not isinstance(record.outcome, outcomes.Measured) and record.at >= verified.at:
+            if verified is not None and entries.fails(key, verified.at):
                 del entries.verified[key]  # what worked once and fails now is no winner
         elif entries.takes(key, record):
             entries.verified[key] = record

@@ -7,7 +7,18 @@ import time
 
 import pytest
 
-from portagpu.tuning import Axis, Budget, Measured, SearchSpace, Store, TaskKey, WrongResult, make_strategy, search
+from portagpu.tuning import (
+    Axis,
+    Budget,
+    Measured,
+    SearchSpace,
+    Store,
+    TaskKey,
+    TimedOut,
+    WrongResult,
+    make_strategy,
+    search,
+)
 from portagpu.tuning.run_off import rivals_of, run_off
 from portagpu.tuning.search import rank
 
@@ -24,6 +35,8 @@ def found_by(tmp_path, times, verify=lambda point: None, **budget):
     def evaluate(point, limit):
         asked.append(point["x"])
         value = next(calls[point["x"]])
+        if isinstance(value, Exception):
+            raise value
         return value if isinstance(value, WrongResult) else Measured(value, (value,) * 3)
 
     history = rank(SPACE, lambda point: point["x"])
@@ -80,10 +93,17 @@ def test_what_fails_in_the_run_off_is_out(tmp_path):
 
 def test_a_late_child_disqualifies_nothing(tmp_path):
     def late(point, limit):
-        raise TimeoutError
+        return TimedOut(limit)
 
     rivals = rivals_of([({"x": 1}, Measured(1.0)), ({"x": 2}, Measured(1.01))], None)
     assert run_off(rivals, late, 1.0, time.monotonic() + 10) == []
+
+
+def test_a_late_child_in_the_run_off_of_a_search(tmp_path):
+    """Half of the best are late when they are measured again: they keep their times, and their cost."""
+    result, store, _ = found_by(tmp_path, {3: (1.0, TimeoutError()), 5: (1.05,), **slow(3, 5)})
+    assert result.winner == {"x": 3} and not result.failures
+    assert all(record.cost is not None for record in store.records(TASK).values())
 
 
 def test_a_failure_that_is_known_outlives_an_older_winner(tmp_path):
