@@ -14,7 +14,6 @@ _CACHE_BYTES = 32  # bytes a cycle that a compute unit gets from the device's ca
 _STORE_BYTES = 11  # the same of results on their way out
 _MEMORY_BYTES = 10  # the same from its memory
 _WARPS = 8  # of a compute unit: from there on arithmetic and loads overlap
-_HIDING = 0.5  # power of the share of these warps that there are: few have independent work, too
 _START = 500  # cycles until the first tiles have arrived
 _ARRIVAL = 4400  # cycles until a block's part is seen by the device, and the block counted
 _PART = 370  # cycles until a part begins to arrive
@@ -52,7 +51,7 @@ def seconds(
     together = max(1, min(fit, math.ceil(blocks / units)))
     waves = math.ceil(blocks / (units * together))
     depth = math.ceil(problem.k / split)
-    hiding = min(1.0, (together * threads / 32 / _WARPS) ** _HIDING)
+    hiding = min(1.0, math.sqrt(together * threads / 32 / _WARPS))
     arithmetic = tile_m * tile_n / (rate * hiding)
     traffic = (tile_m + tile_n) * problem.itemsize / _CACHE_BYTES
     work = math.sqrt(math.hypot(arithmetic**2, traffic**2))  # the longer one, and more where both take as long

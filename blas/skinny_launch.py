@@ -28,8 +28,6 @@ _THREADS_OF_UNIT = 2048
 _LAUNCH_SECONDS = 4e-6
 _FURTHER_SECONDS = 12e-6  # of a second launch
 _IN_BLOCK = 1e-6  # seconds of adding up the sums of a block's threads
-_START = 4e-6  # until the few rows are in shared memory, where the large matrix waits for them
-_START_OF_COPIES = 1e-6  # where copies of it are under way meanwhile
 _ARRIVAL = 1.5e-6  # of leaving parts and counting them
 _ALONE = 1.12  # what barriers cost a small block that has a compute unit to itself
 _ALONE_WITH_COPIES = 1.06  # the same while copies go on, where the few rows change
@@ -110,7 +108,7 @@ def seconds(
     cycles: float,
     copies: bool,
     changes: bool,
-    start: float | None = None,
+    start: float,
 ) -> float:
     """Seconds of a product in blocks of ``rows`` x ``width`` sums, ``splits`` of them for each.
 
@@ -142,7 +140,7 @@ def seconds(
     exposed = min(1.0, _OVERLAP * max(1.0, _MANY / (together * threads)))
     longest = max(memory, arithmetic) + exposed * min(memory, arithmetic)
     total = longest * max(1.0, used**0.5) + few / 4 + _LAUNCH_SECONDS + _IN_BLOCK
-    total += start if start is not None else _START_OF_COPIES if copies else _START
+    total += start
     if splits > 1:
         of_thread = math.ceil(rows * width / threads)
         total += _ARRIVAL if arrives(caps) else _FURTHER_SECONDS

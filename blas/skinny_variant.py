@@ -31,6 +31,8 @@ from portagpu.tuning.space import Axis
 FEW = 32
 """Rows, or columns, at the most."""
 
+_START = 4e-6  # seconds until the few rows are in shared memory, where the large matrix waits for them
+_START_OF_COPIES = 1e-6  # where copies of it are under way meanwhile
 _ROWS = 16  # of a block, at most
 _SUM_BYTES = 256  # of the registers for a thread's sums where each is that of a vector of columns
 _PANEL_BYTES = 20480  # of the few rows in shared memory, about
@@ -215,6 +217,7 @@ class SkinnyVariant(Variant):
             cycles=shape.cycles,
             copies=config.stages > 1,
             changes=shape.panel * config.splits < view.k,
+            start=_START if config.stages == 1 else _START_OF_COPIES,
         )
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[SkinnyConfig, ...]:

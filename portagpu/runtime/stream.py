@@ -97,7 +97,7 @@ class Stream:
     def _changeable(self) -> cl.CommandQueue | None:
         return None if self._measures else self._queue
 
-    def hold(self) -> threading.RLock | None:
+    def _hold(self) -> threading.RLock | None:
         """A lock, held, that keeps the queue as it is; the caller releases it. None where it will not change."""
         if self._measures:
             return None
@@ -127,7 +127,7 @@ class Stream:
 
     def ready(self) -> cl.CommandQueue:
         """The queue, after barriers for what must run before the next command."""
-        held = self.hold()
+        held = self._hold()
         try:
             return self._ready()
         finally:
@@ -347,9 +347,9 @@ class enqueuing:
         recorder = active.recorder
         if recorder is not None:
             recorder.commands += 1
-        self._held = held = self._stream.hold()
+        self._held = held = self._stream._hold()
         try:
-            return self._stream.ready()
+            return self._stream._ready()
         except BaseException:
             if held is not None:
                 held.release()
