@@ -124,6 +124,7 @@ def add_parts(
     number,
     part,
     count,
+    places,
     fan,
     thread,
     held: cuda.constexpr,
@@ -135,15 +136,15 @@ def add_parts(
     """Add a block's part of the sums to the others': True in the block that then holds the whole sums, the last one.
 
     sums: those that a thread holds, ``held`` of them on one axis, a multiple of ``vector.lanes`` (4 or 2); part: the
-    number of this block's among ``count`` of sum ``number``. parts: ``count`` times the block's sums, for each
+    number of this block's among ``count`` of sum ``number``. parts: ``places`` times the block's sums, for each
     ``number``, 16-byte aligned; arrived: `counters_of` int32 for each ``number``, zero before and after. fan, levels:
-    `fan_of` and `levels_of` ``count``. All of the block's ``threads``, numbered ``thread``, call it; or a team of them,
-    see `arrive`.
+    `fan_of` and `levels_of` ``count``, which is ``places`` where there are two levels. All of the block's ``threads``,
+    numbered ``thread``, call it; or a team of them, see `arrive`.
     """
     latest = cuda.shared.array(1, np.int32)
     size = np.uint32(held * threads)
     mine = np.uint32(thread) * np.uint32(vector.lanes)
-    base = np.uint32(number) * np.uint32(count) * size + mine
+    base = np.uint32(number) * np.uint32(places) * size + mine
     groups = (count + (fan - 1)) // fan if levels > 1 else np.int32(1)
     group = part // fan if levels > 1 else np.int32(0)
     first = group * fan

@@ -22,7 +22,8 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.arrival_kernels import add_parts
-from portagpu.blas.pipelined_kernels import fetch, span_of, store_scaled, tile_place
+from portagpu.blas.pipelined_kernels import fetch, store_scaled
+from portagpu.blas.tile_order_kernels import span_of, tile_place
 
 
 class DoublePlan(NamedTuple):
@@ -333,7 +334,7 @@ def multiply_doubles(
 
     if plan.levels and not add_parts(
         *(acc.ravel(), parts, arrived, product * (tiles_m * tiles_n) + block % (tiles_m * tiles_n)),
-        *(piece, pieces, fan, thread, blocks_m * blocks_n * 4, vector, plan.levels, 0, threads),
+        *(piece, pieces, pieces, fan, thread, blocks_m * blocks_n * 4, vector, plan.levels, 0, threads),
     ):
         return
     start_c = np.uint32(product) * batch_c

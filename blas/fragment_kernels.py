@@ -18,7 +18,8 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.arrival_kernels import add_parts
-from portagpu.blas.pipelined_kernels import span_of, store_scaled, tile_place
+from portagpu.blas.pipelined_kernels import store_scaled
+from portagpu.blas.tile_order_kernels import span_of, tile_place
 
 
 class FragmentPlan(NamedTuple):
@@ -334,7 +335,7 @@ def multiply_fragments(
 
     if plan.levels and not add_parts(
         *(acc.ravel(), parts, arrived, product * (tiles_m * tiles_n) + block % (tiles_m * tiles_n)),
-        *(piece, pieces, fan, thread, blocks_m * blocks_n * 4, plan.sums, plan.levels, 0, threads),
+        *(piece, pieces, pieces, fan, thread, blocks_m * blocks_n * 4, plan.sums, plan.levels, 0, threads),
     ):
         return
     start_c = np.uint32(product) * batch_c

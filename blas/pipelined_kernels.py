@@ -23,6 +23,8 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.arrival_kernels import add_parts
+from portagpu.blas.stream_k_kernels import part_of, start_of
+from portagpu.blas.tile_order_kernels import span_of, tile_place
 
 
 class Plan(NamedTuple):
@@ -31,6 +33,7 @@ class Plan(NamedTuple):
     ``a_along_k``, ``b_along_k``: the operand's elements lie side by side along k. ``wide_a``, ``wide_b``, ``wide_c``:
     elements that one copy (store) moves. ``guard_a``, ``guard_b``: the tile may be larger than the operand's rows
     (columns). ``tail``: k is no multiple of ``tile_k``. ``levels``: see `portagpu.blas.arrival_kernels.levels_of`.
+    ``shared``: the last tiles are shared out along k, see `portagpu.blas.stream_k_kernels`.
     """
 
     warps_m: int
@@ -50,6 +53,7 @@ class Plan(NamedTuple):
     guard_b: bool
     tail: bool
     levels: int
+    shared: bool
 
 
 @cuda.jit(device=True)
@@ -104,28 +108,6 @@ def fetch(
 
 
 @cuda.jit(device=True)
-def tile_place(number, tiles_m, tiles_n, group: cuda.constexpr):
-    """Row and column of a tile: bands of ``group`` rows are walked column by column, so that operands stay cached."""
-    band = number // (group * tiles_n)
-    height = min(np.int32(group), tiles_m - band * group)
-    within = number % (group * tiles_n)
-    return band * group + within % height, within // height
-
-
-@cuda.jit(device=True)
-def span_of(piece, pieces, k, tile_k: cuda.constexpr, levels: cuda.constexpr):
-    """The first k and the end of a piece of a sum: all pieces have as many whole steps, or one step more."""
-    if levels == 0:
-        return np.int32(0), k
-    steps = (k + (tile_k - 1)) // tile_k
-    least = steps // pieces
-    more = steps % pieces
-    first = piece * least + min(piece, more)
-    count = least + 1 if piece < more else least
-    return first * tile_k, min(k, (first + count) * tile_k)
-
-
-@cuda.jit(device=True)
 def store_scaled(c, at, value, beta):
     """Store a result; C is not read for a beta of zero."""
     if beta != 0:
@@ -133,36 +115,40 @@ def store_scaled(c, at, value, beta):
     c[at] = value
 
 
-@cuda.jit
-def multiply_pipelined(
+@cuda.jit(device=True)
+def _multiply_span(
     a,
     b,
     c,
     parts,
     arrived,
+    ring_a,
+    ring_b,
     m,
     n,
-    k,
-    batches,
-    pieces,
-    fan,
     pitch_a,
     pitch_b,
     pitch_c,
-    batch_a,
-    batch_b,
-    batch_c,
+    start_a,
+    start_b,
+    start_c,
+    tile,
+    first,
+    end,
+    number,
+    piece,
+    pieces,
+    places,
+    fan,
     alpha,
     beta,
     vector: cuda.constexpr,
     plan: cuda.constexpr,
 ):
-    """``c = alpha * a @ b + beta * c``, for ``batches`` products, each sum in ``pieces`` pieces.
+    """A block's work on a tile of a product, the k's from ``first`` up to ``end``, and its share in adding.
 
-    a, b, c: the memory of the operands from their first element on; m, n, k: extents; pitch_*: elements between rows
-    (columns, if the operand does not lie along its last axis); batch_*: elements between products. parts, arrived, fan:
-    see `portagpu.blas.arrival_kernels.add_parts`, not read where there is one piece. The grid has one block for each
-    tile and piece, walked in columns of ``plan.group`` tiles so that operands stay in the device's cache.
+    tile: its number; start_a, start_b, start_c: the product's first elements; number, piece, pieces, places, fan: of
+    the sum and this part of it, see `portagpu.blas.arrival_kernels.add_parts`. Others as of `multiply_pipelined`.
     """
     thread_m, thread_n, tile_k = plan.thread_m, plan.thread_n, plan.tile_k
     tile_m = plan.warps_m * 4 * thread_m
@@ -172,8 +158,6 @@ def multiply_pipelined(
     spread = tile_k // plan.spread
     row_a = tile_m + 4 if a_along else tile_m
     row_b = tile_n + 4 if b_along else tile_n
-    ring_a = cuda.shared.array((stages, tile_k * row_a), vector.dtype, alignment=128)
-    ring_b = cuda.shared.array((stages, tile_k * row_b), vector.dtype, alignment=128)
     rows = cuda.local.array((2, thread_m // 4), vector)
     columns = cuda.local.array((2, thread_n // 4), vector)
     acc = cuda.local.array((thread_m, thread_n), vector.dtype)
@@ -190,19 +174,13 @@ def multiply_pipelined(
 
     tiles_m = (m + (tile_m - 1)) // tile_m
     tiles_n = (n + (tile_n - 1)) // tile_n
-    block = np.int32(cuda.blockIdx.x)
-    batch = block // (tiles_m * tiles_n)
-    piece = batch // batches
-    tile_row, tile_column = tile_place(block % (tiles_m * tiles_n), tiles_m, tiles_n, plan.group)
+    tile_row, tile_column = tile_place(tile, tiles_m, tiles_n, plan.group)
     own_row, own_column = tile_row * tile_m, tile_column * tile_n
     row0 = max(min(own_row, m - tile_m), 0)
     column0 = max(min(own_column, n - tile_n), 0)
-    first, end = span_of(piece, pieces, k, tile_k, plan.levels)
     depth = end - first
     steps = (depth + (tile_k - 1)) // tile_k
 
-    product = batch % batches
-    start_a, start_b = np.uint32(product) * batch_a, np.uint32(product) * batch_b
     # what a thread copies of its tiles: its first elements' places there, and the way to the next copy's and step's
     if a_along:
         x_a, k_a = thread // 8, thread % 8
@@ -296,12 +274,19 @@ def multiply_pipelined(
             left_a -= tile_k
             left_b -= tile_k
 
-    if plan.levels and not add_parts(
-        *(acc.ravel(), parts, arrived, product * (tiles_m * tiles_n) + block % (tiles_m * tiles_n)),
-        *(piece, pieces, fan, thread, thread_m * thread_n, vector, plan.levels, 0, threads),
+    if plan.shared:
+        # copies that nobody reads are still under way to the places that the next tile begins with
+        cuda.pipeline_wait_prior(0)
+        cuda.syncthreads()
+    if (
+        plan.levels
+        and pieces > 1
+        and not add_parts(
+            *(acc.ravel(), parts, arrived, number, piece, pieces, places, fan),
+            *(thread, thread_m * thread_n, vector, plan.levels, 0, threads),
+        )
     ):
         return
-    start_c = np.uint32(product) * batch_c
     for i in cuda.unroll(range(thread_m)):
         row = row0 + warp_m + lane_m * 4 + (i // 4 * 16 + i % 4)
         line = start_c + np.uint32(row) * pitch_c
@@ -319,3 +304,81 @@ def multiply_pipelined(
                     for lane in cuda.unroll(range(4)):
                         if column + lane >= own_column and column + lane < n:
                             store_scaled(c, line + np.uint32(column + lane), alpha * acc[i, j * 4 + lane], beta)
+
+
+@cuda.jit
+def multiply_pipelined(
+    a,
+    b,
+    c,
+    parts,
+    arrived,
+    m,
+    n,
+    k,
+    batches,
+    pieces,
+    fan,
+    whole,
+    workers,
+    pitch_a,
+    pitch_b,
+    pitch_c,
+    batch_a,
+    batch_b,
+    batch_c,
+    alpha,
+    beta,
+    vector: cuda.constexpr,
+    plan: cuda.constexpr,
+):
+    """``c = alpha * a @ b + beta * c``, for ``batches`` products, each sum in ``pieces`` pieces.
+
+    a, b, c: the memory of the operands from their first element on; m, n, k: extents; pitch_*: elements between rows
+    (columns, if the operand does not lie along its last axis); batch_*: elements between products. parts, arrived, fan:
+    see `portagpu.blas.arrival_kernels.add_parts`, not read where there is one piece. The grid has one block for each
+    tile and piece, walked in columns of ``plan.group`` tiles so that operands stay in the device's cache. With
+    ``plan.shared`` it has one for each of the first ``whole`` tiles, and ``workers`` that share the others, whose sums
+    are in ``pieces`` pieces at most.
+    """
+    tile_k = plan.tile_k
+    tile_m = plan.warps_m * 4 * plan.thread_m
+    tile_n = plan.warps_n * 8 * plan.thread_n
+    row_a = tile_m + 4 if plan.a_along_k else tile_m
+    row_b = tile_n + 4 if plan.b_along_k else tile_n
+    ring_a = cuda.shared.array((plan.stages, tile_k * row_a), vector.dtype, alignment=128)
+    ring_b = cuda.shared.array((plan.stages, tile_k * row_b), vector.dtype, alignment=128)
+    tiles = (m + (tile_m - 1)) // tile_m * ((n + (tile_n - 1)) // tile_n)
+    block = np.int32(cuda.blockIdx.x)
+    if plan.shared:
+        rest = tiles * batches - whole
+        steps = (k + (tile_k - 1)) // tile_k
+        share, more = rest * steps // workers, rest * steps % workers
+        at, last = np.int32(0), steps
+        if block >= whole:
+            at, last = start_of(block - whole, share, more), start_of(block - whole + 1, share, more)
+        while at < last:
+            shared, inside = at // steps, at % steps
+            number, piece, count = block, np.int32(0), np.int32(1)
+            if block >= whole:
+                number = whole + shared
+                piece, count = part_of(block - whole, shared, steps, share, more)
+            through = min(steps, inside + (last - at))
+            product = np.uint32(number // tiles)
+            _multiply_span(
+                *(a, b, c, parts, arrived, ring_a, ring_b, m, n, pitch_a, pitch_b, pitch_c),
+                *(product * batch_a, product * batch_b, product * batch_c, number % tiles),
+                *(inside * tile_k, min(k, through * tile_k), number - whole, piece, count, pieces, fan),
+                *(alpha, beta, vector, plan),
+            )
+            at += through - inside
+    else:
+        piece = block // (tiles * batches)
+        number = block % (tiles * batches)
+        product = np.uint32(number // tiles)
+        first, end = span_of(piece, pieces, k, tile_k, plan.levels)
+        _multiply_span(
+            *(a, b, c, parts, arrived, ring_a, ring_b, m, n, pitch_a, pitch_b, pitch_c),
+            *(product * batch_a, product * batch_b, product * batch_c, number % tiles),
+            *(first, end, number, piece, pieces, pieces, fan, alpha, beta, vector, plan),
+        )

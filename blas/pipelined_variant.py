@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from portagpu.blas.arrival_kernels import levels_of
 from portagpu.blas.dense_operands import Operand, operand
 from portagpu.blas.gpu_model import seconds
-from portagpu.blas.pieces import SPLITS, is_modest, multiply, pieces_of
+from portagpu.blas.pieces import SPLITS, WORKERS, is_modest, multiply, pieces_of, pieces_of_last
 from portagpu.blas.pipelined_kernels import Plan, multiply_pipelined
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant
@@ -37,6 +37,7 @@ class PipelinedConfig(Config):
     group: int
     spread: int
     split_k: int
+    workers: int = 0
 
     @property
     def tile_m(self) -> int:
@@ -88,6 +89,7 @@ class PipelinedVariant(Variant):
             Axis("group", (8, 16)),
             Axis("spread", (2, 4, 8)),
             Axis("split_k", SPLITS),
+            Axis("workers", WORKERS),
         )
 
     def is_legal(self, config: PipelinedConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -106,6 +108,7 @@ class PipelinedVariant(Variant):
             and config.stages >= 3
             and (config.split_k == 1 or caps.inline_ptx)
             and config.split_k <= max(1, problem.k // (2 * config.tile_k))
+            and (config.workers == 0 or _is_shared(config, problem, caps))
             and is_modest((config.tile_m, config.tile_n), (problem.m, problem.n), problem.batch, config.split_k)
             and config.local_memory <= caps.local_memory_static
             and config.registers * threads <= _GROUP_REGISTERS
@@ -132,6 +135,7 @@ class PipelinedVariant(Variant):
             local_memory=config.local_memory,
             rate=128 * busy,
             split=config.split_k,
+            workers=config.workers,
         )
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[PipelinedConfig, ...]:
@@ -151,28 +155,54 @@ class PipelinedVariant(Variant):
         )
         known = (
             PipelinedConfig(
-                warps_m=wm, warps_n=wn, thread_m=tm, thread_n=tn, tile_k=k, stages=s, group=8, spread=x, split_k=split
+                warps_m=wm,
+                warps_n=wn,
+                thread_m=tm,
+                thread_n=tn,
+                tile_k=k,
+                stages=s,
+                group=8,
+                spread=x,
+                split_k=split,
+                workers=workers,
             )
             for wm, wn, tm, tn, k, s, x in shapes
-            for split in SPLITS
+            for split, workers in (*((s, 0) for s in SPLITS), *((1, w) for w in WORKERS[1:]))
         )
         return tuple(c for c in known if self.is_legal(c, problem, caps))
 
     def run(self, config: PipelinedConfig, product: Product) -> None:
         """One launch; where sums are formed in pieces, its last blocks add them."""
         a, b, c = operand(product.a), operand(product.b), operand(product.c)
-        pieces = pieces_of(config.split_k, config.tile_k, product.a.shape[-1])
-        plan = _plan(config, a, b, c, product)
+        (m, k), n = product.a.shape[-2:], product.b.shape[-1]
         tile = (config.tile_m, config.tile_n, config.tile_k)
-        last = (vector_type("float32", 4), plan)
-        multiply(_kernel(config.threads), product, (a, b, c), tile, config.threads, pieces, last)
+        workers = _workers(config, product.c.context.capabilities)
+        pieces = pieces_of_last(tile, (m, n, k), product.batch, workers)
+        workers = workers if pieces else 0
+        pieces = pieces or pieces_of(config.split_k, config.tile_k, k)
+        last = (vector_type("float32", 4), _plan(config, a, b, c, product, pieces, shared=workers > 0))
+        multiply(_kernel(config.threads), product, (a, b, c), tile, config.threads, pieces, last, workers=workers)
 
 
 def _extents(config: PipelinedConfig) -> tuple[int, int]:
     return config.tile_m, config.tile_n
 
 
-def _plan(config: PipelinedConfig, a: Operand, b: Operand, c: Operand, product: Product) -> Plan:
+def _workers(config: PipelinedConfig, caps: Capabilities) -> int:
+    """Blocks that share the last tiles."""
+    return config.workers * max(1, caps.compute_units)
+
+
+def _is_shared(config: PipelinedConfig, problem: Problem, caps: Capabilities) -> bool:
+    """Whether there are tiles to share, whose sums are not split otherwise."""
+    tile, extents = (config.tile_m, config.tile_n, config.tile_k), (problem.m, problem.n, problem.k)
+    pieces = pieces_of_last(tile, extents, problem.batch, _workers(config, caps))
+    return bool(config.split_k == 1 and caps.inline_ptx and pieces)
+
+
+def _plan(
+    config: PipelinedConfig, a: Operand, b: Operand, c: Operand, product: Product, pieces: int, *, shared: bool
+) -> Plan:
     """What the compiler shall know of a launch."""
     (m, k), n = product.a.shape[-2:], product.b.shape[-1]
     return Plan(
@@ -192,7 +222,8 @@ def _plan(config: PipelinedConfig, a: Operand, b: Operand, c: Operand, product: 
         guard_a=m < config.tile_m,
         guard_b=n < config.tile_n,
         tail=k % config.tile_k != 0,
-        levels=levels_of(pieces_of(config.split_k, config.tile_k, k)),
+        levels=levels_of(pieces),
+        shared=shared,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, ClassVar
 
 from portagpu.blas.problem import Problem
@@ -159,8 +159,10 @@ class Variant(ABC):
     def config(self, point: Point) -> Config:
         """A configuration from JSON values. Raises `StoreError` for foreign ones."""
         values = {name: value for name, value in point.items() if name != "kind"}
-        known = {field.name for field in fields(self.config_type)}
-        if set(values) != known or not all(isinstance(v, int | str) for v in values.values()):
+        known = {field.name: field.default for field in fields(self.config_type)}
+        if any(known.get(name, MISSING) is MISSING for name in known.keys() ^ values.keys()) or not all(
+            isinstance(v, int | str) for v in values.values()
+        ):
             raise StoreError(f"{point!r} is no configuration of GEMM variant {self.name} of this version")
         return self.config_type(**values)
 

@@ -270,7 +270,7 @@ def multiply_warpgroups(
             if splits > 1:
                 is_last = add_parts(
                     *((total if promote else acc).ravel(), parts, arrived),
-                    *(part_of_all // splits * tiles + tile, share, np.int32(splits), np.int32(fan)),
+                    *(part_of_all // splits * tiles + tile, share, np.int32(splits), np.int32(splits), np.int32(fan)),
                     *(thread - 128, blocks * (tile_n // 2), vector, levels, 8, 128 * consumers),
                 )
             if is_last:

@@ -177,7 +177,16 @@ def multiply_across(
             is_last = True
             if splits > 1:
                 is_last = add_parts(
-                    *(acc, parts, arrived, batch * tiles + tile, share, np.int32(splits), np.int32(fan)),
+                    *(
+                        acc,
+                        parts,
+                        arrived,
+                        batch * tiles + tile,
+                        share,
+                        np.int32(splits),
+                        np.int32(splits),
+                        np.int32(fan),
+                    ),
                     *(thread - 128, columns_of_fragment, cuda.float32x4, levels, 8, 128 * consumers),
                 )
             if is_last:

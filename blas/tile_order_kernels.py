@@ -1,0 +1,29 @@
+"""Which tile of C a block computes, and which piece of its sums; in the dialect."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from portagpu import cuda
+
+
+@cuda.jit(device=True)
+def tile_place(number, tiles_m, tiles_n, group: cuda.constexpr):
+    """Row and column of a tile: bands of ``group`` rows are walked column by column, so that operands stay cached."""
+    band = number // (group * tiles_n)
+    height = min(np.int32(group), tiles_m - band * group)
+    within = number % (group * tiles_n)
+    return band * group + within % height, within // height
+
+
+@cuda.jit(device=True)
+def span_of(piece, pieces, k, tile_k: cuda.constexpr, levels: cuda.constexpr):
+    """The first k and the end of a piece of a sum: all pieces have as many whole steps, or one step more."""
+    if levels == 0:
+        return np.int32(0), k
+    steps = (k + (tile_k - 1)) // tile_k
+    least = steps // pieces
+    more = steps % pieces
+    first = piece * least + min(piece, more)
+    count = least + 1 if piece < more else least
+    return first * tile_k, min(k, (first + count) * tile_k)
