@@ -1,12 +1,17 @@
-"""Files that are replaced atomically, and JSON files that may be damaged."""
+"""Files that are replaced atomically, JSON files that may be damaged, and folders of files that may vanish."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import logging
 import os
 import tempfile
 from pathlib import Path
 from typing import Any
+
+_log = logging.getLogger(__name__)
+_unswept: dict[Path, int] = {}  # bytes that this process wrote since it looked at all of a folder's files
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -31,3 +36,72 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return value if isinstance(value, dict) else None
+
+
+class FileCache:
+    """Files of one folder, by key, which may vanish or be damaged at any time.
+
+    A file is ``magic``, the SHA-256 of the rest, and the data. Once the folder has more than ``limit`` bytes, the files
+    unused longest go. Nothing raises: what cannot be read is absent, what cannot be written is not kept.
+    """
+
+    def __init__(self, folder: Path, suffix: str, magic: bytes, limit: int) -> None:
+        self.folder = folder
+        self._suffix, self._magic, self._limit = suffix, magic, limit
+
+    def path(self, key: str) -> Path:
+        """Where the data of a key are."""
+        return self.folder / f"{key}{self._suffix}"
+
+    def read(self, key: str) -> bytes | None:
+        """The data of a key; None where there are none, or damaged ones."""
+        try:
+            content = self.path(key).read_bytes()
+        except OSError:
+            return None
+        start = len(self._magic) + 32
+        data = content[start:]
+        if not content.startswith(self._magic) or hashlib.sha256(data).digest() != content[start - 32 : start]:
+            _log.debug("cache file %s is corrupt", self.path(key))
+            return None
+        return data
+
+    def write(self, key: str, data: bytes) -> None:
+        """Keep the data of a key, in place of what it had."""
+        content = self._magic + hashlib.sha256(data).digest() + data
+        try:
+            write_atomically(self.path(key), content)
+            before = _unswept.get(self.folder)
+            # to look at all files takes long where there are many, so not after each one
+            _unswept[self.folder] = written = (before or 0) + len(content)
+            if before is None or written > self._limit // 64:
+                _unswept[self.folder] = 0
+                self.sweep()
+        except OSError as error:
+            _log.debug("%s is not kept: %s", self.path(key), error)
+
+    def touch(self, key: str) -> None:
+        """Note that the data of a key were used: many file systems do not keep times of access."""
+        try:
+            os.utime(self.path(key))
+        except OSError as error:  # somebody else's folder, or already removed
+            _log.debug("%s is not marked as used: %s", self.path(key), error)
+
+    def sweep(self) -> None:
+        """Remove the files unused longest where the folder has grown too large. Raises `OSError`."""
+        entries = []
+        with os.scandir(self.folder) as found:
+            for entry in found:
+                if not entry.name.endswith(self._suffix):
+                    continue
+                try:
+                    status = entry.stat()
+                except OSError:
+                    continue
+                entries.append((status.st_mtime, status.st_size, entry.path))
+        total = sum(size for _, size, _ in entries)
+        for _, size, path in sorted(entries):
+            if total <= self._limit:
+                return
+            Path(path).unlink(missing_ok=True)
+            total -= size

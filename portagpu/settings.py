@@ -20,9 +20,9 @@ class Settings:
     """What a user can set from outside.
 
     ``device``: selector of the default device (``PORTAGPU_DEVICE``), or None.
-    ``cache_dir``: compiled programs and probe results (``PORTAGPU_CACHE_DIR``); safe to delete.
+    ``cache_dir``: generated code, compiled programs and probe results (``PORTAGPU_CACHE_DIR``); safe to delete.
     ``data_dir``: tuning results (``PORTAGPU_DATA_DIR``); worth keeping.
-    ``disk_cache``: whether compiled programs are kept on disk (``PORTAGPU_DISK_CACHE``, default on).
+    ``disk_cache``: whether generated code and compiled programs are kept on disk (``PORTAGPU_DISK_CACHE``, default on).
     ``warnings``: whether launches that waste a GPU's time warn (``PORTAGPU_WARNINGS``, default on).
     ``shipped``: whether tuning results that come with the package count (``PORTAGPU_SHIPPED``, default on).
     ``driver_paths``: extra OpenCL libraries to register (``PORTAGPU_DRIVERS``, separated like ``PATH``).

@@ -209,8 +209,9 @@ def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any
     exceptions of threads are raised after the launch, which waits), ``boundscheck`` (subscripts only), ``opt`` (False
     turns the driver's optimiser off), ``source`` (the text, where Python cannot find it), ``block_dim=(x, y, z)``
     (fixes the block's size, which lets the compiler use more registers), ``max_registers`` (where the driver takes it),
-    ``extensions`` (objects whose ``prepare_args(type, value, stream, retr)`` turns arguments into what kernels take).
-    ``cache``, ``inline``, ``lineinfo``, ``link``, ``lto``, ``launch_bounds`` and the like are accepted and logged.
+    ``extensions`` (objects whose ``prepare_args(type, value, stream, retr)`` turns arguments into what kernels take),
+    ``cache`` (the generated code is kept on disk and used by later processes, as long as nothing that it depends on
+    changes). ``inline``, ``lineinfo``, ``link``, ``lto``, ``launch_bounds`` and the like are accepted and logged.
 
     Raises `KernelError` subclasses when the function is compiled, at its first launch.
     """

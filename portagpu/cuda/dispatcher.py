@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from portagpu import types
-from portagpu.codegen.program import KernelBinary, generate
+from portagpu.codegen.program import KernelBinary
 from portagpu.cuda import arguments
 from portagpu.cuda.configured import Configured
 from portagpu.cuda.dates import check_units
 from portagpu.cuda.declared import check_text
+from portagpu.cuda.generation import Request, code_for
 from portagpu.cuda.inspection import Inspection, Overload
 from portagpu.cuda.options import JitOptions
 from portagpu.cuda.pickling import portable, rebuilt
@@ -31,10 +32,10 @@ from portagpu.errors import (
 )
 from portagpu.frontend.calls import PythonFunction, undecorated
 from portagpu.frontend.capture import FunctionSource, capture
+from portagpu.frontend.dependencies import Dependencies
 from portagpu.frontend.functions import specialise
 from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType, ConstantType
-from portagpu.ir.verify import verify
 from portagpu.runtime.args import HostWork
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import count
@@ -91,15 +92,16 @@ class Dispatcher(Inspection, PythonFunction):
             check_text(self, signature)
 
     @property
+    def keeps_code(self) -> bool:
+        """Whether generated code is kept on disk: with ``cache=True``, and that of the package's own kernels."""
+        return self.options.cache or str(self.__module__).startswith("portagpu.")
+
+    @property
     def source(self) -> FunctionSource:
         """The captured Python text."""
         if self._source is None:
             self._source = capture(self.py_func, self._text)
         return self._source
-
-    def captured(self, ctx: Any) -> tuple[FunctionSource, list[Any]]:
-        """The source; closures are constants."""
-        return self.source, []
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: Any = 0) -> Configured:
         """The same as ``kernel[griddim, blockdim, stream, sharedmem]``."""
@@ -221,8 +223,9 @@ class Dispatcher(Inspection, PythonFunction):
         wide: bool = False,
         launch: GridShape | None = None,
         block: Extent | None = None,
+        dependencies: Dependencies | None = None,
     ) -> Program:
-        """The typed IR for a device with these capabilities."""
+        """The typed IR for a device with these capabilities; ``dependencies`` records what else it depends on."""
         return specialise(
             self.source,
             types,
@@ -233,6 +236,7 @@ class Dispatcher(Inspection, PythonFunction):
             bounds=self.options.debug or self.options.boundscheck,
             block_dim=self.options.block_dim or block,
             launch=launch,
+            dependencies=dependencies,
         )
 
     def generate(
@@ -245,13 +249,9 @@ class Dispatcher(Inspection, PythonFunction):
         launch: GridShape | None = None,
         block: Extent | None = None,
     ) -> KernelBinary:
-        """OpenCL C for argument types; nothing is built."""
-        caps = context.capabilities
-        program = self.lowered(types, caps, wide=wide, launch=launch, block=block)
-        verify(program)
-        needed = shared if program.fused is None else shared * program.fused.blocks
-        static = needed if program.dynamic_shared and needed > caps.local_memory_argument else 0
-        return generate(program, caps, static_dynamic_shared=static, subgroup_size=self.options.subgroup_size)
+        """OpenCL C for argument types, made or found on disk; nothing is built."""
+        caps, settings = context.capabilities, context.settings
+        return code_for(self, Request(types, caps, wide, shared, launch, block), settings)
 
     def overload(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> Overload:
         """The specialisation for prepared arguments, compiled if it is new."""

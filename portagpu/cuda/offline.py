@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from portagpu.codegen.program import KernelBinary, generate
+from portagpu.codegen.program import KernelBinary
+from portagpu.cuda.generation import Request, code_for
 from portagpu.cuda.typenames import argument_type
 from portagpu.device.compiled_figures import OfflineFigures
 from portagpu.device.offline_compilers import compile_offline
@@ -14,15 +15,14 @@ from portagpu.device.targets import Target, find_target
 from portagpu.errors import ArgumentCountError, BuildError, KernelError
 from portagpu.frontend.capture import FunctionSource
 from portagpu.ir.types import ArgumentType, ConstantType
-from portagpu.ir.verify import verify
 from portagpu.runtime.checks import count
-from portagpu.runtime.launch import Extent, extent, locate
+from portagpu.runtime.launch import extent, locate
+from portagpu.settings import Settings
 from portagpu.types import Signature, Type, as_signature, as_type, is_type
 
 if TYPE_CHECKING:
+    from portagpu.cuda.dispatcher import Dispatcher
     from portagpu.cuda.options import JitOptions
-    from portagpu.device.capabilities import Capabilities
-    from portagpu.ir.program import GridShape, Program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,18 +58,6 @@ class ForOtherHardware:
         """The captured Python text."""
         raise NotImplementedError
 
-    def lowered(
-        self,
-        types: tuple[ArgumentType, ...],
-        caps: Capabilities,
-        *,
-        wide: bool = False,
-        launch: GridShape | None = None,
-        block: Extent | None = None,
-    ) -> Program:
-        """The typed IR for a device with these capabilities."""
-        raise NotImplementedError
-
     def compile_for(
         self,
         target: str | Target,
@@ -96,7 +84,8 @@ class ForOtherHardware:
         dynamic = count(shared, "dynamic shared memory is a number of bytes")
         failure: KernelError | None = None
         try:
-            binary = self._generated(types, found.capabilities, fixed, dynamic)
+            request = Request(types=types, caps=found.capabilities, shared=dynamic, block=fixed)
+            binary = code_for(cast("Dispatcher", self), request, Settings.from_environment())
         except KernelError as error:
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
@@ -114,14 +103,6 @@ class ForOtherHardware:
             assembly=compiled.assembly,
             log=compiled.log,
         )
-
-    def _generated(
-        self, types: tuple[ArgumentType, ...], caps: Capabilities, block: Extent | None, shared: int
-    ) -> KernelBinary:
-        program = self.lowered(types, caps, block=block)
-        verify(program)
-        static = shared if shared > caps.local_memory_argument else 0
-        return generate(program, caps, static_dynamic_shared=static, subgroup_size=self.options.subgroup_size)
 
     def _types(self, signature: Any, constants: Mapping[str, Any]) -> tuple[ArgumentType, ...]:
         """Types of all parameters: those of the signature, and constants for compile-time parameters."""

@@ -20,12 +20,23 @@ _log = logging.getLogger(__name__)
 # accepted so that programs run unchanged; the driver decides, or OpenCL has nothing like it
 _IGNORED = frozenset(
     {
-        *("cache", "inline", "forceinline", "lineinfo", "link", "lto", "launch_bounds", "shared_memory_carveout"),
+        *("inline", "forceinline", "lineinfo", "link", "lto", "launch_bounds", "shared_memory_carveout"),
         *("cc", "fma", "abi", "abi_info", "output", "nopython", "chip"),
     }
 )
 _KNOWN = frozenset(
-    {"fastmath", "debug", "boundscheck", "opt", "block_dim", "max_registers", "extensions", "source", "subgroup_size"}
+    {
+        "fastmath",
+        "debug",
+        "boundscheck",
+        "opt",
+        "block_dim",
+        "max_registers",
+        "extensions",
+        "source",
+        "subgroup_size",
+        "cache",
+    }
 )
 _DEPRECATED = frozenset({"argtypes", "restype", "bind"})  # the original refuses them, too
 _SUBGROUP_SIZES = (8, 16, 32, 64)
@@ -44,6 +55,7 @@ class JitOptions:
     max_registers: int | None = None
     subgroup_size: int | None = None  # threads of the kernel's subgroups
     extensions: tuple[Any, ...] = ()
+    cache: bool = False  # whether generated code is kept on disk
 
     @classmethod
     def from_keywords(cls, options: Mapping[str, Any]) -> JitOptions:
@@ -84,6 +96,7 @@ class JitOptions:
             max_registers=registers,
             subgroup_size=size,
             extensions=_extensions(options.get("extensions")),
+            cache=bool(options.get("cache", False)),
         )
 
     def build_options(self, context: Context, source: str = "") -> tuple[str, ...]:

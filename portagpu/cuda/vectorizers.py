@@ -12,7 +12,8 @@ from portagpu.errors import ArgumentTypeError, UnknownOptionError
 from portagpu.types import Signature, as_signature, is_type
 
 _TARGETS = ("cuda", "gpu", "cpu", "parallel")
-_IGNORED = frozenset({"cache", "nopython", "forceobj", "inline", "locals", "boundscheck"})
+_IGNORED = frozenset({"nopython", "forceobj", "inline", "locals", "boundscheck"})
+_OF_KERNELS = frozenset({"fastmath", "cache"})
 
 
 def vectorize(signatures: Any = (), target: str = "cuda", identity: Any = None, **options: Any) -> Any:
@@ -20,8 +21,9 @@ def vectorize(signatures: Any = (), target: str = "cuda", identity: Any = None, 
 
     Use it bare, or with a list of ``signatures`` such as ``["float32(float32, float32)"]``, of which the one that fits
     the arguments is taken. Without them each combination of dtypes is compiled when it comes. Every ``target`` runs on
-    the current device. ``identity`` is what a reduction of nothing gives; of the ``options``, ``fastmath`` is that of
-    `cuda.jit`. Raises `ArgumentTypeError` for other options and targets; calls raise what a launch raises.
+    the current device. ``identity`` is what a reduction of nothing gives; of the ``options``, ``fastmath`` and
+    ``cache`` are those of `cuda.jit`. Raises `ArgumentTypeError` for other options and targets; calls raise what a
+    launch raises.
     """
     jit = _jit_options("vectorize", target, options)
     if _is_function(signatures):
@@ -83,8 +85,8 @@ def _jit_options(name: str, target: Any, options: dict[str, Any]) -> dict[str, A
         raise ArgumentTypeError(f"{name} has no target {target!r}", hint="use target='cuda'")
     if options.get("nopython", True) is not True:
         raise ArgumentTypeError("nopython flag must be True")
-    unknown = [o for o in options if o not in _IGNORED and o != "fastmath"]
+    unknown = [o for o in options if o not in _IGNORED | _OF_KERNELS]
     if unknown:
         what = "Unrecognized options" if name == "vectorize" else "The following target options are not supported"
         raise UnknownOptionError(f"{what}: {', '.join(unknown)}", hint=f"leave them away: {name} has no such option")
-    return {"fastmath": bool(options.get("fastmath", False))}
+    return {name: bool(options.get(name, False)) for name in sorted(_OF_KERNELS)}

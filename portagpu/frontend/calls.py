@@ -135,9 +135,14 @@ class PythonFunction(DeviceCallable):
         """Parameters with their defaults."""
         return inspect.signature(self.py_func, follow_wrapped=False)
 
+    @property
+    def source(self) -> FunctionSource:
+        """Its text."""
+        return capture(self.py_func)
+
     def captured(self, ctx: FunctionState) -> tuple[FunctionSource, list[Value]]:
         """The source; closures are constants."""
-        return capture(self.py_func), []
+        return self.source, []
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the Python function, on the host."""
@@ -157,10 +162,6 @@ class LibraryFunction(PythonFunction):
     def source(self) -> FunctionSource:
         """Its text, read once."""
         return capture(self.py_func)
-
-    def captured(self, ctx: FunctionState) -> tuple[FunctionSource, list[Value]]:
-        """The source; there are no closures."""
-        return self.source, []
 
 
 def call_library(ctx: FunctionState, function: LibraryFunction, site: Call, *args: Value) -> Value:

@@ -84,11 +84,17 @@ class FunctionSource:
             if _filled(cell):
                 self.closure[name] = cell.cell_contents
                 return True, self.closure[name]
-        if name in self.function.__globals__:
-            return True, self.function.__globals__[name]
-        if hasattr(builtins, name):
-            return True, getattr(builtins, name)
-        return False, None
+        return global_value(self.function, name)
+
+
+def global_value(function: Callable[..., Any], name: str) -> tuple[bool, Any]:
+    """What a name that is neither local nor of an outer function means. Returns (found, value)."""
+    scope = function.__globals__
+    if name in scope:
+        return True, scope[name]
+    if hasattr(builtins, name):
+        return True, getattr(builtins, name)
+    return False, None
 
 
 def capture(function: Callable[..., Any], source: str | None = None) -> FunctionSource:

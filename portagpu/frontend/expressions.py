@@ -175,6 +175,8 @@ def _name(ctx: FunctionState, node: ast.Name) -> Value:
             if close
             else "define it before the kernel is launched, or pass it as an argument",
         )
+    if ctx.program.dependencies is not None:
+        ctx.program.dependencies.name(ctx.source.function, node.id, value)
     return captured(ctx, value, node.id)
 
 
@@ -190,6 +192,8 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
                 kind=KernelNameError,
                 hint=f"did you mean `{close[0]}`?" if close else None,
             ) from error
+        if ctx.program.dependencies is not None:
+            ctx.program.dependencies.attribute(owner.value, node.attr, value)
         return captured(ctx, value, node.attr)
     if isinstance(owner, ArrayValue):
         if owner.record is not None or (isinstance(owner.element, Record) and not is_array_attribute(node.attr)):

@@ -37,6 +37,7 @@ from portagpu.frontend import warp as warp  # registers lowerings
 from portagpu.frontend.attributes import item_bytes
 from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.convert import constant, convert, require_fp64
+from portagpu.frontend.dependencies import Dependencies
 from portagpu.frontend.faults import hidden_parameters, prologue
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState, ProgramState
@@ -75,18 +76,25 @@ def specialise(
     bounds: bool = False,
     block_dim: tuple[int, int, int] | None = None,
     launch: GridShape | None = None,
+    dependencies: Dependencies | None = None,
 ) -> Program:
     """Lower a kernel for the given argument types.
 
     ``launch`` is what the kernel is for, if its blocks wait for each other on a device that does not run all at once.
     ``wide_index`` asks for 64-bit subscripts, ``debug`` for exceptions, ``fast`` for none where float32 numbers
-    are divided by zero, ``bounds`` for checks of subscripts. Raises
-    subclasses of `portagpu.errors.KernelError`.
+    are divided by zero, ``bounds`` for checks of subscripts; ``dependencies`` records what is read of the program
+    around the kernel. Raises subclasses of `portagpu.errors.KernelError`.
     """
 
     def attempt(checks_leave: bool) -> Program:
         state = ProgramState(
-            caps, wide_index=wide_index, debug=debug, fast=fast, bounds=bounds, checks_leave=checks_leave
+            caps,
+            wide_index=wide_index,
+            debug=debug,
+            fast=fast,
+            bounds=bounds,
+            checks_leave=checks_leave,
+            dependencies=dependencies,
         )
         lowered = _lower(state, source, arguments, block_dim)
         if launch is not None and lowered.cooperative and launch.blocks > 1 and not caps.inline_ptx:

@@ -43,6 +43,8 @@ def _print(ctx: FunctionState, site: Call) -> Value:
     if any(isinstance(p, str) and "\0" in p for p in pieces):
         ctx.fail("a text with a zero byte cannot be printed in a kernel", kind=KernelValueError)
     if len(items) > _MAX_ITEMS:
+        if ctx.program.dependencies is not None:
+            ctx.program.dependencies.refuse("a warning")  # which code that is kept would not give
         warnings.warn(
             f"CUDA print() cannot print more than {_MAX_ITEMS} items. The raw format string will be emitted by the "
             "kernel instead.",

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import KernelError, KernelTypeError
@@ -28,6 +28,9 @@ from portagpu.ir.types import (
     Struct,
 )
 from portagpu.source import Span
+
+if TYPE_CHECKING:
+    from portagpu.frontend.dependencies import Dependencies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +59,10 @@ class ProgramState:
         fast: bool = False,
         bounds: bool = False,
         checks_leave: bool = True,
+        dependencies: Dependencies | None = None,
     ) -> None:
         self.caps = caps
+        self.dependencies = dependencies  # the record of what is read of the program around the kernel
         self.wide_index = wide_index
         self.debug = debug  # exceptions are reported
         self.fast = fast  # but not for float32 quotients

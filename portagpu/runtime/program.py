@@ -1,15 +1,13 @@
 """Builds OpenCL programs; binaries are remembered in memory and on disk.
 
-A cache file is a header (magic, SHA-256 of the rest) and the driver's binary. Its name is a digest of everything that
-matters: schema, package version, device and driver, source, options. Corrupt and foreign files are rewritten.
+A cache file has the driver's binary; its name is a digest of everything that matters: schema, package version, device
+and driver, source, options. Corrupt and foreign files are rewritten.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
@@ -17,7 +15,7 @@ from pyopencl import _cl
 
 from portagpu.device import ptx
 from portagpu.errors import BuildError
-from portagpu.files import write_atomically
+from portagpu.files import FileCache
 from portagpu.runtime.translate import translated
 from portagpu.version import __version__
 
@@ -51,29 +49,24 @@ def _digest(context: Context, source: str, options: tuple[str, ...]) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def _path(context: Context, key: str) -> Path:
-    return context.settings.cache_dir / "programs" / f"{key}.bin"
+def _cache(context: Context) -> FileCache:
+    return FileCache(context.settings.cache_dir / "programs", ".bin", _MAGIC, _LIMIT_BYTES)
 
 
 def _load(context: Context, key: str, options: tuple[str, ...]) -> cl.Program | None:
     if not context.settings.disk_cache:
         return None
-    path = _path(context, key)
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    binary = data[len(_MAGIC) + 32 :]
-    if not data.startswith(_MAGIC) or hashlib.sha256(binary).digest() != data[len(_MAGIC) : len(_MAGIC) + 32]:
-        _log.debug("cache file %s is corrupt; building anew", path)
+    cache = _cache(context)
+    binary = cache.read(key)
+    if binary is None:
         return None
     try:
         program = _cl._Program(context.cl_context, [context.device.cl_device], [binary])
         build_quietly(program, options)
-        _touch(path)
+        cache.touch(key)
         return cl.Program(program)
     except Exception as error:  # a driver may answer with anything to a binary it does not like
-        _log.debug("cache file %s was refused: %s", path, error)
+        _log.debug("cache file %s was refused: %s", cache.path(key), error)
         return None
 
 
@@ -132,33 +125,7 @@ def _save(context: Context, key: str, program: cl.Program) -> None:
     try:
         binaries: Any = program.get_info(cl.program_info.BINARIES)
         binary = bytes(binaries[0])
-        path = _path(context, key)
-        write_atomically(path, _MAGIC + hashlib.sha256(binary).digest() + binary)
-        _evict(path.parent)
-    except (cl.Error, OSError, IndexError) as error:
+    except (cl.Error, IndexError) as error:
         _log.debug("the binary is not kept: %s", error)
-
-
-def _touch(path: Path) -> None:
-    """Note that a file was used: many file systems do not keep times of access."""
-    try:
-        os.utime(path)
-    except OSError as error:  # somebody else's cache, or already evicted
-        _log.debug("cache file %s is not marked as used: %s", path, error)
-
-
-def _evict(folder: Path) -> None:
-    """Remove the files unused longest when the folder has grown too large."""
-    entries = []
-    for file in folder.glob("*.bin"):
-        try:
-            status = file.stat()
-        except OSError:
-            continue
-        entries.append((status.st_mtime, status.st_size, file))
-    total = sum(size for _, size, _ in entries)
-    for _, size, file in sorted(entries):
-        if total <= _LIMIT_BYTES:
-            return
-        file.unlink(missing_ok=True)
-        total -= size
+        return
+    _cache(context).write(key, binary)

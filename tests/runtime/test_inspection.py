@@ -188,7 +188,6 @@ def test_options_that_mean_nothing_are_logged(device, caplog):
         "forceinline": True,
         "shared_memory_carveout": "MaxL1",
         "inline": "always",
-        "cache": True,
         "launch_bounds": (128, 2),
     }
 

@@ -101,5 +101,5 @@ def test_least_recently_used_binaries_go_first(context, monkeypatch):
     program.build(context, sources[0], ())  # used: now the youngest
     size = max(path.stat().st_size for path in paths)
     monkeypatch.setattr(program, "_LIMIT_BYTES", 2 * size + size // 2)
-    program._evict(paths[0].parent)
+    program._cache(context).sweep()
     assert set(files(context)) == {paths[0], paths[3]}

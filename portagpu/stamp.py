@@ -1,0 +1,47 @@
+"""What tells one state of the package from another: its version, and the sizes and times of its files.
+
+Whatever is kept on disk and depends on how the package works is kept under this stamp, so that a change of a template
+or of the compiler is felt at once, also where the version stays the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+from portagpu.version import __version__
+
+FOLDER = str(Path(__file__).parent) + os.sep
+"""Where the package is."""
+_KINDS = (".py", ".mako")
+_loaded = time.time()
+
+
+@cache
+def package_stamp() -> str | None:
+    """A digest of the package's state.
+
+    None where there is no telling: the package is not in files, or some were changed since it was loaded.
+    """
+    newest = 0.0
+    parts = [__version__, FOLDER, sys.version]
+    waiting = [FOLDER]
+    try:
+        while waiting:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    if entry.name.endswith(_KINDS):
+                        status = entry.stat()
+                        newest = max(newest, status.st_mtime)
+                        parts.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
+                    elif entry.is_dir() and entry.name != "__pycache__":  # links, too: parts of the package are linked
+                        waiting.append(entry.path)
+    except OSError:
+        return None
+    if newest > _loaded:
+        return None
+    return hashlib.sha256("\0".join(sorted(parts)).encode()).hexdigest()
