@@ -20,6 +20,7 @@ class Ahead:
         self._compilers, self._request, self._verifies = compilers, request, verifies
         self._points: dict[PointKey, Compilation] = {}
         self._verifications: dict[PointKey, Compilation] = {}
+        self._verified: Point | None = None  # whose verification is under way
         self._begun = False
 
     def next(
@@ -32,7 +33,8 @@ class Ahead:
         at the deadline (`time.monotonic`).
         """
         for key in [key for key in self._points if key in history.tried]:  # somebody else has measured it meanwhile
-            del self._points[key], history.pending[key]
+            self._compilers.drop([self._points.pop(key)])
+            del history.pending[key]
         first = None if self._begun else self._propose(history, propose)
         self._begun = True
         room = self._compilers.count + _IN_STOCK
@@ -68,14 +70,26 @@ class Ahead:
                 request = {**self._request, "action": "verify", "point": point}
                 self._verifications[key] = self._compilers.ask(request, urgent=True)
 
-    def is_verifiable(self, point: Point, wait: float = 0.0) -> bool:
-        """Whether the programs of a point's verification are there, perhaps after some seconds."""
+    def verifiable(self, best: Point) -> Point | None:
+        """A point whose verification is compiled, told once. Where none is under way, that of the best begins.
+
+        One at a time: each is some trials' work, and the first few trials may each find a new best.
+        """
+        self._verified = best if self._verified is None else self._verified
+        point = self._verified
         self.verify([point])
         compilation = self._verifications.get(point_key(point))
-        if compilation is None:
-            return True
-        self._compilers.wait([compilation], wait)
-        return compilation.is_done
+        if compilation is not None and not compilation.is_done:
+            return None
+        self._verified = None
+        return point
+
+    def wait_for_verification(self, point: Point, seconds: float) -> None:
+        """Wait until a point's verification is compiled, at most so long."""
+        self.verify([point])
+        compilation = self._verifications.get(point_key(point))
+        if compilation is not None:
+            self._compilers.wait([compilation], seconds)
 
     def drop(self, history: History) -> None:
         """Give up what was proposed, and not measured."""

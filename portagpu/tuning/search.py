@@ -186,8 +186,8 @@ class _Search:
             count += 1
             if not isinstance(outcome, Measured):
                 self._failures.append((point, outcome))
-            if (isinstance(outcome, Measured) or self._ahead is not None) and self._is_due(time.monotonic() - started):
-                self._promote(wait=0.0)
+            if isinstance(outcome, Measured) or self._ahead is not None:
+                self._verify_due(time.monotonic() - started)
             winner = self._store.winner(self._task, self._history.space.is_legal)
             state = Progress(
                 trials=count,
@@ -206,7 +206,7 @@ class _Search:
             if kept and count and time.monotonic() < self._deadline:
                 self._run_off()
         finally:
-            self._promote(wait=limit)  # what was put off, and trials of a search that died before it verified its best
+            self._promote()  # what was put off, and trials of a search that died before it verified its best
             if self._ahead is not None:
                 self._ahead.close(self._history)
         return replace(self._result(), trials=count, resumed=resumed, elapsed=time.monotonic() - started)
@@ -284,56 +284,67 @@ class _Search:
             elif self._store.is_verified(self._task, point):
                 self._store.add_winner(self._task, point, outcome.seconds)
 
-    def _is_due(self, elapsed: float) -> bool:
-        """Whether to verify now: it may take as long as several trials, so that it gets a share of the time only.
+    def _due(self, elapsed: float) -> tuple[Point, float] | None:
+        """What to verify now: it may take as long as several trials, so that it gets a share of the time only.
 
         The first winner is wanted at once, and one that is much faster than the stored one. What is compiled ahead is
-        waited for, while other points are measured.
+        verified when its programs are there; others are measured meanwhile, and may have become the best.
         """
         self._learn()
-        winner, best = self._store.winner(self._task, self._history.space.is_legal), self._history.best()
-        if self._ahead is not None and best is not None and self._is_better(best, winner):
-            if not self._ahead.is_verifiable(best[0]):
-                return False
-        elif self._ahead is not None:
-            return False
-        if winner is None or (best is not None and best[1] < _MUCH_FASTER * winner[1]):
-            return True
-        return self._verifying <= _VERIFYING_SHARE * elapsed
+        winner, found = self._store.winner(self._task, self._history.space.is_legal), self._history.best()
+        if found is None or not self._beats(found, winner):
+            return None
+        if self._ahead is not None:
+            compiled = self._ahead.verifiable(found[0])
+            found = None if compiled is None else self._history.measured(compiled)
+            if found is None or not self._beats(found, winner):
+                return None
+        if winner is None or found[1] < _MUCH_FASTER * winner[1]:
+            return found
+        return found if self._verifying <= _VERIFYING_SHARE * elapsed else None
 
     @staticmethod
-    def _is_better(found: tuple[Point, float], winner: tuple[Point, float] | None) -> bool:
+    def _beats(found: tuple[Point, float], winner: tuple[Point, float] | None) -> bool:
         return winner is None or found[1] <= winner[1] * _IMPROVEMENT
 
-    def _promote(self, wait: float) -> None:
-        started = time.monotonic()
-        try:
-            self._verify_best(wait)
-        finally:
-            self._verifying += time.monotonic() - started
+    def _verify_due(self, elapsed: float) -> None:
+        found = self._due(elapsed)
+        if found is not None and self._ahead is None:
+            self._promote()
+        elif found is not None:
+            self._passes(found)
 
-    def _verify_best(self, wait: float) -> None:
+    def _promote(self) -> None:
         """Verify and store the best point if it beats the winner; points that fail are wrong from now on.
 
-        What is compiled ahead is waited for so many seconds; with 0, what is not there yet is put off. After the budget
-        there is one verification in any case, and more for as long as a trial may take.
+        After the budget there is one verification in any case, and more for as long as a trial may take.
         """
         first = True
         while first or time.monotonic() < self._deadline + self._limit:
             first = False
             self._learn()
             found, winner = self._history.best(), self._store.winner(self._task, self._history.space.is_legal)
-            if found is None or not self._is_better(found, winner):
+            if found is None or not self._beats(found, winner):
                 return
-            if self._ahead is not None and not self._ahead.is_verifiable(found[0], wait) and not wait:
+            if self._ahead is not None:
+                self._ahead.wait_for_verification(found[0], self._limit)
+            if self._passes(found):
                 return
+
+    def _passes(self, found: tuple[Point, float]) -> bool:
+        """Verify a point, and store what comes of it."""
+        started = time.monotonic()
+        try:
             problem = self._verify(found[0])
-            if problem is None:
-                self._store.add_winner(self._task, *found)
-                return
-            self._failures.append((found[0], WrongResult(problem)))
-            self._store.add_trial(self._task, *self._failures[-1])
-            self._history.tried[point_key(found[0])] = self._failures[-1]
+        finally:
+            self._verifying += time.monotonic() - started
+        if problem is None:
+            self._store.add_winner(self._task, *found)
+            return True
+        self._failures.append((found[0], WrongResult(problem)))
+        self._store.add_trial(self._task, *self._failures[-1])
+        self._history.tried[point_key(found[0])] = self._failures[-1]
+        return False
 
     def _result(self) -> SearchResult:
         winner = self._store.winner(self._task, self._history.space.is_legal)

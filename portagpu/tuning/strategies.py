@@ -52,6 +52,11 @@ class History:
         measured = [(p, o.seconds) for p, o in self.tried.values() if isinstance(o, Measured)]
         return min(measured, key=lambda item: item[1], default=None)
 
+    def measured(self, point: Point) -> tuple[Point, float] | None:
+        """A point with its seconds; None where it was not measured, or failed."""
+        found = self.tried.get(point_key(point))
+        return (found[0], found[1].seconds) if found is not None and isinstance(found[1], Measured) else None
+
     def by_speed(self) -> Iterator[tuple[Point, float]]:
         """Measured points, the fastest first."""
         measured = [(p, o.seconds) for p, o in self.tried.values() if isinstance(o, Measured)]
