@@ -40,10 +40,33 @@ def prepare(values: Values) -> Case:
     return Case(inputs={"a": a, "b": b, "precision": problem.precision}, outputs={"c": c}, facts=facts)
 
 
+def prepare_to_compile(values: Values) -> Mapping[str, Any]:
+    """Operands and result like those of `prepare`, without contents."""
+    problem = Problem(**values)  # type: ignore[arg-type]
+    batch = (problem.batch,) if problem.batch > 1 else ()
+    return {
+        "a": unfilled(problem, problem.m, problem.k, problem.a_order),
+        "b": unfilled(problem, problem.k, problem.n, problem.b_order),
+        "c": np.empty((*batch, problem.m, problem.n), numpy_dtype(problem.out_dtype)),
+        "precision": problem.precision,
+    }
+
+
+def unfilled(problem: Problem, rows: int, columns: int, order: str) -> Array:
+    """An uninitialised matrix, or a batch of them, that lies as `operand` makes it."""
+    made: Array = np.empty(_stored(problem, rows, columns, order), numpy_dtype(problem.dtype))
+    return made.swapaxes(-1, -2) if order == "F" else made
+
+
+def _stored(problem: Problem, rows: int, columns: int, order: str) -> tuple[int, ...]:
+    """Extents as they lie in memory."""
+    matrix = (columns, rows) if order == "F" else (rows, columns)
+    return (problem.batch, *matrix) if problem.batch > 1 else matrix
+
+
 def operand(generator: np.random.Generator, problem: Problem, rows: int, columns: int, order: str) -> Array:
     """A random matrix, or a batch of them."""
-    matrix = (columns, rows) if order == "F" else (rows, columns)
-    shape = (problem.batch, *matrix) if problem.batch > 1 else matrix
+    shape = _stored(problem, rows, columns, order)
     dtype = numpy_dtype(problem.dtype)
     made: Array
     if dtype.kind in "iu":
@@ -117,17 +140,22 @@ def _can(problem: Problem, config: Config, shape: tuple[int, int, int], caps: Ca
 def _is_right(problem: Problem, config: Config, generator: np.random.Generator, transpose: bool, strided: bool) -> bool:
     m, n, order = problem.m, problem.n, "F" if transpose else "C"
     context = current_context()
-    a = operand(generator, problem, m, problem.k, order)
-    b = operand(generator, problem, problem.k, n, order)
+    if context.only_builds:
+        a, b = unfilled(problem, m, problem.k, order), unfilled(problem, problem.k, n, order)
+    else:
+        a, b = operand(generator, problem, m, problem.k, order), operand(generator, problem, problem.k, n, order)
     # sums of pieces, as complex products, have rules of their own for infinity
     if m > 1 and a.dtype.kind not in "iuc" and problem.precision in _WHOLE:
         a[0, 0], b[-1, -1] = np.nan, np.inf
     # what is in c must not matter, whatever its layout, and nothing beside it may be written
     before = unset((m, n, 2) if strided else (2, m, n), problem.out_dtype)
-    around = to_device(before, context=context)
+    fill = not context.only_builds
+    around = to_device(before, copy=fill, context=context)
     c = around[:, :, 0] if strided else around[0]
-    left, right = to_device(a, context=context), to_device(b, context=context)
+    left, right = to_device(a, copy=fill, context=context), to_device(b, copy=fill, context=context)
     gemm(left, right, c, context.default_stream, config, precision=problem.precision)
+    if context.only_builds:  # nothing was computed
+        return True
     whole = around.copy_to_host()
     found, beside = (whole[:, :, 0], whole[:, :, 1]) if strided else whole
     untouched = before[:, :, 1] if strided else before[1]

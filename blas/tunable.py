@@ -20,5 +20,6 @@ GEMM = Tunable(
     check=trial.check,
     verify=trial.verify,
     launches_only=True,
+    prepare_to_compile=trial.prepare_to_compile,
     reference="portagpu.blas.tunable:GEMM",
 )

@@ -54,12 +54,14 @@ def tune_gemm(
     trial_limit: float = 20.0,
     strategy: str = DEFAULT,
     classes: int = 0,
+    compilers: int | None = None,
     progress: Callable[[Problem, Progress], None] = lambda problem, state: None,
 ) -> tuple[TunedProblem, ...]:
     """Tune for each problem; the budget (seconds) is shared evenly. Results are stored at once.
 
     With ``classes``, a part of the budget goes to timing the best few configurations on so many problems of other
-    sizes around each one. Raises `TuningError` for a device that does not work or an empty list of problems.
+    sizes around each one. ``compilers``: see `portagpu.tuning.tune`. Raises `TuningError` for a device that does not
+    work or an empty list of problems.
     """
     if device.capabilities is None:
         raise TuningError(f"{device.name} does not work: {device.problem}", hint=device.remedy)
@@ -74,7 +76,7 @@ def tune_gemm(
             )
     results: list[TunedProblem] = []
     deadline = time.monotonic() + budget
-    with Session(GEMM, device, settings, Store(store_path(settings)), trial_limit) as child:
+    with Session(GEMM, device, settings, Store(store_path(settings)), trial_limit, compilers) as child:
         child.figures()  # counts for the budget
         problems = tuple(dense(p) for p in problems)
         for number, problem in enumerate(problems):

@@ -56,6 +56,14 @@ _precision_option = click.option(
 )
 
 
+_compilers_option = click.option(
+    "--compilers",
+    type=click.IntRange(min=0),
+    default=None,
+    help="processes that compile ahead; default: for a GPU one less than cores, at most 8; none for a CPU",
+)
+
+
 def default_sizes(device: DeviceRecord) -> tuple[int, ...]:
     """Sizes of square problems that are tuned when none are named."""
     return (1024, 2048, 4096) if device.device_type is DeviceType.GPU else (512, 1024, 2048)
@@ -116,6 +124,7 @@ def explain(sizes: tuple[int, int, int], dtype: str, layout: str, selector: str 
     help="time the best few on so many problems of other sizes around each one, within the budget",
 )
 @time_option("--trial-limit", default="20s", help="time limit of one trial")
+@_compilers_option
 @_explain_option
 @_layout_option
 def tune_gemm_command(
@@ -128,6 +137,7 @@ def tune_gemm_command(
     strategy: str,
     classes: int,
     trial_limit: float,
+    compilers: int | None,
     sizes_explained: tuple[int, int, int] | None,
     layout: str,
 ) -> None:
@@ -153,6 +163,7 @@ def tune_gemm_command(
             trial_limit=trial_limit,
             strategy=strategy,
             classes=classes,
+            compilers=compilers,
             progress=progress,
         )
 
@@ -174,6 +185,7 @@ def tune_gemm_command(
 @click.option("--strategy", type=click.Choice(strategy_names()), default=DEFAULT, show_default=True)
 @click.option("--classes", type=click.IntRange(min=0), default=0, help="as for gemm")
 @time_option("--trial-limit", default="20s", help="time limit of one trial")
+@_compilers_option
 @click.option("--explain", "only_explain", is_flag=True, help="tell what is used now; nothing is measured")
 def tune_kernel_command(
     reference: str, problem: tuple[str, ...], selector: str | None, only_explain: bool, **options: Any

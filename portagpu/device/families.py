@@ -5,8 +5,12 @@ One of the modules in which vendors' names may appear.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.device.registry import DeviceRecord
+
+_SHARED_BYTES = 4 << 30  # that a driver may keep for the processes of a search
 
 # driver families by a part of the platform's name, lower case
 _FAMILIES = (
@@ -44,9 +48,19 @@ def device_class(record: DeviceRecord) -> str:
     return f"{record.name} under {family}"
 
 
-def trial_environment() -> dict[str, str]:
+def trial_environment(shared: Path | None = None) -> dict[str, str]:
     """Environment of processes that compile many kernels once: drivers keep no binaries of them, and so tell about
     registers each time. NumPy checks results with one thread: its threads would go on spinning and disturb the timing.
+
+    ``shared``: a folder, empty at first, in which drivers keep what one process compiles for the others.
     """
     threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    return {"CUDA_CACHE_DISABLE": "1", **dict.fromkeys(threads, "1")}
+    found = dict.fromkeys(threads, "1")
+    if shared is None:
+        return {"CUDA_CACHE_DISABLE": "1", **found}
+    return {
+        "CUDA_CACHE_DISABLE": "0",
+        "CUDA_CACHE_PATH": str(shared),
+        "CUDA_CACHE_MAXSIZE": str(_SHARED_BYTES),
+        **found,
+    }

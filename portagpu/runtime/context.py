@@ -78,6 +78,7 @@ class Context(ContextNames):
         self.build_lock = threading.Lock()
         self.programs: dict[str, cl.Program] = {}
         self.remarks: tuple[str, ...] = ()  # options that change only what the compiler says in its log
+        self.only_builds = False  # whether launches build their kernels, but enqueue nothing
         self.lost = False
         self.prints = False  # a kernel that prints was launched
         self.cards: dict[Any, Any] = {}  # what launches must know of an array: one object for all arrays alike
@@ -232,7 +233,7 @@ class Context(ContextNames):
         cl_context = self.cl_context
         try:
             with self._pool_lock:
-                if self._several_streams:
+                if self._several_streams or self.only_builds:  # what is never used takes no memory then
                     return _Allocation(cl_context, max(nbytes, 16), self._sizes)
                 return self._pool.allocate(max(nbytes, 16))
         except cl.Error as error:

@@ -274,7 +274,10 @@ class CompiledKernel:
         """Enqueue; ``values`` are the C arguments in order. Returns the PyOpenCL event.
 
         ``tokens`` stand for the values: `bound` gives the kernel object that has them as long as it is remembered.
+        Nothing is enqueued, and there is no event, where the context `only_builds`.
         """
+        if self.context.only_builds:
+            return None
         local = self._local
         kernel = self._kernel(tokens)
         kernel.set_args(*values)
@@ -294,7 +297,9 @@ class CompiledKernel:
         return local.bound.get(tokens) if local.epoch is self.context.epoch else None
 
     def launch_again(self, queue: Any, shape: LaunchShape, kernel: cl.Kernel) -> Any:
-        """Enqueue a kernel object with the arguments that it has."""
+        """Enqueue a kernel object with the arguments that it has; see `launch`."""
+        if self.context.only_builds:
+            return None
         return cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
 
 

@@ -1,13 +1,19 @@
 """Builds OpenCL programs; binaries are remembered in memory and on disk.
 
-A cache file has the driver's binary; its name is a digest of everything that matters: schema, package version, device
-and driver, source, options. Corrupt and foreign files are rewritten.
+A cache file has what the compiler said and the driver's binary; its name is a digest of everything that matters: schema,
+package version, device and driver, source, options. Corrupt and foreign files are rewritten.
+
+Options that only make a compiler talk (`Context.remarks`) are no part of the name: any binary serves a context without
+them. A context that has them takes a binary only with what was said of it, and else has it compiled anew.
 """
 
 from __future__ import annotations
 
 import hashlib
 import logging
+import struct
+import weakref
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
@@ -22,11 +28,41 @@ from portagpu.version import __version__
 if TYPE_CHECKING:
     from portagpu.runtime.context import Context
 
-_SCHEMA = "1"
+_SCHEMA = "2"
 _MAGIC = b"PORTAGPU-BINARY\n"
+_UNKNOWN = 0xFFFFFFFF  # in place of the length of what the compiler said
 _LIMIT_BYTES = 512 * 1024 * 1024
 _BUILD_FAILURE = -11
 _log = logging.getLogger(__name__)
+_said: weakref.WeakKeyDictionary[cl.Program, str] = weakref.WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What a cache file holds."""
+
+    binary: bytes
+    said: str | None  # by the compiler; None where it was not asked, or had nothing to say about what it had cached
+
+    @classmethod
+    def read(cls, data: bytes) -> _Entry | None:
+        """None for what is no entry."""
+        if len(data) < 4:
+            return None
+        (length,) = struct.unpack_from("<I", data)
+        if length == _UNKNOWN:
+            return cls(data[4:], None)
+        return cls(data[4 + length :], data[4 : 4 + length].decode(errors="replace"))
+
+    def written(self) -> bytes:
+        """The file's bytes."""
+        text = b"" if self.said is None else self.said.encode()
+        return struct.pack("<I", _UNKNOWN if self.said is None else len(text)) + text + self.binary
+
+
+def remarks_of(program: cl.Program) -> str | None:
+    """What the compiler said of a program that `build` made for a context with `Context.remarks`; None: not known."""
+    return _said.get(program)
 
 
 def build(context: Context, source: str, options: tuple[str, ...]) -> cl.Program:
@@ -57,14 +93,17 @@ def _load(context: Context, key: str, options: tuple[str, ...]) -> cl.Program | 
     if not context.settings.disk_cache:
         return None
     cache = _cache(context)
-    binary = cache.read(key)
-    if binary is None:
+    data = cache.read(key)
+    entry = None if data is None else _Entry.read(data)
+    if entry is None:
+        return None
+    if context.remarks and entry.said is None:
         return None
     try:
-        program = _cl._Program(context.cl_context, [context.device.cl_device], [binary])
-        build_quietly(program, options)
+        raw = _cl._Program(context.cl_context, [context.device.cl_device], [entry.binary])
+        build_quietly(raw, options)
         cache.touch(key)
-        return cl.Program(program)
+        return _noted(cl.Program(raw), entry.said)
     except Exception as error:  # a driver may answer with anything to a binary it does not like
         _log.debug("cache file %s was refused: %s", cache.path(key), error)
         return None
@@ -83,8 +122,16 @@ def _compile(context: Context, key: str, source: str, options: tuple[str, ...]) 
         raise _build_error(error, _log_of(raw, context), source) from error
     if ptx.is_marked(source):
         raw = _unmarked(context, raw, options, source)
-    program = cl.Program(raw)
+    # a driver that has the binary in a cache of its own says nothing
+    said = (_log_of(raw, context).strip() or None) if context.remarks else None
+    program = _noted(cl.Program(raw), said)
     _save(context, key, program)
+    return program
+
+
+def _noted(program: cl.Program, said: str | None) -> cl.Program:
+    if said is not None:
+        _said[program] = said
     return program
 
 
@@ -93,7 +140,7 @@ def _unmarked(context: Context, compiled: Any, options: tuple[str, ...], source:
     text = ptx.unmarked(bytes(compiled.get_info(cl.program_info.BINARIES)[0]))
     raw = _cl._Program(context.cl_context, [context.device.cl_device], [text])
     try:
-        build_quietly(raw, options)
+        build_quietly(raw, (*options, *context.remarks))
     except cl.Error as error:
         raise _build_error(error, _log_of(raw, context), f"{source}\n\n{text.decode('latin1')}") from error
     return raw
@@ -124,8 +171,8 @@ def _save(context: Context, key: str, program: cl.Program) -> None:
         return
     try:
         binaries: Any = program.get_info(cl.program_info.BINARIES)
-        binary = bytes(binaries[0])
+        data = _Entry(bytes(binaries[0]), remarks_of(program)).written()
     except (cl.Error, IndexError) as error:
         _log.debug("the binary is not kept: %s", error)
         return
-    _cache(context).write(key, binary)
+    _cache(context).write(key, data)

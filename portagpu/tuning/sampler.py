@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _LIBRARY = "optuna"
 _SAMPLERS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {  # class, arguments, further packages
-    "tpe": ("TPESampler", {"multivariate": True, "n_startup_trials": 0}, ()),
+    "tpe": ("TPESampler", {"multivariate": True, "n_startup_trials": 0, "constant_liar": True}, ()),
     "cmaes": ("CmaEsSampler", {"warn_independent_sampling": False}, ("cmaes",)),
     "gp": ("GPSampler", {"deterministic_objective": False}, ("torch",)),
 }
@@ -57,7 +57,7 @@ class LibrarySampler:
             sampler = getattr(self._optuna.samplers, kind)(seed=seed % _SEEDS, **arguments)
             self._study = self._optuna.create_study(direction="minimize", sampler=sampler)
         self._grid: _Grid | None = None
-        self._asked: tuple[PointKey, Any] | None = None
+        self._asked: dict[PointKey, Any] = {}  # trials without an outcome
         self._told: set[PointKey] = set()
 
     @staticmethod
@@ -78,7 +78,8 @@ class LibrarySampler:
         if point is None:
             self._study.tell(trial, state=self._optuna.trial.TrialState.FAIL)
             return None
-        self._asked = (point_key(point), trial)
+        grid.take(point_key(point))
+        self._asked[point_key(point)] = trial
         return point
 
     def _tell(self, history: History, grid: _Grid) -> None:
@@ -87,18 +88,20 @@ class LibrarySampler:
         for key, (point, outcome) in new.items():
             self._told.add(key)
             value = _value(outcome, slowest)
-            if self._asked is not None and self._asked[0] == key:
-                self._study.tell(self._asked[1], value)
-                self._asked = None
+            asked = self._asked.pop(key, None)
+            if asked is not None:
+                self._study.tell(asked, value)
             elif grid.take(key):
                 trial = self._optuna.trial.create_trial(
                     params=grid.params(point), distributions=grid.distributions, value=value
                 )
                 self._study.add_trial(trial)
             grid.take(key)
-        if self._asked is not None:  # nobody tried it
-            self._study.tell(self._asked[1], state=self._optuna.trial.TrialState.FAIL)
-            self._asked = None
+        for key in [key for key in self._asked if key not in history.pending]:  # nobody tried them
+            self._study.tell(self._asked.pop(key), state=self._optuna.trial.TrialState.FAIL)
+            grid.give_back(key)
+        for key in history.pending:  # proposed by another strategy, perhaps
+            grid.take(key)
 
 
 def _value(outcome: Outcome, slowest: float) -> float:
@@ -135,11 +138,15 @@ class _Grid:
         return {a.name: 0 if math.isnan(x) else int(x) for a, x in zip(self.axes, self._row(point), strict=True)}
 
     def take(self, key: PointKey) -> bool:
-        """Note that a point was tried. Returns whether it is a candidate."""
+        """Note that a point is no longer new. Returns whether it is a candidate."""
         index = self._index.get(key)
         if index is not None:
             self._free[index] = False
         return index is not None
+
+    def give_back(self, key: PointKey) -> None:
+        """A point that was not tried after all is a candidate again."""
+        self._free[self._index[key]] = True
 
     def nearest(self, params: dict[str, int]) -> Point | None:
         """The nearest free candidate; None if there is none."""

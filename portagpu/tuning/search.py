@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from portagpu.errors import TuningError
 from portagpu.tuning import run_off
+from portagpu.tuning.ahead import Ahead
 from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, TimedOut, WrongResult, describe, duration
 from portagpu.tuning.space import Point, Space, candidates, point_key
 from portagpu.tuning.store import Store, TaskKey
@@ -125,16 +126,19 @@ def search(
     trial_limit: float = 20.0,
     seeds: tuple[Point, ...] = (),
     roof: float | None = None,
+    ahead: Ahead | None = None,
     progress: Callable[[Progress], None] = lambda state: None,
 ) -> SearchResult:
     """Search within a budget; trials are stored at once, each new best one is verified, then stored as winner.
 
     Points that the store already has for the task, from an earlier search or another process's, are not measured
     again, but the best few at the end (`portagpu.tuning.run_off`), unless the budget counts trials. ``seeds`` come
-    before what the strategy proposes. The last trial may end up to ``trial_limit`` after the budget. Raises
-    `TuningError` for a strategy that proposes a point that is illegal or was tried.
+    before what the strategy proposes. The last trial may end up to ``trial_limit`` after the budget. ``ahead`` has
+    candidates compiled while others are measured: then they are measured in the order in which they are proposed as
+    far as they are compiled. Raises `TuningError` for a strategy that proposes a point that is illegal or was tried.
     """
-    return _Search(history, strategy, evaluate, verify, store, task, seeds, roof).run(budget, trial_limit, progress)
+    search = _Search(history, strategy, evaluate, verify, store, task, seeds, roof, ahead)
+    return search.run(budget, trial_limit, progress)
 
 
 class _Search:
@@ -148,12 +152,14 @@ class _Search:
         task: TaskKey,
         seeds: tuple[Point, ...],
         roof: float | None,
+        ahead: Ahead | None,
     ) -> None:
         self._history, self._strategy = history, strategy
         self._evaluate, self._verify = evaluate, verify
         self._store, self._task = store, task
         self._seeds = [s for s in seeds if history.space.is_legal(s)]
         self._roof = roof
+        self._ahead = ahead
         self._failures: list[tuple[Point, Outcome]] = []
         self._verifying = 0.0  # seconds so far
         self._limit = 0.0  # of a trial
@@ -171,16 +177,17 @@ class _Search:
         while (time.monotonic() - started < seconds or count == resumed == 0 < seconds) and (
             budget.trials is None or count < budget.trials
         ):
-            point = self._next()
+            begin = time.monotonic()
+            point = self._next(None if budget.trials is None else budget.trials - count, started + seconds)
             if point is None:
                 break
-            outcome = self._try(point, limit)
+            waited = time.monotonic() - begin if self._ahead is not None else 0.0
+            outcome = self._try(point, limit, waited)
             count += 1
-            if isinstance(outcome, Measured):
-                if self._is_due(time.monotonic() - started):
-                    self._promote()
-            else:
+            if not isinstance(outcome, Measured):
                 self._failures.append((point, outcome))
+            if isinstance(outcome, Measured) or self._ahead is not None:
+                self._verify_due(time.monotonic() - started)
             winner = self._store.winner(self._task, self._history.space.is_legal)
             state = Progress(
                 trials=count,
@@ -193,15 +200,24 @@ class _Search:
             )
             progress(state)
             self._learn()
+        if self._ahead is not None:
+            self._ahead.drop(self._history)
         try:
             if kept and count and time.monotonic() < self._deadline:
                 self._run_off()
         finally:
             self._promote()  # what was put off, and trials of a search that died before it verified its best
+            if self._ahead is not None:
+                self._ahead.close(self._history)
         return replace(self._result(), trials=count, resumed=resumed, elapsed=time.monotonic() - started)
 
-    def _next(self) -> Point | None:
-        """What to try next; None when there is nothing left."""
+    def _next(self, most: int | None, deadline: float) -> Point | None:
+        """What to try next; None when there is nothing left, or at the deadline."""
+        if self._ahead is None:
+            return self._proposed()
+        return self._ahead.next(self._history, self._proposed, most, deadline)
+
+    def _proposed(self) -> Point | None:
         point = self._history.first_new(self._seeds)
         if point is not None:
             return point
@@ -209,6 +225,8 @@ class _Search:
         if point is None:
             return None
         point = plain_point(point, "what the strategy proposed")
+        if point_key(point) in self._history.pending:  # by a strategy that looks at outcomes only: it has to wait
+            return None
         if not (self._history.space.is_legal(point) and self._history.is_new(point)):
             raise TuningError(
                 f"the strategy proposed {point!r}, which is {'old' if not self._history.is_new(point) else 'illegal'}",
@@ -216,8 +234,8 @@ class _Search:
             )
         return point
 
-    def _try(self, point: Point, limit: float) -> Outcome:
-        started = time.monotonic()
+    def _try(self, point: Point, limit: float, waited: float) -> Outcome:
+        started = time.monotonic() - waited
         outcome = self._outcome(point, limit)
         self._store.add_trial(
             self._task,
@@ -227,6 +245,7 @@ class _Search:
             cost=time.monotonic() - started,
         )
         self._history.tried[point_key(point)] = (point, outcome)
+        self._history.pending.pop(point_key(point), None)
         return outcome
 
     def _outcome(self, point: Point, limit: float) -> Outcome:
@@ -250,6 +269,9 @@ class _Search:
         self._learn()
         measured = [(p, o) for p, o in self._history.tried.values() if isinstance(o, Measured)]
         rivals = run_off.rivals_of(measured, self._seeds[0] if self._seeds else None)
+        if self._ahead is not None:
+            close = [rival.point for rival in rivals if rival.is_close]
+            self._ahead.verify([point for point in close if not self._store.is_verified(self._task, point)])
         end = min(self._deadline, time.monotonic() + run_off.SHARE * (self._deadline - self._started))
         costs = {key: record.cost for key, record in self._store.records(self._task).items()}
         for point, outcome in run_off.run_off(rivals, self._outcome, self._limit, end):
@@ -262,25 +284,37 @@ class _Search:
             elif self._store.is_verified(self._task, point):
                 self._store.add_winner(self._task, point, outcome.seconds)
 
-    def _is_due(self, elapsed: float) -> bool:
-        """Whether to verify now: it may take as long as several trials, so that it gets a share of the time only.
+    def _due(self, elapsed: float) -> tuple[Point, float] | None:
+        """What to verify now: it may take as long as several trials, so that it gets a share of the time only.
 
-        The first winner is wanted at once, and one that is much faster than the stored one.
+        The first winner is wanted at once, and one that is much faster than the stored one. What is compiled ahead is
+        verified when its programs are there; others are measured meanwhile, and may have become the best.
         """
         self._learn()
-        winner, best = self._store.winner(self._task, self._history.space.is_legal), self._history.best()
-        if winner is None or (best is not None and best[1] < _MUCH_FASTER * winner[1]):
-            return True
-        return self._verifying <= _VERIFYING_SHARE * elapsed
+        winner, found = self._store.winner(self._task, self._history.space.is_legal), self._history.best()
+        if found is None or not self._beats(found, winner):
+            return None
+        if self._ahead is not None:
+            compiled = self._ahead.verifiable(found[0])
+            found = None if compiled is None else self._history.measured(compiled)
+            if found is None or not self._beats(found, winner):
+                return None
+        if winner is None or found[1] < _MUCH_FASTER * winner[1]:
+            return found
+        return found if self._verifying <= _VERIFYING_SHARE * elapsed else None
+
+    @staticmethod
+    def _beats(found: tuple[Point, float], winner: tuple[Point, float] | None) -> bool:
+        return winner is None or found[1] <= winner[1] * _IMPROVEMENT
+
+    def _verify_due(self, elapsed: float) -> None:
+        found = self._due(elapsed)
+        if found is not None and self._ahead is None:
+            self._promote()
+        elif found is not None:
+            self._passes(found)
 
     def _promote(self) -> None:
-        started = time.monotonic()
-        try:
-            self._verify_best()
-        finally:
-            self._verifying += time.monotonic() - started
-
-    def _verify_best(self) -> None:
         """Verify and store the best point if it beats the winner; points that fail are wrong from now on.
 
         After the budget there is one verification in any case, and more for as long as a trial may take.
@@ -290,15 +324,27 @@ class _Search:
             first = False
             self._learn()
             found, winner = self._history.best(), self._store.winner(self._task, self._history.space.is_legal)
-            if found is None or (winner is not None and found[1] > winner[1] * _IMPROVEMENT):
+            if found is None or not self._beats(found, winner):
                 return
+            if self._ahead is not None:
+                self._ahead.wait_for_verification(found[0], self._limit)
+            if self._passes(found):
+                return
+
+    def _passes(self, found: tuple[Point, float]) -> bool:
+        """Verify a point, and store what comes of it."""
+        started = time.monotonic()
+        try:
             problem = self._verify(found[0])
-            if problem is None:
-                self._store.add_winner(self._task, *found)
-                return
-            self._failures.append((found[0], WrongResult(problem)))
-            self._store.add_trial(self._task, *self._failures[-1])
-            self._history.tried[point_key(found[0])] = self._failures[-1]
+        finally:
+            self._verifying += time.monotonic() - started
+        if problem is None:
+            self._store.add_winner(self._task, *found)
+            return True
+        self._failures.append((found[0], WrongResult(problem)))
+        self._store.add_trial(self._task, *self._failures[-1])
+        self._history.tried[point_key(found[0])] = self._failures[-1]
+        return False
 
     def _result(self) -> SearchResult:
         winner = self._store.winner(self._task, self._history.space.is_legal)

@@ -1,4 +1,4 @@
-"""Tunes a tunable: one child process that measures, and searches over one problem or several."""
+"""Tunes a tunable: one child process that measures, others that compile, searches over one problem or several."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from portagpu.device import DeviceRecord, default_device, find_device
-from portagpu.device.families import trial_environment
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import outcomes, shapes
+from portagpu.tuning import compilers, outcomes, shapes
+from portagpu.tuning.ahead import Ahead
+from portagpu.tuning.compilers import START_LIMIT, Compilers
 from portagpu.tuning.figures import DeviceFigures, figures_of
 from portagpu.tuning.model import Prediction, Resources, predict
 from portagpu.tuning.outcomes import LaunchFailed, Outcome, OutOfBounds, shortened
@@ -32,7 +34,6 @@ from portagpu.tuning.tunable import Parameters, Tunable, reference_of
 from portagpu.tuning.values import plain_point
 from portagpu.tuning.worker import Worker, WorkerDied
 
-_FIRST_TRIAL_LIMIT = 60.0  # seconds: the child starts, imports and compiles
 _KEPT_FOR_CLASSES = 0.3  # share of the budget
 _BEST_FEW = 4
 _LONGEST_NAME = 100
@@ -155,37 +156,49 @@ def expected(
 
 @dataclass(slots=True)
 class Session:
-    """A tunable, a device, a store, and the child process in which trials run; a context manager."""
+    """A tunable, a device, a store, and the child processes in which trials run; a context manager.
+
+    ``compilers``: how many processes compile ahead of the one that measures; None: see `compilers.count_for`.
+    """
 
     tunable: Tunable
     device: DeviceRecord
     settings: Settings
     store: Store
     trial_limit: float = 20.0
+    compilers: int | None = None
     _worker: Worker | None = None
+    _compilers: Compilers | None = None
+    _closing: ExitStack = field(default_factory=ExitStack)
     _reference: str = ""
     _warm: bool = False
     _figures: DeviceFigures | None = field(default=None)
 
     def __enter__(self) -> Session:
         self._reference = reference_of(self.tunable)
+        count = compilers.count_for(self.device, self.compilers, self.settings)
         self.store.check_writable()
         # the child finds what this process finds, and nothing else
         path = [str(Path(entry).resolve()) for entry in sys.path]
         environment = {
-            **trial_environment(),
+            **self._closing.enter_context(compilers.environment_for(count)),
             "PORTAGPU_CACHE_DIR": str(self.settings.cache_dir),
             "PORTAGPU_DATA_DIR": str(self.settings.data_dir),
+            "PORTAGPU_DISK_CACHE": str(int(self.settings.disk_cache)),
             "PYTHONPATH": os.pathsep.join(path),
         }
         self._worker = Worker("portagpu.tuning.trial", "run", environment)
+        self._closing.callback(self._worker.close)
+        if count:
+            start = {"action": "start", "device": self.device.index}
+            self._compilers = Compilers(count, environment, start, self.trial_limit)
+            self._closing.callback(self._compilers.close)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._worker is not None:
-            self._worker.close()
+        self._closing.close()
 
     def figures(self) -> DeviceFigures:
         """The device's figures, measured in the child if nobody did before."""
@@ -193,7 +206,7 @@ class Session:
             found = figures_of(self.device, self.settings)
             if not found.measured:
                 try:
-                    self._ask({"action": "figures"}, _FIRST_TRIAL_LIMIT)
+                    self._ask({"action": "figures"}, START_LIMIT)
                     found = figures_of(self.device, self.settings)
                 except (TimeoutError, WorkerDied) as error:
                     _log.warning("the rates of %s could not be measured: %s", self.device.name, error)
@@ -212,7 +225,9 @@ class Session:
     ) -> SearchResult:
         """Search the points of one problem."""
         started = time.monotonic()
-        found = modelled(self.tunable, problem, self.device, self.figures())
+        figures = self.figures()
+        ahead = self._ahead(problem) if budget.seconds > 0 and budget.trials != 0 else None
+        found = modelled(self.tunable, problem, self.device, figures)
         if budget.seconds > 0:  # the model's part counts
             left = budget.seconds - (time.monotonic() - started)
             budget = replace(budget, seconds=max(left, min(budget.seconds, _LEAST_SECONDS)))
@@ -229,8 +244,21 @@ class Session:
             trial_limit=self.trial_limit,
             seeds=(*([plain_point(first, "the default")] if first else []), *seeds),
             roof=found.roof,
+            ahead=ahead,
             progress=progress,
         )
+
+    def _ahead(self, problem: Problem) -> Ahead | None:
+        if self._compilers is None:
+            return None
+        self._compilers.start()  # not before the device's rates are known: other processes would disturb that
+        request = {"tunable": self._reference, "device": self.device.index, "problem": dict(problem)}
+        return Ahead(self._compilers, request, verifies=self._checks > 0)
+
+    @property
+    def _checks(self) -> float:
+        """How many trials a verification may take as long as."""
+        return _VERIFYING * (self.tunable.verify is not None) + len(self.tunable.verify_on)
 
     def retime(
         self,
@@ -287,7 +315,7 @@ class Session:
 
     def _prepare(self, problem: Problem) -> None:
         try:
-            self._ask({"action": "prepare", "problem": dict(problem)}, _FIRST_TRIAL_LIMIT)
+            self._ask({"action": "prepare", "problem": dict(problem)}, START_LIMIT)
         except (TimeoutError, WorkerDied) as error:
             raise TuningError(
                 f"the arguments of {self.tunable.name} for {shapes.text_of(problem)} cannot be made: {error}",
@@ -295,15 +323,14 @@ class Session:
             ) from error
 
     def _verify(self, problem: Problem, point: Point) -> str | None:
-        checks = _VERIFYING * (self.tunable.verify is not None) + len(self.tunable.verify_on)
-        if not checks:
+        if not self._checks:
             return None
         if not self._warm:
             self._prepare(problem)
         self._warm = False
         try:
             request = {"action": "verify", "problem": dict(problem), "point": point}
-            wrong: str | None = self._ask(request, checks * self.trial_limit)["problem"]
+            wrong: str | None = self._ask(request, self._checks * self.trial_limit)["problem"]
         except (TimeoutError, WorkerDied) as error:  # whatever ends the child disqualifies the point
             return f"verification failed: {error}"
         if wrong is not None and self._worker is not None:

@@ -1,7 +1,8 @@
 """In which order points are tried.
 
 A strategy proposes the next point, given everything that was tried. What it proposes is legal and new, because it
-chooses among the candidates that the history offers; illegal points are never measured.
+chooses among the candidates that the history offers; illegal points are never measured. Where candidates are compiled
+ahead, it is asked for several points before the first one's outcome is known.
 """
 
 from __future__ import annotations
@@ -28,18 +29,20 @@ class History:
     ranked: list[Point]  # every legal point, the model's best first
     predicted: dict[PointKey, float] = field(default_factory=dict)  # seconds, where there is a model
     tried: dict[PointKey, tuple[Point, Outcome]] = field(default_factory=dict)
-    _next: int = 0  # all of `ranked` before it was tried
+    pending: dict[PointKey, Point] = field(default_factory=dict)  # proposed, no outcome yet
+    _next: int = 0  # nothing of `ranked` before it is new
 
     def is_new(self, point: Point) -> bool:
-        """Whether a point was not tried yet."""
-        return point_key(point) not in self.tried
+        """Whether a point was neither tried yet nor proposed."""
+        key = point_key(point)
+        return key not in self.tried and key not in self.pending
 
     def first_new(self, points: Iterable[Point]) -> Point | None:
-        """The first point that was not tried yet."""
+        """The first point that is new."""
         return next((p for p in points if self.is_new(p)), None)
 
     def next_ranked(self) -> Point | None:
-        """The model's best among what was not tried yet."""
+        """The model's best among what is new."""
         while self._next < len(self.ranked) and not self.is_new(self.ranked[self._next]):
             self._next += 1
         return self.ranked[self._next] if self._next < len(self.ranked) else None
@@ -48,6 +51,11 @@ class History:
         """The fastest point so far."""
         measured = [(p, o.seconds) for p, o in self.tried.values() if isinstance(o, Measured)]
         return min(measured, key=lambda item: item[1], default=None)
+
+    def measured(self, point: Point) -> tuple[Point, float] | None:
+        """A point with its seconds; None where it was not measured, or failed."""
+        found = self.tried.get(point_key(point))
+        return (found[0], found[1].seconds) if found is not None and isinstance(found[1], Measured) else None
 
     def by_speed(self) -> Iterator[tuple[Point, float]]:
         """Measured points, the fastest first."""
@@ -59,7 +67,11 @@ class Strategy(Protocol):
     """Proposes what to try next."""
 
     def propose(self, history: History) -> Point | None:
-        """A legal point that was not tried yet; None when there is nothing left, or nothing that is worth it."""
+        """A legal point that is new; None when there is nothing left, or nothing that is worth it.
+
+        Some points of ``history.pending`` may be waiting for their outcomes: after None it is asked again for as long
+        as there are such points.
+        """
 
 
 class ModelOrder:

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
-from portagpu.device import DeviceType
 from portagpu.errors import BuildError, KernelError, LaunchConfigError, PortaGPUError, TuningError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, select_device
+from portagpu.runtime.program import remarks_of
 from portagpu.runtime.recording import recorded
 from portagpu.settings import Settings
 from portagpu.tuning import outcomes
@@ -36,7 +35,7 @@ _SPILLS = re.compile(r"(\d+) bytes spill stores")
 _REFUSED = (BuildError, KernelError, LaunchConfigError)
 
 
-class _Bench:
+class Bench:
     """The arguments of one problem on one device."""
 
     def __init__(self, tunable: Tunable, problem: Problem, context: Context) -> None:
@@ -88,21 +87,17 @@ class _Bench:
 
 
 _tunables: dict[str, Tunable] = {}
-_benches: dict[tuple[str, str, int], _Bench] = {}
+_benches: dict[tuple[str, str, int], Bench] = {}
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """Answer the tuner: the device's ``figures``, ``prepare`` a problem, ``measure`` or ``verify`` a point."""
-    context = select_device(int(request["device"]))
-    if context.capabilities.max_registers_option:
-        context.remarks = ("-cl-nv-verbose",)
+    context = context_of(request)
     if request["action"] == "figures":
         figures = figures_of(context.device, Settings.from_environment(), measure_now=True)
         return {"measured": figures.measured}
     reference = str(request["tunable"])
-    tunable = _tunables.get(reference)
-    if tunable is None:
-        tunable = _tunables[reference] = resolve(reference)
+    tunable = tunable_of(reference)
     if "point" in request:
         request["point"] = read_point(request["point"])
     if request["action"] == "prepare":
@@ -112,6 +107,22 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         return {"problem": _verify(tunable, reference, request, context)}
     best = float(request.get("best") or math.inf)
     return outcomes.to_json(_trial(tunable, reference, request["problem"], request["point"], context, best))
+
+
+def context_of(request: dict[str, Any]) -> Context:
+    """The device that a request names, made current; its compiler tells about registers where it can."""
+    context = select_device(int(request["device"]))
+    if context.capabilities.max_registers_option:
+        context.remarks = ("-cl-nv-verbose",)
+    return context
+
+
+def tunable_of(reference: str) -> Tunable:
+    """A tunable by its name, which is looked up once."""
+    found = _tunables.get(reference)
+    if found is None:
+        found = _tunables[reference] = resolve(reference)
+    return found
 
 
 def _trial(tunable: Tunable, reference: str, problem: Problem, point: Point, context: Context, best: float) -> Outcome:
@@ -127,13 +138,13 @@ def _trial(tunable: Tunable, reference: str, problem: Problem, point: Point, con
     return outcome
 
 
-def _bench(tunable: Tunable, reference: str, problem: Problem, context: Context) -> tuple[_Bench, bool]:
+def _bench(tunable: Tunable, reference: str, problem: Problem, context: Context) -> tuple[Bench, bool]:
     key = (reference, text_of(problem), context.key)
     found = _benches.get(key)
     if found is None:
         for known in list(_benches):  # one problem at a time: its arrays may fill the memory
             _benches.pop(known).release()
-        found = _benches[key] = _Bench(tunable, problem, context)
+        found = _benches[key] = Bench(tunable, problem, context)
     return found, not found.used
 
 
@@ -143,7 +154,7 @@ def _forget(reference: str, problem: Problem, context: Context) -> None:
         found.release()
 
 
-def _checked(bench: _Bench, point: Point) -> Outcome | float:
+def _checked(bench: Bench, point: Point) -> Outcome | float:
     """Run once and look at everything but the time; the seconds of this first run, which compiles, if all is well."""
     before = set(bench.context.programs)
     started = time.perf_counter()
@@ -166,7 +177,7 @@ def _checked(bench: _Bench, point: Point) -> Outcome | float:
     return first if wrong is None else WrongResult(wrong)
 
 
-def _measure(bench: _Bench, point: Point, best: float) -> Outcome:
+def _measure(bench: Bench, point: Point, best: float) -> Outcome:
     first = _checked(bench, point)
     if not isinstance(first, float):
         return first
@@ -177,7 +188,7 @@ def _measure(bench: _Bench, point: Point, best: float) -> Outcome:
     return Measured(statistics.median(times), tuple(times), first)
 
 
-def _repeatable(bench: _Bench, point: Point) -> Callable[[], None]:
+def _repeatable(bench: Bench, point: Point) -> Callable[[], None]:
     """What a repetition does: a run, or its launches alone."""
 
     def run() -> None:
@@ -227,7 +238,7 @@ def _verify(tunable: Tunable, reference: str, request: dict[str, Any], context: 
         if found is not None:
             return found
     for other in tunable.verify_on:
-        bench = _Bench(tunable, other, context)
+        bench = Bench(tunable, other, context)
         first = _checked(bench, point)
         bench.release()
         if not isinstance(first, float):
@@ -256,15 +267,9 @@ def compare(results: Mapping[str, np.ndarray[Any, Any]], case: Case) -> str | No
 
 
 def spilled_bytes(context: Context, key: str) -> int:
-    """Bytes of registers that a thread of a built program keeps in memory, as far as the driver's build log says."""
-    program: Any = context.programs.get(key)
-    if program is None or context.capabilities.device_type is DeviceType.CPU:
-        return 0
-    try:
-        log = str(program.get_build_info(context.device.cl_device, cl.program_build_info.LOG))
-    except cl.Error:
-        return 0
-    return spills_in(log)
+    """Bytes of registers that a thread of a built program keeps in memory, as far as the compiler said."""
+    program = context.programs.get(key)
+    return 0 if program is None else spills_in(remarks_of(program) or "")
 
 
 def spills_in(log: str) -> int:
@@ -272,4 +277,4 @@ def spills_in(log: str) -> int:
     return max((int(number) for number in _SPILLS.findall(log)), default=0)
 
 
-__all__ = ["compare", "repetitions", "run", "spilled_bytes", "spills_in"]
+__all__ = ["Bench", "compare", "context_of", "repetitions", "run", "spilled_bytes", "spills_in", "tunable_of"]

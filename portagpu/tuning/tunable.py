@@ -118,6 +118,9 @@ class Tunable(Parameters):
     ``launches_only``: ``run`` does nothing but launch kernels: they are recorded, and repetitions make the launches
     without the Python that leads to them. Otherwise that is timed too.
     ``spill_limit``: bytes of registers that a thread may keep in memory; points beyond are not timed. None: any number.
+    ``prepare_to_compile(problem)``: the arguments for processes that only compile (see docs/tuning.md): those of
+    ``prepare`` by name, NumPy arrays of the same shapes, strides and dtypes, whose contents nobody reads (`np.empty`).
+    Without it, these processes call ``prepare``.
     ``reference``: ``module:name`` where the tunable cannot be found by itself; the name may be that of a function
     without parameters that returns it.
     """
@@ -129,6 +132,7 @@ class Tunable(Parameters):
     verify_on: tuple[Problem, ...] = ()
     launches_only: bool = False
     spill_limit: int | None = 128
+    prepare_to_compile: Callable[[Problem], Mapping[str, Any]] | None = None
     reference: str | None = None
 
 

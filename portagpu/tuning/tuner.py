@@ -35,6 +35,7 @@ def tune(
     store: Store | Path | str | None = None,
     trial_limit: float | str = "20s",
     classes: Sequence[Problem] | int = (),
+    compilers: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     show: bool | None = None,
     settings: Settings | None = None,
@@ -47,8 +48,9 @@ def tune(
     ``store``: file of results; by default one of the tunable's name in the user's data folder. What it has is not
     measured again, so that an interrupted search goes on where it was. ``trial_limit``: time after which a trial counts
     as hung and its process is killed. ``classes``: problems (or how many around this one) for which the best few
-    points are timed as well, within the same budget. ``show``: a progress bar and what is skipped, on the standard
-    error stream; None: if that is a terminal.
+    points are timed as well, within the same budget. ``compilers``: processes that compile candidates while another one
+    measures; None: for a GPU one less than there are cores, at most 8, and none for a CPU. ``show``: a progress bar and
+    what is skipped, on the standard error stream; None: if that is a terminal.
 
     Raises `TuningError`, `StoreError`, `DeviceSelectionError`. KeyboardInterrupt ends the child process and comes
     through; what was measured is kept.
@@ -79,7 +81,7 @@ def tune(
         if bar is not None:
             bar(state)
 
-    session = Session(tunable, record, chosen, path if isinstance(path, Store) else Store(Path(path)), limit)
+    session = Session(tunable, record, chosen, path if isinstance(path, Store) else Store(Path(path)), limit, compilers)
     deadline = time.monotonic() + seconds
     with session, bar or nullcontext():
         if seconds > 0:

@@ -138,6 +138,13 @@ class Worker:
                     with contextlib.suppress(OSError):  # a request that the child did not take
                         pipe.close()
 
+    def kill(self) -> None:
+        """End the child while another thread asks it, which then gets `WorkerDied` and closes."""
+        child = self._child
+        if child is not None and child.poll() is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
+
     def __enter__(self) -> Worker:
         return self
 

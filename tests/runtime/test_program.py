@@ -90,6 +90,26 @@ def test_remarks_of_compilers_are_quiet_in_all_threads(context, monkeypatch):
     assert run(context, program.build(context, source, ())) == 13
 
 
+def test_what_compilers_say_is_kept_with_the_binary(context, monkeypatch):
+    """A binary of which nobody knows what was said serves everybody but those who want to know."""
+    source = "#warning 16 bytes spill stores\n" + SOURCE.format(value=14)
+    assert program.remarks_of(program.build(context, source, ())) is None
+    monkeypatch.setattr(context, "remarks", ("-D REMARKS",))
+    inodes = [files(context)[0].stat().st_ino]
+    for _ in range(2):  # compiled anew, then from the file
+        context.programs.clear()
+        built = program.build(context, source, ())
+        assert "16 bytes spill stores" in (program.remarks_of(built) or "")
+        assert run(context, built) == 14
+        (path,) = files(context)  # of the same name
+        inodes.append(path.stat().st_ino)
+    assert inodes[0] != inodes[1] == inodes[2]
+    monkeypatch.setattr(context, "remarks", ())
+    context.programs.clear()
+    assert run(context, program.build(context, source, ())) == 14
+    assert files(context)[0].stat().st_ino == inodes[2]
+
+
 def test_least_recently_used_binaries_go_first(context, monkeypatch):
     sources = [SOURCE.format(value=value) for value in range(20, 24)]
     paths = []

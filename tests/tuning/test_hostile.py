@@ -253,6 +253,8 @@ def test_what_is_no_problem_is_told(problem):
         {"seed": "x"},
         {"classes": -1},
         {"store": "/dev/null/s.jsonl"},
+        {"compilers": -1},
+        {"compilers": "2"},
     ],
     ids=str,
 )
