@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
 from importlib import import_module
@@ -34,6 +34,15 @@ class DType:
     storage: str
     suffix: str  # of a C literal
     short: str  # in generated names
+    is_integer: bool = field(init=False, repr=False, compare=False)  # signed or unsigned, not bool
+    limits: tuple[int, int] = field(init=False, repr=False, compare=False)  # of an integer dtype, else (0, 0)
+
+    def __post_init__(self) -> None:
+        """Compiling asks for these very often."""
+        bits, signed = 8 * self.size, self.kind is Kind.INT
+        object.__setattr__(self, "is_integer", signed or self.kind is Kind.UINT)
+        limits = (-(2 ** (bits - 1)) if signed else 0, 2 ** (bits - signed) - 1)
+        object.__setattr__(self, "limits", limits if self.is_integer else (0, 0))
 
     def __hash__(self) -> int:
         """The name says it all; compiling looks types up very often."""
@@ -78,11 +87,6 @@ class DType:
     def needs_fp64(self) -> bool:
         """Whether it takes double precision."""
         return self.real is FLOAT64
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether this is a signed or unsigned integer type (not bool)."""
-        return self.kind is Kind.INT or self.kind is Kind.UINT
 
     @property
     def bits(self) -> int:
@@ -190,11 +194,9 @@ def promote(a: DType, b: DType) -> DType:
     return from_numpy(np.promote_types(a.numpy, b.numpy))
 
 
-@lru_cache(maxsize=32)
 def integer_range(dtype: DType) -> tuple[int, int]:
     """Smallest and largest value of an integer dtype."""
-    info = np.iinfo(dtype.numpy)
-    return int(info.min), int(info.max)
+    return dtype.limits
 
 
 def _of_name(name: str) -> DType:

@@ -23,6 +23,7 @@ _LATE_IMPORTS = {
     "portagpu/__init__.py": {"portagpu.blas.matmul", "portagpu.blas.grouped"},  # kernels are read at the first product
     "portagpu/codegen/rendering.py": {"mako.lookup"},  # slow to import
     "portagpu/runtime/stream.py": {"asyncio"},  # slow to import
+    "portagpu/tuning/console.py": {"rich.console", "rich.progress"},  # slow to import, and products use tuning results
     "bench/cupy_kernels.py": {"cupy"},
     "bench/ladder/plot.py": {"matplotlib.figure"},  # optional, and slow to import
 }

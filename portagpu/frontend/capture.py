@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -109,23 +109,21 @@ def capture(function: Callable[..., Any], source: str | None = None) -> Function
         anonymous, lines = lambda_tree(function, source)
         return _captured(function, anonymous, first=1, indent=0, lines=tuple(line.rstrip("\n") for line in lines))
     try:
-        lines, first = _given_lines(source) if source is not None else source_lines(function)
+        lines, first, tree = _given_lines(source) if source is not None else source_lines(function)
     except OSError as error:
         raise SourceUnavailableError(
             f"the text of {function.__qualname__} cannot be found ({function.__code__.co_filename})",
             hint="define the kernel in a file or a notebook cell, or give its text: cuda.jit(source=text)",
         ) from error
-    text = "".join(lines)
-    dedented = textwrap.dedent(text)
     indent = len(lines[0]) - len(lines[0].lstrip())
     try:
-        tree = parsed(dedented)
+        tree = tree or parsed(textwrap.dedent("".join(lines)))
     except SyntaxError as error:
         raise SourceUnavailableError(
             f"the text of {function.__qualname__} cannot be parsed alone: {error.msg}",
             hint="define the kernel with `def` on lines of its own",
         ) from error
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == function.__code__.co_name]
+    found = _definitions(tree.body, function) or _definitions(ast.walk(tree), function)
     shown = tuple(line.rstrip("\n") for line in lines)
     if not found:
         raise UnsupportedSyntaxError(
@@ -160,8 +158,12 @@ def _captured(
     return captured
 
 
-def _given_lines(text: str) -> tuple[list[str], int]:
-    return textwrap.dedent(text).splitlines(keepends=True), 1
+def _definitions(nodes: Iterable[ast.AST], function: FunctionType) -> list[ast.FunctionDef]:
+    return [n for n in nodes if isinstance(n, ast.FunctionDef) and n.name == function.__code__.co_name]
+
+
+def _given_lines(text: str) -> tuple[list[str], int, None]:
+    return textwrap.dedent(text).splitlines(keepends=True), 1, None
 
 
 def _filled(cell: Any) -> bool:

@@ -136,15 +136,15 @@ def constant(ctx: FunctionState, value: Any, kind: Element, *, wrap: bool = Fals
 
     Raises `KernelValueError` when a Python integer does not fit, as NumPy 2 does; ``wrap`` converts like ``astype``.
     """
+    dtype = kind.dtype
+    if type(value) is int and type(kind) is Scalar and dtype.is_integer:  # nearly all: indices, extents and strides
+        low, high = dtype.limits
+        if low <= value <= high:
+            return Constant(value, kind, span=ctx.span)
     if isinstance(kind, Vector):
         return Cast(constant(ctx, value, Scalar(kind.dtype), wrap=wrap), kind, span=ctx.span)
     if isinstance(value, enum.Enum):
         value = value.value
-    dtype = kind.dtype
-    if type(value) is int and dtype.is_integer:  # nearly all literals: indices, extents and strides
-        low, high = dtypes.integer_range(dtype)
-        if low <= value <= high:
-            return Constant(value, kind, span=ctx.span)
     require_fp64(ctx, dtype)
     if isinstance(value, np.generic):
         value = value.item()

@@ -90,7 +90,7 @@ def lower_all(ctx: FunctionState, nodes: list[ast.expr], optional: bool = False)
     for node in nodes:
         start = len(ctx.block)
         value = lower(ctx, node, optional)
-        if values and any(disturbs(s) for s in ctx.block[start:]):
+        if values and len(ctx.block) > start and any(disturbs(s) for s in ctx.block[start:]):
             shift = 0
             for n, earlier in enumerate(values):
                 ends[n] += shift

@@ -72,6 +72,10 @@ def subscript(ctx: FunctionState, value: Value, array: ArrayValue, axis: int) ->
 
 def normalise(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> tuple[Any, ...]:
     """One item for each axis: an ellipsis and missing items become full slices."""
+    if len(items) == array.ndim and not any(
+        isinstance(i, Const) and (i.value is None or i.value is Ellipsis) for i in items
+    ):
+        return items
     count = sum(1 for i in items if not (isinstance(i, Const) and i.value is Ellipsis))
     if count > array.ndim:
         ctx.fail(
@@ -92,7 +96,8 @@ def normalise(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> 
 
 def flat_index(ctx: FunctionState, array: ArrayValue, indices: list[tuple[int, Expr]]) -> Expr:
     """Sum of index times stride over the given axes."""
-    total: Expr = constant(ctx, 0, ctx.program.index_type)
+    total: Expr | None = None
     for axis, index in indices:
-        total = ring(ctx, BinaryOp.ADD, total, ring(ctx, BinaryOp.MUL, index, to_index(ctx, array.strides[axis])))
-    return total
+        step = ring(ctx, BinaryOp.MUL, index, to_index(ctx, array.strides[axis]))
+        total = step if total is None else ring(ctx, BinaryOp.ADD, total, step)
+    return constant(ctx, 0, ctx.program.index_type) if total is None else total

@@ -56,6 +56,8 @@ _BITS = {ast.BitAnd: BinaryOp.AND, ast.BitOr: BinaryOp.OR, ast.BitXor: BinaryOp.
 def fold(ctx: FunctionState, function: Callable[..., Any], *args: Any, what: str = "this expression") -> Const:
     """Evaluate with Python at compile time."""
     try:
+        if all(type(a) is int for a in args):  # to silence NumPy costs more than the sum
+            return Const(function(*args))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             return Const(function(*args))

@@ -13,13 +13,17 @@ import inspect
 import linecache
 import operator
 import sys
+import textwrap
 import threading
 from collections import deque
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
+from portagpu.source import parsed
+
 _KEPT, _LONGEST = 512, 2**20  # texts, characters of one
+_MOST_TRIES = 8  # of a function's end: closing brackets of its head may stand below its ``def``
 _FEW = 4  # statements of a syntax tree that is kept: programs that write programs make one function at a time
 _texts: deque[tuple[str, str]] = deque(maxlen=_KEPT)  # (filename, text), the latest last
 _trees: deque[ast.Module] = deque(maxlen=_KEPT)
@@ -51,20 +55,55 @@ def _remember(event: str, arguments: tuple[Any, ...]) -> None:
 sys.addaudithook(_remember)
 
 
-def source_lines(function: FunctionType) -> tuple[list[str], int]:
-    """A function's lines and the number of the first. Raises `OSError` where they cannot be found."""
+def source_lines(function: FunctionType) -> tuple[list[str], int, ast.Module | None]:
+    """A function's lines, the number of the first, and their tree if it is known.
+
+    Raises `OSError` where they cannot be found.
+    """
     code = function.__code__
     wraps = hasattr(function, "__wrapped__")  # functools.wraps: inspect would show the function around which it is
     try:
-        return inspect.getsourcelines(code if wraps else function)
+        everything, start = inspect.findsource(code if wraps else function)
+        lines, tree = _block(everything[start:])
+        return lines, start + 1, tree
     except (OSError, TypeError) as error:
         lines = whole_text(code)
         if lines:
-            return inspect.getblock(lines[code.co_firstlineno - 1 :]), code.co_firstlineno
+            lines, tree = _block(lines[code.co_firstlineno - 1 :])
+            return lines, code.co_firstlineno, tree
         found = _unparsed(code)
         if found is None:
             raise OSError(str(error)) from error
-        return found, 1
+        return found, 1, None
+
+
+def _block(lines: list[str]) -> tuple[list[str], ast.Module | None]:
+    """The lines of the function that begins with the first one, and their tree.
+
+    `inspect.getblock` reads token by token. A function ends before the first line that is indented no more than its
+    ``def``, unless a string or bracket goes on there: then what is before it has no syntax.
+    """
+    base, started, tries = _indent(lines[0]), False, 0
+    for end in range(1, len(lines) + 1):
+        head = lines[end - 1].lstrip()
+        started = started or head.startswith(("def ", "async "))
+        goes_on = end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > base)
+        if goes_on or not started or (end < len(lines) and lines[end].lstrip().startswith("#")):
+            continue
+        last = end
+        while not lines[last - 1].strip() or (lines[last - 1].lstrip()[0] == "#" and _indent(lines[last - 1]) <= base):
+            last -= 1
+        try:
+            return lines[:last], parsed(textwrap.dedent("".join(lines[:last])))
+        except SyntaxError:
+            tries += 1
+        if tries == _MOST_TRIES:
+            break
+    return inspect.getblock(lines), None
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def whole_text(code: CodeType) -> list[str]:

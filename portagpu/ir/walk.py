@@ -49,6 +49,8 @@ def unreachable(node: NoReturn) -> NoReturn:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Direct sub-expressions."""
+    if type(expr) in _LEAVES:  # before all cases are tried in turn: compiling asks very often
+        return ()
     match expr:
         case Constant() | Var():
             return ()
@@ -66,6 +68,9 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return expr.items
         case Operation() | CallFunction():
             return expr.args
+
+
+_LEAVES = frozenset({Constant, Var})
 
 
 def is_movable(expr: Expr) -> bool:
@@ -127,7 +132,11 @@ def all_statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def all_expressions(expr: Expr) -> Iterator[Expr]:
-    """An expression and everything in it."""
-    yield expr
-    for child in children(expr):
-        yield from all_expressions(child)
+    """An expression and everything in it, outer before inner and left before right."""
+    waiting = [expr]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        inner = children(current)
+        if inner:
+            waiting.extend(inner[::-1])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
-
-from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as RichProgress
+from typing import TYPE_CHECKING
 
 from portagpu.tuning.outcomes import Measured, describe, duration
 from portagpu.tuning.search import Progress, shown
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def on_terminal() -> bool:
@@ -25,6 +25,10 @@ class Bar:
     """Shows a search while it runs; a context manager. Call it with each `Progress`."""
 
     def __init__(self, title: str, budget: float, console: Console | None = None) -> None:
+        from rich.console import Console  # products use tuning results, and rich takes long to import
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as RichProgress
+
         columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[best]}"))
         self._console = console or Console(stderr=True)
         self._bar = RichProgress(*columns, TimeRemainingColumn(), console=self._console)
