@@ -23,13 +23,15 @@ import numpy as np
 from portagpu import cuda
 from portagpu.blas.arrival_kernels import add_parts
 from portagpu.blas.pipelined_kernels import fetch, store_scaled
-from portagpu.blas.tile_order_kernels import span_of, tile_place
+from portagpu.blas.tile_order_kernels import element_of, span_of, tile_at
 
 
 class DoublePlan(NamedTuple):
     """What is known when the kernel is compiled. A warp's tile is ``blocks_m`` x ``blocks_n`` fragments of 16 x 8.
 
-    ``transposed``: the kernel's ``a @ b`` is the transpose of c. Others as in `portagpu.blas.pipelined_kernels.Plan`.
+    ``transposed``: the kernel's ``a @ b`` is the transpose of c. ``persistent``: a block takes one tile after the other,
+    and the next one's first copies are under way while it stores the results of the last. Others as in
+    `portagpu.blas.pipelined_kernels.Plan`.
     """
 
     warps_m: int
@@ -49,6 +51,7 @@ class DoublePlan(NamedTuple):
     guard_b: bool
     tail: bool
     levels: int
+    persistent: bool
 
 
 @cuda.jit(device=True)
@@ -199,7 +202,10 @@ def multiply_doubles(
     vector: cuda.constexpr,
     plan: cuda.constexpr,
 ):
-    """``c = alpha * a @ b + beta * c``; parameters as of `portagpu.blas.pipelined_kernels.multiply_pipelined`."""
+    """``c = alpha * a @ b + beta * c``; parameters as of `portagpu.blas.pipelined_kernels.multiply_pipelined`.
+
+    With ``plan.persistent`` the grid has any number of blocks, and k is at least ``plan.stages`` steps.
+    """
     blocks_m, blocks_n, tile_k, stages = plan.blocks_m, plan.blocks_n, plan.tile_k, plan.stages
     tile_m = plan.warps_m * 16 * blocks_m
     tile_n = plan.warps_n * 8 * blocks_n
@@ -231,40 +237,36 @@ def multiply_doubles(
 
     tiles_m = (m + (tile_m - 1)) // tile_m
     tiles_n = (n + (tile_n - 1)) // tile_n
+    tiles = tiles_m * tiles_n
+    total = tiles * batches
     block = np.int32(cuda.blockIdx.x)
-    batch = block // (tiles_m * tiles_n)
-    piece = batch // batches
-    tile_row, tile_column = tile_place(block % (tiles_m * tiles_n), tiles_m, tiles_n, plan.group)
-    own_row, own_column = tile_row * tile_m, tile_column * tile_n
-    row0 = max(min(own_row, m - tile_m), 0)
-    column0 = max(min(own_column, n - tile_n), 0)
+    piece = block // total if plan.levels else np.int32(0)
+    number = block % total if plan.levels else block
+    product = number // tiles
+    own_row, own_column, row0, column0 = tile_at(number % tiles, tiles_m, tiles_n, m, n, tile_m, tile_n, plan.group)
     first, end = span_of(piece, pieces, k, tile_k, plan.levels)
     depth = end - first
     steps = (depth + (tile_k - 1)) // tile_k
 
-    product = batch % batches
-    start_a, start_b = np.uint32(product) * batch_a, np.uint32(product) * batch_b
     if a_along:
         x_a, k_a = thread // 8, thread % 8
-        start_a += np.uint32(row0 + x_a) * pitch_a + np.uint32(first + k_a)
         hop_a, next_a = pitch_a * np.uint32(threads // 8), np.uint32(tile_k)
     else:
         x_a, k_a = thread % (tile_m // plan.wide_a) * plan.wide_a, thread // (tile_m // plan.wide_a)
-        start_a += np.uint32(first + k_a) * pitch_a + np.uint32(row0 + x_a)
         hop_a, next_a = pitch_a * np.uint32(max(threads * plan.wide_a // tile_m, 1)), pitch_a * np.uint32(tile_k)
     target_a = k_a * row_a + x_a
     if b_along:
         x_b, k_b = thread // (tile_k // plan.wide_b), thread % (tile_k // plan.wide_b) * plan.wide_b
         target_b = k_b // 8 * row_b + x_b * 8 + k_b % 8
-        start_b += np.uint32(column0 + x_b) * pitch_b + np.uint32(first + k_b)
         hop_b, next_b = pitch_b * np.uint32(threads * plan.wide_b // tile_k), np.uint32(tile_k)
     else:
         x_b, k_b = thread % (tile_n // plan.wide_b) * plan.wide_b, thread // (tile_n // plan.wide_b)
         target_b = k_b * row_b + x_b
-        start_b += np.uint32(first + k_b) * pitch_b + np.uint32(column0 + x_b)
         hop_b, next_b = pitch_b * np.uint32(max(threads * plan.wide_b // tile_n, 1)), pitch_b * np.uint32(tile_k)
     copies_a = tile_m * tile_k // (threads * (1 if a_along else plan.wide_a))
     copies_b = tile_n * tile_k // (threads * plan.wide_b)
+    start_a = np.uint32(product) * batch_a + element_of(row0 + x_a, first + k_a, pitch_a, a_along)
+    start_b = np.uint32(product) * batch_b + element_of(column0 + x_b, first + k_b, pitch_b, b_along)
     rest_m, rest_n = m - row0 - x_a, n - column0 - x_b
     left_a, left_b = depth - k_a, depth - k_b
 
@@ -294,67 +296,88 @@ def multiply_doubles(
     fill = np.int32(stages - 1)
     _load_rows(rows[0], ring_a, use, read_a, 0, blocks_m, row_a, distance)
     _load_columns(columns[0], ring_b, use, read_b, 0, blocks_n, b_along, row_b)
-    for step in range(np.int32(0), steps):
-        following = use + 1 if use < stages - 1 else 0
-        for group in cuda.unroll(range(groups)):
-            here = group % 2
-            place = use
-            if group == groups - 1:
-                # all fragments of this step are read; the tiles of the next are there for all threads
-                cuda.pipeline_wait_prior(stages - 2)
-                cuda.syncthreads()
-                place = following
-            _load_rows(rows[1 - here], ring_a, place, read_a, (group + 1) % groups, blocks_m, row_a, distance)
-            _load_columns(columns[1 - here], ring_b, place, read_b, (group + 1) % groups, blocks_n, b_along, row_b)
-            for i in cuda.unroll(range(blocks_m)):
-                if group == 0:
-                    # copies go out between the products: many at once would hold up the loads behind them
-                    fetch(
-                        *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
-                        *(plan.wide_a, threads, plan.guard_a, plan.tail),
-                        *(i * copies_a // blocks_m, (i + 1) * copies_a // blocks_m),
-                    )
-                    _fetch_columns(
-                        *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
-                        *(plan.wide_b, threads, plan.guard_b, plan.tail),
-                        *(i * copies_b // blocks_m, (i + 1) * copies_b // blocks_m),
-                    )
-                    if i == blocks_m - 1:
-                        cuda.pipeline_commit()
-                for turn in cuda.unroll(range(blocks_n)):
-                    j = blocks_n - 1 - turn if i % 2 else turn  # back and forth: one of the operands stays
-                    cuda.mma_sync("m16n8k8", "float64", acc[i, j], rows[here, i], columns[here, j])
-        use = following
-        fill = fill + 1 if fill < stages - 1 else 0
-        if step + stages < steps:
-            start_a += next_a
-            start_b += next_b
-            left_a -= tile_k
-            left_b -= tile_k
+    ahead = np.int32(stages - 1)
+    blocks = np.int32(cuda.gridDim.x)
+    while number < total:
+        for step in range(np.int32(0), steps):
+            following = use + 1 if use < stages - 1 else 0
+            for group in cuda.unroll(range(groups)):
+                here = group % 2
+                place = use
+                if group == groups - 1:
+                    # all fragments of this step are read; the tiles of the next are there for all threads
+                    cuda.pipeline_wait_prior(stages - 2)
+                    cuda.syncthreads()
+                    place = following
+                _load_rows(rows[1 - here], ring_a, place, read_a, (group + 1) % groups, blocks_m, row_a, distance)
+                _load_columns(columns[1 - here], ring_b, place, read_b, (group + 1) % groups, blocks_n, b_along, row_b)
+                for i in cuda.unroll(range(blocks_m)):
+                    if group == 0:
+                        # copies go out between the products: many at once would hold up the loads behind them
+                        fetch(
+                            *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a),
+                            *(a_along, tile_m, row_a, tile_k, plan.wide_a, threads, plan.guard_a, plan.tail),
+                            *(i * copies_a // blocks_m, (i + 1) * copies_a // blocks_m),
+                        )
+                        _fetch_columns(
+                            *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b),
+                            *(b_along, tile_n, row_b, tile_k, plan.wide_b, threads, plan.guard_b, plan.tail),
+                            *(i * copies_b // blocks_m, (i + 1) * copies_b // blocks_m),
+                        )
+                        if i == blocks_m - 1:
+                            cuda.pipeline_commit()
+                    for turn in cuda.unroll(range(blocks_n)):
+                        j = blocks_n - 1 - turn if i % 2 else turn  # back and forth: one of the operands stays
+                        cuda.mma_sync("m16n8k8", "float64", acc[i, j], rows[here, i], columns[here, j])
+            use = following
+            fill = fill + 1 if fill < stages - 1 else 0
+            ahead += 1
+            if ahead < steps:
+                start_a += next_a
+                start_b += next_b
+                left_a -= tile_k
+                left_b -= tile_k
+            elif plan.persistent and ahead == steps and number + blocks < total:
+                upcoming = number + blocks
+                product = upcoming // tiles
+                _, _, row0, column0 = tile_at(upcoming % tiles, tiles_m, tiles_n, m, n, tile_m, tile_n, plan.group)
+                start_a = np.uint32(product) * batch_a + element_of(row0 + x_a, k_a, pitch_a, a_along)
+                start_b = np.uint32(product) * batch_b + element_of(column0 + x_b, k_b, pitch_b, b_along)
+                rest_m, rest_n = m - row0 - x_a, n - column0 - x_b
+                left_a, left_b = depth - k_a, depth - k_b
+                ahead = np.int32(0)
 
-    if plan.levels and not add_parts(
-        *(acc.ravel(), parts, arrived, product * (tiles_m * tiles_n) + block % (tiles_m * tiles_n)),
-        *(piece, pieces, pieces, fan, thread, blocks_m * blocks_n * 4, vector, plan.levels, 0, threads),
-    ):
-        return
-    start_c = np.uint32(product) * batch_c
-    if plan.transposed:
-        for j in cuda.unroll(range(blocks_n)):
-            for part in cuda.unroll(range(2)):
-                column = column0 + warp_n + (j * 8 + part) + inner * 2
-                line = start_c + np.uint32(column) * pitch_c
-                if column >= own_column and column < n:
-                    for i in cuda.unroll(range(blocks_m)):
-                        row = row0 + warp_m + i * 16 + quad * 2
-                        low, high = acc[i, j, part], acc[i, j, part + 2]
-                        _store_two(c, line, row, own_row, m, low, high, alpha, beta, vector, plan.wide_c)
-    else:
+        if plan.levels and not add_parts(
+            *(acc.ravel(), parts, arrived, number),
+            *(piece, pieces, pieces, fan, thread, blocks_m * blocks_n * 4, vector, plan.levels, 0, threads),
+        ):
+            return
+        own_row, own_column, row0, column0 = tile_at(number % tiles, tiles_m, tiles_n, m, n, tile_m, tile_n, plan.group)
+        start_c = np.uint32(number // tiles) * batch_c
+        if plan.transposed:
+            for j in cuda.unroll(range(blocks_n)):
+                for part in cuda.unroll(range(2)):
+                    column = column0 + warp_n + (j * 8 + part) + inner * 2
+                    line = start_c + np.uint32(column) * pitch_c
+                    if column >= own_column and column < n:
+                        for i in cuda.unroll(range(blocks_m)):
+                            row = row0 + warp_m + i * 16 + quad * 2
+                            low, high = acc[i, j, part], acc[i, j, part + 2]
+                            _store_two(c, line, row, own_row, m, low, high, alpha, beta, vector, plan.wide_c)
+        else:
+            for i in cuda.unroll(range(blocks_m)):
+                for part in cuda.unroll(range(2)):
+                    row = row0 + warp_m + (i * 16 + part) + quad * 2
+                    line = start_c + np.uint32(row) * pitch_c
+                    if row >= own_row and row < m:
+                        for j in cuda.unroll(range(blocks_n)):
+                            column = column0 + warp_n + j * 8 + inner * 2
+                            low, high = acc[i, j, part * 2], acc[i, j, part * 2 + 1]
+                            _store_two(c, line, column, own_column, n, low, high, alpha, beta, vector, plan.wide_c)
+        if not plan.persistent:
+            break
         for i in cuda.unroll(range(blocks_m)):
-            for part in cuda.unroll(range(2)):
-                row = row0 + warp_m + (i * 16 + part) + quad * 2
-                line = start_c + np.uint32(row) * pitch_c
-                if row >= own_row and row < m:
-                    for j in cuda.unroll(range(blocks_n)):
-                        column = column0 + warp_n + j * 8 + inner * 2
-                        low, high = acc[i, j, part * 2], acc[i, j, part * 2 + 1]
-                        _store_two(c, line, column, own_column, n, low, high, alpha, beta, vector, plan.wide_c)
+            for j in cuda.unroll(range(blocks_n)):
+                for part in cuda.unroll(range(4)):
+                    acc[i, j, part] = 0
+        number += blocks

@@ -23,7 +23,10 @@ _GROUP_REGISTERS = 65536  # 32-bit registers that a work-group can have
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoubleConfig(Config):
-    """Parameters of the double variant: warps of a block, fragments of a warp (16 x 8 elements), and the pipeline."""
+    """Parameters of the double variant: warps of a block, fragments of a warp (16 x 8 elements), and the pipeline.
+
+    ``persistent``: blocks of a compute unit, each of which takes one tile after the other; 0: each block has one tile.
+    """
 
     warps_m: int
     warps_n: int
@@ -33,6 +36,7 @@ class DoubleConfig(Config):
     stages: int
     group: int
     split_k: int
+    persistent: int = 0
 
     @property
     def tile_m(self) -> int:
@@ -73,7 +77,7 @@ class DoubleVariant(Variant):
         return bool(plain and ordered and caps.ptx_target >= (9, 0))
 
     def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
-        """Warps of a block, fragments of a warp, the pipeline, height of bands of tiles, pieces of a sum."""
+        """Warps of a block, fragments of a warp, the pipeline, bands of tiles, pieces of a sum, blocks that stay."""
         return (
             Axis("warps_m", (1, 2, 4, 8)),
             Axis("warps_n", (1, 2, 4, 8)),
@@ -83,6 +87,7 @@ class DoubleVariant(Variant):
             Axis("stages", (3, 4, 5, 6)),
             Axis("group", (4, 8, 16)),
             Axis("split_k", SPLITS),
+            Axis("persistent", (0, 1, 2, 3, 4)),
         )
 
     def is_legal(self, config: DoubleConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -95,6 +100,7 @@ class DoubleVariant(Variant):
             and all(x * 8 % threads == 0 and x * config.tile_k % (2 * threads) == 0 for x in extents)
             and config.tile_k % 16 == 0
             and config.stages >= 3
+            and (config.persistent == 0 or _is_persistent(config, problem, caps))
             and config.split_k <= max(1, problem.k // (2 * config.tile_k))
             and is_modest((config.tile_m, config.tile_n), (problem.m, problem.n), problem.batch, config.split_k)
             and config.local_memory <= caps.local_memory_static
@@ -116,6 +122,7 @@ class DoubleVariant(Variant):
             local_memory=config.local_memory,
             rate=128 * work / (work + loads / 8) * (0.9 if turned else 1.0),
             split=config.split_k,
+            persistent=config.persistent,
         )
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[DoubleConfig, ...]:
@@ -133,9 +140,19 @@ class DoubleVariant(Variant):
             (4, 2, 1, 2, 16, 4),
         )
         known = (
-            DoubleConfig(warps_m=wm, warps_n=wn, blocks_m=bm, blocks_n=bn, tile_k=k, stages=s, group=8, split_k=split)
+            DoubleConfig(
+                warps_m=wm,
+                warps_n=wn,
+                blocks_m=bm,
+                blocks_n=bn,
+                tile_k=k,
+                stages=s,
+                group=8,
+                split_k=split,
+                persistent=persistent,
+            )
             for wm, wn, bm, bn, k, s in shapes
-            for split in SPLITS
+            for split, persistent in (*((s, 0) for s in SPLITS), (1, 2))
         )
         return tuple(c for c in known if self.is_legal(c, problem, caps))
 
@@ -149,7 +166,17 @@ class DoubleVariant(Variant):
         tile = (config.tile_m, config.tile_n, config.tile_k)
         last = (vector_type("float64", 2), plan)
         kernel = _kernel(config.threads)
-        multiply(kernel, product, (a, b, c), tile, config.threads, pieces, last, transposed=transposed)
+        most = config.persistent * product.c.context.capabilities.compute_units if plan.persistent else None
+        multiply(kernel, product, (a, b, c), tile, config.threads, pieces, last, transposed=transposed, most=most)
+
+
+def _is_persistent(config: DoubleConfig, problem: Problem, caps: Capabilities) -> bool:
+    """Whether blocks have several tiles each, of enough steps, whose sums are not split."""
+    turned = problem.a_order == problem.b_order == "C"  # then it computes the transpose
+    rows, columns = (problem.n, problem.m) if turned else (problem.m, problem.n)
+    tiles = -(-rows // config.tile_m) * -(-columns // config.tile_n) * problem.batch
+    deep = problem.k >= config.stages * config.tile_k
+    return config.split_k == 1 and deep and tiles > config.persistent * max(1, caps.compute_units)
 
 
 def _plan(config: DoubleConfig, a: Operand, b: Operand, c: Operand, product: Product, transposed: bool) -> DoublePlan:
@@ -174,6 +201,7 @@ def _plan(config: DoubleConfig, a: Operand, b: Operand, c: Operand, product: Pro
         guard_b=columns < config.tile_n,
         tail=k % config.tile_k != 0,
         levels=levels_of(pieces_of(config.split_k, config.tile_k, k)),
+        persistent=config.persistent > 0 and k >= config.stages * config.tile_k,
     )
 
 

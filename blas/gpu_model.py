@@ -39,17 +39,19 @@ def seconds(
     rate: float,
     split: int,
     workers: int = 0,
+    persistent: int = 0,
 ) -> float:
     """Seconds of a product in tiles (m, n).
 
     threads: of a block; registers: 32-bit ones of a thread; local_memory: bytes of a block; rate: multiply-adds a cycle
-    of a compute unit that is kept busy; split: pieces of each sum; workers: of a compute unit, see `stream_k_kernels`.
+    of a compute unit that is kept busy; split: pieces of each sum; workers: of a compute unit, see `stream_k_kernels`;
+    persistent: blocks of a compute unit that take one tile after the other.
     """
     tile_m, tile_n = tile
     units = max(1, caps.compute_units)
     fit = min(_REGISTER_FILE // (registers * threads), max(caps.local_memory_static, 1) // local_memory)
     blocks = math.ceil(problem.m / tile_m) * math.ceil(problem.n / tile_n) * problem.batch * split
-    together = workers or max(1, min(fit, math.ceil(blocks / units)))
+    together = workers or persistent or max(1, min(fit, math.ceil(blocks / units)))
     if together > fit:
         return math.inf
     waves = blocks / (units * together)
@@ -63,7 +65,8 @@ def seconds(
     elements = tile_m * tile_n
     stored = elements * (problem.out_itemsize if split == 1 else problem.accumulator_itemsize) / _STORE_BYTES
     # blocks beside each other end at different times, and one's store hides behind the others' work; not at the end
-    cycles = waves * (_START + stored + together * depth * work) + (together - 1) * stored
+    starts = 1 if persistent else waves
+    cycles = starts * _START + waves * (stored + together * depth * work) + (together - 1) * stored
     if workers:  # a worker leaves what it has of its first tile, and adds that of its last
         part = elements * problem.accumulator_itemsize
         cycles += _START + together * (part / _STORE_BYTES + adding_cycles(2, part))

@@ -64,6 +64,7 @@ def multiply(
     transposed: bool = False,
     sums: str = "",
     workers: int | None = None,
+    most: int | None = None,
 ) -> None:
     """Launch ``kernel`` for all tiles (m, n, k) of a product: the arguments are those of `multiply_pipelined`.
 
@@ -71,6 +72,7 @@ def multiply(
     kernel's constants. With ``transposed`` the kernel computes ``c.T = b.T @ a.T``: the operands' places and those of
     the extents are exchanged. ``sums``: dtype of the pieces, by default that of c. ``workers``: of a kernel that can
     share out the last tiles (`stream_k_kernels`), how many blocks do, 0 for none; pieces is then the most of a tile.
+    ``most``: blocks, of a kernel whose blocks take one tile after the other.
     """
     a, b, c = operands
     (m, k), n = product.a.shape[-2:], product.b.shape[-1]
@@ -84,7 +86,8 @@ def multiply(
         size = (tiles - whole) * pieces * tile[0] * tile[1]
         parts = workspaces.of(product.stream, "parts", (size,), np.dtype(number))
         arrived = workspaces.zeros(product.stream, "arrived", (tiles - whole) * counters_of(pieces))
-    kernel[whole + workers if workers else tiles * pieces, threads, product.stream](
+    blocks = whole + workers if workers else tiles * pieces
+    kernel[blocks if most is None else min(most, blocks), threads, product.stream](
         *(first.memory, second.memory, c.memory, parts, arrived, np.int32(rows), np.int32(columns), np.int32(k)),
         *(np.int32(product.batch), np.int32(pieces), np.int32(fan_of(pieces))),
         *(() if workers is None else (np.int32(whole), np.int32(workers))),

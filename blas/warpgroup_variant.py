@@ -127,7 +127,7 @@ class WarpgroupVariant(Variant):
                 config.tile_m % (64 * config.consumers) == 0
                 and config.tile_n % strip == 0
                 and (spans or problem.b_order == "F")
-                and registers <= (128 if config.consumers == 3 else 192)
+                and registers <= (96 if config.consumers == 3 else 192)
                 and registers * config.consumers >= 32
             )
         return (

@@ -1,7 +1,7 @@
 """Builds OpenCL programs; binaries are remembered in memory and on disk.
 
-A cache file has what the compiler said and the driver's binary; its name is a digest of everything that matters: schema,
-package version, device and driver, source, options. Corrupt and foreign files are rewritten.
+A cache file has what the compiler said and the driver's binary; its name is a digest of everything that matters:
+schema, package version, device and driver, source, options. Corrupt and foreign files are rewritten.
 
 Options that only make a compiler talk (`Context.remarks`) are no part of the name: any binary serves a context without
 them. A context that has them takes a binary only with what was said of it, and else has it compiled anew.

@@ -61,13 +61,21 @@ def lying(host, transposed):
 
 
 @pytest.mark.parametrize(
-    "layout, split, outer",
-    [((False, False), 12, ()), ((True, False), 2, (2,)), ((False, True), 5, ()), ((True, True), 1, ())],
+    "layout, split, outer, persistent",
+    [
+        ((False, False), 12, (), 0),
+        ((True, False), 2, (2,), 0),
+        ((False, True), 5, (), 0),
+        ((True, True), 1, (), 0),
+        ((False, False), 1, (2,), 1),
+        ((True, True), 1, (), 1),
+        ((False, True), 1, (), 2),
+    ],
 )
-def test_doubles(device, variant, layout, split, outer):
+def test_doubles(device, variant, layout, split, outer, persistent):
     if not device.capabilities.conditional_barriers:  # whose compiler takes minutes over so many barriers
         pytest.skip("the emulation is checked on other drivers")
-    config = DoubleConfig(**CONFIG, split_k=split)
+    config = DoubleConfig(**CONFIG, split_k=split, persistent=persistent)
     random = np.random.default_rng(3)
     stream = cuda.current_context().default_stream
     m, n, k = 37, 50, 203

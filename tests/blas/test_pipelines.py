@@ -133,6 +133,7 @@ def test_text_of_doubles(device, along_a, along_b, levels):
         guard_b=True,
         tail=True,
         levels=levels,
+        persistent=False,
     )
     text = text_of(
         multiply_doubles, c, c, c, *numbers(np.float64, c if levels else None), vector_type("float64", 2), plan
