@@ -105,8 +105,6 @@ def _start(kernel: Dispatcher, request: Request) -> Digest | None:
         digest.add(("fast" in options.fastmath, options.debug, options.boundscheck, options.subgroup_size))
         digest.add((options.block_dim or request.block, request.wide))
         digest.add(request.shared if request.shared > caps.local_memory_argument else 0)
-        if caps.line_directives:  # the text then names files
-            digest.add(digest.files)
     except Exception as error:  # whatever a user's object raises when it is looked at
         _log.debug("the code of `%s` is not kept: %s", kernel.__name__, error)
         return None
@@ -123,6 +121,8 @@ def _code_key(digest: Digest, rows: Sequence[Row], request: Request, *, fused: b
     """The key of code, from what was read: fused code is for one grid alone."""
     digest = digest.fork()
     digest.add(tuple(rows))
+    if request.caps.line_directives:  # the text then names files
+        digest.add(digest.files)
     digest.add((request.launch, request.shared) if fused else None)
     return digest.text
 

@@ -14,6 +14,7 @@ from portagpu.frontend.digests import Digest, is_told
 from portagpu.ir.types import ArgumentType, ConstantType
 
 Row = tuple[str, int, str]
+_OWN = ("portagpu.frontend.", "portagpu.cuda.")
 
 
 class Dependencies:
@@ -39,7 +40,7 @@ class Dependencies:
         number = self.digest.number_of(function)
         if number is not None:
             self._note(("name", number, name), value)
-        elif not function.__module__.startswith("portagpu.frontend."):  # the library, which is part of the package
+        elif not str(function.__module__).startswith(_OWN):  # those that are part of the package are as its stamp says
             self.refuse(f"the function {function.__qualname__}")
 
     def attribute(self, owner: Any, name: str, value: Any) -> None:

@@ -645,6 +645,21 @@ def test_kernels_of_array_functions(program):
     assert counts == 0
 
 
+def test_functions_of_the_package_in_kernels(program):
+    text = """
+    from portagpu import cuda
+    from portagpu.cuda import random
+
+
+    @cuda.jit(cache=True)
+    def kernel(x, states):
+        x[cuda.grid(1)] = random.xoroshiro128p_uniform_float32(states, cuda.grid(1)) < 2
+    """
+    states = cuda.random.create_xoroshiro128p_states(2, seed=1)
+    assert program.run(text, states) == ([1, 1], True)
+    assert program.run(text, states) == ([1, 1], False)
+
+
 def test_offline_compilations_are_kept(tmp_path, lowered, monkeypatch):
     settings = dataclasses.replace(Settings.from_environment(), cache_dir=tmp_path, disk_cache=True)
     kernel = cuda.jit(cache=True)(nothing)
