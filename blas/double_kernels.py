@@ -29,8 +29,8 @@ from portagpu.blas.tile_order_kernels import element_of, span_of, tile_at
 class DoublePlan(NamedTuple):
     """What is known when the kernel is compiled. A warp's tile is ``blocks_m`` x ``blocks_n`` fragments of 16 x 8.
 
-    ``transposed``: the kernel's ``a @ b`` is the transpose of c. ``persistent``: a block takes one tile after the other,
-    and the next one's first copies are under way while it stores the results of the last. Others as in
+    ``transposed``: the kernel's ``a @ b`` is the transpose of c. ``persistent``: a block takes one tile after the
+    other, and the next one's first copies are under way while it stores the results of the last. Others as in
     `portagpu.blas.pipelined_kernels.Plan`.
     """
 
@@ -299,7 +299,7 @@ def multiply_doubles(
     ahead = np.int32(stages - 1)
     blocks = np.int32(cuda.gridDim.x)
     while number < total:
-        for step in range(np.int32(0), steps):
+        for _ in range(np.int32(0), steps):
             following = use + 1 if use < stages - 1 else 0
             for group in cuda.unroll(range(groups)):
                 here = group % 2

@@ -89,23 +89,24 @@ def _cache(context: Context) -> FileCache:
     return FileCache(context.settings.cache_dir / "programs", ".bin", _MAGIC, _LIMIT_BYTES)
 
 
-def _load(context: Context, key: str, options: tuple[str, ...]) -> cl.Program | None:
+def _entry(context: Context, key: str) -> _Entry | None:
     if not context.settings.disk_cache:
         return None
-    cache = _cache(context)
-    data = cache.read(key)
-    entry = None if data is None else _Entry.read(data)
-    if entry is None:
-        return None
-    if context.remarks and entry.said is None:
+    data = _cache(context).read(key)
+    return None if data is None else _Entry.read(data)
+
+
+def _load(context: Context, key: str, options: tuple[str, ...]) -> cl.Program | None:
+    entry = _entry(context, key)
+    if entry is None or (context.remarks and entry.said is None):
         return None
     try:
         raw = _cl._Program(context.cl_context, [context.device.cl_device], [entry.binary])
         build_quietly(raw, options)
-        cache.touch(key)
+        _cache(context).touch(key)
         return _noted(cl.Program(raw), entry.said)
     except Exception as error:  # a driver may answer with anything to a binary it does not like
-        _log.debug("cache file %s was refused: %s", cache.path(key), error)
+        _log.debug("cache file %s was refused: %s", _cache(context).path(key), error)
         return None
 
 
@@ -120,10 +121,13 @@ def _compile(context: Context, key: str, source: str, options: tuple[str, ...]) 
         if getattr(error, "code", None) != _BUILD_FAILURE:
             raise translated(error, context) from error
         raise _build_error(error, _log_of(raw, context), source) from error
-    if ptx.is_marked(source):
+    marked = ptx.is_marked(source)
+    if marked:
         raw = _unmarked(context, raw, options, source)
-    # a driver that has the binary in a cache of its own says nothing
-    said = (_log_of(raw, context).strip() or None) if context.remarks else None
+    said = _log_of(raw, context).strip() if context.remarks else None
+    if said == "" and not marked:  # a driver that has the binary in a cache of its own says nothing
+        known = _entry(context, key)  # perhaps another process has compiled it meanwhile, and was told
+        said = None if known is None else known.said
     program = _noted(cl.Program(raw), said)
     _save(context, key, program)
     return program
@@ -140,7 +144,7 @@ def _unmarked(context: Context, compiled: Any, options: tuple[str, ...], source:
     text = ptx.unmarked(bytes(compiled.get_info(cl.program_info.BINARIES)[0]))
     raw = _cl._Program(context.cl_context, [context.device.cl_device], [text])
     try:
-        build_quietly(raw, (*options, *context.remarks))
+        build_quietly(raw, options)
     except cl.Error as error:
         raise _build_error(error, _log_of(raw, context), f"{source}\n\n{text.decode('latin1')}") from error
     return raw

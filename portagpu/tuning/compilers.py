@@ -27,7 +27,9 @@ from portagpu.settings import Settings
 from portagpu.tuning.worker import Worker, WorkerDied
 
 START_LIMIT = 60.0  # seconds: a child starts and imports, the driver wakes up
-_MOST = 8  # each holds some memory of the device
+_MOST = 8
+_MEMORY = 512 << 20  # bytes of the device that a driver takes for each process, roughly
+_MEMORY_SHARE = 4  # they take a quarter of it at most
 _STARTS = 2  # that may fail in a row: then the device has no room for another process
 _END_SECONDS = 15.0
 _LOOK_SECONDS = 0.05
@@ -35,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 
 def count_for(device: DeviceRecord, wanted: int | None, settings: Settings) -> int:
-    """How many processes compile ahead: those that are wanted, or as many as cores are free for them.
+    """How many processes compile ahead: those that are wanted, or as many as cores and memory are free for them.
 
     On a CPU, whose cores the kernels run on, there are none by default; and there are none where nothing is cached on
     disk, the only way from one process to another. Raises `TuningError` for what is no number of processes.
@@ -47,9 +49,10 @@ def count_for(device: DeviceRecord, wanted: int | None, settings: Settings) -> i
         return 0
     if wanted is not None:
         return wanted
-    if device.device_type is DeviceType.CPU:
+    caps = device.capabilities
+    if device.device_type is DeviceType.CPU or caps is None:
         return 0
-    return min(_MOST, max(0, _cores() - 1))
+    return min(_MOST, max(0, _cores() - 1), caps.global_memory // (_MEMORY_SHARE * _MEMORY))
 
 
 def _cores() -> int:

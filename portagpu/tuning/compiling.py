@@ -18,7 +18,7 @@ from portagpu.runtime.array import device_array
 from portagpu.runtime.context import Context
 from portagpu.tuning.shapes import Problem, text_of
 from portagpu.tuning.space import Point
-from portagpu.tuning.trial import Bench, context_of, tunable_of
+from portagpu.tuning.trial import context_of, tunable_of
 from portagpu.tuning.tunable import Tunable
 from portagpu.tuning.values import read_point
 
@@ -73,10 +73,13 @@ def _data(reference: str, tunable: Tunable, problem: Problem, context: Context) 
 
 
 def _arguments(tunable: Tunable, problem: Problem, context: Context) -> dict[str, Any]:
-    """What a run gets: arrays like those of a measurement, without contents where the tunable knows how."""
-    if tunable.prepare_to_compile is None:
-        return Bench(tunable, problem, context).data
-    return {name: _unset(value, context) for name, value in tunable.prepare_to_compile(dict(problem)).items()}
+    """What a run gets: arrays like those of a measurement, without contents. Only what is used takes memory."""
+    if tunable.prepare_to_compile is not None:
+        found = tunable.prepare_to_compile(dict(problem))
+    else:
+        case = tunable.prepare(dict(problem))
+        found = {**case.inputs, **case.outputs}
+    return {name: _unset(value, context) for name, value in found.items()}
 
 
 def _unset(value: Any, context: Context) -> Any:

@@ -110,6 +110,29 @@ def test_what_compilers_say_is_kept_with_the_binary(context, monkeypatch):
     assert files(context)[0].stat().st_ino == inodes[2]
 
 
+def test_a_driver_that_says_nothing_takes_nothing_back(context, monkeypatch):
+    """Two processes compile the same: the second one's driver has it in its own cache, and has no log."""
+    source = "#warning 16 bytes spill stores\n" + SOURCE.format(value=15)
+    monkeypatch.setattr(context, "remarks", ("-D REMARKS",))
+    program.build(context, source, ())
+    (path,) = files(context)
+    data = path.read_bytes()
+    context.programs.clear()
+    path.unlink()
+    inner = program._log_of
+
+    def silent(*args):
+        path.write_bytes(data)  # by the first process, meanwhile
+        return ""
+
+    monkeypatch.setattr(program, "_log_of", silent)
+    built = program.build(context, source, ())
+    assert "16 bytes spill stores" in program.remarks_of(built)
+    monkeypatch.setattr(program, "_log_of", inner)
+    context.programs.clear()
+    assert "16 bytes spill stores" in program.remarks_of(program.build(context, source, ()))
+
+
 def test_least_recently_used_binaries_go_first(context, monkeypatch):
     sources = [SOURCE.format(value=value) for value in range(20, 24)]
     paths = []

@@ -23,10 +23,11 @@ from portagpu.blas.tuner import tune_gemm
 from portagpu.device import DeviceType
 from portagpu.device.families import trial_environment
 from portagpu.runtime.context import Context
+from portagpu.runtime.program import build
 from portagpu.settings import Settings
 from portagpu.tuning import LaunchFailed, Measured, OutOfBounds, Store, TimedOut, WrongResult, compilers, compiling
 from portagpu.tuning.compilers import Compilers
-from portagpu.tuning.trial import Bench
+from portagpu.tuning.trial import Bench, spilled_bytes
 
 PROBLEM = {"n": 4096}
 
@@ -127,6 +128,17 @@ def test_what_is_only_built_is_what_runs(device, contexts, problem):
     assert set(runs.programs) - uploads <= set(builds.programs)
 
 
+def test_spills_are_known_of_cached_binaries(contexts):
+    builds = contexts[0]
+    source = "#warning 300 bytes spill stores\n__kernel void probe(__global int* x) { x[0] = 1; }"
+    for context in contexts:
+        context.remarks, context.settings = ("-D REMARKS",), builds.settings
+        build(context, source, ())
+        (key,) = context.programs
+        assert spilled_bytes(context, key) == 300
+    assert len(list((builds.settings.cache_dir / "programs").iterdir())) == 1
+
+
 @pytest.fixture
 def started(device):
     made = []
@@ -179,9 +191,11 @@ def test_where_no_child_starts_nobody_waits(device, started):
 def test_how_many_there_are(device, monkeypatch):
     settings = Settings.from_environment()
     monkeypatch.setattr(compilers, "_cores", lambda: 16)
-    gpu = dataclasses.replace(device, device_type=DeviceType.GPU)
+    large = dataclasses.replace(device.capabilities, global_memory=80 << 30)
+    gpu = dataclasses.replace(device, device_type=DeviceType.GPU, capabilities=large)
+    small = dataclasses.replace(gpu, capabilities=dataclasses.replace(large, global_memory=4 << 30))
     cpu = dataclasses.replace(device, device_type=DeviceType.CPU)
-    assert [compilers.count_for(d, None, settings) for d in (gpu, cpu)] == [8, 0]
+    assert [compilers.count_for(d, None, settings) for d in (gpu, small, cpu)] == [8, 2, 0]
     assert [compilers.count_for(d, 3, settings) for d in (gpu, cpu)] == [3, 3]
     assert compilers.count_for(gpu, 3, dataclasses.replace(settings, disk_cache=False)) == 0
     monkeypatch.setattr(compilers, "_cores", lambda: 1)
