@@ -1,10 +1,10 @@
 """Products of complex matrices as products of real ones, so that every real variant serves them.
 
-With real and imaginary parts side by side, c (m, n) is a real (m, 2 n) and a (m, k) a real (m, 2 k); b is expanded once
-to (2 k, 2 n), each ``x + iy`` to ``[[x, y], [-y, x]]``. Of a product and its transpose that one is computed whose
-operands are cheaper to bring into this form: a matrix times a vector expands the vector. The multiplications are those of
-the definition, four for each term. An infinite or NaN part spreads as in those, without C99's rules for infinite complex
-numbers, as BLAS does.
+With real and imaginary parts side by side, c (m, n) is a real (m, 2 n) and a (m, k) a real (m, 2 k); b is expanded
+once to (2 k, 2 n), each ``x + iy`` to ``[[x, y], [-y, x]]``. Of a product and its transpose that one is computed
+whose operands are cheaper to bring into this form: a matrix times a vector expands the vector. The multiplications
+are those of the definition, four for each term. An infinite or NaN part spreads as in those, without C99's rules for
+infinite complex numbers, as BLAS does.
 """
 
 from __future__ import annotations
