@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import math
 import numbers
 from typing import Any
@@ -22,9 +23,11 @@ from portagpu.runtime.creation import as_device_array, is_device_like
 
 _BEYOND_FLOAT32 = (2 - 2.0**-24) * 2.0**127  # numbers from here on round to infinity
 
+_ARRAY_LIKE = ("__array__", "__array_interface__", "__array_struct__")  # of what NumPy, too, takes for arrays
+
 
 def operand_of(value: Any, name: str) -> Any:
-    """An operand as a NumPy array or a device array. Raises `ArgumentTypeError`."""
+    """An operand, or what NumPy takes for an array, as a NumPy array or a device array. Raises `ArgumentTypeError`."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise ArgumentTypeError(
             f"operand {name} has masked elements, which products do not know",
@@ -34,15 +37,17 @@ def operand_of(value: Any, name: str) -> Any:
         return value
     if is_device_like(value):
         return as_device_array(value)
-    if isinstance(value, list | tuple | int | float | complex | np.generic):
+    if isinstance(value, list | tuple | int | float | complex | np.generic | array.array | memoryview) or any(
+        hasattr(value, way) for way in _ARRAY_LIKE
+    ):
         return host_array(value)
     raise ArgumentTypeError(f"operand {name} is a {type(value).__name__}", hint="pass NumPy arrays or device arrays")
 
 
 def check_dtypes(a: Any, b: Any, on_device: bool) -> None:
     """Raise `DTypeError` for operands that no product takes."""
-    for name, operand in (("a", a), ("b", b)):
-        if name_of(operand.dtype) not in DTYPES:
+    for name, operand, other in (("a", a, b), ("b", b, a)):
+        if name_of(operand.dtype) not in DTYPES and (on_device or not _joins(operand, other)):
             raise DTypeError(
                 f"matmul takes {', '.join(DTYPES)}; operand {name} is {operand.dtype}",
                 hint=_conversion(name, operand),
@@ -58,6 +63,16 @@ def check_dtypes(a: Any, b: Any, on_device: bool) -> None:
         raise DTypeError(
             f"the operands are {a.dtype} and {b.dtype}", hint=way if moved else "convert one of them: x.astype(...)"
         )
+
+
+def _joins(operand: Any, other: Any) -> bool:
+    """Whether a host operand of numbers that no product takes is promoted to the kind of the other one."""
+    if operand.dtype.kind not in "biuf" or name_of(other.dtype) not in DTYPES:
+        return False
+    try:
+        return np.result_type(operand, other).name in DTYPES
+    except TypeError:  # int64 and bfloat16 have no common dtype
+        return False
 
 
 def _conversion(name: str, operand: Any) -> str:
@@ -82,7 +97,10 @@ def checked_result(
         _check_out(out, shape, DeviceNDArray if on_device else np.ndarray)
     kind = _result_dtype(operands, dtype, out)
     if out is not None and (out.dtype if on_device else native(out.dtype)) != kind:
-        raise DTypeError(f"out is {out.dtype}; the product is {kind}")
+        raise DTypeError(
+            f"out is {out.dtype}; the product is {kind}",
+            hint="pass an out of that dtype, or leave it away and convert the result",
+        )
     return kind
 
 
@@ -98,10 +116,12 @@ def _check_out(out: Any, shape: tuple[int, ...], kind: type[Any]) -> None:
             hint="leave out= away to get a new array",
         )
     if out.shape != shape:
-        raise ShapeError(f"out has shape {out.shape}; the product has {shape}")
+        raise ShapeError(
+            f"out has shape {out.shape}; the product has {shape}", hint="pass an out of that shape, or leave it away"
+        )
     writeable = not out.readonly if isinstance(out, DeviceNDArray) else out.flags.writeable
     if not writeable:
-        raise ArgumentTypeError("out is read-only")
+        raise ArgumentTypeError("out is read-only", hint="leave out= away to get a new array")
 
 
 def check_beta(beta: complex, out: Any) -> None:
@@ -118,7 +138,7 @@ def _result_dtype(operands: np.dtype[Any], dtype: Any, out: Any) -> np.dtype[Any
     if dtype is not None:
         row = dtypes.parse(dtype)
         if row is None:
-            raise DTypeError(f"{dtype!r} is no dtype of NumPy's", hint=f"dtype= is one of {', '.join(allowed)}")
+            raise DTypeError(f"{dtype!r} is no dtype that devices have", hint=f"dtype= is one of {', '.join(allowed)}")
         found = row.numpy
     else:
         found = out.dtype if out is not None and name_of(out.dtype) in allowed else _numpy(allowed[0], operands)

@@ -1,8 +1,10 @@
 """Products of complex matrices as products of real ones, so that every real variant serves them.
 
-With real and imaginary parts side by side, c (m, n) is a real (m, 2 n) and a (m, k) a real (m, 2 k); b is expanded once
-to (2 k, 2 n), each ``x + iy`` to ``[[x, y], [-y, x]]``. The multiplications are those of the definition, four for each
-term. An infinite or NaN part spreads as in those, without C99's rules for infinite complex numbers, as BLAS does.
+With real and imaginary parts side by side, c (m, n) is a real (m, 2 n) and a (m, k) a real (m, 2 k); b is expanded
+once to (2 k, 2 n), each ``x + iy`` to ``[[x, y], [-y, x]]``. Of a product and its transpose that one is computed
+whose operands are cheaper to bring into this form: a matrix times a vector expands the vector. The multiplications
+are those of the definition, four for each term. An infinite or NaN part spreads as in those, without C99's rules for
+infinite complex numbers, as BLAS does.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from portagpu.blas.operands import index_type, real_dtype, real_flat, real_rows
 from portagpu.blas.result_kernels import expand_complex
-from portagpu.blas.rows import new_rows
+from portagpu.blas.rows import new_rows, swapped
 from portagpu.blas.scaling import scale
 from portagpu.blas.variant import Product, order_of
 from portagpu.runtime.array import DeviceNDArray, device_array
@@ -22,6 +24,7 @@ from portagpu.runtime.copies import copy_strided
 from portagpu.runtime.stream import Stream
 
 _THREADS = 64
+_EXPANSION = 4  # numbers of an expanded matrix for each of the original
 
 
 class Multiply(Protocol):
@@ -43,17 +46,43 @@ class Multiply(Protocol):
 
 def multiply_complex(product: Product, multiply: Multiply) -> None:
     """Enqueue a product of complex operands; ``multiply`` computes real ones."""
+    turned = replace(product, a=swapped(product.b), b=swapped(product.a), c=swapped(product.c))
+    _multiply(min(product, turned, key=_moved_bytes), multiply)
+
+
+def _moved_bytes(product: Product) -> int:
+    """What is read and written to bring a product into its real form."""
+    copied = sum(_nbytes(x) for x in (product.a, product.c) if not _has_rows(x))
+    return (1 + _EXPANSION) * _nbytes(product.b) + 2 * copied
+
+
+def _nbytes(matrix: DeviceNDArray) -> int:
+    return matrix[0].nbytes if _is_shared(matrix) else matrix.nbytes
+
+
+def _has_rows(matrix: DeviceNDArray) -> bool:
+    """Whether the numbers of a row lie side by side."""
+    order = order_of(matrix)
+    return order == "C" or (order == "F" and matrix.shape[-1] == 1)
+
+
+def _is_shared(matrix: DeviceNDArray) -> bool:
+    """Whether it is one matrix for a whole batch."""
+    return matrix.ndim == 3 and matrix.strides[0] == 0
+
+
+def _multiply(product: Product, multiply: Multiply) -> None:
     a, c, stream, alpha, beta = product.a, product.c, product.stream, product.alpha, product.beta
-    if order_of(c) != "C":
+    if not _has_rows(c):
         held = new_rows(c, stream, copied=beta != 0)
-        multiply_complex(replace(product, c=held), multiply)
+        _multiply(replace(product, c=held), multiply)
         copy_strided(held, c, stream)
         return
     if np.imag(beta) != 0:
         scale(c, beta, stream)
         beta = 1.0
-    if order_of(a) != "C":
-        shared = a.ndim == 3 and a.strides[0] == 0
+    if not _has_rows(a):
+        shared = _is_shared(a)
         rows = new_rows(a[0] if shared else a, stream)
         a = rows.broadcast_to(a.shape) if shared else rows
     expanded = _expand(product.b, alpha if np.imag(alpha) != 0 else 1.0, stream)
@@ -72,7 +101,7 @@ def multiply_complex(product: Product, multiply: Multiply) -> None:
 def _expand(b: DeviceNDArray, alpha: complex, stream: Stream) -> DeviceNDArray:
     """``alpha * b`` as real matrices, aligned."""
     shape = b.shape
-    shared = b.ndim == 3 and b.strides[0] == 0
+    shared = _is_shared(b)
     matrix = b[0] if shared else b
     if not order_of(matrix):
         matrix = new_rows(matrix, stream)

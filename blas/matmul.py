@@ -204,7 +204,7 @@ def _on_host(
 ) -> np.ndarray[Any, Any]:
     operands = _promoted(a, b)
     a, b = a.astype(operands, copy=False), b.astype(operands, copy=False)
-    result: np.ndarray[Any, Any] = _new(shape, dtype) if out is None else out
+    result: np.ndarray[Any, Any] = new_result(shape, dtype) if out is None else out
     if result.size == 0:
         return result
     context = stream.context
@@ -232,7 +232,8 @@ def _on_host(
     return result
 
 
-def _new(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def new_result(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """An uninitialised NumPy array in C order. Raises `OutOfMemoryError`."""
     try:
         return results.empty(shape, dtype)
     except MemoryError as error:

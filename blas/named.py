@@ -9,7 +9,7 @@ import numpy as np
 
 from portagpu.blas.arguments import operand_of
 from portagpu.blas.conjugate_kernels import conjugated
-from portagpu.blas.matmul import matmul
+from portagpu.blas.matmul import matmul, new_result
 from portagpu.errors import DTypeError, ShapeError, UnknownOptionError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.stream import Stream, as_stream
@@ -108,11 +108,16 @@ def _gemm(
     left = _op(_matrix(a, "a", name, kind), "trans_a", trans_a, stream)
     right = _op(_matrix(b, "b", name, kind), "trans_b", trans_b, stream)
     shape = (left.shape[0], right.shape[1])
-    if c is None:
+    present = None if c is None else _matrix(c, "c", name, kind)
+    if present is not None and present.shape != shape:
+        raise ShapeError(f"c has shape {present.shape}; the product has {shape}", hint="pass a c of that shape")
+    unread = type(beta) in (int, float, complex) and beta == 0
+    if present is None or (unread and not overwrite_c):
         on_device = isinstance(left, DeviceNDArray)
-        out = device_array(shape, kind, order="F", context=left.context) if on_device else np.empty(shape, kind, "F")
-        return matmul(left, right, out, alpha=alpha, stream=stream)
-    out = _target(_matrix(c, "c", name, kind), c if overwrite_c else None, stream)
+        rows = shape[::-1]
+        out = device_array(rows, kind, context=left.context) if on_device else new_result(rows, kind)
+        return matmul(left, right, out.T, alpha=alpha, stream=stream)
+    out = _target(present, c if overwrite_c else None, stream)
     return matmul(left, right, out, alpha=alpha, beta=beta, stream=stream)
 
 

@@ -48,8 +48,9 @@ def matmul(
 
     a, b: NumPy arrays (the result is a NumPy array) or device arrays (the result is a device array), both of one kind;
     shapes (..., m, k) and (..., k, n), where leading axes broadcast and 1-D operands are treated as a row and a column.
-    Any strides. NumPy arrays of different dtypes are promoted as NumPy does, and may have either byte order; device
-    arrays must agree. Subclasses of NumPy arrays are taken for plain ones; masked elements are an error.
+    Any strides. NumPy arrays of different dtypes are promoted as NumPy does (with bools and integers, too, where that
+    gives a dtype of the table), and may have either byte order; device arrays must agree. Subclasses of NumPy arrays,
+    and what NumPy takes for an array, are taken for plain ones; masked elements are an error.
 
     ==================== ================= =======================
     operands             sums              result (``dtype``)

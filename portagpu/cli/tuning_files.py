@@ -39,10 +39,14 @@ def export_command(file: Path | None, kernel: str, shipped: bool, selector: str 
 
 @click.command("import")
 @click.argument("file", type=_FILE)
-@_kernel_option
-def import_command(file: Path, kernel: str) -> None:
+@click.option("--kernel", default=None, help="name of the tunable, where FILE has results of several")
+def import_command(file: Path, kernel: str | None) -> None:
     """Add the tuning results in FILE; of two winners the faster one stays."""
-    path = store_path(kernel, Settings.from_environment())
+    found = sorted({task.kernel for task in Store(file).tasks()})
+    if (len(found) > 1 and kernel is None) or (found and kernel is not None and kernel not in found):
+        listed, others = ", ".join(found), "" if kernel is None else f", none of {kernel}"
+        raise click.ClickException(f"{file} has results of {listed}{others}; choose with --kernel NAME")
+    path = store_path(kernel or next(iter(found), "gemm"), Settings.from_environment())
     count = Store(path).merge(file)
     Console().print(f"{count} results added to {path}", soft_wrap=True)
 

@@ -309,9 +309,7 @@ class Context(ContextNames):
 
     def push(self) -> None:
         """Make the context current in this thread until `pop`."""
-        stack = getattr(_local, "stack", None)
-        if stack is None:
-            stack = _local.stack = []
+        stack = _local.__dict__.setdefault("stack", [])
         stack.append(getattr(_local, "context", None))
         _local.context = self
 
@@ -343,13 +341,17 @@ def current_context() -> Context:
         return _default
 
 
+def chosen_device() -> DeviceRecord | None:
+    """The device that is current in this thread because the program chose it; None where the default one will be."""
+    found: Context | None = getattr(_local, "context", None)
+    return None if found is None or found.closed else found.device
+
+
 def context_of(stream: Any) -> Context:
     """The context that a stream or PyOpenCL's queue belongs to; the current one for 0 and None."""
     if isinstance(stream, Stream):
         return stream.context
-    if isinstance(stream, cl.CommandQueue):
-        return Context.wrap(stream)
-    return current_context()
+    return Context.wrap(stream) if isinstance(stream, cl.CommandQueue) else current_context()
 
 
 def select_device(selector: str | int | DeviceRecord) -> Context:
@@ -357,8 +359,7 @@ def select_device(selector: str | int | DeviceRecord) -> Context:
 
     Raises `DeviceSelectionError`.
     """
-    record = selector if isinstance(selector, DeviceRecord) else find_device(selector)
-    context = Context.for_device(record)
+    context = Context.for_device(selector if isinstance(selector, DeviceRecord) else find_device(selector))
     _local.context = context
     return context
 

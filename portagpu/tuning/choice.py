@@ -222,10 +222,9 @@ def _seconds(expected_time: Prediction | float | None) -> float:
 
 def _from_model(tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
     figures = figures_of(device, settings)
-    default = tunable.default
-    point = default(problem, device) if callable(default) else default
+    point = tunable.default_for(problem, device)
     rule = Rule.DEFAULT
-    if point is None or (tunable.model is not None and callable(default)):
+    if point is None or (tunable.model is not None and callable(tunable.default)):
         rule = Rule.DEFAULT if tunable.model is None else Rule.MODEL
     if point is None:
         point = modelled(tunable, problem, device, figures).history.ranked[0]
@@ -246,6 +245,15 @@ def chooser_for(path: Path) -> Chooser:
         return found
 
 
+def file_of(store: Store | Path | str | None, name: str, settings: Settings) -> Path:
+    """The file of a store; None is that of a tunable in the user's folder. Raises `TuningError`."""
+    if store is None:
+        return store_path(name, settings)
+    if not isinstance(store, Store | Path | str):
+        raise TuningError(f"store={store!r} is no file", hint="give the path of a file, or a Store")
+    return store.path if isinstance(store, Store) else Path(store)
+
+
 def best(
     tunable: Parameters,
     problem: Problem,
@@ -261,9 +269,7 @@ def best(
     """
     record = current_context().device if device is None else device
     chosen = settings or Settings.from_environment()
-    path = (
-        store_path(tunable.name, chosen) if store is None else store.path if isinstance(store, Store) else Path(store)
-    )
+    path = file_of(store, tunable.name, chosen)
     choice = chooser_for(path).choose(tunable, shapes.checked(problem), device_of(record, chosen), chosen)
     return replace(choice, point=dict(choice.point))  # the caller's own: the answer is remembered
 

@@ -231,8 +231,7 @@ class Session:
         if budget.seconds > 0:  # the model's part counts
             left = budget.seconds - (time.monotonic() - started)
             budget = replace(budget, seconds=max(left, min(budget.seconds, _LEAST_SECONDS)))
-        default = self.tunable.default
-        first = default(problem, self.device) if callable(default) else default
+        first = self.tunable.default_for(problem, self.device)
         return search(
             found.history,
             make_strategy(strategy, seed),

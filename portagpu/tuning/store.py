@@ -241,7 +241,8 @@ class Store:
         try:
             other.open("rb").close()
         except OSError as error:
-            raise StoreError(f"{other} cannot be read: {error}") from error
+            hint = "name a file that `portagpu tune export` has written"
+            raise StoreError(f"{other} cannot be read: {error}", hint=hint) from error
         theirs = Store(other)
         theirs.refresh()
         if not theirs._tasks:

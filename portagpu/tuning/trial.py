@@ -255,8 +255,8 @@ def _finding(found: object, what: str) -> str | None:
 
 def compare(results: Mapping[str, np.ndarray[Any, Any]], case: Case) -> str | None:
     """The built-in check: None where every output is as expected within the case's tolerances."""
-    for name, expected in (case.expected or {}).items():
-        found = results[name]
+    for name, wanted in (case.expected or {}).items():
+        found, expected = results[name], np.asarray(wanted)
         if found.shape != expected.shape:
             return f"{name} has shape {found.shape}, not {expected.shape}"
         close = np.isclose(found, expected, rtol=case.rtol, atol=case.atol, equal_nan=True)

@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ _CHILD_MAIN = (
 )
 _GUARD = "if __name__ == '__main__':"
 Array = np.ndarray[Any, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,8 +99,33 @@ class Parameters:
             raise TuningError(f"version={self.version!r} is no whole number", hint="write version=1") from error
 
     def space_for(self, problem: Problem, device: DeviceRecord) -> Space:
-        """The search space of a problem on a device."""
-        return self.space(problem, device) if callable(self.space) else self.space
+        """The search space of a problem on a device. Raises `TuningError` where the function for it fails."""
+        if not callable(self.space):
+            return self.space
+        found = self._made("space", self.space, problem, device)
+        if not hasattr(found, "is_legal"):
+            raise TuningError(
+                f"the space of {self.name} is a {type(found).__name__} for {text_of(problem)}",
+                hint="return SearchSpace.of(block=(64, 128))",
+            )
+        return found
+
+    def default_for(self, problem: Problem, device: DeviceRecord) -> Point | None:
+        """The point for a problem that is not tuned, if the tunable names one. Raises `TuningError`, as `space_for`."""
+        return self._made("default", self.default, problem, device) if callable(self.default) else self.default
+
+    def _made(self, what: str, make: Callable[[Problem, DeviceRecord], T], problem: Problem, device: DeviceRecord) -> T:
+        try:
+            return make(dict(problem), device)
+        except PortaGPUError:
+            raise
+        except Exception as error:
+            line = traceback.extract_tb(error.__traceback__)[-1]
+            raise TuningError(
+                f"the {what} of {self.name} raised {type(error).__name__} for {text_of(problem)}: {error}"
+                f" ({line.filename}:{line.lineno})",
+                hint=f"a function for the {what} takes a problem and a device",
+            ) from error
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -177,7 +203,7 @@ def resolve(reference: str) -> Tunable:
     values = _values(place, reference)
     found = values.get(name)
     if found is not None and not isinstance(found, Tunable) and callable(found):
-        found = found()
+        found = _loaded(reference, found)
     if not isinstance(found, Tunable):
         raise TuningError(f"{reference} is no tunable", hint="assign the Tunable to a variable of the module")
     return found
@@ -202,8 +228,8 @@ def _values(place: str, reference: str) -> dict[str, Any]:
         ) from error
 
 
-def _loaded(place: str, load: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What loading a user's module gives. Raises `TuningError` where the module raises."""
+def _loaded(place: str, load: Callable[[], T]) -> T:
+    """What a user's module gives. Raises `TuningError` where it raises."""
     try:
         return load()
     except (PortaGPUError, ModuleNotFoundError):

@@ -11,11 +11,13 @@ import numpy as np
 
 from portagpu.device import DeviceRecord
 from portagpu.errors import TuningError
+from portagpu.runtime.context import chosen_device
 from portagpu.settings import Settings
 from portagpu.tuning import shapes
+from portagpu.tuning.choice import file_of
 from portagpu.tuning.console import Bar, on_terminal
 from portagpu.tuning.search import Budget, Progress, SearchResult
-from portagpu.tuning.session import Session, device_of, kept_for_classes, seconds_of, store_path
+from portagpu.tuning.session import Session, device_of, kept_for_classes, seconds_of
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.store import Store
 from portagpu.tuning.strategies import DEFAULT, Strategy
@@ -42,9 +44,9 @@ def tune(
 ) -> SearchResult:
     """Find a tunable's fastest parameters for a problem; `best` uses them from the next call on.
 
-    ``device``: a record, an index or part of a name; None is the default device. ``budget`` is a time, at most exceeded
-    by one trial; ``trials`` also ends the search. ``strategy``: a name (see `make_strategy`) or an object with
-    ``propose``.
+    ``device``: a record, an index or part of a name; None is the current one, as for `best`. ``budget`` is a time, at
+    most exceeded by one trial; ``trials`` also ends the search. ``strategy``: a name (see `make_strategy`) or an object
+    with ``propose``.
     ``store``: file of results; by default one of the tunable's name in the user's data folder. What it has is not
     measured again, so that an interrupted search goes on where it was. ``trial_limit``: time after which a trial counts
     as hung and its process is killed. ``classes``: problems (or how many around this one) for which the best few
@@ -66,14 +68,14 @@ def tune(
         raise TuningError(f"trial_limit={trial_limit!r}: a trial needs time", hint="write '20s'")
     _check_whole(seed=seed, **({} if trials is None else {"trials": trials}))
     chosen = settings or Settings.from_environment()
-    record = device_of(device, chosen)
+    record = device_of(chosen_device() if device is None else device, chosen)
     wanted = shapes.checked(problem)
     if isinstance(classes, int):
         _check_whole(classes=classes)
     others = shapes.spread(wanted, count=classes) if isinstance(classes, int) else [*map(shapes.checked, classes)]
     seconds = seconds_of(budget)
     kept = kept_for_classes(seconds, others)
-    path = store_path(tunable.name, chosen) if store is None else store
+    results = store if isinstance(store, Store) else Store(file_of(store, tunable.name, chosen))
     bar = Bar(tunable.name, seconds) if (on_terminal() if show is None else show) else None
 
     def report(state: Progress) -> None:
@@ -82,7 +84,7 @@ def tune(
         if bar is not None:
             bar(state)
 
-    session = Session(tunable, record, chosen, path if isinstance(path, Store) else Store(Path(path)), limit, compilers)
+    session = Session(tunable, record, chosen, results, limit, compilers)
     deadline = time.monotonic() + seconds
     with session, bar or nullcontext():
         if seconds > 0:

@@ -19,10 +19,12 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from portagpu.errors import PortaGPUError
 from portagpu.tuning.outcomes import shortened
 
 _MARK = "portagpu-answer "
@@ -30,6 +32,7 @@ _FAILED = "portagpu-failed "
 _END_SECONDS = 10.0
 _LOOK_SECONDS = 0.5
 _LONGEST = 4000  # characters of a reason
+_PACKAGE = Path(__file__).parents[1]
 _log = logging.getLogger(__name__)
 
 
@@ -184,11 +187,20 @@ def main(module: str, function: str, parent: int) -> None:
         try:
             text = _MARK + json.dumps(call(json.loads(request)))
         except Exception as error:  # the parent starts a new child, and tells the reason
-            text = _FAILED + json.dumps(shortened(f"{type(error).__name__}: {error}", _LONGEST))
+            text = _FAILED + json.dumps(shortened(_described(error), _LONGEST))
         if os.getpid() != own:
             os._exit(1)  # a trial has forked: one answer is enough
         faulthandler.cancel_dump_traceback_later()
         answers.write(text + "\n")
+
+
+def _described(error: Exception) -> str:
+    """An exception in words, with the deepest line of the user's file; ours say themselves what is wrong where."""
+    text = f"{type(error).__name__}: {error}"
+    frames = [] if isinstance(error, PortaGPUError) else traceback.extract_tb(error.__traceback__)
+    theirs = [f for f in frames if Path(f.filename).is_file() and not Path(f.filename).is_relative_to(_PACKAGE)]
+    lines = [f.lineno for f in theirs if f.filename == theirs[0].filename]
+    return f"{text} ({theirs[0].filename}:{lines[-1]})" if theirs else text
 
 
 def _offer_to_be_killed() -> None:

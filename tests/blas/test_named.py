@@ -85,7 +85,8 @@ def test_what_is_converted(device):
         assert close(zgemm(2j, x, y), scipy_blas.zgemm(2j, x, y))
     assert np.array_equal(dgemm(1, vector, vector, trans_a=1), [[vector @ vector]])
     old = np.full((8, 8), np.nan)
-    assert close(dgemm(1, a, a, 0, old), a @ a)  # beta 0: what is there is not read
+    found = dgemm(1, a, a, 0, old)  # beta 0: what is there is not read
+    assert close(found, a @ a) and np.isnan(old).all() and found.flags.f_contiguous
 
 
 def test_a_device_matrix_with_gaps_is_conjugated(device):
@@ -106,6 +107,7 @@ def test_wrong_arguments(device):
         ({}, errors.ShapeError),
         ({"trans_b": 1, "c": np.ones((4, 5))}, errors.ShapeError),
         ({"trans_b": 1, "c": "c"}, errors.ArgumentTypeError),
+        ({"trans_b": 1, "c": np.ones((5, 5))}, errors.ShapeError),
     ):
         with pytest.raises(error):
             dgemm(1, a, a, **options)
@@ -115,6 +117,11 @@ def test_wrong_arguments(device):
         dgemm(1, a, a.astype(complex), trans_b=1)
     with pytest.raises(errors.DTypeError, match="sgemm takes float32; a is float64"):
         sgemm(1, cuda.to_device(a), cuda.to_device(a), trans_b=1)
+    with pytest.raises(errors.ShapeError, match=r"c has shape \(4, 5\)"):
+        dgemm(1, a, a, 0, a, 0, 1)
+    column = np.ones((2**21, 1))
+    with pytest.raises(errors.OutOfMemoryError):
+        dgemm(1, column, column, trans_b=1)
     with pytest.raises(errors.ShapeError, match="matrices"):
         dgemm(1, np.ones((2, 3, 4)), a)
     with pytest.raises(errors.ArgumentTypeError, match="on the device"):

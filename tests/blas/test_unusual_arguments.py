@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -71,8 +73,8 @@ def test_scalars_of_bfloat16(device):
 )
 def test_hints_lose_no_digits(device, dtype, wanted):
     with pytest.raises(errors.DTypeError) as caught:
-        portagpu.matmul(np.ones((2, 2), np.float32), np.ones((2, 2), dtype))
-    assert f"b.astype(np.{wanted})" in str(caught.value)
+        portagpu.matmul(np.ones((2, 2), dtype), np.ones((2, 2), dtype))
+    assert f"a.astype(np.{wanted})" in str(caught.value)
 
 
 def test_hints_for_records_complex_numbers_and_device_arrays(device):
@@ -107,3 +109,53 @@ def test_batches_of_transposes(device):
         on_device[0, 0].mT  # noqa: B018
     with pytest.raises(errors.ShapeError, match="axes 0 and 3"):
         np.swapaxes(on_device, 0, 3)
+
+
+@pytest.mark.parametrize("other", ["bool", "int16", "int64", "uint32", "float64", "int8"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "complex64"])
+def test_numbers_are_promoted_as_numpy_does(device, dtype, other):
+    """A mask or whole numbers times floats, in either order, where NumPy's common dtype is one that products take."""
+    x, y = np.sign(X).astype(dtype), (abs(X) % 2).astype(other)
+    wanted = np.result_type(x, y)
+    for left, right in ((x, y), (y, x), (y[:, :3].T, x)):
+        found = portagpu.matmul(left, right)
+        assert found.dtype == wanted and np.array_equal(found, left.astype(np.complex128) @ right)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "told"),
+    [
+        ("int64", "int64", "operand a is int64"),
+        ("bool", "bool", "operand a is bool"),
+        ("int64", "int8", "operand a is int64"),
+        ("float32", "longdouble", "operand b is "),
+        ("float32", "timedelta64[s]", "operand b is timedelta64"),
+        ("int64", ml_dtypes.bfloat16, "operand a is int64"),
+    ],
+)
+def test_numbers_without_a_product_are_told(device, left, right, told):
+    with pytest.raises(errors.DTypeError, match=told):
+        portagpu.matmul(np.ones((3, 3), left), np.ones((3, 3)).astype(right))
+    with pytest.raises(errors.DTypeError, match="operand b is int16"):
+        portagpu.matmul(cuda.to_device(np.ones((3, 3), np.float32)), cuda.to_device(np.ones((3, 3), np.int16)))
+
+
+class Table:
+    """As those of libraries for tables, which NumPy's functions take."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+
+def test_what_numpy_takes_for_an_array(device):
+    x = X.astype(np.float32)
+    for other in (Table(x), memoryview(x), x.tolist(), x.view(np.recarray)):
+        assert np.array_equal(portagpu.matmul(other, x), x @ x)
+        assert np.array_equal(portagpu.matmul(x, other), x @ x)
+    row = array.array("f", [1, 2, 3])
+    assert portagpu.matmul(row, row) == 14
+    with pytest.raises(errors.ArgumentTypeError, match="operand a is a str"):
+        portagpu.matmul("abc", x)

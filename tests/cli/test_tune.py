@@ -57,6 +57,21 @@ def test_export_and_import(tmp_path):
     assert Store(tmp_path / "here" / "tuning" / "gemm.jsonl").winner(TASK) == ({"x": 1}, 0.5)
 
 
+def test_imports_go_to_the_store_of_their_kernel(tmp_path):
+    """Whatever it is called: in another store nobody would find them."""
+    mine, file, here = dataclasses.replace(TASK, kernel="mine"), tmp_path / "results.jsonl", tmp_path / "here"
+    Store(file).add_trial(mine, {"x": 1}, Measured(0.5))
+    result = _invoke(here, "import", str(file))
+    assert result.exit_code == 0 and Store(here / "tuning" / "mine.jsonl").tasks() == (mine,)
+    assert not (here / "tuning" / "gemm.jsonl").exists()
+    result = _invoke(here, "import", str(file), "--kernel", "gemm")
+    assert result.exit_code != 0 and "has results of mine, none of gemm" in result.output
+    Store(file).add_trial(TASK, {"x": 1}, Measured(0.5))
+    result = _invoke(here, "import", str(file))
+    assert result.exit_code != 0 and "--kernel NAME" in result.output
+    assert _invoke(here, "import", str(file), "--kernel", "gemm").exit_code == 0
+
+
 def test_an_unwritable_data_folder_ends_in_one_message(device, tmp_path):
     (tmp_path / "file").write_text("")
     done = subprocess.run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -67,7 +68,8 @@ def test_planted_failures_are_values(tmp_path):
         9: CompileFailed,
     }
     outcomes_by_x = {p["x"]: o for p, o in store.trials(TASK).values()}
-    assert outcomes_by_x[4] == LaunchFailed("ValueError: planted reason")
+    assert isinstance(outcomes_by_x[4], LaunchFailed)  # with the line that raised
+    assert re.fullmatch(r"ValueError: planted reason \(.*planted\.py:\d+\)", outcomes_by_x[4].reason)
     assert outcomes_by_x[8] == WrongResult("planted")  # fast, but a winner only after verification
     assert isinstance(outcomes_by_x[7], Measured)
     assert set(outcomes_by_x) == set(range(1, 13))
