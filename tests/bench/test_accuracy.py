@@ -26,7 +26,7 @@ def test_every_dtype_is_measured(device):
     for r in results:
         assert r.errors.largest <= LARGEST.get(r.problem.out_dtype, 1e-5), r
         assert (r.errors.largest == 0) == (r.errors.rms == 0)
-        assert (r.peer is not None) == (r.problem.dtype in WITH_BLAS)
+        assert r.peer is not None or r.problem.dtype not in WITH_BLAS
     lines = accuracy.table(results, "lib 2").splitlines()
     assert lines[2 + len(results) :][-1] == "Library: lib 2."
     assert {line.count("|") for line in lines[: 2 + len(results)]} == {10}

@@ -21,6 +21,12 @@ from portagpu.settings import Settings
 pytestmark = pytest.mark.usefixtures("short_turns")
 
 
+def skip_gpu(device):
+    """For what is so where NumPy is the peer, and arrays are the host's."""
+    if device.device_type is DeviceType.GPU:
+        pytest.skip("a GPU's peer is another library")
+
+
 def problem(m=20, n=30, k=40, dtype="float32", **rest):
     return Problem(m=m, n=n, k=k, dtype=dtype, **rest)
 
@@ -45,6 +51,7 @@ def numpy_on_device(served, a, b):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype(device, dtype):
+    skip_gpu(device)
     (found,) = measured(device, problem(dtype=dtype))
     assert found.problem is None
     assert found.error <= 1 and found.ratio > 0
@@ -79,6 +86,8 @@ def test_what_a_library_cannot_do_leaves_our_number(device, monkeypatch):
 
 
 def test_wrong_results_get_no_number(device, monkeypatch):
+    skip_gpu(device)
+
     def wrong(a, b, **rest):
         return np.zeros((a.shape[0], b.shape[1]), a.dtype)
 
@@ -99,6 +108,7 @@ def test_what_the_device_lacks_is_told(device):
 
 
 def test_the_best_core_type_is_a_second_peer(device):
+    skip_gpu(device)
     if core_types.core_name() is None:
         pytest.skip("NumPy has another library here")
     with CoreTypes(("Haswell", "Haswell", "NoSuchCore")) as found:

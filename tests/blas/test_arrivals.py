@@ -22,7 +22,20 @@ def share(x, parts, arrived, result, lasts, count, fan, vector: cuda.constexpr, 
     for i in cuda.unroll(range(HELD)):
         sums[i // (HELD // 2), i % (HELD // 2)] = x[part, number, i * THREADS + thread]
     if add_parts(
-        sums.ravel(), parts, arrived, np.int32(number), part, count, fan, thread, HELD, vector, levels, 0, THREADS
+        sums.ravel(),
+        parts,
+        arrived,
+        np.int32(number),
+        part,
+        count,
+        count,
+        fan,
+        thread,
+        HELD,
+        vector,
+        levels,
+        0,
+        THREADS,
     ):
         for i in cuda.unroll(range(HELD)):
             result[number, i * THREADS + thread] = sums[i // (HELD // 2), i % (HELD // 2)]

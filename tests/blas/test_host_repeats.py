@@ -18,6 +18,14 @@ from portagpu.runtime.recording import Replay
 _NUMBERS = (1, 0, None)
 
 
+@pytest.fixture(autouse=True)
+def device(device):
+    """Devices that use the host's memory: to others arrays are copied each time."""
+    if not device.capabilities.host_unified_memory:
+        pytest.skip("arrays are copied to the device")
+    return device
+
+
 def apart(array):
     """A copy that shares no cache line with other memory, and begins where all of them do."""
     room = np.empty(array.nbytes + 512, np.uint8)

@@ -16,7 +16,7 @@ from portagpu.blas.registry import default_config
 from portagpu.blas.tuner import search_space, tune_gemm
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import CompileFailed, LaunchFailed, Measured, Store, Worker, outcomes, shapes
+from portagpu.tuning import CompileFailed, LaunchFailed, Measured, Spilled, Store, Worker, outcomes, shapes
 
 PROBLEM = Problem(m=80, n=80, k=80, dtype="float32")
 
@@ -39,7 +39,7 @@ def test_a_fresh_process_follows_a_failed_launch(device, settings, monkeypatch):
         return outcomes.to_json(LaunchFailed("planted")) if len(children) == 1 else answer
 
     monkeypatch.setattr(Worker, "ask", ask)
-    (tuned,) = tune_gemm(device, (PROBLEM,), budget=5.0, settings=settings, compilers=0)
+    (tuned,) = tune_gemm(device, (PROBLEM,), budget=12.0, settings=settings, compilers=0)
     assert children[1] != children[0]
     assert len(set(children[1:])) == 1
     assert tuned.result.winner is not None
@@ -91,7 +91,7 @@ def test_a_trial_of_a_configuration_that_does_not_fit_is_a_value(device):
     request = {"action": "measure", "point": config, "problem": problem, "device": device.index}
     with Worker("portagpu.tuning.trial", "run") as worker:
         answer = worker.ask({**request, "tunable": "portagpu.blas.tunable:GEMM"}, 120)
-    assert isinstance(outcomes.from_json(answer), Measured | LaunchFailed | CompileFailed)
+    assert isinstance(outcomes.from_json(answer), Measured | LaunchFailed | CompileFailed | Spilled)
 
 
 def test_an_empty_list_of_problems_is_an_error(device, settings):

@@ -130,6 +130,8 @@ def test_what_is_only_built_is_what_runs(device, contexts, problem):
 
 def test_spills_are_known_of_cached_binaries(contexts):
     builds = contexts[0]
+    if builds.capabilities.max_registers_option:
+        pytest.skip("this driver's compiler keeps warnings to itself")
     source = "#warning 300 bytes spill stores\n__kernel void probe(__global int* x) { x[0] = 1; }"
     for context in contexts:
         context.remarks, context.settings = ("-D REMARKS",), builds.settings

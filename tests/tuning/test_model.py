@@ -97,8 +97,11 @@ def test_simulators_are_not_measured(device):
 
 
 def test_classes_of_devices(device):
-    caps = dataclasses.replace(IDEAL, device_type=device.device_type, vector_width_float=16, compute_units=2)
-    named = dataclasses.replace(device, capabilities=caps, platform="Portable Computing Language")
+    processor = type(device.device_type).CPU
+    caps = dataclasses.replace(IDEAL, device_type=processor, vector_width_float=16, compute_units=2)
+    named = dataclasses.replace(
+        device, capabilities=caps, device_type=processor, platform="Portable Computing Language"
+    )
     assert device_class(named) == "AVX-512 CPU of 2 cores under PoCL"
     assert device_class(dataclasses.replace(named, driver_version="another")) == device_class(named)
     narrow = dataclasses.replace(named, capabilities=dataclasses.replace(caps, vector_width_float=8, compute_units=12))
