@@ -84,7 +84,7 @@ class Context(ContextNames):
         self.cards: dict[Any, Any] = {}  # what launches must know of an array: one object for all arrays alike
         self.epoch = object()  # another one from when memory was given back: kernels may not use what they remember
         self._cl_context: cl.Context | None = cl_context
-        self._abandoned = False
+        self._abandoned = self._several_streams = False
         self._buried: list[Any] = []  # in a forked child
         self.order_lock = threading.Lock()
         self.ordered = False  # whether the default stream must look after other streams
@@ -96,7 +96,6 @@ class Context(ContextNames):
         self._pool_lock = threading.Lock()
         self._sizes: dict[int, int] = {}
         self._wrapped: OrderedDict[int, Stream] = OrderedDict()
-        self._several_streams = False
 
     @classmethod
     def for_device(cls, device: DeviceRecord, settings: Settings | None = None) -> Context:
