@@ -120,7 +120,7 @@ class Digest:
             self._all("slice", (value.start, value.stop, value.step))
         elif isinstance(value, types.UnionType):
             self._all("union", value.__args__)
-        elif isinstance(value, np.ndarray | np.generic | np.dtype | np.ufunc):
+        elif isinstance(value, np.ndarray | np.generic | np.dtype | np.ufunc | np.finfo | np.iinfo):
             self._numpy(value)
         elif isinstance(value, types.ModuleType):
             self._put("module", value.__name__)
@@ -139,6 +139,8 @@ class Digest:
     def _numpy(self, value: Any) -> None:
         if isinstance(value, np.dtype):
             self._put("dtype", repr(value))
+        elif isinstance(value, np.finfo | np.iinfo):
+            self._put(type(value).__name__, repr(value.dtype))
         elif isinstance(value, np.ufunc):
             name = str(getattr(value, "__name__", ""))
             if getattr(np, name, None) is not value:  # made by np.frompyfunc, or of another library
@@ -254,7 +256,7 @@ def is_told(value: Any) -> bool:
         return root in _FIXED_MODULES or value.__name__.startswith(_OWN_MODULES)
     if isinstance(value, type):
         return _is_installed(value)
-    if isinstance(value, np.generic | np.dtype):
+    if isinstance(value, np.generic | np.dtype | np.finfo | np.iinfo):
         return True
     return kind.__module__.startswith("portagpu.") and not isinstance(value, DeviceCallable)
 

@@ -188,6 +188,9 @@ DEPENDENCIES = {
     "a class of isinstance": """
         kind = {3: int, 4: float}[VALUE]
         def kernel(x): x[cuda.grid(1)] = 3 if isinstance(cuda.grid(1), kind) else 4""",
+    "what is asked of a dtype": """
+        info = {3: np.iinfo(np.int8), 4: np.finfo(np.float32)}[VALUE]
+        def kernel(x): x[cuda.grid(1)] = 3 if info.max == 127 and np.finfo(np.float32).eps < 1 else 4""",
     "a dtype": """
         kind = {3: np.uint8, 4: np.float32}[VALUE]
         def kernel(x): x[cuda.grid(1)] = kind(3.5) + kind(0.75)""",
