@@ -243,7 +243,7 @@ def multiply_doubles(
     piece = block // total if plan.levels else np.int32(0)
     number = block % total if plan.levels else block
     product = number // tiles
-    own_row, own_column, row0, column0 = tile_at(number % tiles, tiles_m, tiles_n, m, n, tile_m, tile_n, plan.group)
+    _, _, row0, column0 = tile_at(number % tiles, tiles_m, tiles_n, m, n, tile_m, tile_n, plan.group)
     first, end = span_of(piece, pieces, k, tile_k, plan.levels)
     depth = end - first
     steps = (depth + (tile_k - 1)) // tile_k

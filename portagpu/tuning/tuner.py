@@ -51,8 +51,7 @@ def tune(
     measured again, so that an interrupted search goes on where it was. ``trial_limit``: time after which a trial counts
     as hung and its process is killed. ``classes``: problems (or how many around this one) for which the best few
     points are timed as well, within the same budget. ``compilers``: processes that compile candidates while another one
-    measures; None: for a GPU one less than there are cores, at most 8, and none for a CPU.
-    ``show``: a progress bar and
+    measures; None: for a GPU one less than there are cores, at most 8, and none for a CPU. ``show``: a progress bar and
     what is skipped, on the standard error stream; None: if that is a terminal.
 
     Raises `TuningError`, `StoreError`, `DeviceSelectionError`. KeyboardInterrupt ends the child process and comes

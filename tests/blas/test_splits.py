@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hopper import HOPPER
 
 from portagpu import cuda
 from portagpu.blas.arrival_kernels import counters_of
@@ -17,18 +18,8 @@ from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config
 from portagpu.blas.variant import Product
 from portagpu.blas.workspace import workspaces
-from portagpu.device.ideal import IDEAL
 from portagpu.runtime.recorder import Recorder, active
 
-HOPPER = replace(
-    IDEAL,
-    local_memory_static=231424,
-    compute_units=132,
-    clock_mhz=1980,
-    max_work_group_size=1024,
-    max_work_item_sizes=(1024, 1024, 64),
-    preferred_multiple=32,
-)
 CASES = {
     "float32": (
         PipelinedVariant(),

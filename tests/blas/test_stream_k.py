@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hopper import HOPPER
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,20 +19,10 @@ from portagpu.blas.registry import from_json
 from portagpu.blas.stream_k_kernels import part_of, pieces_of_shares, start_of, whole_tiles, worker_of
 from portagpu.blas.variant import Product
 from portagpu.blas.workspace import workspaces
-from portagpu.device.ideal import IDEAL
 
 SMALL = PipelinedConfig(warps_m=1, warps_n=2, thread_m=8, thread_n=4, tile_k=8, stages=4, group=2, spread=2, split_k=1)
 CONFIG = replace(SMALL, workers=1)
 TILE = (CONFIG.tile_m, CONFIG.tile_n, CONFIG.tile_k)
-HOPPER = replace(
-    IDEAL,
-    local_memory_static=231424,
-    compute_units=132,
-    clock_mhz=1980,
-    max_work_group_size=1024,
-    max_work_item_sizes=(1024, 1024, 64),
-    preferred_multiple=32,
-)
 
 
 @given(tiles=st.integers(1, 2000), workers=st.integers(1, 300), steps=st.integers(1, 700))

@@ -8,6 +8,7 @@ import itertools
 import ml_dtypes
 import numpy as np
 import pytest
+from hopper import HOPPER
 from opencl_text import text_of
 
 from portagpu import cuda
@@ -19,18 +20,8 @@ from portagpu.blas.variant import Product
 from portagpu.blas.warpgroup_across import WarpgroupConfig
 from portagpu.blas.warpgroup_kernels import multiply_warpgroups
 from portagpu.blas.warpgroup_variant import WarpgroupVariant
-from portagpu.device.ideal import IDEAL
 from portagpu.runtime.creation import to_device
 
-HOPPER = dataclasses.replace(
-    IDEAL,
-    local_memory_static=231424,
-    compute_units=132,
-    clock_mhz=1980,
-    max_work_group_size=1024,
-    max_work_item_sizes=(1024, 1024, 64),
-    preferred_multiple=32,
-)
 BEFORE = dataclasses.replace(HOPPER, ptx_target=(8, 0), architecture_ptx=False)
 WARPGROUP, EMULATED = WarpgroupVariant(), EmulatedVariant()
 SHAPES = [
