@@ -27,6 +27,12 @@ class Box:
     array: DeviceNDArray
     box: tuple[int, int]
     transposed: bool
+    element: str = ""  # as what elements are copied, if not as the array's: "tfloat32" rounds float32 on the way
+
+    @property
+    def kind(self) -> str:
+        """What `cuda.tensor_map_encode` calls the elements."""
+        return self.element or str(self.array.dtype.name)
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -37,7 +43,7 @@ class Box:
             array.offset,
             array.shape,
             array.strides,
-            array.dtype.name,
+            self.kind,
             self.box,
         )
 
@@ -75,7 +81,7 @@ class TensorMaps:
         arguments: list[Any] = []
         for box in boxes:
             shape, strides = box.facts()
-            arguments += [box.array, shape, strides, (1, *box.box), box.array.dtype.name]
+            arguments += [box.array, shape, strides, (1, *box.box), box.kind]
         encode_maps[1, 32, stream](made, *arguments)
         if not any(box.is_foreign for box in boxes):
             self._kept.keep(context, key, made)

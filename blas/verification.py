@@ -39,7 +39,7 @@ _EPS = {
 }
 # smallest steps between numbers, below which rounding is absolute
 _TINY = {"float16": 2.0**-24, "float64": 2.0**-1074, "complex128": 2.0**-1074}
-# rounding of the operands by precision: 11 bits, truncated; pieces of 16 bits hold 22 or 24 bits
+# rounding of the operands by precision: 11 bits, truncated by some devices; pieces of 16 bits hold 22 or 24 bits
 _OPERANDS = {"tf32": 2.0**-10, "f16x3": 2.0**-21, "bf16x6": 2.0**-21, "bf16x9": 2.0**-22}
 _ROWS = 32
 

@@ -76,8 +76,8 @@ def launch_across(config: WarpgroupConfig, product: Product, a: DeviceNDArray, b
         arrived = workspaces.zeros(stream, "arrived", tiles * counters_of(config.splits))
     maps = tensor_maps.of(
         stream,
-        Box(a, (_SPAN, _SPAN), True),
-        Box(b, (tile_n, _SPAN), True),
+        Box(a, (_SPAN, _SPAN), True, "tfloat32"),
+        Box(b, (tile_n, _SPAN), True, "tfloat32"),
         Box(c, (_SPAN if turned else STRIP_ROWS, _SPAN), False),
     )
     scaled = product.alpha != 1 or product.beta != 0

@@ -277,8 +277,8 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         arrived = workspaces.zeros(stream, "arrived", tiles * counters_of(config.splits))
     maps = tensor_maps.of(
         stream,
-        Box(a, (depth, LINE // a.itemsize) if a_transposed else (config.tile_m, depth), a_transposed),
-        Box(b, (config.tile_n, depth) if b_transposed else (depth, LINE // b.itemsize), b_transposed),
+        Box(a, (depth, LINE // a.itemsize) if a_transposed else (config.tile_m, depth), a_transposed, kind.name),
+        Box(b, (config.tile_n, depth) if b_transposed else (depth, LINE // b.itemsize), b_transposed, kind.name),
         Box(c, (STRIP_ROWS, columns), False),
     )
     grid = min(tiles * config.splits, c.context.capabilities.compute_units)

@@ -43,11 +43,14 @@ def _float_bits(printer: Printer, expr: Operation) -> Lowered:
     return f"as_uint({printer.text(expr.args[0])})", POSTFIX
 
 
-@register("pack_half2", "pack_bfloat162")
-def _pack(printer: Printer, expr: Operation) -> Lowered:
-    """Two float32 rounded to 16 bits each, the first in the low half."""
+_ROUNDED = {"pack_half2": "uint", "pack_bfloat162": "uint", "float_to_tf32": "float"}
+
+
+@register(*_ROUNDED)
+def _rounded(printer: Printer, expr: Operation) -> Lowered:
+    """One float32 rounded to fewer bits, or two to 16 bits each, the first in the low half."""
     native = printer.helpers.caps.ptx_target >= (8, 0)
-    helper = printer.helpers.use(f"{expr.name}_ptx" if native else expr.name, "uint")
+    helper = printer.helpers.use(f"{expr.name}_ptx" if native else expr.name, _ROUNDED[expr.name])
     return f"{helper}({', '.join(printer.text(a) for a in expr.args)})", POSTFIX
 
 

@@ -192,6 +192,7 @@ ELEMENTS = {
     "float32": 7,
     "float64": 9,
     "bfloat16": 10,
+    "tfloat32": 11,  # float32, rounded to what matrix units take of it on the way
 }
 _SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
 

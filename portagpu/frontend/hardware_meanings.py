@@ -38,6 +38,12 @@ MEANINGS: dict[str, Meaning] = {
         "uint32",
         "Two float32 numbers rounded to bfloat16, the first in the low half.",
     ),
+    "float_to_tf32": call(
+        "x: number",
+        "float32",
+        "`x` rounded to the nearest number of TF32 (11 bits), the larger one of two, as CUDA's `__float_to_tf32`. The"
+        " matrix units cut off what `tfloat32` has not.",
+    ),
     "mma_sync": call(
         "shape: constant str; dtype: constant str; acc: local array; a: local array; b: local array",
         "nothing",

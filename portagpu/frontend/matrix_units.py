@@ -85,6 +85,12 @@ def _pack(ctx: FunctionState, site: Call) -> Value:
     return Operation(name, args, UINT, span=ctx.span)
 
 
+@intrinsic("float_to_tf32")
+def _float_to_tf32(ctx: FunctionState, site: Call) -> Value:
+    (x,) = site.bind(ctx, "cuda.float_to_tf32", "x")
+    return Operation("float_to_tf32", (convert(ctx, x, Scalar(FLOAT32)),), Scalar(FLOAT32), span=ctx.span)
+
+
 @intrinsic("mma_sync")
 def _mma_sync(ctx: FunctionState, site: Call) -> Value:
     name = "mma_sync"

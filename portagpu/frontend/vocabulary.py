@@ -108,7 +108,7 @@ MATRIX_UNITS = (
     *("mma_sync", "ldmatrix", "wgmma", "wgmma_fence", "wgmma_commit_group", "wgmma_wait_group", "setmaxnreg"),
     *("shared_address", "mbarrier_init", "mbarrier_arrive", "mbarrier_arrive_expect_tx", "mbarrier_wait_parity"),
     *("fence_proxy_async", "tma_load", "tma_store", "tma_store_commit", "tma_store_wait", "tensor_map_encode"),
-    *("tensor_map_acquire", "barrier_sync", "pack_half2", "pack_bfloat162"),
+    *("tensor_map_acquire", "barrier_sync", "pack_half2", "pack_bfloat162", "float_to_tf32"),
 )
 SUBGROUPS = (
     *("subgroup_size", "subgroup_lane", "subgroup_id", "subgroup_broadcast", "subgroup_shuffle"),

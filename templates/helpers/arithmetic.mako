@@ -220,6 +220,19 @@ static inline uint ${h.name}(float low, float high) {
     return packed;
 }
 </%def>\
+<%def name="float_to_tf32_ptx(h)">\
+static inline float ${h.name}(float x) {
+    uint rounded;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(x));
+    return isnan(x) ? as_float(as_uint(x) | 0x400000u) : as_float(rounded); // some become infinities
+}
+</%def>\
+<%def name="float_to_tf32(h)">\
+static inline float ${h.name}(float x) {
+    uint bits = as_uint(x);
+    return isfinite(x) ? as_float((bits + 0x1000u) & 0xffffe000u) : isnan(x) ? as_float(bits | 0x400000u) : x;
+}
+</%def>\
 <%def name="pack_half2(h)">\
 static inline uint ${h.name}(float low, float high) {
     ushort packed[2];

@@ -96,6 +96,28 @@ def test_packing_rounds_to_nearest_even(device):
 
 
 @cuda.jit
+def to_tf32(x, rounded):
+    i = cuda.grid(1)
+    if i < x.size:
+        rounded[i] = cuda.float_to_tf32(x[i])
+
+
+def test_tf32_rounds_to_nearest(device):
+    generator = np.random.default_rng(5)
+    bits = generator.integers(0, 2**32, 4096, dtype=np.uint64).astype(np.uint32)
+    # halfway, below it, up to the next power of two, the largest number, infinities, numbers that are none, zeros
+    bits[:4] = (0x3F801000, 0x3F800FFF, 0x3FFFF000, 0x7F7FFFFF)
+    bits[4:11] = (0x7F800000, 0xFF800000, 0x7FFFFFFF, 0xFFC00001, 0x7F800001, 0, 0x80000000)
+    x = bits.view(np.float32)
+    rounded = np.zeros(4096, np.float32)
+    to_tf32[16, 256](x, rounded)
+    finite = np.isfinite(x)
+    expected = ((bits[finite].astype(np.uint64) + 0x1000) & 0xFFFFE000).astype(np.uint32)
+    assert np.array_equal(rounded[finite].view(np.uint32), expected)
+    assert np.array_equal(rounded[~finite], x[~finite], equal_nan=True)
+
+
+@cuda.jit
 def groups(target, maps):
     tile = cuda.shared.array((2, 64 * 64), np.uint16, alignment=1024)
     bars = cuda.shared.array(2, np.uint64)
