@@ -24,7 +24,8 @@ def test_every_dtype_is_measured(device):
     found = {(r.problem.dtype, r.problem.out_dtype, r.problem.k) for r in results}
     assert found == {(d, out, k) for d, outs in OUTPUTS.items() for out in outs for k in (90, 30)}
     for r in results:
-        assert r.errors.largest <= LARGEST.get(r.problem.out_dtype, 1e-5), r
+        most = 1e-3 if r.problem.precision == "tf32" else LARGEST.get(r.problem.out_dtype, 1e-5)
+        assert r.errors.largest <= most, r
         assert (r.errors.largest == 0) == (r.errors.rms == 0)
         assert r.peer is not None or r.problem.dtype not in WITH_BLAS
     lines = accuracy.table(results, "lib 2").splitlines()
