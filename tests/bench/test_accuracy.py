@@ -29,7 +29,7 @@ def test_every_dtype_is_measured(device):
         assert (r.errors.largest == 0) == (r.errors.rms == 0)
         assert r.peer is not None or r.problem.dtype not in WITH_BLAS
     lines = accuracy.table(results, "lib 2").splitlines()
-    assert lines[2 + len(results) :][-1] == "Library: lib 2."
+    assert "Library: lib 2." in lines[2 + len(results) :]
     assert {line.count("|") for line in lines[: 2 + len(results)]} == {10}
 
 

@@ -49,7 +49,9 @@ def test_nearest_sizes_win(context):
     caps = context.capabilities
     default = default_config(PROBLEM, caps)  # once: there are a great many candidates, of which two are enough
     problems = [Problem(m=size, n=size, k=size, dtype="float32") for size in (900, 1000, 1024, 2000)]
-    legal = (c for c in registry.candidates(PROBLEM, caps) if all(registry.is_legal(c, p, caps) for p in problems))
+    spaces = [PARAMETERS.space_for(p.values, context.device) for p in problems]
+    candidates = registry.candidates(PROBLEM, caps)
+    legal = (c for c in candidates if all(space.is_legal(registry.to_json(c)) for space in spaces))
     others = list(itertools.islice((c for c in legal if c != default), 2))
     store = Store(store_path(context.settings))
     for size, config, seconds in ((1000, others[0], 0.2), (1024, others[1], 0.1)):
