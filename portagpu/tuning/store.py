@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import json
 import logging
+import math
 import os
 import threading
 import time
@@ -30,6 +31,8 @@ from portagpu.tuning.values import read_point
 from portagpu.version import __version__
 
 VERSION = 1
+KEPT_WINNERS = 3
+"""Verified winners of a problem that copies of a store keep: where the fastest fails later, the next one serves."""
 _log = logging.getLogger(__name__)
 
 
@@ -76,7 +79,11 @@ class _Entries:
     @property
     def winner(self) -> Record | None:
         """The fastest winner."""
-        return min(self.verified.values(), key=lambda record: _pair(record)[1], default=None)
+        return next(iter(self.fastest(1)), None)
+
+    def fastest(self, most: int = KEPT_WINNERS) -> list[Record]:
+        """The fastest winners."""
+        return sorted(self.verified.values(), key=lambda record: _pair(record)[1])[:most]
 
 
 class _Written:
@@ -253,17 +260,21 @@ class Store:
             with self._lock:
                 ours = self._tasks.get(task, _Entries())
                 new = _Entries({k: r for k, r in entries.trials.items() if _is_new(ours.trials.get(k), r)})
-                best = entries.winner
-                if best is not None and (ours.winner is None or _pair(best)[1] < _pair(ours.winner)[1]):
-                    key = point_key(best.point)
-                    new.verified = {key: best} if ours.takes(key, best) else {}
+                least = math.inf if ours.winner is None else _pair(ours.winner)[1]
+                best = {point_key(record.point): record for record in entries.fastest()}
+                # a point that is a winner here keeps its time, unless the other one makes it the fastest
+                wanted = {k: r for k, r in best.items() if k not in ours.verified or _pair(r)[1] < least}
+                new.verified = {key: record for key, record in wanted.items() if ours.takes(key, record)}
             lines += _lines(task, new)
         if lines:
             self._write(lines)
         return len(lines)
 
     def export(self, path: Path) -> int:
-        """Write all trials and winners, each once, to a new store. Returns the number of lines. Raises `StoreError`."""
+        """Write all trials, failures too, and the `KEPT_WINNERS` fastest winners of each problem to a new store.
+
+        Returns the number of lines. Raises `StoreError`.
+        """
         self.refresh()
         with self._lock:
             lines = [_encoded(v) for task, entries in self._tasks.items() for v in _lines(task, entries)]
@@ -292,7 +303,7 @@ class Store:
         return len(lines)
 
     def compact(self) -> tuple[int, int]:
-        """Rewrite the file with each trial and winner once. Returns bytes before and after. Raises `StoreError`."""
+        """Rewrite the file as `export` does. Returns bytes before and after. Raises `StoreError`."""
         try:
             with _locked(self.path) as handle:  # who waits for the lock finds another file, and opens that
                 before = os.fstat(handle).st_size
@@ -381,7 +392,5 @@ def _is_new(ours: Record | None, theirs: Record) -> bool:
 
 
 def _lines(task: TaskKey, entries: _Entries) -> list[dict[str, Any]]:
-    found = [_trial_line(task, record) for record in entries.trials.values()]
-    if entries.winner is not None:
-        found.append(_winner_line(task, entries.winner))
-    return found
+    trials = [_trial_line(task, record) for record in entries.trials.values()]
+    return trials + [_winner_line(task, record) for record in entries.fastest()]
