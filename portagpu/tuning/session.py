@@ -22,10 +22,11 @@ from portagpu.settings import Settings
 from portagpu.tuning import compilers, outcomes, shapes
 from portagpu.tuning.ahead import Ahead
 from portagpu.tuning.compilers import START_LIMIT, Compilers
+from portagpu.tuning.faults import raised
 from portagpu.tuning.figures import DeviceFigures, figures_of
 from portagpu.tuning.model import Prediction, Resources, predict
 from portagpu.tuning.outcomes import LaunchFailed, Outcome, OutOfBounds, shortened
-from portagpu.tuning.search import Budget, Progress, SearchResult, rank, search
+from portagpu.tuning.search import Budget, Progress, SearchResult, rank, search, shown
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point, point_key
 from portagpu.tuning.store import Store, TaskKey
@@ -284,7 +285,10 @@ class Session:
 
     def _ask(self, request: dict[str, Any], limit: float) -> dict[str, Any]:
         assert self._worker is not None, "a session is entered before it is used"
-        return self._worker.ask({"tunable": self._reference, "device": self.device.index, **request}, limit)
+        answer = self._worker.ask({"tunable": self._reference, "device": self.device.index, **request}, limit)
+        if "fault" in answer:  # a check that cannot tell right from wrong says nothing of any point
+            raise raised(answer["fault"], self.tunable.name, shown(request["point"]))
+        return answer
 
     def _measure(self, problem: Problem, point: Point, limit: float) -> Outcome:
         fresh, started = not self._warm, time.monotonic()

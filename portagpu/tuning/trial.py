@@ -18,6 +18,7 @@ from portagpu.runtime.program import remarks_of
 from portagpu.runtime.recording import recorded
 from portagpu.settings import Settings
 from portagpu.tuning import outcomes
+from portagpu.tuning.faults import CheckFault, finding
 from portagpu.tuning.figures import figures_of
 from portagpu.tuning.guards import Guarded, guarded
 from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, OutOfBounds, Spilled, WrongResult
@@ -77,7 +78,7 @@ class Bench:
         """What is wrong with the results."""
         results = {name: self.guards[name].array.copy_to_host() for name in self.case.outputs}
         if self.tunable.check is not None:
-            return _finding(self.tunable.check(self.case, results), "check")
+            return finding("check", self.tunable.check, self.case, results, launches=False)
         return compare(results, self.case)
 
     def release(self) -> None:
@@ -91,7 +92,15 @@ _benches: dict[tuple[str, str, int], Bench] = {}
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer the tuner: the device's ``figures``, ``prepare`` a problem, ``measure`` or ``verify`` a point."""
+    """Answer the tuner: the device's ``figures``, ``prepare`` a problem, ``measure`` or ``verify`` a point; the
+    ``fault`` of a user's check."""
+    try:
+        return _answer(request)
+    except CheckFault as fault:
+        return {"fault": fault.values}
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
     context = context_of(request)
     if request["action"] == "figures":
         figures = figures_of(context.device, Settings.from_environment(), measure_now=True)
@@ -234,7 +243,7 @@ def repetitions(launch: Any, context: Context, hopeless: float = math.inf) -> li
 def _verify(tunable: Tunable, reference: str, request: dict[str, Any], context: Context) -> str | None:
     problem, point = request["problem"], request["point"]
     if tunable.verify is not None:
-        found = _finding(tunable.verify(dict(problem), dict(point)), "verify")
+        found = finding("verify", tunable.verify, dict(problem), dict(point), launches=True)
         if found is not None:
             return found
     for other in tunable.verify_on:
@@ -244,13 +253,6 @@ def _verify(tunable: Tunable, reference: str, request: dict[str, Any], context: 
         if not isinstance(first, float):
             return f"for {text_of(other)}: {outcomes.describe(first)}"
     return None
-
-
-def _finding(found: object, what: str) -> str | None:
-    """What a user's check returned: None for right, or what is wrong."""
-    if found is None or isinstance(found, str):
-        return found
-    raise TuningError(f"{what} returned {found!r}", hint="return None for right results, else a text: what is wrong")
 
 
 def compare(results: Mapping[str, np.ndarray[Any, Any]], case: Case) -> str | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from portagpu import cuda, tuning
-from portagpu.errors import TuningError
-from portagpu.tuning.outcomes import LaunchFailed
+from portagpu.errors import BuildError, DeviceError, TuningError
+from portagpu.tuning.faults import CheckFault, finding, raised
+from portagpu.tuning.outcomes import Measured, WrongResult
 from portagpu.tuning.tunable import resolve
 
 SCRIPT = """
@@ -37,6 +39,12 @@ def nothing(*arguments):
 def check(case, results):
     return broken(case)
 
+def verify(problem, point):
+    return broken(problem)
+
+def asserts(case, results):
+    assert results["y"][1] == 3, "never right"
+
 def needs(first, second):
     pass
 
@@ -48,6 +56,9 @@ SPACE_IS_NONE = tuning.Tunable(**{**PLAIN, "space": nothing})
 DEFAULT_RAISES = tuning.Tunable(**PLAIN, default=broken)
 PREPARE_RAISES = tuning.Tunable(**{**PLAIN, "prepare": broken})
 CHECK_RAISES = tuning.Tunable(**PLAIN, check=check)
+CHECK_IS_FALSE = tuning.Tunable(**PLAIN, check=lambda case, results: False)
+CHECK_ASSERTS = tuning.Tunable(**PLAIN, check=asserts)
+VERIFY_RAISES = tuning.Tunable(**PLAIN, verify=verify)
 """
 LINE = next(number for number, line in enumerate(SCRIPT.splitlines(), 1) if "to blame" in line)
 
@@ -79,12 +90,61 @@ def test_a_space_that_is_none(device, script, tmp_path):
         tuning.best(tunable(script, "SPACE_IS_NONE"), {"n": 100}, device=device, store=tmp_path / "store.jsonl")
 
 
-def test_a_check_that_raises_is_told_with_its_line(device, script, tmp_path):
-    checked = tunable(script, "CHECK_RAISES")
-    result = tuning.tune(checked, {"n": 100}, device=device, budget=20, trials=1, store=tmp_path / "store.jsonl")
-    assert result.winner is None
+@pytest.mark.parametrize("name", ["CHECK_RAISES", "VERIFY_RAISES"])
+def test_a_check_that_raises_ends_the_search(device, script, tmp_path, name):
+    """The search's end, not the point's: nothing is stored that keeps the point from being tried again."""
+    what, store = name.partition("_")[0].lower(), tuning.Store(tmp_path / "store.jsonl")
+    with pytest.raises(TuningError, match=rf"the {what} function {what} raised KeyError.*mistaken.py:{LINE}") as caught:
+        tuning.tune(tunable(script, name), {"n": 100}, device=device, budget=20, store=store)
+    cause = caught.value.__cause__
+    assert isinstance(cause, KeyError) and cause.args == ("here",)
+    assert "in broken" in str(cause.__cause__)
+    tried = [outcome for task in store.tasks() for _, outcome in store.trials(task).values()]
+    assert not store.winners() and all(isinstance(outcome, Measured) for outcome in tried)
+    assert len(tried) == (name == "VERIFY_RAISES")  # what was measured before the verification is kept
+    repaired = tunable(script, "GOOD")
+    assert tuning.tune(repaired, {"n": 100}, device=device, budget=20, trials=2, store=store).winner is not None
+
+
+def test_a_check_that_returns_no_answer_ends_the_search(device, script, tmp_path):
+    with pytest.raises(TuningError, match=r"the check function <lambda> returned False \(.*mistaken.py:\d+\)"):
+        tuning.tune(tunable(script, "CHECK_IS_FALSE"), {"n": 100}, device=device, budget=20, store=tmp_path / "s.jsonl")
+
+
+def test_an_assertion_that_fails_is_a_wrong_result(device, script, tmp_path):
+    asserts, store = tunable(script, "CHECK_ASSERTS"), tmp_path / "store.jsonl"
+    result = tuning.tune(asserts, {"n": 100}, device=device, budget=20, trials=1, store=store)
     [(_, outcome)] = result.failures
-    assert isinstance(outcome, LaunchFailed) and outcome.reason.endswith(f"mistaken.py:{LINE})")
+    assert isinstance(outcome, WrongResult) and "asserts: never right" in outcome.reason
+
+
+def test_errors_of_the_device_are_no_faults_of_a_check():
+    def lost(*arguments):
+        raise DeviceError("lost")
+
+    def refused(*arguments):
+        raise BuildError("too many registers")
+
+    with pytest.raises(DeviceError):
+        finding("check", lost, launches=False)
+    with pytest.raises(BuildError):
+        finding("verify", refused, launches=True)
+    with pytest.raises(CheckFault, match=r"refused raised BuildError: too many registers \(.*test_users_mistakes.py"):
+        finding("check", refused, launches=False)
+
+
+def test_a_fault_of_an_unknown_type_is_told_all_the_same():
+    class Odd(Exception):
+        def __init__(self, one, two):
+            super().__init__(f"{one} and {two}")
+
+    def odd():
+        raise Odd(1, [2])
+
+    with pytest.raises(CheckFault) as caught:
+        finding("check", odd, launches=False)
+    cause = raised(json.loads(json.dumps(caught.value.values)), "k", "x=1").__cause__
+    assert isinstance(cause, RuntimeError) and "Odd: 1 and [2]" in str(cause)
 
 
 def test_a_function_that_makes_no_tunable_is_told(script):
