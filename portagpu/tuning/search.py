@@ -103,7 +103,8 @@ def skips(failures: tuple[tuple[Point, Outcome], ...], most: int = 20) -> list[s
 
 
 def rank(space: Space, predict: Callable[[Point], float] | None) -> History:
-    """The legal points in the order of their predicted times; in the space's order without a model.
+    """The legal points in the order of their predicted times; in the space's order without a model. Points for which
+    ``predict`` says NaN have no prediction, and come last.
 
     Of a space with a very large number of points these are some at random (`candidates`).
     """
@@ -111,9 +112,10 @@ def rank(space: Space, predict: Callable[[Point], float] | None) -> History:
     if predict is None:
         return History(space, points)
     predicted = [(predict(point), index) for index, point in enumerate(points)]
-    predicted.sort()
-    ranked = [points[index] for _, index in predicted]
-    return History(space, ranked, {point_key(points[index]): seconds for seconds, index in predicted})
+    known = sorted(entry for entry in predicted if not math.isnan(entry[0]))
+    unknown = [points[index] for seconds, index in predicted if math.isnan(seconds)]
+    ranked = [points[index] for _, index in known]
+    return History(space, ranked + unknown, {point_key(points[index]): seconds for seconds, index in known})
 
 
 def search(

@@ -66,7 +66,8 @@ class Parameters:
 
     ``name``, ``version``: identity in stores; raise the version when the kernel or its parameters change.
     ``space``: the search space, or a function of problem and device that gives it.
-    ``model(problem, point, device)``: `Resources`, or a `Prediction` or seconds of one's own.
+    ``model(problem, point, device)``: `Resources`, or a `Prediction` or seconds of one's own; None or infinity for what
+    cannot run. What is not a number or negative counts as no prediction, with a warning.
     ``roof(problem, device)``: seconds that no kernel can beat; without it, the least bound of the modelled points.
     ``default``: the point, or function of problem and device, for untuned devices; without it, the model's best, or the
     first point.

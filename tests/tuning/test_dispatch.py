@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 
 import numpy as np
@@ -11,12 +12,27 @@ from planted_kernels import PICKY, PLANTED
 
 from portagpu import cuda, tuning
 from portagpu.device.families import device_class
-from portagpu.errors import TuningError
+from portagpu.errors import PortaGPUWarning, TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import Axis, Chooser, Rule, SearchSpace, Spilled, Store, UnionSpace, outcomes, shapes, trial
+from portagpu.tuning import (
+    Axis,
+    Chooser,
+    Resources,
+    Rule,
+    SearchSpace,
+    Spilled,
+    Store,
+    UnionSpace,
+    outcomes,
+    shapes,
+    trial,
+)
 from portagpu.tuning.choice import export_shipped, shipped_file
+from portagpu.tuning.expectation import modelled
+from portagpu.tuning.figures import figures_of
 from portagpu.tuning.guards import guarded
 from portagpu.tuning.session import problem_of, task_of
+from portagpu.tuning.space import point_key
 from portagpu.tuning.trial import compare, spills_in
 
 FAST, SLOW = {"fault": "none", "repeat": 1}, {"fault": "none", "repeat": 20}
@@ -56,6 +72,35 @@ def test_rules_in_their_order(device, tmp_path, settings):
 def test_the_model_chooses_where_nothing_is_known(device, settings):
     found = tuning.best(PLANTED, {"n": 64}, device=device, settings=settings)
     assert found.rule is Rule.MODEL and found.expected == 1e-9 and "model: 1 ns" in str(found)
+
+
+@pytest.mark.parametrize(
+    "nonsense", [float("nan"), float("-inf"), -1.0, Resources(threads=1, blocks=1, flops=math.nan)]
+)
+def test_a_time_that_is_none_is_no_prediction(device, settings, nonsense):
+    """As with samplers: what is not a number is left out, with one warning, and nobody is shown it."""
+    tunable = dataclasses.replace(PICKY, model=lambda problem, point, record: 0.5 if point == SLOW else nonsense)
+    message = r"the model of .* says (nan|-inf|-1|flops=nan).*for 1 others.*no prediction"
+    with pytest.warns(PortaGPUWarning, match=message) as told:
+        found = modelled(tunable, {"n": 64}, device, figures_of(device, settings))
+    assert len(told) == 1
+    assert found.history.ranked[0] == SLOW and FAST in found.history.ranked  # the others are tried, too
+    assert found.history.predicted == {point_key(SLOW): 0.5} and found.roof is None
+    choice = tuning.best(dataclasses.replace(tunable, default=FAST), {"n": 64}, device=device, settings=settings)
+    assert choice.expected is None and "nan" not in str(choice) and "model" not in str(choice)
+
+
+def test_infinity_is_what_cannot_run(device, settings):
+    tunable = dataclasses.replace(PICKY, model=lambda problem, point, record: 0.5 if point == SLOW else math.inf)
+    assert modelled(tunable, {"n": 64}, device, figures_of(device, settings)).history.ranked == [SLOW]
+    choice = tuning.best(dataclasses.replace(tunable, default=FAST), {"n": 64}, device=device, settings=settings)
+    assert choice.expected is None and "inf" not in str(choice)
+
+
+@pytest.mark.parametrize("roof", [math.nan, -1.0, 0.0])
+def test_a_roof_that_is_no_time_is_none(device, settings, roof):
+    tunable = dataclasses.replace(PICKY, roof=lambda problem, record: roof)
+    assert modelled(tunable, {"n": 64}, device, figures_of(device, settings)).roof is None
 
 
 def test_the_model_may_outweigh_shipped_results_of_another_class(device, tmp_path, settings):
