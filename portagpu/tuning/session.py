@@ -32,7 +32,6 @@ from portagpu.tuning.space import Point
 from portagpu.tuning.store import Store, TaskKey
 from portagpu.tuning.strategies import DEFAULT, Given, Strategy, make_strategy
 from portagpu.tuning.tunable import Parameters, Tunable, reference_of
-from portagpu.tuning.values import plain_point
 from portagpu.tuning.worker import Worker, WorkerDied
 
 _KEPT_FOR_CLASSES = 0.3  # share of the budget
@@ -187,7 +186,7 @@ class Session:
             task=task_of(self.tunable, problem, self.device.key),
             budget=budget,
             trial_limit=self.trial_limit,
-            seeds=(*([plain_point(first, "the default")] if first else []), *seeds),
+            seeds=(*([first] if first else []), *seeds),
             roof=found.roof,
             ahead=ahead,
             progress=progress,

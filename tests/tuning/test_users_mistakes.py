@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from portagpu import cuda, tuning
@@ -45,6 +46,9 @@ def verify(problem, point):
 def asserts(case, results):
     assert results["y"][1] == 3, "never right"
 
+def up_to(problem, device):
+    return tuning.SearchSpace.of(block=tuple(b for b in (32, 64) if b <= problem["n"]))
+
 def needs(first, second):
     pass
 
@@ -55,6 +59,8 @@ SPACE_RAISES = tuning.Tunable(**{**PLAIN, "space": broken})
 SPACE_IS_NONE = tuning.Tunable(**{**PLAIN, "space": nothing})
 DEFAULT_RAISES = tuning.Tunable(**PLAIN, default=broken)
 PREPARE_RAISES = tuning.Tunable(**{**PLAIN, "prepare": broken})
+DEFAULT_BY_FUNCTION = tuning.Tunable(**{**PLAIN, "space": up_to}, default=lambda problem, device: {"block": 64})
+SPACE_BY_FUNCTION = tuning.Tunable(**{**PLAIN, "space": up_to}, default={"block": 64})
 CHECK_RAISES = tuning.Tunable(**PLAIN, check=check)
 CHECK_IS_FALSE = tuning.Tunable(**PLAIN, check=lambda case, results: False)
 CHECK_ASSERTS = tuning.Tunable(**PLAIN, check=asserts)
@@ -88,6 +94,46 @@ def test_what_raises_is_told_with_its_line(device, script, tmp_path, name):
 def test_a_space_that_is_none(device, script, tmp_path):
     with pytest.raises(TuningError, match="the space of mistaken is a NoneType for n=100"):
         tuning.best(tunable(script, "SPACE_IS_NONE"), {"n": 100}, device=device, store=tmp_path / "store.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("default", "told"),
+    [
+        ({"block": 128, "rows": 4}, r"the constraint <lambda> \(.*test_users_mistakes.py:\d+: .*block \* rows <= 256"),
+        ({"block": 128, "rows": 2, "unroll": 1}, "there is no axis unroll; the axes are block, rows"),
+        ({"block": 128}, "it has no rows"),
+        ({"block": 100, "rows": 2}, "block=100 is none of 64, 128"),
+        ({"block": np.int64(128), "rows": (1, 2)}, r"rows=\(1, 2\) is none of 2, 4"),
+    ],
+)
+def test_a_default_that_is_not_legal_is_told_at_once(default, told):
+    space = tuning.SearchSpace.of(
+        lambda block, rows: block * rows <= 256,
+        block=(64, 128),
+        rows=(2, 4),
+    )
+    with pytest.raises(TuningError, match=rf"the default of k, \{{.*, is not in its space: {told}"):
+        tuning.Tunable(name="k", space=space, default=default, prepare=len, run=len)
+    tuning.Tunable(name="k", space=space, default={"block": np.int64(128), "rows": 2}, prepare=len, run=len)
+
+
+@pytest.mark.parametrize("name", ["DEFAULT_BY_FUNCTION", "SPACE_BY_FUNCTION"])
+def test_a_default_that_is_not_legal_for_a_problem_is_told_at_its_use(device, script, tmp_path, name):
+    mistaken, store = tunable(script, name), tmp_path / "store.jsonl"
+    assert tuning.best(mistaken, {"n": 64}, device=device, store=store).point == {"block": 64}
+    told = r"the default of mistaken, \{'block': 64\}, is not in its space for n=32 on .*64 is none of 32"
+    with pytest.raises(TuningError, match=told):
+        tuning.best(mistaken, {"n": 32}, device=device, store=store)
+    with pytest.raises(TuningError, match=told):
+        tuning.tune(mistaken, {"n": 32}, device=device, budget=20, store=store)
+
+
+def test_a_default_in_none_of_several_spaces():
+    one, other = tuning.SearchSpace.of(kind=("a",), x=(1, 2)), tuning.SearchSpace.of(kind=("b",), y=(3,))
+    union = tuning.UnionSpace((one, other))
+    assert union.objection({"kind": "a", "x": 3}) == "x=3 is none of 1, 2"
+    assert union.objection({"kind": "a", "z": 3}) == "none of the spaces has its axes"
+    assert union.objection({"kind": "b", "y": 3}) is None
 
 
 @pytest.mark.parametrize("name", ["CHECK_RAISES", "VERIFY_RAISES"])
