@@ -261,12 +261,31 @@ class Session:
         return answer
 
     def _prepare(self, problem: Problem) -> None:
+        """Have the child make the arguments. Its start, with the import of the tunable's module, has a limit of its
+        own; the tunable's ``prepare`` has a trial's."""
+        name, text = self.tunable.name, shapes.text_of(problem)
         try:
-            self._ask({"action": "prepare", "problem": dict(problem)}, START_LIMIT)
-        except (TimeoutError, WorkerDied) as error:
+            self._start(name)
+            self._ask({"action": "prepare", "problem": dict(problem)}, self.trial_limit)
+        except TimeoutError as error:
             raise TuningError(
-                f"the arguments of {self.tunable.name} for {shapes.text_of(problem)} cannot be made: {error}",
+                f"prepare of {name} did not return for {text} within {self.trial_limit:g} s, the limit of a trial",
+                hint=f"call its prepare({dict(problem)!r}) and see; where it needs long, raise trial_limit"
+                " (--trial-limit)",
+            ) from error
+        except WorkerDied as error:
+            raise TuningError(
+                f"the arguments of {name} for {text} cannot be made: {error}",
                 hint=f"call its prepare({dict(problem)!r}) and see",
+            ) from error
+
+    def _start(self, name: str) -> None:
+        try:
+            self._ask({"action": "start"}, START_LIMIT)
+        except TimeoutError as error:
+            raise TuningError(
+                f"the process that measures {name} was not ready within {START_LIMIT:g} s",
+                hint="it imports the tunable's module and opens the device",
             ) from error
 
     def _verify(self, problem: Problem, point: Point) -> str | None:

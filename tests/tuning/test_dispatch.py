@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import os
 
@@ -17,6 +18,7 @@ from portagpu.settings import Settings
 from portagpu.tuning import (
     Axis,
     Chooser,
+    Measured,
     Resources,
     Rule,
     SearchSpace,
@@ -128,6 +130,26 @@ def test_illegal_and_foreign_winners_are_passed_over(device, tmp_path, settings)
     store.add_winner(task_of(PICKY, {"n": 1024}, "another device"), FAST, 0.1)
     store.add_winner(task_of(PICKY, {"n": 1024, "layout": "F"}, device.key), FAST, 0.1)
     assert Chooser(store, ()).choose(PICKY, {"n": 1024}, device, settings).point == SLOW
+
+
+def test_the_first_candidate_of_a_process_meets_a_warm_device(device, monkeypatch):
+    """Else what comes first, often the default, would look slower than it is, in recordings, too."""
+    runs, before = [], []
+    monkeypatch.setattr(trial, "_warm", set())
+    monkeypatch.setattr(trial, "repetitions", lambda launch, *others: before.append(len(runs)) or [1.0])
+    counted = tuning.Tunable(
+        name="counted",
+        space=SearchSpace.of(x=(1, 2)),
+        prepare=lambda problem: tuning.Case(outputs={"y": np.zeros(3)}, expected={"y": np.zeros(3)}),
+        run=lambda data, point: runs.append(point),
+    )
+    with cuda.select_device(device) as context:
+        bench = trial.Bench(counted, {"n": 1}, context)
+        for x in (1, 2, 2):
+            assert isinstance(trial._measure(bench, {"x": x}, math.inf), Measured)
+        bench.release()
+    assert before[0] > 1  # the checked run, and those that warm up
+    assert [after - first for first, after in itertools.pairwise(before)] == [1, 1]
 
 
 def test_soft_traits(device, tmp_path, settings):

@@ -15,6 +15,7 @@ from portagpu.tuning.outcomes import Measured, WrongResult
 from portagpu.tuning.tunable import resolve
 
 SCRIPT = """
+import time
 import numpy as np
 from portagpu import cuda, tuning
 
@@ -61,6 +62,7 @@ DEFAULT_RAISES = tuning.Tunable(**PLAIN, default=broken)
 PREPARE_RAISES = tuning.Tunable(**{**PLAIN, "prepare": broken})
 DEFAULT_BY_FUNCTION = tuning.Tunable(**{**PLAIN, "space": up_to}, default=lambda problem, device: {"block": 64})
 SPACE_BY_FUNCTION = tuning.Tunable(**{**PLAIN, "space": up_to}, default={"block": 64})
+PREPARE_HANGS = tuning.Tunable(**{**PLAIN, "prepare": lambda problem: time.sleep(600)})
 CHECK_RAISES = tuning.Tunable(**PLAIN, check=check)
 CHECK_IS_FALSE = tuning.Tunable(**PLAIN, check=lambda case, results: False)
 CHECK_ASSERTS = tuning.Tunable(**PLAIN, check=asserts)
@@ -89,6 +91,24 @@ def test_what_raises_is_told_with_its_line(device, script, tmp_path, name):
     if name != "PREPARE_RAISES":
         with pytest.raises(TuningError, match=f"KeyError.*'here'.*mistaken.py:{LINE}"):
             tuning.best(mistaken, {"n": 100}, device=device, store=store)
+
+
+def test_a_prepare_that_hangs_ends_with_a_trials_limit(device, script, tmp_path):
+    told = r"prepare of mistaken did not return for n=100 within 3 s, the limit of a trial(?s:.*)raise trial_limit"
+    store = tuning.Store(tmp_path / "store.jsonl")
+    with pytest.raises(TuningError, match=told):
+        tuning.tune(
+            tunable(script, "PREPARE_HANGS"), {"n": 100}, device=device, budget=20, trial_limit="3s", store=store
+        )
+    assert not store.tasks()
+
+
+def test_a_module_that_loads_slowly_is_no_fault_of_prepare(device, script, tmp_path):
+    """What a process needs to start does not count for a trial's limit."""
+    script.write_text(SCRIPT + "import time\ntime.sleep(5)\n")
+    good, store = tunable(script, "GOOD"), tmp_path / "store.jsonl"
+    result = tuning.tune(good, {"n": 100}, device=device, budget=30, trials=1, trial_limit=4, store=store)
+    assert result.winner is not None
 
 
 def test_a_space_that_is_none(device, script, tmp_path):
