@@ -12,7 +12,7 @@ from portagpu.errors import TuningError
 from portagpu.tuning import run_off
 from portagpu.tuning.ahead import Ahead
 from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, TimedOut, WrongResult, describe, duration
-from portagpu.tuning.space import Point, Space, candidates, point_key
+from portagpu.tuning.space import Point, Space, axes_of, candidates, point_key
 from portagpu.tuning.store import Store, TaskKey
 from portagpu.tuning.strategies import History, Strategy
 from portagpu.tuning.values import plain_point
@@ -165,6 +165,7 @@ class _Search:
         self._roof = roof
         self._ahead = ahead
         self._failures: list[tuple[Point, Outcome]] = []
+        self._axes = axes_of(history.space)  # until they are stored, with the first trial
         self._verifying = 0.0  # seconds so far
         self._limit = 0.0  # of a trial
         self._started, self._deadline = 0.0, math.inf
@@ -248,6 +249,9 @@ class _Search:
     def _try(self, point: Point, limit: float, waited: float) -> Outcome:
         started = time.monotonic() - waited
         outcome = self._outcome(point, limit)
+        if self._axes is not None:  # for replays: what comes next depends on the order of axes and values
+            self._store.add_axes(self._task, self._axes)
+            self._axes = None
         self._store.add_trial(
             self._task,
             point,

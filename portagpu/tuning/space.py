@@ -219,6 +219,13 @@ class UnionSpace:
                 return
 
 
+def axes_of(space: Space) -> tuple[tuple[Axis, ...], ...] | None:
+    """The axes of a space, or of each part of a union; None for a space of the user's."""
+    if isinstance(space, UnionSpace):
+        return tuple(part.axes for part in space.spaces)
+    return (space.axes,) if isinstance(space, SearchSpace) else None
+
+
 def candidates(space: Space, most: int = _MOST_POINTS, sampled: int = _SAMPLED) -> list[Point]:
     """Every legal point of a space once; of a space of more than ``most``, about ``sampled`` points at random, always
     the same ones. Millions of points would need more time for the model, and more memory, than they are worth."""
