@@ -25,7 +25,7 @@ from portagpu.settings import Settings
 from portagpu.tuning import Measured, best, strategy_names
 from portagpu.tuning import Progress as SearchProgress
 from portagpu.tuning import tune as tune_kernel
-from portagpu.tuning.console import best_of
+from portagpu.tuning.console import best_of, stage_of
 from portagpu.tuning.outcomes import describe
 from portagpu.tuning.search import shown, skips
 from portagpu.tuning.shapes import parse
@@ -227,7 +227,7 @@ def run(
             bar.update(
                 task,
                 completed=sum(done.values()),
-                description=f"{problem.dtype} {_size(problem)}: trial {state.trials + state.resumed}",
+                description=f"{problem.dtype} {_size(problem)}: {stage_of(state)}",
                 best=best_of(state, problem.flops),
             )
 

@@ -23,7 +23,11 @@ _kernel_option = click.option("--kernel", default="gemm", show_default=True, hel
 @click.option("--shipped", is_flag=True, help="winners only, for all devices of this one's class")
 @click.option("--device", "selector", default=None, help="with --shipped: index, name part, vendor, gpu or cpu")
 def export_command(file: Path | None, kernel: str, shipped: bool, selector: str | None) -> None:
-    """Write the tuning results to FILE, for another machine with the same devices or for safe keeping."""
+    """Write the tuning results to FILE, for another machine with the same devices or for safe keeping.
+
+    FILE gets the last outcome of every trial, failures too, so that nothing is tried again, and the three fastest
+    winners of each problem: where the fastest one fails later, the next one serves.
+    """
     settings = Settings.from_environment()
     store = Store(store_path(kernel, settings))
     if shipped:
@@ -41,7 +45,7 @@ def export_command(file: Path | None, kernel: str, shipped: bool, selector: str 
 @click.argument("file", type=_FILE)
 @click.option("--kernel", default=None, help="name of the tunable, where FILE has results of several")
 def import_command(file: Path, kernel: str | None) -> None:
-    """Add the tuning results in FILE; of two winners the faster one stays."""
+    """Add the tuning results in FILE; of a problem's winners here and there the fastest one counts."""
     found = sorted({task.kernel for task in Store(file).tasks()})
     if (len(found) > 1 and kernel is None) or (found and kernel is not None and kernel not in found):
         listed, others = ", ".join(found), "" if kernel is None else f", none of {kernel}"
@@ -54,7 +58,11 @@ def import_command(file: Path, kernel: str | None) -> None:
 @click.command("compact")
 @_kernel_option
 def compact_command(kernel: str) -> None:
-    """Rewrite the file of results with each result once; other programs may go on using it."""
+    """Rewrite the file of results with each result once; other programs may go on using it.
+
+    The last outcome of every trial stays, failures too, so that nothing is tried again, and so do the three fastest
+    winners of each problem: where the fastest one fails later, the next one serves.
+    """
     path = store_path(kernel, Settings.from_environment())
     before, after = Store(path).compact()
     Console().print(f"{path}: {before} bytes before, {after} after", soft_wrap=True)

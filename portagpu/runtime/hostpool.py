@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.errors import OutOfMemoryError
+
 Array = np.ndarray[Any, Any]
 
 _SMALLEST = 2**16  # bytes: the C library keeps smaller ones itself
@@ -31,15 +33,24 @@ class HostPool:
         self._free: OrderedDict[int, deque[Array]] = OrderedDict()  # by size, the one that was used last at the end
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """An uninitialised array in C order, whose memory comes back when nobody refers to it any more."""
+        """An uninitialised array in C order, whose memory comes back when nobody refers to it any more.
+
+        Raises `OutOfMemoryError` where the host has not so much memory.
+        """
         nbytes = dtype.itemsize
         for extent in shape:
             nbytes *= extent
-        if nbytes < _SMALLEST or nbytes > self._kept_bytes or dtype.kind not in "fciu":
-            return np.empty(shape, dtype)
-        memory = self._taken(nbytes)
-        if memory is None:
-            memory = np.empty(nbytes + _ALIGNMENT, np.uint8)
+        try:
+            if nbytes < _SMALLEST or nbytes > self._kept_bytes or dtype.kind not in "fciu":
+                return np.empty(shape, dtype)
+            memory = self._taken(nbytes)
+            if memory is None:
+                memory = np.empty(nbytes + _ALIGNMENT, np.uint8)
+        except (MemoryError, ValueError) as error:  # the latter for what no address space holds
+            raise OutOfMemoryError(
+                f"the host has no memory for a result of shape {shape}, {dtype}: {nbytes} bytes",
+                hint="free arrays, work in smaller pieces, or give out= an array of yours",
+            ) from error
         return np.asarray(_Block(self, nbytes, memory, shape, dtype))
 
     @property

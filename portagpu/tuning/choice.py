@@ -20,11 +20,12 @@ from portagpu.errors import TuningError
 from portagpu.runtime.context import current_context
 from portagpu.settings import Settings
 from portagpu.tuning import shapes
+from portagpu.tuning.expectation import expected, modelled
 from portagpu.tuning.figures import figures_of
 from portagpu.tuning.model import Prediction
 from portagpu.tuning.outcomes import duration
 from portagpu.tuning.search import shown
-from portagpu.tuning.session import device_of, expected, modelled, problem_of, store_path, task_of
+from portagpu.tuning.session import device_of, problem_of, store_path, task_of
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point
 from portagpu.tuning.store import Store, TaskKey, results_written

@@ -56,9 +56,16 @@ class Bar:
         self._bar.update(
             self._task,
             completed=state.elapsed,
-            description=f"{self._title}: trial {state.trials + state.resumed}",
+            description=f"{self._title}: {stage_of(state)}",
             best=best_of(state),
         )
+
+
+def stage_of(state: Progress) -> str:
+    """What a search is at, for a progress bar."""
+    if state.run_off is not None:
+        return f"run-off {state.run_off[0]} of {state.run_off[1]}"
+    return f"trial {state.trials + state.resumed}"
 
 
 def best_of(state: Progress, flops: float | None = None) -> str:

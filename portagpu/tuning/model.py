@@ -49,6 +49,12 @@ class Resources:
     efficiency: float = 1.0  # share of the peak that the inner loop can issue
     launches: int = 1
 
+    def nonsense(self) -> str | None:
+        """What is no amount: not a number, or negative; None if all is well."""
+        amounts = ("flops", "dram_bytes", "cache_bytes", "local_bytes", "launches", "efficiency", "peak")
+        values = {name: getattr(self, name) for name in amounts}
+        return next((f"{n}={v}" for n, v in values.items() if v is not None and not v >= 0), None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from portagpu.errors import TuningError
+from portagpu.tuning.lines import Axes
 from portagpu.tuning.outcomes import Measured, Outcome
 from portagpu.tuning.session import seconds_of
 from portagpu.tuning.space import Axis, Point, PointKey, SearchSpace, UnionSpace, point_key
@@ -22,6 +23,7 @@ class Recording:
     """The measured points of one task: all of a space, or so many that the rest does not matter."""
 
     records: dict[PointKey, Record]
+    axes: Axes | None = None  # of the recorded search's space
 
     @classmethod
     def load(cls, source: Store | Path | str, task: TaskKey | None = None) -> Recording:
@@ -31,7 +33,7 @@ class Recording:
         if len(tasks) != 1:
             found = "no trials" if not tasks else f"trials of {len(tasks)} tasks"
             raise TuningError(f"{store.path} has {found}", hint="name one of its tasks: Store(path).tasks()")
-        recording = cls(store.records(tasks[0]))
+        recording = cls(store.records(tasks[0]), store.axes(tasks[0]))
         if recording.best is None:
             raise TuningError(f"{store.path} has no measured trial of {tasks[0]}")
         return recording
@@ -43,13 +45,23 @@ class Recording:
 
     def history(self) -> History:
         """What a search begins with: every point is new, in the order of the recorded predictions."""
-        points = [r.point for r in self.records.values()]
+        points = self._points()
         predicted = {key: r.predicted for key, r in self.records.items() if r.predicted is not None}
         ranked = sorted(points, key=lambda p: predicted.get(point_key(p), float("inf")))
         return History(self._space(), ranked, predicted)
 
+    def _points(self) -> list[Point]:
+        """The recorded points in the space's order, as far as it is known; those of an older space are left out."""
+        points = [record.point for record in self.records.values()]
+        if self.axes is None:
+            return points
+        places = [(place, point) for point in points if (place := _place(self.axes, point)) is not None]
+        return [point for _, point in sorted(places, key=lambda pair: pair[0])]
+
     def _space(self) -> UnionSpace:
-        """A space for each set of axes, that of each algorithm."""
+        """The recorded search's space; where it is not known, a space for each set of axes, that of each algorithm."""
+        if self.axes is not None:
+            return UnionSpace(tuple(SearchSpace(axes, (self._has,)) for axes in self.axes))
         groups: dict[Any, list[Point]] = {}
         for record in self.records.values():
             groups.setdefault((tuple(record.point), record.point.get("kind")), []).append(record.point)
@@ -61,7 +73,18 @@ class Recording:
             values = tuple(dict.fromkeys(p[name] for p in points))
             axis = Axis(name, values)
             axes.append(Axis(name, tuple(sorted(values))) if axis.ordered else axis)
-        return SearchSpace(tuple(axes), (lambda point: point_key(point) in self.records,))
+        return SearchSpace(tuple(axes), (self._has,))
+
+    def _has(self, point: Point) -> bool:
+        return point_key(point) in self.records
+
+
+def _place(spaces: Axes, point: Point) -> tuple[int, ...] | None:
+    """Where a point comes in a union of spaces, each of which varies its last axis first; None if it is in none."""
+    for number, axes in enumerate(spaces):
+        if len(point) == len(axes) and all(point.get(axis.name) in axis.values for axis in axes):
+            return (number, *(axis.values.index(point[axis.name]) for axis in axes))
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ SHARE = 0.15
 
 _CLOSE = 1.08  # times the best one's seconds: what may as well be the best
 _MOST = 4  # points, besides the first one of the search
-_ROUNDS = 5
+ROUNDS = 5
 
 
 @dataclass(slots=True)
@@ -57,26 +57,37 @@ def rivals_of(measured: Sequence[tuple[Point, Measured]], first: Point | None) -
 
 
 def run_off(
-    rivals: Sequence[Rival], evaluate: Callable[[Point, float], Outcome], limit: float, deadline: float
+    rivals: Sequence[Rival],
+    evaluate: Callable[[Point, float], Outcome],
+    limit: float,
+    deadline: float,
+    begins: Callable[[Rival, int], None] = lambda rival, number: None,
 ) -> list[tuple[Point, Outcome]]:
     """Measure points in turns until the deadline (`time.monotonic`); what is known of each now.
 
-    ``evaluate`` raises nothing: a failure is an outcome, too.
+    ``evaluate`` raises nothing: a failure is an outcome, too. It gets ``limit`` seconds, or what is left of the time:
+    a point that is late then keeps what is known of it. None begins that would not be done in time, by what the others
+    took. ``begins`` is told each measurement, with the number of its round, of `ROUNDS`.
 
     Nothing where the time does not suffice for a whole round. The seconds are those of the search's conditions, as
     other points have theirs from then: where the machine is slower or faster meanwhile, all are taken back by that.
     What it is for the point that keeps its time best is the machine's part, the rest was the other points' luck; so
     no close point gets less than what was measured of it.
     """
-    for number in range(_ROUNDS):
+    longest = 0.0
+    for number in range(ROUNDS):
         begin = time.monotonic()
         for rival in rivals:
-            if time.monotonic() >= deadline:
+            started = time.monotonic()
+            left = deadline - started
+            if left <= longest:
                 break
             if not rival.rounds or rival.is_timed:
-                rival.rounds.append(evaluate(rival.point, limit))
+                begins(rival, number + 1)
+                rival.rounds.append(evaluate(rival.point, min(limit, left)))
+                longest = max(longest, time.monotonic() - started)
         took = time.monotonic() - begin
-        if time.monotonic() + took > deadline and number + 1 < _ROUNDS:
+        if time.monotonic() + took > deadline and number + 1 < ROUNDS:
             break
     wrong = [(rival.point, failed) for rival in rivals if (failed := rival.failure()) is not None]
     if not all(rival.rounds for rival in rivals):

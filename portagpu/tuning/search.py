@@ -12,7 +12,7 @@ from portagpu.errors import TuningError
 from portagpu.tuning import run_off
 from portagpu.tuning.ahead import Ahead
 from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, TimedOut, WrongResult, describe, duration
-from portagpu.tuning.space import Point, Space, candidates, point_key
+from portagpu.tuning.space import Point, Space, axes_of, candidates, point_key
 from portagpu.tuning.store import Store, TaskKey
 from portagpu.tuning.strategies import History, Strategy
 from portagpu.tuning.values import plain_point
@@ -28,7 +28,8 @@ Verify = Callable[[Point], str | None]  # None, or what is wrong
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """State of a search after a trial."""
+    """State of a search after a trial, or before a measurement of the run-off (``point`` is measured again then, and
+    ``outcome`` is what is known of it)."""
 
     trials: int
     resumed: int  # trials that an earlier search left in the store
@@ -37,6 +38,7 @@ class Progress:
     point: Point
     outcome: Outcome
     roof: float | None = None  # seconds that the model says no candidate can beat
+    run_off: tuple[int, int] | None = None  # number of the run-off's round, and how many there are at most
 
     @property
     def share(self) -> float | None:
@@ -101,7 +103,8 @@ def skips(failures: tuple[tuple[Point, Outcome], ...], most: int = 20) -> list[s
 
 
 def rank(space: Space, predict: Callable[[Point], float] | None) -> History:
-    """The legal points in the order of their predicted times; in the space's order without a model.
+    """The legal points in the order of their predicted times; in the space's order without a model. Points for which
+    ``predict`` says NaN have no prediction, and come last.
 
     Of a space with a very large number of points these are some at random (`candidates`).
     """
@@ -109,9 +112,10 @@ def rank(space: Space, predict: Callable[[Point], float] | None) -> History:
     if predict is None:
         return History(space, points)
     predicted = [(predict(point), index) for index, point in enumerate(points)]
-    predicted.sort()
-    ranked = [points[index] for _, index in predicted]
-    return History(space, ranked, {point_key(points[index]): seconds for seconds, index in predicted})
+    known = sorted(entry for entry in predicted if not math.isnan(entry[0]))
+    unknown = [points[index] for seconds, index in predicted if math.isnan(seconds)]
+    ranked = [points[index] for _, index in known]
+    return History(space, ranked + unknown, {point_key(points[index]): seconds for seconds, index in known})
 
 
 def search(
@@ -161,6 +165,7 @@ class _Search:
         self._roof = roof
         self._ahead = ahead
         self._failures: list[tuple[Point, Outcome]] = []
+        self._axes = axes_of(history.space)  # until they are stored, with the first trial
         self._verifying = 0.0  # seconds so far
         self._limit = 0.0  # of a trial
         self._started, self._deadline = 0.0, math.inf
@@ -188,28 +193,35 @@ class _Search:
                 self._failures.append((point, outcome))
             if isinstance(outcome, Measured) or self._ahead is not None:
                 self._verify_due(time.monotonic() - started)
-            winner = self._store.winner(self._task, self._history.space.is_legal)
-            state = Progress(
-                trials=count,
-                resumed=resumed,
-                elapsed=time.monotonic() - started,
-                best=winner[1] if winner else None,
-                point=point,
-                outcome=outcome,
-                roof=self._roof,
-            )
-            progress(state)
+            progress(self._state(count, resumed, point, outcome))
             self._learn()
         if self._ahead is not None:
             self._ahead.drop(self._history)
         try:
             if kept and count and time.monotonic() < self._deadline:
-                self._run_off()
+
+                def begins(rival: run_off.Rival, number: int) -> None:
+                    state = self._state(count, resumed, rival.point, rival.before)
+                    progress(replace(state, run_off=(number, run_off.ROUNDS)))
+
+                self._run_off(begins)
         finally:
             self._promote()  # what was put off, and trials of a search that died before it verified its best
             if self._ahead is not None:
                 self._ahead.close(self._history)
         return replace(self._result(), trials=count, resumed=resumed, elapsed=time.monotonic() - started)
+
+    def _state(self, trials: int, resumed: int, point: Point, outcome: Outcome) -> Progress:
+        winner = self._store.winner(self._task, self._history.space.is_legal)
+        return Progress(
+            trials=trials,
+            resumed=resumed,
+            elapsed=time.monotonic() - self._started,
+            best=winner[1] if winner else None,
+            point=point,
+            outcome=outcome,
+            roof=self._roof,
+        )
 
     def _next(self, most: int | None, deadline: float) -> Point | None:
         """What to try next; None when there is nothing left, or at the deadline."""
@@ -237,6 +249,9 @@ class _Search:
     def _try(self, point: Point, limit: float, waited: float) -> Outcome:
         started = time.monotonic() - waited
         outcome = self._outcome(point, limit)
+        if self._axes is not None:  # for replays: what comes next depends on the order of axes and values
+            self._store.add_axes(self._task, self._axes)
+            self._axes = None
         self._store.add_trial(
             self._task,
             point,
@@ -264,7 +279,7 @@ class _Search:
             if key in tried or self._history.space.is_legal(point):  # a store may hold points of an older space
                 tried[key] = (point, outcome)
 
-    def _run_off(self) -> None:
+    def _run_off(self, begins: Callable[[run_off.Rival, int], None]) -> None:
         """Measure the best few again, in turns; new seconds take the place of the old ones."""
         self._learn()
         measured = [(p, o) for p, o in self._history.tried.values() if isinstance(o, Measured)]
@@ -274,7 +289,7 @@ class _Search:
             self._ahead.verify([point for point in close if not self._store.is_verified(self._task, point)])
         end = min(self._deadline, time.monotonic() + run_off.SHARE * (self._deadline - self._started))
         costs = {key: record.cost for key, record in self._store.records(self._task).items()}
-        for point, outcome in run_off.run_off(rivals, self._outcome, self._limit, end):
+        for point, outcome in run_off.run_off(rivals, self._outcome, self._limit, end, begins):
             key = point_key(point)
             predicted = self._history.predicted.get(key)
             self._store.add_trial(self._task, point, outcome, predicted=predicted, cost=costs.get(key))

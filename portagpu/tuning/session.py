@@ -22,16 +22,16 @@ from portagpu.settings import Settings
 from portagpu.tuning import compilers, outcomes, shapes
 from portagpu.tuning.ahead import Ahead
 from portagpu.tuning.compilers import START_LIMIT, Compilers
+from portagpu.tuning.expectation import modelled
+from portagpu.tuning.faults import raised
 from portagpu.tuning.figures import DeviceFigures, figures_of
-from portagpu.tuning.model import Prediction, Resources, predict
 from portagpu.tuning.outcomes import LaunchFailed, Outcome, OutOfBounds, shortened
-from portagpu.tuning.search import Budget, Progress, SearchResult, rank, search
+from portagpu.tuning.search import Budget, Progress, SearchResult, search, shown
 from portagpu.tuning.shapes import Problem
-from portagpu.tuning.space import Point, point_key
+from portagpu.tuning.space import Point
 from portagpu.tuning.store import Store, TaskKey
-from portagpu.tuning.strategies import DEFAULT, Given, History, Strategy, make_strategy
+from portagpu.tuning.strategies import DEFAULT, Given, Strategy, make_strategy
 from portagpu.tuning.tunable import Parameters, Tunable, reference_of
-from portagpu.tuning.values import plain_point
 from portagpu.tuning.worker import Worker, WorkerDied
 
 _KEPT_FOR_CLASSES = 0.3  # share of the budget
@@ -97,61 +97,6 @@ def problem_of(task: TaskKey) -> dict[str, shapes.Value] | None:
     except TuningError:
         return None
     return {**found, "dtype": task.dtype} if task.dtype else found
-
-
-@dataclass(frozen=True, slots=True)
-class Modelled:
-    """The legal points of a problem as the model sees them."""
-
-    history: History
-    roof: float | None
-
-
-def modelled(tunable: Parameters, problem: Problem, device: DeviceRecord, figures: DeviceFigures) -> Modelled:
-    """Rank a problem's points by the model. Raises `TuningError` where no point is legal."""
-    bounds: list[float] = []
-
-    def seconds(point: Point) -> float:
-        found = expected(tunable, problem, point, device, figures)
-        if isinstance(found, Prediction):
-            bounds.append(float(found.bound))
-            return float(found.seconds)
-        return math.inf if found is None or math.isnan(found) else found
-
-    history = rank(tunable.space_for(problem, device), None if tunable.model is None else seconds)
-    # what the model says cannot run is not worth a trial, unless it says that of everything
-    fits = [p for p in history.ranked if history.predicted.get(point_key(p), 0.0) < math.inf]
-    history.ranked = fits or history.ranked
-    history.predicted = {key: value for key, value in history.predicted.items() if value < math.inf}
-    if not history.ranked:
-        raise TuningError(
-            f"no point of {tunable.name}'s search space is legal for {tunable.describe_problem(problem)}"
-            f" on {device.name}",
-            hint="the constraints exclude each other, or this device",
-        )
-    roof = tunable.roof(problem, device) if tunable.roof is not None else min(bounds, default=None)
-    return Modelled(history, roof)
-
-
-def expected(
-    tunable: Parameters, problem: Problem, point: Point, device: DeviceRecord, figures: DeviceFigures
-) -> Prediction | float | None:
-    """What the tunable's model says of a point: a prediction, seconds, or None for what cannot run."""
-    if tunable.model is None:
-        return None
-    try:
-        found = tunable.model(dict(problem), dict(point), device)
-        if isinstance(found, Resources):
-            return predict(found, figures)
-        return found if found is None or isinstance(found, Prediction) else float(found)
-    except TuningError:
-        raise
-    except Exception as error:
-        where = f"{shapes.text_of(problem)} and {point}"
-        raise TuningError(
-            f"the model of {tunable.name} raised {type(error).__name__} for {where}: {error}",
-            hint="a model returns Resources, a Prediction, seconds, or None for what cannot run",
-        ) from error
 
 
 @dataclass(slots=True)
@@ -241,7 +186,7 @@ class Session:
             task=task_of(self.tunable, problem, self.device.key),
             budget=budget,
             trial_limit=self.trial_limit,
-            seeds=(*([plain_point(first, "the default")] if first else []), *seeds),
+            seeds=(*([first] if first else []), *seeds),
             roof=found.roof,
             ahead=ahead,
             progress=progress,
@@ -284,7 +229,10 @@ class Session:
 
     def _ask(self, request: dict[str, Any], limit: float) -> dict[str, Any]:
         assert self._worker is not None, "a session is entered before it is used"
-        return self._worker.ask({"tunable": self._reference, "device": self.device.index, **request}, limit)
+        answer = self._worker.ask({"tunable": self._reference, "device": self.device.index, **request}, limit)
+        if "fault" in answer:  # a check that cannot tell right from wrong says nothing of any point
+            raise raised(answer["fault"], self.tunable.name, shown(request["point"]))
+        return answer
 
     def _measure(self, problem: Problem, point: Point, limit: float) -> Outcome:
         fresh, started = not self._warm, time.monotonic()
@@ -313,12 +261,31 @@ class Session:
         return answer
 
     def _prepare(self, problem: Problem) -> None:
+        """Have the child make the arguments. Its start, with the import of the tunable's module, has a limit of its
+        own; the tunable's ``prepare`` has a trial's."""
+        name, text = self.tunable.name, shapes.text_of(problem)
         try:
-            self._ask({"action": "prepare", "problem": dict(problem)}, START_LIMIT)
-        except (TimeoutError, WorkerDied) as error:
+            self._start(name)
+            self._ask({"action": "prepare", "problem": dict(problem)}, self.trial_limit)
+        except TimeoutError as error:
             raise TuningError(
-                f"the arguments of {self.tunable.name} for {shapes.text_of(problem)} cannot be made: {error}",
+                f"prepare of {name} did not return for {text} within {self.trial_limit:g} s, the limit of a trial",
+                hint=f"call its prepare({dict(problem)!r}) and see; where it needs long, raise trial_limit"
+                " (--trial-limit)",
+            ) from error
+        except WorkerDied as error:
+            raise TuningError(
+                f"the arguments of {name} for {text} cannot be made: {error}",
                 hint=f"call its prepare({dict(problem)!r}) and see",
+            ) from error
+
+    def _start(self, name: str) -> None:
+        try:
+            self._ask({"action": "start"}, START_LIMIT)
+        except TimeoutError as error:
+            raise TuningError(
+                f"the process that measures {name} was not ready within {START_LIMIT:g} s",
+                hint="it imports the tunable's module and opens the device",
             ) from error
 
     def _verify(self, problem: Problem, point: Point) -> str | None:

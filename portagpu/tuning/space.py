@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import linecache
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -88,6 +89,20 @@ class SearchSpace:
         if len(point) != len(self.axes) or not all(point.get(a.name) in a.values for a in self.axes):
             return False
         return all(_holds(c, names, point) for c, names in self._constraints())
+
+    def objection(self, point: Point) -> str | None:
+        """Why a point is not in the space, in words: an axis, a value or a constraint; None if it is."""
+        values = {axis.name: axis.values for axis in self.axes}
+        missing = [name for name in values if name not in point]
+        if missing:
+            return f"it has no {missing[0]}"
+        for name, value in point.items():
+            if name not in values:
+                return f"there is no axis {name}; the axes are {', '.join(values)}"
+            if value not in values[name]:
+                return f"{name}={value!r} is none of {', '.join(map(repr, values[name]))}"
+        broken = next((c for c, names in self._constraints() if not _holds(c, names, point)), None)
+        return None if broken is None else f"the constraint {_text_of(broken)} does not hold"
 
     def __iter__(self) -> Iterator[Point]:
         return self._walk(lambda values: values, self._constraints())
@@ -178,6 +193,13 @@ class UnionSpace:
         """Whether a point is in one of the spaces."""
         return any(s.is_legal(point) for s in self.spaces)
 
+    def objection(self, point: Point) -> str | None:
+        """As `SearchSpace.objection`, of the spaces that have the point's axes."""
+        if self.is_legal(point):
+            return None
+        akin = [s for s in self.spaces if {axis.name for axis in s.axes} == point.keys()]
+        return "; ".join(dict.fromkeys(str(s.objection(point)) for s in akin)) or "none of the spaces has its axes"
+
     def __iter__(self) -> Iterator[Point]:
         return itertools.chain.from_iterable(self.spaces)
 
@@ -195,6 +217,13 @@ class UnionSpace:
             if space.is_legal(point):
                 yield from space.neighbours(point)
                 return
+
+
+def axes_of(space: Space) -> tuple[tuple[Axis, ...], ...] | None:
+    """The axes of a space, or of each part of a union; None for a space of the user's."""
+    if isinstance(space, UnionSpace):
+        return tuple(part.axes for part in space.spaces)
+    return (space.axes,) if isinstance(space, SearchSpace) else None
 
 
 def candidates(space: Space, most: int = _MOST_POINTS, sampled: int = _SAMPLED) -> list[Point]:
@@ -215,6 +244,23 @@ def candidates(space: Space, most: int = _MOST_POINTS, sampled: int = _SAMPLED) 
 def point_key(point: Mapping[str, Any]) -> PointKey:
     """A hashable identity of a point."""
     return tuple(sorted(point.items()))
+
+
+def objection_of(space: Space, point: Point) -> str | None:
+    """Why a point is not in a space, which may be of a type of the user's; None if it is."""
+    if space.is_legal(point):
+        return None
+    tell = getattr(space, "objection", None)
+    return (None if tell is None else tell(point)) or "the space says that it is not legal"
+
+
+def _text_of(constraint: Constraint) -> str:
+    """A constraint's name and place, and the line that it is written in."""
+    name, code = getattr(constraint, "__name__", None) or repr(constraint), getattr(constraint, "__code__", None)
+    if code is None:
+        return name
+    line = linecache.getline(code.co_filename, code.co_firstlineno).strip().rstrip(",")
+    return f"{name} ({code.co_filename}:{code.co_firstlineno}" + (f": {line})" if line else ")")
 
 
 def _named(constraint: Constraint, axes: frozenset[str]) -> tuple[str, ...] | None:

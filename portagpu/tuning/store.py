@@ -12,54 +12,47 @@ from __future__ import annotations
 import fcntl
 import json
 import logging
+import math
 import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from portagpu.errors import StoreError
 from portagpu.files import write_atomically
 from portagpu.tuning import outcomes
+from portagpu.tuning.lines import (
+    AXES,
+    VERSION,
+    Axes,
+    Record,
+    TaskKey,
+    axes_line,
+    axes_of,
+    encoded,
+    record_of,
+    timed,
+    trial_line,
+    winner_line,
+)
 from portagpu.tuning.outcomes import Outcome
 from portagpu.tuning.space import Point, PointKey, point_key
-from portagpu.tuning.values import read_point
 from portagpu.version import __version__
 
-VERSION = 1
+KEPT_WINNERS = 3
+"""Verified winners of a problem that copies of a store keep: where the fastest fails later, the next one serves."""
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskKey:
-    """What a winner is the winner of."""
-
-    device: str  # `DeviceRecord.key`, with the driver's version; in shipped stores `device_class`
-    kernel: str
-    kernel_version: int
-    dtype: str
-    shape_class: str  # problems whose times can be compared
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """A line of a store: a trial, or a winner (then the outcome is its time)."""
-
-    point: Point
-    outcome: Outcome
-    at: float = 0.0  # seconds since 1970; 0.0 where it is not known
-    portagpu: str = ""  # version that measured
-    predicted: float | None = None  # seconds that the model expected
-    cost: float | None = None  # seconds that the trial took in all
 
 
 @dataclass(slots=True)
 class _Entries:
     trials: dict[PointKey, Record] = field(default_factory=dict)
     verified: dict[PointKey, Record] = field(default_factory=dict)  # points that are or were winners
+    axes: Axes | None = None  # of the latest search's space
 
     def fails(self, key: PointKey, since: float) -> bool:
         """Whether a point failed at a time or later."""
@@ -71,12 +64,16 @@ class _Entries:
         known = self.verified.get(key)
         if self.fails(key, winner.at):
             return False
-        return known is None or (winner.at, -_pair(winner)[1]) > (known.at, -_pair(known)[1])
+        return known is None or (winner.at, -timed(winner)[1]) > (known.at, -timed(known)[1])
 
     @property
     def winner(self) -> Record | None:
         """The fastest winner."""
-        return min(self.verified.values(), key=lambda record: _pair(record)[1], default=None)
+        return next(iter(self.fastest(1)), None)
+
+    def fastest(self, most: int = KEPT_WINNERS) -> list[Record]:
+        """The fastest winners."""
+        return sorted(self.verified.values(), key=lambda record: timed(record)[1])[:most]
 
 
 class _Written:
@@ -120,12 +117,24 @@ class Store:
         record = Record(
             point=point, outcome=outcome, at=time.time(), portagpu=__version__, predicted=predicted, cost=cost
         )
-        self._write([_trial_line(task, record)])
+        self._write([trial_line(task, record)])
 
     def add_winner(self, task: TaskKey, point: Point, seconds: float) -> None:
         """Append a verified winner."""
         record = Record(point=point, outcome=outcomes.Measured(seconds), at=time.time(), portagpu=__version__)
-        self._write([_winner_line(task, record)])
+        self._write([winner_line(task, record)])
+
+    def add_axes(self, task: TaskKey, axes: Axes) -> None:
+        """Note the axes that a search's points are of, in the space's order, if the store does not have them yet."""
+        if self.axes(task) != axes:
+            self._write([axes_line(task, axes)])
+
+    def axes(self, task: TaskKey) -> Axes | None:
+        """The axes of a task's latest search; None where they are not known."""
+        self.refresh()
+        with self._lock:
+            entries = self._tasks.get(task)
+            return None if entries is None else entries.axes
 
     def trials(self, task: TaskKey) -> dict[PointKey, tuple[Point, Outcome]]:
         """Trials of a task by `point_key`."""
@@ -143,7 +152,7 @@ class Store:
         self.refresh()
         with self._lock:
             entries = self._tasks.get(task)
-            known = sorted(map(_pair, entries.verified.values()), key=lambda pair: pair[1]) if entries else []
+            known = sorted(map(timed, entries.verified.values()), key=lambda pair: pair[1]) if entries else []
         return next((pair for pair in known if legal(pair[0])), None)
 
     def is_verified(self, task: TaskKey, point: Point) -> bool:
@@ -157,7 +166,7 @@ class Store:
         """All winners."""
         self.refresh()
         with self._lock:
-            return {t: _pair(e.winner) for t, e in self._tasks.items() if e.winner is not None}
+            return {t: timed(e.winner) for t, e in self._tasks.items() if e.winner is not None}
 
     def tasks(self) -> tuple[TaskKey, ...]:
         """Every task that something is known of."""
@@ -201,7 +210,11 @@ class Store:
             task = TaskKey(**values["task"])
             if not all(isinstance(text, str) for text in (task.device, task.kernel, task.dtype, task.shape_class)):
                 return
-            record = _record_of(values)
+            if values["type"] == AXES:
+                axes = axes_of(values)
+                self._tasks.setdefault(task, _Entries()).axes = axes
+                return
+            record = record_of(values)
             key = point_key(record.point)
             hash((task, key))
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, StoreError):
@@ -217,7 +230,7 @@ class Store:
 
     def _write(self, lines: Iterable[dict[str, Any]]) -> None:
         """Append lines. Raises `StoreError` where the file cannot be written."""
-        text = b"".join(_encoded(line) for line in lines)
+        text = b"".join(encoded(line) for line in lines)
         try:
             with _locked(self.path) as handle:
                 size = os.fstat(handle).st_size
@@ -237,7 +250,7 @@ class Store:
         self._write([])
 
     def merge(self, other: Path) -> int:
-        """Append what another store has and this one lacks. Returns the number of lines. Raises `StoreError`."""
+        """Append what another store has and this one lacks. Returns the number of results. Raises `StoreError`."""
         try:
             other.open("rb").close()
         except OSError as error:
@@ -253,26 +266,31 @@ class Store:
             with self._lock:
                 ours = self._tasks.get(task, _Entries())
                 new = _Entries({k: r for k, r in entries.trials.items() if _is_new(ours.trials.get(k), r)})
-                best = entries.winner
-                if best is not None and (ours.winner is None or _pair(best)[1] < _pair(ours.winner)[1]):
-                    key = point_key(best.point)
-                    new.verified = {key: best} if ours.takes(key, best) else {}
+                least = math.inf if ours.winner is None else timed(ours.winner)[1]
+                best = {point_key(record.point): record for record in entries.fastest()}
+                # a point that is a winner here keeps its time, unless the other one makes it the fastest
+                wanted = {k: r for k, r in best.items() if k not in ours.verified or timed(r)[1] < least}
+                new.verified = {key: record for key, record in wanted.items() if ours.takes(key, record)}
+                new.axes = entries.axes if ours.axes is None else None
             lines += _lines(task, new)
         if lines:
             self._write(lines)
-        return len(lines)
+        return _results(lines)
 
     def export(self, path: Path) -> int:
-        """Write all trials and winners, each once, to a new store. Returns the number of lines. Raises `StoreError`."""
+        """Write all trials, failures too, and the `KEPT_WINNERS` fastest winners of each problem to a new store.
+
+        Returns the number of results. Raises `StoreError`.
+        """
         self.refresh()
         with self._lock:
-            lines = [_encoded(v) for task, entries in self._tasks.items() for v in _lines(task, entries)]
+            lines = [line for task, entries in self._tasks.items() for line in _lines(task, entries)]
         if not lines and path != self.path:
             raise StoreError(
                 f"{self.path} has no results to export", hint="tune first: portagpu tune gemm, or portagpu tune kernel"
             )
-        _replace(path, lines)
-        return len(lines)
+        _replace(path, [encoded(line) for line in lines])
+        return _results(lines)
 
     def export_winners(self, path: Path, rename: Callable[[TaskKey], TaskKey | None]) -> int:
         """Write winners only, under other tasks: ``rename`` maps a task, None leaves it out; what the file already has
@@ -285,14 +303,14 @@ class Store:
         with self._lock:
             found = [(rename(task), e.winner) for task, e in self._tasks.items() if e.winner is not None]
         for task, winner in found:
-            if task is not None and (task not in best or _pair(winner)[1] < _pair(best[task])[1]):
+            if task is not None and (task not in best or timed(winner)[1] < timed(best[task])[1]):
                 best[task] = winner
-        lines = [_encoded(_winner_line(task, record)) for task, record in best.items()]
+        lines = [encoded(winner_line(task, record)) for task, record in best.items()]
         _replace(path, sorted(lines))
         return len(lines)
 
     def compact(self) -> tuple[int, int]:
-        """Rewrite the file with each trial and winner once. Returns bytes before and after. Raises `StoreError`."""
+        """Rewrite the file as `export` does. Returns bytes before and after. Raises `StoreError`."""
         try:
             with _locked(self.path) as handle:  # who waits for the lock finds another file, and opens that
                 before = os.fstat(handle).st_size
@@ -325,55 +343,6 @@ def _replace(path: Path, lines: list[bytes]) -> None:
         raise StoreError(f"{path} cannot be written: {error}") from error
 
 
-def _pair(record: Record | None) -> tuple[Point, float]:
-    assert record is not None and isinstance(record.outcome, outcomes.Measured)
-    return record.point, record.outcome.seconds
-
-
-def _record_of(values: dict[str, Any]) -> Record:
-    """A record from JSON values. Raises `StoreError`, KeyError, TypeError or ValueError for foreign ones."""
-    kind = values["type"]
-    if kind not in ("trial", "winner"):
-        raise StoreError(f"{kind!r} is no line of a store")
-    if kind == "trial":
-        outcome = outcomes.from_json(values["outcome"])
-    else:
-        outcome = outcomes.Measured(outcomes.checked_seconds(values["seconds"]))
-    record = Record(
-        point=read_point(values["point"]),
-        outcome=outcome,
-        at=float(values.get("at") or 0.0),
-        portagpu=str(values.get("portagpu") or ""),
-    )
-    predicted, cost = values.get("predicted"), values.get("cost")
-    return replace(
-        record,
-        predicted=None if predicted is None else float(predicted),
-        cost=None if cost is None else float(cost),
-    )
-
-
-def _encoded(line: dict[str, Any]) -> bytes:
-    return json.dumps(line, sort_keys=True).encode() + b"\n"
-
-
-def _trial_line(task: TaskKey, record: Record) -> dict[str, Any]:
-    facts = {"predicted": record.predicted, "cost": None if record.cost is None else round(record.cost, 4)}
-    known = {name: value for name, value in facts.items() if value is not None}
-    return {**_start(task, record), "type": "trial", "outcome": outcomes.to_json(record.outcome), **known}
-
-
-def _winner_line(task: TaskKey, record: Record) -> dict[str, Any]:
-    return {**_start(task, record), "type": "winner", "seconds": _pair(record)[1]}
-
-
-def _start(task: TaskKey, record: Record) -> dict[str, Any]:
-    facts: dict[str, Any] = {"at": round(record.at, 3)} if record.at else {}
-    if record.portagpu:
-        facts["portagpu"] = record.portagpu
-    return {"v": VERSION, "task": asdict(task), "point": record.point, **facts}
-
-
 def _is_new(ours: Record | None, theirs: Record) -> bool:
     """Whether a trial of another store says something new: also that a point fails which once did not."""
     failed = not isinstance(theirs.outcome, outcomes.Measured)
@@ -381,7 +350,14 @@ def _is_new(ours: Record | None, theirs: Record) -> bool:
 
 
 def _lines(task: TaskKey, entries: _Entries) -> list[dict[str, Any]]:
-    found = [_trial_line(task, record) for record in entries.trials.values()]
-    if entries.winner is not None:
-        found.append(_winner_line(task, entries.winner))
-    return found
+    axes = [] if entries.axes is None else [axes_line(task, entries.axes)]
+    trials = [trial_line(task, record) for record in entries.trials.values()]
+    return axes + trials + [winner_line(task, record) for record in entries.fastest()]
+
+
+def _results(lines: list[dict[str, Any]]) -> int:
+    """How many of the lines are results."""
+    return sum(line["type"] != AXES for line in lines)
+
+
+__all__ = ["KEPT_WINNERS", "Record", "Store", "TaskKey", "results_written"]

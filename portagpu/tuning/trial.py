@@ -18,6 +18,7 @@ from portagpu.runtime.program import remarks_of
 from portagpu.runtime.recording import recorded
 from portagpu.settings import Settings
 from portagpu.tuning import outcomes
+from portagpu.tuning.faults import CheckFault, finding
 from portagpu.tuning.figures import figures_of
 from portagpu.tuning.guards import Guarded, guarded
 from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, OutOfBounds, Spilled, WrongResult
@@ -30,6 +31,7 @@ _REPEAT_SECONDS = 0.12
 _MIN_REPEATS = 3
 _MAX_REPEATS = 25
 _HOPELESS = 3.0  # times the best so far: one repetition is enough to know that
+_WARM_SECONDS = 0.2  # for which the first candidate of a process runs before it is timed: clocks rise, caches fill
 _SHORTEST = 2e-4  # seconds of one measurement: shorter runs are repeated within it
 _SPILLS = re.compile(r"(\d+) bytes spill stores")
 _REFUSED = (BuildError, KernelError, LaunchConfigError)
@@ -77,7 +79,7 @@ class Bench:
         """What is wrong with the results."""
         results = {name: self.guards[name].array.copy_to_host() for name in self.case.outputs}
         if self.tunable.check is not None:
-            return _finding(self.tunable.check(self.case, results), "check")
+            return finding("check", self.tunable.check, self.case, results, launches=False)
         return compare(results, self.case)
 
     def release(self) -> None:
@@ -88,16 +90,27 @@ class Bench:
 
 _tunables: dict[str, Tunable] = {}
 _benches: dict[tuple[str, str, int], Bench] = {}
+_warm: set[int] = set()  # keys of the contexts whose devices have run for a while
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer the tuner: the device's ``figures``, ``prepare`` a problem, ``measure`` or ``verify`` a point."""
+    """Answer the tuner: ``start`` (open the device, load the tunable), the device's ``figures``, ``prepare`` a problem,
+    ``measure`` or ``verify`` a point; or tell the ``fault`` of a user's check."""
+    try:
+        return _answer(request)
+    except CheckFault as fault:
+        return {"fault": fault.values}
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
     context = context_of(request)
     if request["action"] == "figures":
         figures = figures_of(context.device, Settings.from_environment(), measure_now=True)
         return {"measured": figures.measured}
     reference = str(request["tunable"])
     tunable = tunable_of(reference)
+    if request["action"] == "start":
+        return {}
     if "point" in request:
         request["point"] = read_point(request["point"])
     if request["action"] == "prepare":
@@ -181,7 +194,11 @@ def _measure(bench: Bench, point: Point, best: float) -> Outcome:
     first = _checked(bench, point)
     if not isinstance(first, float):
         return first
-    times = repetitions(_repeatable(bench, point), bench.context, _HOPELESS * best)
+    launch = _repeatable(bench, point)
+    if bench.context.key not in _warm:  # else what comes first, often the default, would look slower than it is
+        warm_up(launch, bench.context)
+        _warm.add(bench.context.key)
+    times = repetitions(launch, bench.context, _HOPELESS * best)
     damage = bench.damage()
     if damage is not None:
         return OutOfBounds(damage)
@@ -206,6 +223,16 @@ def _repeatable(bench: Bench, point: Point) -> Callable[[], None]:
             run()
 
     return again
+
+
+def warm_up(launch: Callable[[], None], context: Context, seconds: float = _WARM_SECONDS) -> None:
+    """Run what ``launch`` enqueues for a while, once in any case."""
+    end = time.perf_counter() + seconds
+    while True:
+        launch()
+        context.default_stream.synchronize()
+        if time.perf_counter() >= end:
+            return
 
 
 def repetitions(launch: Any, context: Context, hopeless: float = math.inf) -> list[float]:
@@ -234,7 +261,7 @@ def repetitions(launch: Any, context: Context, hopeless: float = math.inf) -> li
 def _verify(tunable: Tunable, reference: str, request: dict[str, Any], context: Context) -> str | None:
     problem, point = request["problem"], request["point"]
     if tunable.verify is not None:
-        found = _finding(tunable.verify(dict(problem), dict(point)), "verify")
+        found = finding("verify", tunable.verify, dict(problem), dict(point), launches=True)
         if found is not None:
             return found
     for other in tunable.verify_on:
@@ -244,13 +271,6 @@ def _verify(tunable: Tunable, reference: str, request: dict[str, Any], context: 
         if not isinstance(first, float):
             return f"for {text_of(other)}: {outcomes.describe(first)}"
     return None
-
-
-def _finding(found: object, what: str) -> str | None:
-    """What a user's check returned: None for right, or what is wrong."""
-    if found is None or isinstance(found, str):
-        return found
-    raise TuningError(f"{what} returned {found!r}", hint="return None for right results, else a text: what is wrong")
 
 
 def compare(results: Mapping[str, np.ndarray[Any, Any]], case: Case) -> str | None:
@@ -277,4 +297,14 @@ def spills_in(log: str) -> int:
     return max((int(number) for number in _SPILLS.findall(log)), default=0)
 
 
-__all__ = ["Bench", "compare", "context_of", "repetitions", "run", "spilled_bytes", "spills_in", "tunable_of"]
+__all__ = [
+    "Bench",
+    "compare",
+    "context_of",
+    "repetitions",
+    "run",
+    "spilled_bytes",
+    "spills_in",
+    "tunable_of",
+    "warm_up",
+]

@@ -19,7 +19,8 @@ from portagpu.device import DeviceRecord
 from portagpu.errors import PortaGPUError, TuningError
 from portagpu.tuning.model import Prediction, Resources
 from portagpu.tuning.shapes import Problem, text_of
-from portagpu.tuning.space import Point, Space
+from portagpu.tuning.space import Point, Space, objection_of
+from portagpu.tuning.values import plain_point
 
 _CHILD_MAIN = (
     "__portagpu_trial__"  # what a user's script is called in the child: its `if __name__ ==` part does not run
@@ -66,10 +67,12 @@ class Parameters:
 
     ``name``, ``version``: identity in stores; raise the version when the kernel or its parameters change.
     ``space``: the search space, or a function of problem and device that gives it.
-    ``model(problem, point, device)``: `Resources`, or a `Prediction` or seconds of one's own.
+    ``model(problem, point, device)``: `Resources`, or a `Prediction` or seconds of one's own; None or infinity for what
+    cannot run. What is not a number or negative counts as no prediction, with a warning.
     ``roof(problem, device)``: seconds that no kernel can beat; without it, the least bound of the modelled points.
     ``default``: the point, or function of problem and device, for untuned devices; without it, the model's best, or the
-    first point.
+    first point. It has to be in the space, which is looked at as soon as both are known: of functions, when a `Tunable`
+    is used.
     ``soft``: traits of problems that need not be the same for a stored result to serve, and how many octaves of
     distance a difference counts as: ``{"layout": 1.0}``.
     ``describe``: a problem in words, for explanations; without it, all its values are named.
@@ -97,6 +100,8 @@ class Parameters:
             object.__setattr__(self, "version", operator.index(self.version))
         except TypeError as error:
             raise TuningError(f"version={self.version!r} is no whole number", hint="write version=1") from error
+        if self.default is not None and not callable(self.default) and not callable(self.space):
+            self._checked_default(self.default, self.space, "")
 
     def space_for(self, problem: Problem, device: DeviceRecord) -> Space:
         """The search space of a problem on a device. Raises `TuningError` where the function for it fails."""
@@ -113,6 +118,17 @@ class Parameters:
     def default_for(self, problem: Problem, device: DeviceRecord) -> Point | None:
         """The point for a problem that is not tuned, if the tunable names one. Raises `TuningError`, as `space_for`."""
         return self._made("default", self.default, problem, device) if callable(self.default) else self.default
+
+    def _checked_default(self, default: Point, space: Space, where: str) -> Point:
+        """The default in values that are stored. Raises `TuningError` for a point that is not in the space."""
+        point = plain_point(default, f"the default of {self.name}")
+        objection = objection_of(space, point)
+        if objection is not None:
+            raise TuningError(
+                f"the default of {self.name}, {point}, is not in its space{where}: {objection}",
+                hint="name a legal point, or leave the default out: then the model's best or the first point serves",
+            )
+        return point
 
     def _made(self, what: str, make: Callable[[Problem, DeviceRecord], T], problem: Problem, device: DeviceRecord) -> T:
         try:
@@ -160,6 +176,14 @@ class Tunable(Parameters):
     spill_limit: int | None = 128
     prepare_to_compile: Callable[[Problem], Mapping[str, Any]] | None = None
     reference: str | None = None
+
+    def default_for(self, problem: Problem, device: DeviceRecord) -> Point | None:
+        """As of `Parameters`. Raises `TuningError` also for a point that is not in the space."""
+        found = super().default_for(problem, device)
+        if found is None:
+            return None
+        where = f" for {text_of(problem)} on {device.name}"
+        return self._checked_default(found, self.space_for(problem, device), where)
 
 
 def reference_of(tunable: Tunable) -> str:

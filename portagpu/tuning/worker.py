@@ -19,12 +19,12 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from portagpu.errors import PortaGPUError
+from portagpu.tuning.faults import blamed
 from portagpu.tuning.outcomes import shortened
 
 _MARK = "portagpu-answer "
@@ -32,7 +32,6 @@ _FAILED = "portagpu-failed "
 _END_SECONDS = 10.0
 _LOOK_SECONDS = 0.5
 _LONGEST = 4000  # characters of a reason
-_PACKAGE = Path(__file__).parents[1]
 _log = logging.getLogger(__name__)
 
 
@@ -197,10 +196,8 @@ def main(module: str, function: str, parent: int) -> None:
 def _described(error: Exception) -> str:
     """An exception in words, with the deepest line of the user's file; ours say themselves what is wrong where."""
     text = f"{type(error).__name__}: {error}"
-    frames = [] if isinstance(error, PortaGPUError) else traceback.extract_tb(error.__traceback__)
-    theirs = [f for f in frames if Path(f.filename).is_file() and not Path(f.filename).is_relative_to(_PACKAGE)]
-    lines = [f.lineno for f in theirs if f.filename == theirs[0].filename]
-    return f"{text} ({theirs[0].filename}:{lines[-1]})" if theirs else text
+    place = None if isinstance(error, PortaGPUError) else blamed(error)
+    return text if place is None else f"{text} ({place[0]}:{place[1]})"
 
 
 def _offer_to_be_killed() -> None:

@@ -115,15 +115,15 @@ def test_shipped_results_and_compaction(device, tmp_path):
     where = ("--device", str(device.index))
     with pytest.raises(TuningError, match="has no results of"):
         _invoke(tmp_path, "export", "--shipped", str(tmp_path / "shipped.jsonl"), *where)
-    store.add_winner(dataclasses.replace(TASK, device=device.key), {"x": 1}, 0.5)
-    store.add_winner(dataclasses.replace(TASK, device=device.key), {"x": 2}, 0.4)
+    for x, seconds in ((1, 0.5), (2, 0.4), (3, 0.6), (4, 0.7)):
+        store.add_winner(dataclasses.replace(TASK, device=device.key), {"x": x}, seconds)
     result = _invoke(tmp_path, "export", "--shipped", str(tmp_path / "shipped.jsonl"), *where)
     assert result.output.startswith("1 winners are in")
     ((task, winner),) = Store(tmp_path / "shipped.jsonl").winners().items()
     assert task.device == device_class(device) and winner == ({"x": 2}, 0.4)
     assert "bytes before" in _invoke(tmp_path, "compact").output
     assert Store(store.path).winner(dataclasses.replace(TASK, device=device.key)) == ({"x": 2}, 0.4)
-    assert len(store.path.read_bytes().splitlines()) == 1
+    assert len(store.path.read_bytes().splitlines()) == 3
 
 
 def test_an_own_kernel_from_the_command_line(device, tmp_path):

@@ -12,6 +12,7 @@ import pytest
 
 import portagpu
 from portagpu import cuda
+from portagpu.errors import OutOfMemoryError
 from portagpu.runtime.hostpool import HostPool, results
 
 _ROOM = 300 * 300 * 4  # bytes of the arrays here
@@ -35,6 +36,30 @@ def test_arrays_are_like_numpys(dtype):
     assert address(array) % 128 == 0
     array[...] = 3
     assert (array == 3).all()
+
+
+@pytest.mark.parametrize("shape", [(1 << 24, 1 << 24), (1 << 40, 1 << 40)])
+def test_what_the_host_has_no_memory_for_is_an_error_of_ours(shape):
+    with pytest.raises(OutOfMemoryError, match=r"the host has no memory for a result of shape .*, float32: \d+ bytes"):
+        made(HostPool(), shape)
+
+
+def test_a_product_whose_result_finds_no_memory(device, monkeypatch):
+    """Of the pool's sizes and of larger ones, in the first call and in later ones."""
+
+    def full(*arguments):
+        raise MemoryError("planted")
+
+    a = np.ones((300, 300), np.float32)
+    with cuda.select_device(device):
+        portagpu.matmul(a, a)
+        for _ in range(2):
+            with monkeypatch.context() as patched:
+                patched.setattr(results, "_taken", full)
+                with pytest.raises(OutOfMemoryError, match="the host has no memory") as caught:
+                    portagpu.matmul(a, a)
+            assert isinstance(caught.value, MemoryError) and isinstance(caught.value.__cause__, MemoryError)
+            assert (portagpu.matmul(a, a) == 300).all()
 
 
 def test_memory_of_dead_arrays_serves_again():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import math
 import os
 
 import numpy as np
@@ -11,12 +13,28 @@ from planted_kernels import PICKY, PLANTED
 
 from portagpu import cuda, tuning
 from portagpu.device.families import device_class
-from portagpu.errors import TuningError
+from portagpu.errors import PortaGPUWarning, TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import Axis, Chooser, Rule, SearchSpace, Spilled, Store, UnionSpace, outcomes, shapes, trial
+from portagpu.tuning import (
+    Axis,
+    Chooser,
+    Measured,
+    Resources,
+    Rule,
+    SearchSpace,
+    Spilled,
+    Store,
+    UnionSpace,
+    outcomes,
+    shapes,
+    trial,
+)
 from portagpu.tuning.choice import export_shipped, shipped_file
+from portagpu.tuning.expectation import modelled
+from portagpu.tuning.figures import figures_of
 from portagpu.tuning.guards import guarded
 from portagpu.tuning.session import problem_of, task_of
+from portagpu.tuning.space import point_key
 from portagpu.tuning.trial import compare, spills_in
 
 FAST, SLOW = {"fault": "none", "repeat": 1}, {"fault": "none", "repeat": 20}
@@ -58,6 +76,35 @@ def test_the_model_chooses_where_nothing_is_known(device, settings):
     assert found.rule is Rule.MODEL and found.expected == 1e-9 and "model: 1 ns" in str(found)
 
 
+@pytest.mark.parametrize(
+    "nonsense", [float("nan"), float("-inf"), -1.0, Resources(threads=1, blocks=1, flops=math.nan)]
+)
+def test_a_time_that_is_none_is_no_prediction(device, settings, nonsense):
+    """As with samplers: what is not a number is left out, with one warning, and nobody is shown it."""
+    tunable = dataclasses.replace(PICKY, model=lambda problem, point, record: 0.5 if point == SLOW else nonsense)
+    message = r"the model of .* says (nan|-inf|-1|flops=nan).*for 1 others.*no prediction"
+    with pytest.warns(PortaGPUWarning, match=message) as told:
+        found = modelled(tunable, {"n": 64}, device, figures_of(device, settings))
+    assert len(told) == 1
+    assert found.history.ranked[0] == SLOW and FAST in found.history.ranked  # the others are tried, too
+    assert found.history.predicted == {point_key(SLOW): 0.5} and found.roof is None
+    choice = tuning.best(dataclasses.replace(tunable, default=FAST), {"n": 64}, device=device, settings=settings)
+    assert choice.expected is None and "nan" not in str(choice) and "model" not in str(choice)
+
+
+def test_infinity_is_what_cannot_run(device, settings):
+    tunable = dataclasses.replace(PICKY, model=lambda problem, point, record: 0.5 if point == SLOW else math.inf)
+    assert modelled(tunable, {"n": 64}, device, figures_of(device, settings)).history.ranked == [SLOW]
+    choice = tuning.best(dataclasses.replace(tunable, default=FAST), {"n": 64}, device=device, settings=settings)
+    assert choice.expected is None and "inf" not in str(choice)
+
+
+@pytest.mark.parametrize("roof", [math.nan, -1.0, 0.0])
+def test_a_roof_that_is_no_time_is_none(device, settings, roof):
+    tunable = dataclasses.replace(PICKY, roof=lambda problem, record: roof)
+    assert modelled(tunable, {"n": 64}, device, figures_of(device, settings)).roof is None
+
+
 def test_the_model_may_outweigh_shipped_results_of_another_class(device, tmp_path, settings):
     """What was best for one size can be bad for the next: the model knows that, if not how fast things are."""
 
@@ -83,6 +130,26 @@ def test_illegal_and_foreign_winners_are_passed_over(device, tmp_path, settings)
     store.add_winner(task_of(PICKY, {"n": 1024}, "another device"), FAST, 0.1)
     store.add_winner(task_of(PICKY, {"n": 1024, "layout": "F"}, device.key), FAST, 0.1)
     assert Chooser(store, ()).choose(PICKY, {"n": 1024}, device, settings).point == SLOW
+
+
+def test_the_first_candidate_of_a_process_meets_a_warm_device(device, monkeypatch):
+    """Else what comes first, often the default, would look slower than it is, in recordings, too."""
+    runs, before = [], []
+    monkeypatch.setattr(trial, "_warm", set())
+    monkeypatch.setattr(trial, "repetitions", lambda launch, *others: before.append(len(runs)) or [1.0])
+    counted = tuning.Tunable(
+        name="counted",
+        space=SearchSpace.of(x=(1, 2)),
+        prepare=lambda problem: tuning.Case(outputs={"y": np.zeros(3)}, expected={"y": np.zeros(3)}),
+        run=lambda data, point: runs.append(point),
+    )
+    with cuda.select_device(device) as context:
+        bench = trial.Bench(counted, {"n": 1}, context)
+        for x in (1, 2, 2):
+            assert isinstance(trial._measure(bench, {"x": x}, math.inf), Measured)
+        bench.release()
+    assert before[0] > 1  # the checked run, and those that warm up
+    assert [after - first for first, after in itertools.pairwise(before)] == [1, 1]
 
 
 def test_soft_traits(device, tmp_path, settings):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import time
 
 import pytest
+from rich.console import Console
 
 from portagpu.tuning import (
     Axis,
@@ -19,14 +21,15 @@ from portagpu.tuning import (
     make_strategy,
     search,
 )
-from portagpu.tuning.run_off import rivals_of, run_off
+from portagpu.tuning.console import Bar
+from portagpu.tuning.run_off import ROUNDS, rivals_of, run_off
 from portagpu.tuning.search import rank
 
 TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="float32", shape_class="1x1x1")
 SPACE = SearchSpace((Axis("x", tuple(range(1, 9))),))
 
 
-def found_by(tmp_path, times, verify=lambda point: None, **budget):
+def found_by(tmp_path, times, verify=lambda point: None, progress=lambda state: None, **budget):
     """A search in which point x takes ``times[x]`` one after the other, the last one from then on."""
     calls = {x: itertools.chain(seconds, itertools.repeat(seconds[-1])) for x, seconds in times.items()}
     store = Store(tmp_path / "k.jsonl")
@@ -48,6 +51,7 @@ def found_by(tmp_path, times, verify=lambda point: None, **budget):
         task=TASK,
         budget=Budget(**chosen),
         seeds=seeds,
+        progress=progress,
     )
     return result, store, asked
 
@@ -137,6 +141,48 @@ def test_without_time_for_a_round_nothing_changes():
     rivals = rivals_of([({"x": 1}, Measured(1.0)), ({"x": 2}, Measured(1.01))], None)
     late = time.monotonic() - 1
     assert run_off(rivals, lambda point, limit: Measured(5.0), 1.0, late) == []
+
+
+def test_progress_tells_of_the_run_off(tmp_path):
+    """Each measurement is told before it begins; the bar says so."""
+    states = []
+    found_by(tmp_path, {3: (1.0, 2.0), 5: (1.05, 1.05), **slow(3, 5)}, progress=states.append)
+    trials, again = [s for s in states if s.run_off is None], [s for s in states if s.run_off is not None]
+    assert states == trials + again and len(trials) == 8
+    assert {state.run_off for state in again} == {(number, ROUNDS) for number in range(1, ROUNDS + 1)}
+    assert [state.point["x"] for state in again if state.run_off[0] == 2] == [3, 5, 1]
+    assert all(state.trials == 8 and state.best == 1.0 for state in again)
+    text = io.StringIO()
+    with Bar("k", 3.0, Console(file=text, width=120, force_terminal=True)) as bar:
+        for state in again:
+            bar(state)
+    assert f"k: run-off {ROUNDS} of {ROUNDS}" in text.getvalue() and "skipped" not in text.getvalue()
+
+
+def test_the_run_off_stays_within_its_time(tmp_path):
+    """What hangs is given up at the end of the run-off's time, not after a whole trial's."""
+    limits = []
+
+    def late(point, limit):
+        limits.append(limit)
+        return TimedOut(limit)
+
+    rivals = rivals_of([({"x": 1}, Measured(1.0)), ({"x": 2}, Measured(1.01))], None)
+    assert run_off(rivals, late, 1000.0, time.monotonic() + 10) == []
+    assert len(limits) == 2 and max(limits) <= 10
+
+
+def test_the_run_off_begins_nothing_that_would_be_late(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+
+    def evaluate(point, limit):
+        now[0] += 4.0
+        return Measured(1.0)
+
+    rivals = rivals_of([({"x": x}, Measured(1.0)) for x in range(3)], None)
+    assert run_off(rivals, evaluate, 1000.0, 11.0) == []
+    assert now == [8.0]
 
 
 def test_one_point_needs_no_run_off():

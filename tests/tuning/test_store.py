@@ -8,7 +8,7 @@ import multiprocessing
 import pytest
 
 from portagpu.errors import StoreError
-from portagpu.tuning import LaunchFailed, Measured, Store, TaskKey, TimedOut
+from portagpu.tuning import LaunchFailed, Measured, Store, TaskKey, TimedOut, WrongResult
 from portagpu.tuning.space import point_key
 
 TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="float32", shape_class="8x8x8")
@@ -125,7 +125,7 @@ def test_merge_and_export(tmp_path):
     assert here.merge(there.path) == 3
     assert here.winner(TASK) == ({"x": 4}, 0.2)
     assert here.merge(there.path) == 0  # nothing new
-    assert here.export(tmp_path / "c.jsonl") == 3
+    assert here.export(tmp_path / "c.jsonl") == 4
     copy = Store(tmp_path / "c.jsonl")
     assert (copy.trials(TASK), copy.winner(TASK)) == (here.trials(TASK), here.winner(TASK))
     with pytest.raises(StoreError, match="cannot be read"):
@@ -133,6 +133,35 @@ def test_merge_and_export(tmp_path):
     (tmp_path / "foreign").write_bytes(b"\xff\x00 no store")
     with pytest.raises(StoreError, match="no tuning results"):
         here.merge(tmp_path / "foreign")
+
+
+@pytest.mark.parametrize("way", ["compact", "export", "merge"])
+def test_copies_keep_the_next_best_and_every_failure(tmp_path, way):
+    """Where the winner fails later, the next one serves; what failed is not tried again."""
+    store = Store(tmp_path / "k.jsonl")
+    for x in range(1, 6):
+        store.add_trial(TASK, {"x": x}, Measured(1.0 / x))
+        store.add_winner(TASK, {"x": x}, 1.0 / x)
+    failures = {8: WrongResult("c is wrong"), 9: TimedOut(2.0)}
+    for x, outcome in failures.items():
+        store.add_trial(TASK, {"x": x}, outcome)
+    kept = Store(tmp_path / "kept.jsonl")
+    if way == "compact":
+        store.compact()
+        kept = Store(store.path)
+    elif way == "export":
+        store.export(kept.path)
+    else:
+        kept.merge(store.path)
+        assert kept.merge(store.path) == 0
+    tried = {point["x"]: outcome for point, outcome in kept.trials(TASK).values()}
+    assert {x: tried[x] for x in failures} == failures
+    assert len(tried) == 7
+    served = []
+    while (winner := kept.winner(TASK)) is not None:
+        served.append(winner[0]["x"])
+        kept.add_trial(TASK, winner[0], WrongResult("fails now"))
+    assert served == [5, 4, 3]
 
 
 def test_nothing_is_not_exported(tmp_path):

@@ -146,9 +146,11 @@ def test_the_comparison(path, capsys):
     assert "| model |" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["model", "random", "default", "tpe", "cmaes"])
-def test_a_replay_goes_the_way_of_the_search(tmp_path, name):
-    """Whatever the order of axes and values: a store keeps neither."""
+@pytest.mark.parametrize("name", ["model", "random", "default", "tpe", "cmaes", "neighbours"])
+@pytest.mark.parametrize("recorded_by", ["model", "random"])
+@pytest.mark.parametrize("copied", ["", "compact", "export", "merge"])
+def test_a_replay_goes_the_way_of_the_search(tmp_path, name, recorded_by, copied):
+    """Whatever the order of axes and values, and that of measuring."""
     if name in ("tpe", "cmaes"):
         pytest.importorskip("optuna")
     if name == "cmaes":
@@ -169,7 +171,13 @@ def test_a_replay_goes_the_way_of_the_search(tmp_path, name):
         search(history, make_strategy(chosen, 3), evaluate, lambda p: None, store=Store(file), task=TASK, budget=budget)
         return order
 
-    run("model", tmp_path / "all.jsonl", None)
+    run(recorded_by, tmp_path / "all.jsonl", None)
+    store, copy = Store(tmp_path / "all.jsonl"), Store(tmp_path / "copy.jsonl")
+    if copied == "compact":
+        store.compact()
+    elif copied:
+        store.export(copy.path) if copied == "export" else copy.merge(store.path)
+        store = Store(copy.path)
     live = run(name, tmp_path / "live.jsonl", 40)
-    found = replay(name, Recording.load(tmp_path / "all.jsonl"), budget=40, seed=3)
+    found = replay(name, Recording.load(store), budget=40, seed=3)
     assert [step.point for step in found.steps] == live

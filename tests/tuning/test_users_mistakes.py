@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from portagpu import cuda, tuning
-from portagpu.errors import TuningError
-from portagpu.tuning.outcomes import LaunchFailed
+from portagpu.errors import BuildError, DeviceError, TuningError
+from portagpu.tuning.faults import CheckFault, finding, raised
+from portagpu.tuning.outcomes import Measured, WrongResult
 from portagpu.tuning.tunable import resolve
 
 SCRIPT = """
+import time
 import numpy as np
 from portagpu import cuda, tuning
 
@@ -37,6 +41,15 @@ def nothing(*arguments):
 def check(case, results):
     return broken(case)
 
+def verify(problem, point):
+    return broken(problem)
+
+def asserts(case, results):
+    assert results["y"][1] == 3, "never right"
+
+def up_to(problem, device):
+    return tuning.SearchSpace.of(block=tuple(b for b in (32, 64) if b <= problem["n"]))
+
 def needs(first, second):
     pass
 
@@ -47,7 +60,13 @@ SPACE_RAISES = tuning.Tunable(**{**PLAIN, "space": broken})
 SPACE_IS_NONE = tuning.Tunable(**{**PLAIN, "space": nothing})
 DEFAULT_RAISES = tuning.Tunable(**PLAIN, default=broken)
 PREPARE_RAISES = tuning.Tunable(**{**PLAIN, "prepare": broken})
+DEFAULT_BY_FUNCTION = tuning.Tunable(**{**PLAIN, "space": up_to}, default=lambda problem, device: {"block": 64})
+SPACE_BY_FUNCTION = tuning.Tunable(**{**PLAIN, "space": up_to}, default={"block": 64})
+PREPARE_HANGS = tuning.Tunable(**{**PLAIN, "prepare": lambda problem: time.sleep(600)})
 CHECK_RAISES = tuning.Tunable(**PLAIN, check=check)
+CHECK_IS_FALSE = tuning.Tunable(**PLAIN, check=lambda case, results: False)
+CHECK_ASSERTS = tuning.Tunable(**PLAIN, check=asserts)
+VERIFY_RAISES = tuning.Tunable(**PLAIN, verify=verify)
 """
 LINE = next(number for number, line in enumerate(SCRIPT.splitlines(), 1) if "to blame" in line)
 
@@ -74,17 +93,124 @@ def test_what_raises_is_told_with_its_line(device, script, tmp_path, name):
             tuning.best(mistaken, {"n": 100}, device=device, store=store)
 
 
+def test_a_prepare_that_hangs_ends_with_a_trials_limit(device, script, tmp_path):
+    told = r"prepare of mistaken did not return for n=100 within 3 s, the limit of a trial(?s:.*)raise trial_limit"
+    store = tuning.Store(tmp_path / "store.jsonl")
+    with pytest.raises(TuningError, match=told):
+        tuning.tune(
+            tunable(script, "PREPARE_HANGS"), {"n": 100}, device=device, budget=20, trial_limit="3s", store=store
+        )
+    assert not store.tasks()
+
+
+def test_a_module_that_loads_slowly_is_no_fault_of_prepare(device, script, tmp_path):
+    """What a process needs to start does not count for a trial's limit."""
+    script.write_text(SCRIPT + "import time\ntime.sleep(5)\n")
+    good, store = tunable(script, "GOOD"), tmp_path / "store.jsonl"
+    result = tuning.tune(good, {"n": 100}, device=device, budget=30, trials=1, trial_limit=4, store=store)
+    assert result.winner is not None
+
+
 def test_a_space_that_is_none(device, script, tmp_path):
     with pytest.raises(TuningError, match="the space of mistaken is a NoneType for n=100"):
         tuning.best(tunable(script, "SPACE_IS_NONE"), {"n": 100}, device=device, store=tmp_path / "store.jsonl")
 
 
-def test_a_check_that_raises_is_told_with_its_line(device, script, tmp_path):
-    checked = tunable(script, "CHECK_RAISES")
-    result = tuning.tune(checked, {"n": 100}, device=device, budget=20, trials=1, store=tmp_path / "store.jsonl")
-    assert result.winner is None
+@pytest.mark.parametrize(
+    ("default", "told"),
+    [
+        ({"block": 128, "rows": 4}, r"the constraint <lambda> \(.*test_users_mistakes.py:\d+: .*block \* rows <= 256"),
+        ({"block": 128, "rows": 2, "unroll": 1}, "there is no axis unroll; the axes are block, rows"),
+        ({"block": 128}, "it has no rows"),
+        ({"block": 100, "rows": 2}, "block=100 is none of 64, 128"),
+        ({"block": np.int64(128), "rows": (1, 2)}, r"rows=\(1, 2\) is none of 2, 4"),
+    ],
+)
+def test_a_default_that_is_not_legal_is_told_at_once(default, told):
+    space = tuning.SearchSpace.of(
+        lambda block, rows: block * rows <= 256,
+        block=(64, 128),
+        rows=(2, 4),
+    )
+    with pytest.raises(TuningError, match=rf"the default of k, \{{.*, is not in its space: {told}"):
+        tuning.Tunable(name="k", space=space, default=default, prepare=len, run=len)
+    tuning.Tunable(name="k", space=space, default={"block": np.int64(128), "rows": 2}, prepare=len, run=len)
+
+
+@pytest.mark.parametrize("name", ["DEFAULT_BY_FUNCTION", "SPACE_BY_FUNCTION"])
+def test_a_default_that_is_not_legal_for_a_problem_is_told_at_its_use(device, script, tmp_path, name):
+    mistaken, store = tunable(script, name), tmp_path / "store.jsonl"
+    assert tuning.best(mistaken, {"n": 64}, device=device, store=store).point == {"block": 64}
+    told = r"the default of mistaken, \{'block': 64\}, is not in its space for n=32 on .*64 is none of 32"
+    with pytest.raises(TuningError, match=told):
+        tuning.best(mistaken, {"n": 32}, device=device, store=store)
+    with pytest.raises(TuningError, match=told):
+        tuning.tune(mistaken, {"n": 32}, device=device, budget=20, store=store)
+
+
+def test_a_default_in_none_of_several_spaces():
+    one, other = tuning.SearchSpace.of(kind=("a",), x=(1, 2)), tuning.SearchSpace.of(kind=("b",), y=(3,))
+    union = tuning.UnionSpace((one, other))
+    assert union.objection({"kind": "a", "x": 3}) == "x=3 is none of 1, 2"
+    assert union.objection({"kind": "a", "z": 3}) == "none of the spaces has its axes"
+    assert union.objection({"kind": "b", "y": 3}) is None
+
+
+@pytest.mark.parametrize("name", ["CHECK_RAISES", "VERIFY_RAISES"])
+def test_a_check_that_raises_ends_the_search(device, script, tmp_path, name):
+    """The search's end, not the point's: nothing is stored that keeps the point from being tried again."""
+    what, store = name.partition("_")[0].lower(), tuning.Store(tmp_path / "store.jsonl")
+    with pytest.raises(TuningError, match=rf"the {what} function {what} raised KeyError.*mistaken.py:{LINE}") as caught:
+        tuning.tune(tunable(script, name), {"n": 100}, device=device, budget=20, store=store)
+    cause = caught.value.__cause__
+    assert isinstance(cause, KeyError) and cause.args == ("here",)
+    assert "in broken" in str(cause.__cause__)
+    tried = [outcome for task in store.tasks() for _, outcome in store.trials(task).values()]
+    assert not store.winners() and all(isinstance(outcome, Measured) for outcome in tried)
+    assert len(tried) == (name == "VERIFY_RAISES")  # what was measured before the verification is kept
+    repaired = tunable(script, "GOOD")
+    assert tuning.tune(repaired, {"n": 100}, device=device, budget=20, trials=2, store=store).winner is not None
+
+
+def test_a_check_that_returns_no_answer_ends_the_search(device, script, tmp_path):
+    with pytest.raises(TuningError, match=r"the check function <lambda> returned False \(.*mistaken.py:\d+\)"):
+        tuning.tune(tunable(script, "CHECK_IS_FALSE"), {"n": 100}, device=device, budget=20, store=tmp_path / "s.jsonl")
+
+
+def test_an_assertion_that_fails_is_a_wrong_result(device, script, tmp_path):
+    asserts, store = tunable(script, "CHECK_ASSERTS"), tmp_path / "store.jsonl"
+    result = tuning.tune(asserts, {"n": 100}, device=device, budget=20, trials=1, store=store)
     [(_, outcome)] = result.failures
-    assert isinstance(outcome, LaunchFailed) and outcome.reason.endswith(f"mistaken.py:{LINE})")
+    assert isinstance(outcome, WrongResult) and "asserts: never right" in outcome.reason
+
+
+def test_errors_of_the_device_are_no_faults_of_a_check():
+    def lost(*arguments):
+        raise DeviceError("lost")
+
+    def refused(*arguments):
+        raise BuildError("too many registers")
+
+    with pytest.raises(DeviceError):
+        finding("check", lost, launches=False)
+    with pytest.raises(BuildError):
+        finding("verify", refused, launches=True)
+    with pytest.raises(CheckFault, match=r"refused raised BuildError: too many registers \(.*test_users_mistakes.py"):
+        finding("check", refused, launches=False)
+
+
+def test_a_fault_of_an_unknown_type_is_told_all_the_same():
+    class Odd(Exception):
+        def __init__(self, one, two):
+            super().__init__(f"{one} and {two}")
+
+    def odd():
+        raise Odd(1, [2])
+
+    with pytest.raises(CheckFault) as caught:
+        finding("check", odd, launches=False)
+    cause = raised(json.loads(json.dumps(caught.value.values)), "k", "x=1").__cause__
+    assert isinstance(cause, RuntimeError) and "Odd: 1 and [2]" in str(cause)
 
 
 def test_a_function_that_makes_no_tunable_is_told(script):

@@ -1,0 +1,104 @@
+"""What a tunable's model expects of points: the order in which a search begins, and what a choice is said to take."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+
+from portagpu.device import DeviceRecord
+from portagpu.errors import PortaGPUWarning, TuningError
+from portagpu.tuning import shapes
+from portagpu.tuning.figures import DeviceFigures
+from portagpu.tuning.model import Prediction, Resources, predict
+from portagpu.tuning.search import rank, shown
+from portagpu.tuning.shapes import Problem
+from portagpu.tuning.space import Point, point_key
+from portagpu.tuning.strategies import History
+from portagpu.tuning.tunable import Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Modelled:
+    """The legal points of a problem as the model sees them."""
+
+    history: History
+    roof: float | None
+
+
+def modelled(tunable: Parameters, problem: Problem, device: DeviceRecord, figures: DeviceFigures) -> Modelled:
+    """Rank a problem's points by the model. Raises `TuningError` where no point is legal.
+
+    A point whose time is no time (not a number, or negative) has no prediction: it comes after those that have one.
+    One warning tells of all such points.
+    """
+    bounds: list[float] = []
+    strange: list[tuple[Point, str]] = []
+
+    def seconds(point: Point) -> float:
+        found, nonsense = _said(tunable, problem, point, device, figures)
+        if nonsense is not None:
+            strange.append((point, nonsense))
+            return math.nan
+        if isinstance(found, Prediction):
+            bounds.append(float(found.bound))
+            return float(found.seconds)
+        return math.inf if found is None else found
+
+    history = rank(tunable.space_for(problem, device), None if tunable.model is None else seconds)
+    if strange:
+        point, nonsense = strange[0]
+        others = f" (and the like for {len(strange) - 1} others)" if len(strange) > 1 else ""
+        text = f"the model of {tunable.name} says {nonsense} for {shown(point)}{others}: that counts as no prediction"
+        warnings.warn(text, PortaGPUWarning, stacklevel=2)
+    # what the model says cannot run is not worth a trial, unless it says that of everything
+    fits = [p for p in history.ranked if history.predicted.get(point_key(p), 0.0) < math.inf]
+    history.ranked = fits or history.ranked
+    history.predicted = {key: value for key, value in history.predicted.items() if value < math.inf}
+    if not history.ranked:
+        raise TuningError(
+            f"no point of {tunable.name}'s search space is legal for {tunable.describe_problem(problem)}"
+            f" on {device.name}",
+            hint="the constraints exclude each other, or this device",
+        )
+    roof = tunable.roof(problem, device) if tunable.roof is not None else min(filter(_is_time, bounds), default=None)
+    return Modelled(history, roof if roof is not None and _is_time(roof) else None)
+
+
+def expected(
+    tunable: Parameters, problem: Problem, point: Point, device: DeviceRecord, figures: DeviceFigures
+) -> Prediction | float | None:
+    """What the tunable's model says of a point: a prediction, seconds, or None: it cannot run, or that is no time."""
+    return _said(tunable, problem, point, device, figures)[0]
+
+
+def _said(
+    tunable: Parameters, problem: Problem, point: Point, device: DeviceRecord, figures: DeviceFigures
+) -> tuple[Prediction | float | None, str | None]:
+    """What the model says of a point; then it is None where that makes no sense, and the second is what it said."""
+    if tunable.model is None:
+        return None, None
+    try:
+        found = tunable.model(dict(problem), dict(point), device)
+        if isinstance(found, Resources):
+            strange = found.nonsense()
+            return (None, strange) if strange is not None else (predict(found, figures), None)
+        if found is None:
+            return None, None
+        says = found if isinstance(found, Prediction) else float(found)
+        seconds = float(says.seconds if isinstance(says, Prediction) else says)
+    except TuningError:
+        raise
+    except Exception as error:
+        where = f"{shapes.text_of(problem)} and {point}"
+        raise TuningError(
+            f"the model of {tunable.name} raised {type(error).__name__} for {where}: {error}",
+            hint="a model returns Resources, a Prediction, seconds, or None for what cannot run",
+        ) from error
+    if not seconds >= 0:
+        return None, f"{seconds:g} s"
+    return (says, None) if seconds < math.inf else (None, None)
+
+
+def _is_time(seconds: float) -> bool:
+    return 0 < seconds < math.inf

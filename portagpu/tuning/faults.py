@@ -1,0 +1,103 @@
+"""Faults of a user's own checks: what they raise in a trial's process ends the search; it says nothing of the point."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyopencl as cl
+
+from portagpu.errors import DeviceError, PortaGPUError, TuningError
+from portagpu.tuning.outcomes import shortened
+
+_PACKAGE = Path(__file__).parents[1]
+_LONGEST = 4000  # characters of a reason
+
+
+class CheckFault(Exception):
+    """A user's check raised, or returned nonsense; goes to the tuner's process as JSON values."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        super().__init__(values["message"])
+        self.values = values
+
+
+def blamed(error: BaseException) -> tuple[str, int] | None:
+    """File and line of the deepest call in the user's file; None where there is none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [f for f in frames if Path(f.filename).is_file() and not Path(f.filename).is_relative_to(_PACKAGE)]
+    lines = [f.lineno for f in theirs if f.filename == theirs[0].filename]
+    return (theirs[0].filename, lines[-1] or 0) if theirs else None
+
+
+def finding(what: str, function: Callable[..., object], *arguments: object, launches: bool) -> str | None:
+    """What a user's check says: None for right results, or what is wrong. A failed ``assert`` says that, too.
+
+    ``launches``: whether it launches the candidate, so that errors of ours are the candidate's. Errors of the device
+    may always be. Raises those, and `CheckFault` for anything else that the check raises, or for what is no answer.
+    """
+    name = getattr(function, "__qualname__", None) or repr(function)
+    try:
+        found = function(*arguments)
+    except AssertionError as error:
+        return shortened(f"{name}: {str(error).strip() or 'an assertion failed'}", _LONGEST)
+    except Exception as error:
+        if isinstance(error, DeviceError | cl.Error) or (launches and isinstance(error, PortaGPUError)):
+            raise
+        place = blamed(error) or _defined(function)
+        text = f"the {what} function {name} raised {type(error).__name__}: {error}"
+        raise CheckFault({"message": _at(text, place), **_original(error)}) from error
+    if found is None or isinstance(found, str):
+        return found
+    raise CheckFault({"message": _at(f"the {what} function {name} returned {found!r}", _defined(function))})
+
+
+def raised(values: dict[str, Any], tunable: str, point: str) -> TuningError:
+    """The error for a fault's values, in the tuner's process; its cause is what the check raised, or stands for it."""
+    error = TuningError(
+        f"{values['message']} for {point}",
+        hint=f"a check of {tunable} returns None for right results, else a text: what is wrong; nothing was stored for"
+        " this point",
+    )
+    if "type" in values:
+        error.__cause__ = _rebuilt(values)
+    return error
+
+
+def _at(text: str, place: tuple[str, int] | None) -> str:
+    return shortened(text, _LONGEST) + ("" if place is None else f" ({place[0]}:{place[1]})")
+
+
+def _defined(function: Callable[..., object]) -> tuple[str, int] | None:
+    """Where a function's text begins."""
+    code = getattr(function, "__code__", None)
+    return None if code is None else (code.co_filename, code.co_firstlineno)
+
+
+def _original(error: Exception) -> dict[str, Any]:
+    simple = all(isinstance(value, str | int | float | bool | None) for value in error.args)
+    return {
+        "module": type(error).__module__,
+        "type": type(error).__qualname__,
+        "args": list(error.args) if simple else None,
+        "text": shortened(str(error), _LONGEST),
+        "trace": shortened("".join(traceback.format_exception(error)), _LONGEST),
+    }
+
+
+def _rebuilt(values: dict[str, Any]) -> BaseException:
+    """The exception of the other process, where its type is known here; its own cause shows the traceback there."""
+    kind = getattr(sys.modules.get(values["module"]), values["type"], None)
+    made: BaseException | None = None
+    if isinstance(kind, type) and issubclass(kind, Exception) and values["args"] is not None:
+        try:
+            made = kind(*values["args"])
+        except Exception:  # a type of the user's, whose arguments are others
+            made = None
+    if not isinstance(made, BaseException):
+        made = RuntimeError(f"{values['type']}: {values['text']}")
+    made.__cause__ = RuntimeError(f"in the process that runs trials:\n{values['trace']}")
+    return made
