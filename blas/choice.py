@@ -27,10 +27,15 @@ def choose(problem: Problem, context: Context) -> Config | None:
 
 def generation(context: Context) -> int:
     """A number that grows with new tuning results: what was chosen under an older one may not hold."""
+    return chooser_of(context).generation()
+
+
+def chooser_of(context: Context) -> Chooser:
+    """What remembers the choices under a context's settings."""
     known = _of_context.get(context)
     if known is None or known[0] is not context.settings:  # a hash of the settings costs more than a launch allows
         known = _of_context[context] = context.settings, _chooser(context.settings)
-    return known[1].generation()
+    return known[1]
 
 
 _of_context: WeakKeyDictionary[Context, tuple[Settings, Chooser]] = WeakKeyDictionary()

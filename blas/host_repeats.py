@@ -4,20 +4,26 @@ Shapes, layouts and numbers decide which kernels run, and where arrays begin wit
 arguments; everything else is the memory that the operands lie in. So a recording serves all arrays that agree in the
 former, and is given buffers of the latter. Arrays that share a cache line, as neighbours in the heap do, are in one
 buffer: then it must be the same arrangement again.
+
+On CPUs, what was worked out for arrays at certain addresses is kept beside that (`host_again`): the product before left
+the caches full of matrices, so that what little Python is left counts by what it touches.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import pyopencl as cl
 
-from portagpu.blas.choice import generation
-from portagpu.blas.recordings import Recordings
+from portagpu.blas.recordings import Known, Recordings
+from portagpu.errors import PortaGPUError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, current_context
+from portagpu.runtime.hostcalls import HostBuffers, HostCall, HostCalls, is_in_place
 from portagpu.runtime.hostmem import (
     SMALL,
     SharedSpans,
@@ -44,13 +50,39 @@ _MOST_BYTES = 2**25  # of an array: what takes longer gains nothing
 _PAGE = 4096
 
 
-_recordings = Recordings()  # False for products that were seen, True for those of which no recording can be made
+class _HostKnown(Known):
+    """Recordings, where False is for products that were seen and True for those of which none can be made.
+
+    ``calls``: what was worked out for arrays at certain addresses. ``buffers``: over these; None where they are not
+    kept, and before that is known.
+    """
+
+    __slots__ = ("buffers", "calls", "keeps")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = HostCalls()
+        self.buffers: HostBuffers | None = None
+        self.keeps: bool | None = None  # whether buffers are kept; None before that is known
+
+    def clear(self) -> None:
+        super().clear()
+        self.calls.clear()
+
+    def kept_buffers(self, context: Context) -> HostBuffers | None:
+        if self.keeps is None:
+            self.keeps = is_in_place(context)
+            self.buffers = HostBuffers() if self.keeps else None
+        return self.buffers
+
+
+_recordings = Recordings(_HostKnown)
 
 
 class HostProduct:
     """A product that is asked for: ``result``, which is new unless it is ``out``, and what it may have in common."""
 
-    __slots__ = ("_arrangement", "_context", "_key", "_ranges", "_stream", "result")
+    __slots__ = ("_arrangement", "_call_key", "_context", "_key", "_ranges", "_stream", "new", "result")
 
     def __init__(
         self,
@@ -62,7 +94,9 @@ class HostProduct:
         stream: Stream | None,
     ) -> None:
         self._context, self._stream = context, context.default_stream if stream is None else stream
-        self.result = results.empty((a.shape[0], b.shape[1]), a.dtype) if out is None else out
+        self._call_key = _call_key(a, b, out, numbers, stream)
+        self.new = out is None
+        self.result = out if out is not None else _placed((a.shape[0], b.shape[1]), a.dtype)
         arrays = (a, b, self.result)
         self._ranges, self._arrangement = _arranged(arrays)
         self._key = (
@@ -77,18 +111,24 @@ class HostProduct:
 
     def again(self) -> bool:
         """Compute the product as one before, and wait for it; False where there is no recording that serves."""
-        mine = _recordings.of(self._context)
+        context, stream = self._context, self._stream
+        mine = _recordings.of(context)
         found = mine.known.get(self._key)
-        if found is None or isinstance(found, bool) or mine.generation != generation(self._context):
+        if found is None or isinstance(found, bool) or not mine.holds(context):
             return False
-        made = [host_buffer(self._context, span) for span in self._ranges]
+        kept = mine.kept_buffers(context)
+        made = [host_buffer(context, span) if kept is None else kept.over(context, span) for span in self._ranges]
         buffers = [made[place] for place, _ in self._arrangement]
-        with finished(self._stream):
-            launched = found.launch(self._stream, buffers)
+        with finished(stream):
+            launched = found.launch(stream, buffers) if kept is None else found.complete(stream, buffers)
         if not launched:
             mine.known[self._key] = False
+            mine.calls.clear()
             return False
-        map_buffer_back(buffers[2], self._stream)
+        if kept is None:
+            map_buffer_back(buffers[2], stream)
+        else:
+            mine.calls.note(self._call_key, HostCall(found, buffers, self.result if self.new else None))
         return True
 
     def remember(self, a: Array, b: Array, multiply: Multiply) -> None:
@@ -122,6 +162,61 @@ class HostProduct:
             mine.known[self._key] = True  # too much to keep: not recorded again either
         while len(mine.known) > _REMEMBERED or _kept(mine.known) > _KEPT_BYTES:
             mine.known.popitem(last=False)
+            mine.calls.clear()  # they keep recordings, too
+
+
+def host_again(a: Array, b: Array, out: Array | None, numbers: tuple[Any, ...], stream: Stream | None) -> Array | None:
+    """The product of arrays at the addresses of an earlier `HostProduct`'s; None where nothing is kept for them.
+
+    ``numbers`` begins with alpha and beta, numbers of Python's; an ``out`` may be read-only, which is told apart.
+    """
+    context = current_context()
+    if stream is not None and stream.context is not context:  # an error, which the way without recordings tells
+        return None
+    mine = _recordings.of(context)
+    calls = mine.calls
+    if not calls:
+        return None
+    call = calls.get(_call_key(a, b, out, numbers, stream))
+    if call is None or mine.buffers is None or not mine.holds(context):
+        return None
+    buffers: Sequence[cl.Buffer]
+    if out is None:
+        try:
+            result, place = results.placed(call.shape, call.dtype, call.nbytes)
+        except MemoryError:  # which the way without recordings tells
+            return None
+        buffers = (*call.buffers, mine.buffers.over(context, (place, place + call.extent, True)))
+    else:
+        result, buffers = out, call.buffers
+    where = context.default_stream if stream is None else stream
+    try:
+        if call.replay.complete(where, buffers):
+            return result
+    except BaseException:  # as `finished`, which costs more
+        with suppress(PortaGPUError):
+            where.synchronize()
+        raise
+    calls.clear()
+    return None
+
+
+def _call_key(a: Array, b: Array, out: Array | None, numbers: tuple[Any, ...], stream: Stream | None) -> Any:
+    """What tells a product on certain addresses apart. C-contiguous arrays have no strides there, and need none."""
+    x, y = a.__array_interface__, b.__array_interface__
+    facts: tuple[Any, ...] = ()
+    if out is not None:
+        z = out.__array_interface__
+        facts = (z["data"], z["shape"], z["strides"], out.dtype)
+    return (
+        x["data"], x["shape"], x["strides"], a.dtype,
+        y["data"], y["shape"], y["strides"], b.dtype,
+        facts, numbers, type(numbers[0]), type(numbers[1]), None if stream is None else stream.token,
+    )  # fmt: skip
+
+
+def _placed(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    return results.placed(shape, dtype, shape[0] * shape[1] * dtype.itemsize)[0]
 
 
 def host_product(
@@ -140,10 +235,13 @@ def host_product(
         return None
     if out is not None and not (out.shape == shape and out.dtype is a.dtype and out.flags.writeable):
         return None
-    context = current_context() if stream is None else stream.context
-    if not context.capabilities.host_unified_memory:
+    context = current_context()
+    if not context.capabilities.host_unified_memory or (stream is not None and stream.context is not context):
         return None
-    return HostProduct(a, b, out, numbers, context, stream)
+    try:
+        return HostProduct(a, b, out, numbers, context, stream)
+    except MemoryError:  # which the way without recordings tells
+        return None
 
 
 def _kept(known: OrderedDict[Any, Replay | bool]) -> int:

@@ -17,7 +17,7 @@ from portagpu.blas.arguments import (
     operand_of,
 )
 from portagpu.blas.batching import multiply
-from portagpu.blas.host_repeats import host_product
+from portagpu.blas.host_repeats import host_again, host_product
 from portagpu.blas.problem import DTYPES
 from portagpu.blas.repeats import again, first
 from portagpu.errors import ArgumentTypeError, DTypeError, OutOfMemoryError, ShapeError
@@ -55,11 +55,19 @@ def matmul(
         if found is not None:
             return found
     host = None
-    if type(a) is type(b) is np.ndarray and (out is None or type(out) is np.ndarray):
-        plain = _is_plain(alpha, beta, precision, dtype, stream) and _is_dtype(dtype, a) and a.dtype.isnative
-        host = host_product(a, b, out, (alpha, beta, precision), stream) if plain else None
-    if host is not None and host.again():
-        return host.result
+    if (
+        type(a) is type(b) is np.ndarray
+        and (out is None or type(out) is np.ndarray)
+        and _is_plain(alpha, beta, precision, dtype, stream)
+        and (dtype is None or _is_dtype(dtype, a))
+    ):
+        plain = (alpha, beta, precision)
+        made = host_again(a, b, out, plain, stream)
+        if made is not None:
+            return made
+        host = host_product(a, b, out, plain, stream) if a.dtype.isnative else None
+        if host is not None and host.again():
+            return host.result
     a, b = operand_of(a, "a"), operand_of(b, "b")
     on_device = isinstance(a, DeviceNDArray)
     if on_device != isinstance(b, DeviceNDArray):
@@ -138,8 +146,8 @@ def _is_plain(alpha: Any, beta: Any, precision: Any, dtype: Any, stream: Any) ->
 
 
 def _is_dtype(dtype: Any, a: np.ndarray[Any, Any]) -> bool:
-    """Whether the result's dtype, if one is asked for, is that of the operand."""
-    return dtype is None or dtype is a.dtype or dtype is a.dtype.type or (type(dtype) is str and dtype == a.dtype.name)
+    """Whether the dtype that is asked for is that of the operand."""
+    return dtype is a.dtype or dtype is a.dtype.type or (type(dtype) is str and dtype == a.dtype.name)
 
 
 def _promoted(a: Any, b: Any) -> np.dtype[Any]:

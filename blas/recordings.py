@@ -5,28 +5,44 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
-from portagpu.blas.choice import generation
+from portagpu.blas.choice import chooser_of
 from portagpu.runtime.context import Context
+from portagpu.settings import Settings
+from portagpu.tuning import Chooser
+
+K = TypeVar("K", bound="Known")
 
 
 class Known:
     """What a thread knows of products in one context, and the generation of tuning results that it holds for."""
 
-    __slots__ = ("generation", "known")
+    __slots__ = ("_chooser", "_generation", "_settings", "known")
 
     def __init__(self) -> None:
         self.known: OrderedDict[Any, Any] = OrderedDict()
-        self.generation = -1
+        self._settings: Settings | None = None  # none yet
+        self._chooser: Chooser | None = None
+        self._generation = -1
+
+    def holds(self, context: Context) -> bool:
+        """Whether what is known was found out under the tuning results that there are now."""
+        chooser = self._chooser
+        return chooser is not None and self._settings is context.settings and self._generation == chooser.generation()
 
     def refresh(self, context: Context) -> OrderedDict[Any, Any]:
         """What is known, without what was found out under older tuning results."""
-        now = generation(context)
-        if self.generation != now:
-            self.known.clear()
-            self.generation = now
+        if not self.holds(context):
+            self.clear()
+            self._settings, self._chooser = context.settings, chooser_of(context)
+            self._generation = self._chooser.generation()
         return self.known
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.known.clear()
 
 
 class _Contexts(dict[int, Known]):
@@ -35,28 +51,29 @@ class _Contexts(dict[int, Known]):
     __hash__ = object.__hash__  # type: ignore[assignment]  # a thread's, whatever it holds
 
 
-class Recordings:
+class Recordings(Generic[K]):
     """Recordings of all threads. Those of a context that is closed are dropped: they keep kernels and scratch memory.
 
     Other threads' are dropped, too, which is safe: they hold what they use, and who makes a recording while its context
     is closed adds it to what nobody finds any more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, new: Callable[[], K]) -> None:
+        self._new_known = new
         self._mine = threading.local()
         self._lock = threading.RLock()  # a collection inside may run code that multiplies
         self._threads: weakref.WeakSet[_Contexts] = weakref.WeakSet()
 
-    def of(self, context: Context) -> Known:
+    def of(self, context: Context) -> K:
         """Those of this thread in a context."""
         try:
-            found: Known = self._mine.contexts[context.key]
+            found: K = self._mine.contexts[context.key]
             return found
         except (AttributeError, KeyError):
             return self._new(context)
 
-    def _new(self, context: Context) -> Known:
-        known = Known()
+    def _new(self, context: Context) -> K:
+        known = self._new_known()
         if context.closed:
             return known
         contexts = getattr(self._mine, "contexts", None)

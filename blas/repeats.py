@@ -10,15 +10,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from portagpu.blas.choice import generation
-from portagpu.blas.recordings import Recordings
+from portagpu.blas.recordings import Known, Recordings
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.mould import Mould
 from portagpu.runtime.recording import Replay, kept_by, recorded
 
 _REMEMBERED = 128  # products of a thread in a context
 _KEPT_SHARE = 64  # of the device's memory: scratch memory that all recordings of a thread keep
-_recordings = Recordings()
+_recordings = Recordings(Known)
 
 
 class _Recording(NamedTuple):
@@ -39,7 +38,7 @@ def again(a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray | None, stream:
     mine = _recordings.of(context)
     key = _key(a, b, out, stream, numbers)
     found = mine.known.get(key)
-    if found is None or found is True or found is False or mine.generation != generation(context):
+    if found is None or found is True or found is False or not mine.holds(context):
         return None
     replay, mould = found
     if mould is None:

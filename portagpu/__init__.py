@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 from portagpu import cuda, errors, types
@@ -70,9 +72,7 @@ def matmul(
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """
-    from portagpu.blas.matmul import matmul as implementation  # the kernels' sources are read at first use
-
-    return implementation(a, b, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
+    return _products()[0](a, b, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
 
 
 def grouped_matmul(
@@ -97,7 +97,7 @@ def grouped_matmul(
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.
     """
-    from portagpu.blas.grouped import grouped_matmul as implementation  # as above
+    from portagpu.blas.grouped import grouped_matmul as implementation  # as in `_products`
 
     return implementation(a, b, offsets, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
 
@@ -121,9 +121,15 @@ def __getattr__(name: str) -> Any:
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
-    from portagpu.blas.matmul import dot  # as above
+    return _products()[1](a, b, out)
 
-    return dot(a, b, out)
+
+@functools.cache  # looking a module up costs as much as the rest of the way to a small product
+def _products() -> tuple[Callable[..., Any], Callable[..., Any]]:
+    from portagpu.blas.matmul import dot  # the kernels' sources are read at first use
+    from portagpu.blas.matmul import matmul as product
+
+    return product, dot
 
 
 ufuncs.register("matmul", matmul)

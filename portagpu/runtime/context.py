@@ -328,11 +328,11 @@ class Context(ContextNames):
 
 def current_context() -> Context:
     """This thread's context: what `select_device` chose, else the process's default device."""
-    _refuse_after_fork()
-    found: Context | None = getattr(_local, "context", None)
-    if found is not None and not found.closed:
-        return found
     global _default
+    found: Context | None = getattr(_local, "context", None) or _default
+    if found is not None and found._cl_context is not None:
+        return found  # which no parent process made: a fork leaves such contexts unusable
+    _refuse_after_fork()
     with _lock:
         if _default is None or _default.closed:
             settings = Settings.from_environment()

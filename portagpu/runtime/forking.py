@@ -17,10 +17,11 @@ import pyopencl.array
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import abandon_all
 from portagpu.runtime.event import Event
+from portagpu.runtime.hostcalls import HostBuffers, HostCall
 from portagpu.runtime.launch import CompiledKernel
 from portagpu.runtime.recording import Replay
 
-_OWNERS = frozenset({DeviceNDArray, Event, CompiledKernel, Replay, pyopencl.array.Array})
+_OWNERS = frozenset({DeviceNDArray, Event, CompiledKernel, Replay, HostBuffers, HostCall, pyopencl.array.Array})
 
 
 def _leak(value: Any) -> None:

@@ -16,6 +16,7 @@ import pyopencl as cl
 from portagpu.runtime.launch import CompiledKernel, LaunchShape
 from portagpu.runtime.recorder import Recorder, active
 from portagpu.runtime.stream import enqueuing
+from portagpu.runtime.translate import translated
 
 if TYPE_CHECKING:
     from portagpu.runtime.array import DeviceNDArray
@@ -49,12 +50,13 @@ def kept_by(replays: Iterable[Replay]) -> int:
 class Replay:
     """Kernels with their arguments, for the thread that made them: kernel objects belong to one thread."""
 
-    __slots__ = ("__weakref__", "_compiled", "_epoch", "_kept", "_kernels", "_places", "kept")
+    __slots__ = ("__weakref__", "_compiled", "_epoch", "_kept", "_kernels", "_places", "_set", "kept")
 
     def __init__(self, launches: list[tuple[Any, Any, tuple[Any, ...]]], borrowed: Sequence[int]) -> None:
         self._kernels: list[tuple[cl.Kernel, LaunchShape]] = []
         self._kept: list[Any] = []
         self._places: list[tuple[cl.Kernel, int, int]] = []  # kernel, argument, operand that it is
+        self._set: list[cl.Buffer | None] = []  # of each place, the buffer that `complete` set
         compiled: CompiledKernel
         for compiled, shape, values in launches:
             kernel = compiled.new_kernel()
@@ -67,6 +69,7 @@ class Replay:
                     self._places.append((kernel, place, borrowed.index(value.int_ptr)))
                 else:
                     self._kept.append(value)
+        self._forget_set()
         self.kept = {buffer.int_ptr: int(buffer.size) for buffer in self._kept}  # which others may keep, too
         self._compiled = launches[0][0].reference
         self._epoch = launches[0][0].context.epoch
@@ -91,8 +94,41 @@ class Replay:
             stream = compiled.context.default_stream
         with enqueuing(stream) as queue:
             if buffers is not None:
+                self._forget_set()
                 for kernel, place, operand in self._places:
                     kernel.set_arg(place, buffers[operand])
             for kernel, shape in self._kernels:
                 cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
         return True
+
+    def complete(self, stream: Stream, buffers: Sequence[cl.Buffer]) -> bool:
+        """Enqueue on a stream of the recording's context, and wait; False where `launch` says so.
+
+        For buffers over host memory that the device uses in place. They are kept until the next launch, since those
+        that the kernels still have are not given to them again.
+        """
+        compiled = self._compiled()
+        if compiled is None or compiled.context.epoch is not self._epoch:
+            return False
+        if compiled.context.only_builds:
+            return True
+        done: cl.Event | None = None
+        try:
+            with enqueuing(stream) as queue:
+                known = self._set
+                for n, (kernel, place, operand) in enumerate(self._places):
+                    buffer = buffers[operand]
+                    if known[n] is not buffer:
+                        known[n] = None
+                        kernel.set_arg(place, buffer)
+                        known[n] = buffer
+                for kernel, shape in self._kernels:
+                    done = cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
+            if done is not None:
+                done.wait()  # the queue is in order: the last one's end is that of all
+        except cl.Error as error:
+            raise translated(error, compiled.context) from error
+        return True
+
+    def _forget_set(self) -> None:
+        self._set = [None] * len(self._places)

@@ -347,9 +347,17 @@ class enqueuing:
         recorder = active.recorder
         if recorder is not None:
             recorder.commands += 1
-        self._held = held = self._stream._hold()
+        stream = self._stream
+        held = None
+        if not stream._measures:  # as `_hold`, inline as most launches find it
+            held = stream._lock
+            held.acquire()
+        self._held = held
+        context = stream.context
+        if stream is context.default_stream and not context.ordered and stream._queue is not None:
+            return stream._queue  # nothing to wait for
         try:
-            return self._stream._ready()
+            return stream._ready()
         except BaseException:
             if held is not None:
                 held.release()

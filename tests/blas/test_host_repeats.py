@@ -199,9 +199,9 @@ def test_numbers_that_are_equal_but_not_alike(device):
         portagpu.matmul(a, b, alpha=1 + 0j)
 
 
-@pytest.mark.parametrize("products", [0, 1, 2])
+@pytest.mark.parametrize("products", [0, 1, 2, 3])
 def test_kernels_end_before_an_exception_lets_go_of_their_memory(device, monkeypatch, products):
-    """The first product, the one that is recorded, and the one that is made from the recording."""
+    """The first product, the one that is recorded, and those that are made from the recording."""
     size = 1024
     a, b = matrix(size, size), matrix(size, size, seed=1)
     for _ in range(products):
@@ -218,8 +218,9 @@ def test_kernels_end_before_an_exception_lets_go_of_their_memory(device, monkeyp
 
         return call
 
-    if products == 2:
+    if products >= 2:
         monkeypatch.setattr(Replay, "launch", stopped(Replay.launch))
+        monkeypatch.setattr(Replay, "complete", stopped(Replay.complete))
     else:
         monkeypatch.setattr(product_module, "multiply", stopped(product_module.multiply))
     with pytest.raises(KeyboardInterrupt):

@@ -102,10 +102,36 @@ assert (array.copy_to_host() == 2).all()
 """
 
 
+_PRODUCTS = """
+import portagpu
+cuda.select_device(int(sys.argv[1]))
+a = np.ones((96, 96), np.float32)
+stream = cuda.stream()
+for _ in range(5):  # on CPUs, buffers over the arrays are kept
+    c = portagpu.matmul(a, a), portagpu.matmul(a, a, stream=stream)
+
+def child():
+    global c, a
+    for where in (None, stream):
+        refused(lambda: portagpu.matmul(a, a, stream=where))
+    del c  # its memory goes back to the pool
+    from portagpu.blas.host_repeats import _recordings
+    _recordings._mine.contexts.clear()
+
+fork(child)
+assert (portagpu.matmul(a, a) == 96).all()
+"""
+
+
 @pytest.mark.parametrize(
     "text",
-    [_USED, "working_devices()\nfork(lambda: refused(used_in_child))", "fork(used_in_child)\nused_in_child()"],
-    ids=["used", "listed", "unused"],
+    [
+        _USED,
+        _PRODUCTS,
+        "working_devices()\nfork(lambda: refused(used_in_child))",
+        "fork(used_in_child)\nused_in_child()",
+    ],
+    ids=["used", "products", "listed", "unused"],
 )
 def test_fork(device, text, tmp_path):
     script = tmp_path / "parent.py"

@@ -1,0 +1,90 @@
+"""Calls on host memory that a CPU uses in place, made again with buffers that are kept.
+
+To a CPU's driver a buffer over host memory is a pair of addresses, and making one costs more than to look it up: after
+each call the caches are full of arrays, and whatever the next one touches comes from far. What is kept is for
+addresses, whatever array is there. It keeps no array and no memory alive; a buffer over memory that was given back is
+one that nobody asks for until something lies at the very same addresses again. Drivers of GPUs may lock the pages, so
+there each call has buffers of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from portagpu.device.capabilities import DeviceType
+from portagpu.runtime.context import Context
+from portagpu.runtime.hostmem import Span, host_buffer, rounded_span
+from portagpu.runtime.recording import Replay
+from portagpu.runtime.stream import enqueuing
+
+_MOST = 256  # buffers that a thread keeps in a context, and calls
+_TRIED = 4096  # bytes that are used in place to see whether they are
+
+
+class HostBuffers(dict[Span, cl.Buffer]):
+    """Buffers over host memory in one context, by addresses; those that were made first go first."""
+
+    __slots__ = ()
+
+    def over(self, context: Context, span: Span) -> cl.Buffer:
+        """The buffer over a range of addresses, which is rounded as `rounded_span` does."""
+        found = self.get(span)
+        if found is None:
+            found = self[span] = host_buffer(context, span)
+            if len(self) > _MOST:
+                del self[next(iter(self))]
+        return found
+
+
+class HostCall:
+    """A recording and the buffers that it is launched with, for arrays at certain addresses.
+
+    ``buffers``: one for each operand. Where the last operand is a new ``result`` each time, there is none for it, but
+    ``shape``, ``dtype``, ``nbytes`` and ``extent``, the bytes of the buffer that it needs.
+    """
+
+    __slots__ = ("buffers", "dtype", "extent", "nbytes", "replay", "shape")
+
+    def __init__(self, replay: Replay, buffers: list[cl.Buffer], result: np.ndarray[Any, Any] | None) -> None:
+        self.replay, self.buffers = replay, buffers
+        if result is not None:
+            self.buffers = buffers[:-1]
+            self.shape, self.dtype, self.nbytes = result.shape, result.dtype, result.nbytes
+            self.extent = rounded_span(0, result.nbytes, True)[1]
+
+
+class HostCalls(dict[Any, HostCall]):
+    """Calls by what tells them apart; those that were noted first go first."""
+
+    __slots__ = ()
+
+    def note(self, key: Any, call: HostCall) -> None:
+        """Keep a call."""
+        self[key] = call
+        if len(self) > _MOST:
+            del self[next(iter(self))]
+
+
+def is_in_place(context: Context) -> bool:
+    """Whether the device is a CPU whose driver has no copy of host memory that buffers are over, which is tried."""
+    if context.capabilities.device_type is not DeviceType.CPU or context.only_builds:
+        return False
+    room = np.zeros(3 * _TRIED, np.uint8)
+    begin = -int(room.__array_interface__["data"][0]) % _TRIED
+    memory, read = room[begin : begin + _TRIED], np.zeros(_TRIED, np.uint8)
+    place = int(memory.__array_interface__["data"][0])
+    buffer = host_buffer(context, rounded_span(place, place + _TRIED, True))
+    with enqueuing(context.default_stream) as queue:
+        for value in (1, 2):  # what the host writes between calls, and what the device writes
+            memory[...] = value
+            cl.enqueue_copy(queue, read, buffer)
+            if not (read == value).all():
+                return False
+            read[...] = value + 2
+            cl.enqueue_copy(queue, buffer, read).wait()
+            if not (memory == value + 2).all():
+                return False
+    return True
