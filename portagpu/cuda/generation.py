@@ -40,6 +40,8 @@ _SCHEMA = "1"
 _MAGIC = b"PORTAGPU-CODE\n"
 _LIMIT_BYTES = 256 * 1024 * 1024
 _MAX_READINGS = 16  # of one kernel: what is read may depend on values
+# of the device, and no concern of its code: some drivers tell the clock of the moment, and rates are measured
+_SPEEDS: dict[str, Any] = {"clock_mhz": 0, "measured_gflops": 0.0, "measured_gflops_double": 0.0}
 _log = logging.getLogger(__name__)
 
 
@@ -101,7 +103,7 @@ def _start(kernel: Dispatcher, request: Request) -> Digest | None:
         digest.add((_SCHEMA, stamp, np.__version__))
         digest.function(kernel)
         digest.add(request.types)
-        digest.add(caps)
+        digest.add(dataclasses.replace(caps, **_SPEEDS))
         digest.add(("fast" in options.fastmath, options.debug, options.boundscheck, options.subgroup_size))
         digest.add((options.block_dim or request.block, request.wide))
         digest.add(request.shared if request.shared > caps.local_memory_argument else 0)

@@ -13,6 +13,7 @@ import pytest
 import portagpu
 from portagpu import cuda
 from portagpu.errors import OutOfMemoryError
+from portagpu.runtime import hostpool
 from portagpu.runtime.hostpool import HostPool, results
 
 _ROOM = 300 * 300 * 4  # bytes of the arrays here
@@ -55,7 +56,8 @@ def test_a_product_whose_result_finds_no_memory(device, monkeypatch):
         portagpu.matmul(a, a)
         for _ in range(2):
             with monkeypatch.context() as patched:
-                patched.setattr(results, "_taken", full)
+                results.clear()
+                patched.setattr(hostpool, "_Room", full)
                 with pytest.raises(OutOfMemoryError, match="the host has no memory") as caught:
                     portagpu.matmul(a, a)
             assert isinstance(caught.value, MemoryError) and isinstance(caught.value.__cause__, MemoryError)
