@@ -25,18 +25,14 @@ from portagpu.bench.peers import Matrix
 from portagpu.bench.problems import shape_text
 from portagpu.bench.results import speed
 from portagpu.bench.turns import BACK_TO_BACK_ROUNDS, BackToBack, Call, play
-from portagpu.blas import registry
 from portagpu.blas.choice import explain
-from portagpu.blas.gemm import gemm
 from portagpu.blas.parameters import dense
 from portagpu.blas.problem import Problem
-from portagpu.blas.trial import numpy_dtype, operand
+from portagpu.blas.trial import operand
 from portagpu.blas.tunable import GEMM
 from portagpu.device import DeviceRecord
 from portagpu.errors import TuningError
-from portagpu.runtime.array import device_array
 from portagpu.runtime.context import Context
-from portagpu.runtime.creation import to_device
 from portagpu.settings import Settings
 from portagpu.tuning import Budget, Progress, Session, Store
 from portagpu.tuning.choice import Rule
@@ -137,8 +133,11 @@ def _search(
 
 
 def _measured(device: DeviceRecord, problem: Problem, states: dict[str, Settings], trials: tuple[int, int]) -> Gain:
-    contexts = {name: Context(device, cl.Context([device.cl_device]), settings) for name, settings in states.items()}
+    contexts = {name: _context(device, settings) for name, settings in states.items()}
     try:
+        rule = explain(problem, contexts[_UNTUNED]).rule
+        if rule is Rule.SHIPPED:
+            contexts[_MODEL] = _context(device, replace(states[_UNTUNED], shipped=False))
         generator = np.random.default_rng(problem.m + problem.n + problem.k)
         a = operand(generator, problem, problem.m, problem.k, "C")
         b = operand(generator, problem, problem.k, problem.n, "C")
@@ -146,9 +145,6 @@ def _measured(device: DeviceRecord, problem: Problem, states: dict[str, Settings
         for name, context in contexts.items():
             with context:
                 calls[name] = own_call(context, problem, a, b, Memory.DEVICE)
-        rule = explain(problem, contexts[_UNTUNED]).rule
-        if rule is Rule.SHIPPED:
-            calls[_MODEL] = _model_call(contexts[_UNTUNED], problem, a, b)
         check = checker(problem, a, b)
         error = max(check(_result(call)) for call in calls.values())
         if not error <= 1.0:
@@ -172,18 +168,8 @@ def _measured(device: DeviceRecord, problem: Problem, states: dict[str, Settings
     )
 
 
-def _model_call(context: Context, problem: Problem, a: Matrix, b: Matrix) -> Call:
-    """The product with the model's parameters."""
-    config = registry.default_config(problem, context.capabilities)
-    left, right = to_device(a, context=context), to_device(b, context=context)
-    batch = (problem.batch,) if problem.batch > 1 else ()
-    result = device_array((*batch, problem.m, problem.n), numpy_dtype(problem.out_dtype), context=context)
-    stream = context.default_stream
-    return Call(
-        enqueue=lambda: gemm(left, right, result, stream, config, precision=problem.precision),
-        wait=context.synchronize,
-        fetch=lambda: np.asarray(result.copy_to_host()),
-    )
+def _context(device: DeviceRecord, settings: Settings) -> Context:
+    return Context(device, cl.Context([device.cl_device]), settings)
 
 
 def _result(call: Call) -> Matrix:
