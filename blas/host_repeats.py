@@ -114,7 +114,7 @@ class HostProduct:
         context, stream = self._context, self._stream
         mine = _recordings.of(context)
         found = mine.known.get(self._key)
-        if found is None or isinstance(found, bool) or not mine.holds(context):
+        if found is None or isinstance(found, bool) or found.busy or not mine.holds(context):
             return False
         kept = mine.kept_buffers(context)
         made = [host_buffer(context, span) if kept is None else kept.over(context, span) for span in self._ranges]
@@ -178,7 +178,7 @@ def host_again(a: Array, b: Array, out: Array | None, numbers: tuple[Any, ...], 
     if not calls:
         return None
     call = calls.get(_call_key(a, b, out, numbers, stream))
-    if call is None or mine.buffers is None or not mine.holds(context):
+    if call is None or call.replay.busy or mine.buffers is None or not mine.holds(context):
         return None
     buffers: Sequence[cl.Buffer]
     if out is None:

@@ -20,7 +20,7 @@ from portagpu.blas.batching import multiply
 from portagpu.blas.host_repeats import host_again, host_product
 from portagpu.blas.problem import DTYPES
 from portagpu.blas.repeats import again, first
-from portagpu.errors import ArgumentTypeError, DTypeError, OutOfMemoryError, ShapeError
+from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.creation import to_device
@@ -242,12 +242,7 @@ def _on_host(
 
 def new_result(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """An uninitialised NumPy array in C order. Raises `OutOfMemoryError`."""
-    try:
-        return results.empty(shape, dtype)
-    except MemoryError as error:
-        raise OutOfMemoryError(
-            f"the host has no memory for the product: {shape} of {dtype}", hint="multiply some rows at a time"
-        ) from error
+    return results.empty(shape, dtype)
 
 
 def _borrow(array: np.ndarray[Any, Any], context: Context, spans: SharedSpans) -> DeviceNDArray:

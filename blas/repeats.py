@@ -43,6 +43,8 @@ def again(a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray | None, stream:
     replay, mould = found
     if mould is None:
         return out if replay.launch(stream) else None
+    if replay.busy:
+        return None
     if b.context is not context or a.token is None or b.token is None:
         return None
     mine.known.move_to_end(key)

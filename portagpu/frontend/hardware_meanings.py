@@ -41,8 +41,8 @@ MEANINGS: dict[str, Meaning] = {
     "float_to_tf32": call(
         "x: number",
         "float32",
-        "`x` rounded to the nearest number of TF32 (11 bits), the larger one of two, as CUDA's `__float_to_tf32`. The"
-        " matrix units cut off what `tfloat32` has not.",
+        "`x` rounded to the nearest number of TF32 (11 bits), of two the one further from 0, as CUDA's"
+        " `__float_to_tf32`. The matrix units cut off what `tfloat32` has not.",
     ),
     "mma_sync": call(
         "shape: constant str; dtype: constant str; acc: local array; a: local array; b: local array",

@@ -21,7 +21,8 @@ from portagpu.runtime.recording import Replay
 from portagpu.runtime.stream import enqueuing
 
 _MOST = 256  # buffers that a thread keeps in a context, and calls
-_TRIED = 4096  # bytes that are used in place to see whether they are
+_TRIED = 33 * 128  # bytes that are used in place to see whether they are
+_PAGE = 4096
 
 
 class HostBuffers(dict[Span, cl.Buffer]):
@@ -72,19 +73,22 @@ def is_in_place(context: Context) -> bool:
     """Whether the device is a CPU whose driver has no copy of host memory that buffers are over, which is tried."""
     if context.capabilities.device_type is not DeviceType.CPU or context.only_builds:
         return False
-    room = np.zeros(3 * _TRIED, np.uint8)
-    begin = -int(room.__array_interface__["data"][0]) % _TRIED
-    memory, read = room[begin : begin + _TRIED], np.zeros(_TRIED, np.uint8)
-    place = int(memory.__array_interface__["data"][0])
-    buffer = host_buffer(context, rounded_span(place, place + _TRIED, True))
+    # neither a beginning nor an end of a page, which a driver may treat apart
+    arrays = [_lines(_TRIED, 128), _lines(_TRIED, 3 * 128)]
+    places = [int(array.__array_interface__["data"][0]) for array in arrays]
+    spans = [rounded_span(place, place + _TRIED, written) for place, written in zip(places, (False, True), strict=True)]
+    source, target = (host_buffer(context, span) for span in spans)
     with enqueuing(context.default_stream) as queue:
         for value in (1, 2):  # what the host writes between calls, and what the device writes
-            memory[...] = value
-            cl.enqueue_copy(queue, read, buffer)
-            if not (read == value).all():
-                return False
-            read[...] = value + 2
-            cl.enqueue_copy(queue, buffer, read).wait()
-            if not (memory == value + 2).all():
+            arrays[0][...] = value
+            cl.enqueue_copy(queue, target, source).wait()
+            if not (arrays[1] == value).all():
                 return False
     return True
+
+
+def _lines(nbytes: int, after: int) -> np.ndarray[Any, Any]:
+    """Zeros so many bytes after the beginning of a page."""
+    room = np.zeros(nbytes + 2 * _PAGE, np.uint8)
+    begin = -int(room.__array_interface__["data"][0]) % _PAGE + after
+    return room[begin : begin + nbytes]

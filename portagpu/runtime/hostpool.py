@@ -32,7 +32,7 @@ class HostPool:
     def __init__(self, kept_bytes: int = _KEPT_BYTES) -> None:
         self._kept_bytes = kept_bytes
         self._free: OrderedDict[int, deque[_Room]] = OrderedDict()  # by size, the one that was used last at the end
-        self._at_most = 0  # bytes that are kept
+        self._at_most = 0  # bytes that are kept, about: threads may lose each other's additions
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """An uninitialised array in C order, whose memory comes back when nobody refers to it any more.
@@ -94,8 +94,9 @@ class HostPool:
     def _shrink(self) -> None:
         while (held := self.held_bytes) > self._kept_bytes:
             size = next(iter(self._free))
-            self._free[size].popleft()
-            if not self._free[size]:
+            if self._free[size]:
+                self._free[size].popleft()
+            if not self._free[size]:  # perhaps since arrays of this size are in use
                 del self._free[size]
         self._at_most = held
 
@@ -107,7 +108,7 @@ def _out_of_memory(shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) ->
     except (MemoryError, ValueError) as error:  # the latter for what no address space holds
         raise OutOfMemoryError(
             f"the host has no memory for a result of shape {shape}, {dtype}: {nbytes} bytes",
-            hint="free arrays, work in smaller pieces, or give out= an array of yours",
+            hint="free arrays, multiply some rows at a time, or give out= an array of yours",
         ) from error
 
 

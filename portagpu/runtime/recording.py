@@ -50,7 +50,7 @@ def kept_by(replays: Iterable[Replay]) -> int:
 class Replay:
     """Kernels with their arguments, for the thread that made them: kernel objects belong to one thread."""
 
-    __slots__ = ("__weakref__", "_compiled", "_epoch", "_kept", "_kernels", "_places", "_set", "kept")
+    __slots__ = ("__weakref__", "_compiled", "_epoch", "_kept", "_kernels", "_places", "_set", "busy", "kept")
 
     def __init__(self, launches: list[tuple[Any, Any, tuple[Any, ...]]], borrowed: Sequence[int]) -> None:
         self._kernels: list[tuple[cl.Kernel, LaunchShape]] = []
@@ -70,6 +70,7 @@ class Replay:
                 else:
                     self._kept.append(value)
         self._forget_set()
+        self.busy = False  # whether buffers are being set: signal handlers and finalisers may come in between
         self.kept = {buffer.int_ptr: int(buffer.size) for buffer in self._kept}  # which others may keep, too
         self._compiled = launches[0][0].reference
         self._epoch = launches[0][0].context.epoch
@@ -80,7 +81,7 @@ class Replay:
         return sum(self.kept.values())
 
     def launch(self, stream: Stream | None, buffers: Sequence[cl.Buffer] | None = None) -> bool:
-        """Enqueue on a stream of the recording's context, by default its default one.
+        """Enqueue on a stream of the recording's context, by default its default one; with buffers not while `busy`.
 
         ``buffers``: one in the place of each operand; those of the recording were different ones.
         False where memory was given back since, so that the call must be made anew.
@@ -93,16 +94,20 @@ class Replay:
         if stream is None:
             stream = compiled.context.default_stream
         with enqueuing(stream) as queue:
-            if buffers is not None:
-                self._forget_set()
-                for kernel, place, operand in self._places:
-                    kernel.set_arg(place, buffers[operand])
-            for kernel, shape in self._kernels:
-                cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
+            self.busy = buffers is not None
+            try:
+                if buffers is not None:
+                    self._forget_set()
+                    for kernel, place, operand in self._places:
+                        kernel.set_arg(place, buffers[operand])
+                for kernel, shape in self._kernels:
+                    cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
+            finally:
+                self.busy = False
         return True
 
     def complete(self, stream: Stream, buffers: Sequence[cl.Buffer]) -> bool:
-        """Enqueue on a stream of the recording's context, and wait; False where `launch` says so.
+        """Enqueue on a stream of the recording's context, and wait; False where `launch` says so. Not while `busy`.
 
         For buffers over host memory that the device uses in place. They are kept until the next launch, since those
         that the kernels still have are not given to them again.
@@ -115,15 +120,19 @@ class Replay:
         done: cl.Event | None = None
         try:
             with enqueuing(stream) as queue:
-                known = self._set
-                for n, (kernel, place, operand) in enumerate(self._places):
-                    buffer = buffers[operand]
-                    if known[n] is not buffer:
-                        known[n] = None
-                        kernel.set_arg(place, buffer)
-                        known[n] = buffer
-                for kernel, shape in self._kernels:
-                    done = cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
+                self.busy = True
+                try:
+                    known = self._set
+                    for n, (kernel, place, operand) in enumerate(self._places):
+                        buffer = buffers[operand]
+                        if known[n] is not buffer:
+                            known[n] = None
+                            kernel.set_arg(place, buffer)
+                            known[n] = buffer
+                    for kernel, shape in self._kernels:
+                        done = cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
+                finally:
+                    self.busy = False
             if done is not None:
                 done.wait()  # the queue is in order: the last one's end is that of all
         except cl.Error as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,16 @@ from click.testing import CliRunner
 
 from portagpu.bench import tuned
 from portagpu.bench.tuned import Gain, gains
+from portagpu.blas import registry
+from portagpu.blas.choice import explain
 from portagpu.blas.problem import Problem
+from portagpu.blas.registry import default_config
+from portagpu.blas.tuner import task_key
 from portagpu.cli import cli
+from portagpu.device.families import device_class
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import Store
+from portagpu.tuning import Store, choice
 
 SMALL = Problem(m=48, n=40, k=56, dtype="float32")
 
@@ -36,6 +42,28 @@ def test_a_search_and_three_states(device, tmp_path, monkeypatch):
         or task not in Store(Path(settings.data_dir, "tuning", "gemm.jsonl")).tasks()
     )
     assert any("measuring" in text for text in told)
+
+
+@pytest.mark.usefixtures("short_turns")
+def test_the_models_choice_beside_shipped_results(device, tmp_path, monkeypatch):
+    monkeypatch.setattr(tuned, "BACK_TO_BACK_ROUNDS", 1)
+    best = default_config(SMALL, device.capabilities)
+    other = next(c for c in registry.candidates(SMALL, device.capabilities) if c != best)
+    shipped = Store(tmp_path / "shipped.jsonl")
+    shipped.add_winner(task_key(SMALL, device_class(device)), registry.to_json(other), 1e-6)
+    monkeypatch.setattr(choice, "shipped_stores", lambda: (shipped,))
+    choices = []
+    chosen = tuned.own_call
+
+    def own_call(context, *rest):
+        choices.append(explain(SMALL, context).point)
+        return chosen(context, *rest)
+
+    monkeypatch.setattr(tuned, "own_call", own_call)
+    settings = replace(Settings.from_environment(), shipped=True)
+    (gain,) = gains(device, (SMALL,), settings, short=1, long=1.5)
+    assert gain.rule == "shipped result" and gain.model > 0
+    assert (choices[0], choices[-1]) == (registry.to_json(other), registry.to_json(best))
 
 
 def test_complex_products_are_not_tuned(device):

@@ -339,3 +339,45 @@ def test_drivers_that_copy_memory_get_new_buffers(device, monkeypatch):
         assert known().known
         assert not known().calls and known().buffers is None
     other.close()
+
+
+class Interrupted:
+    """A kernel in whose arguments' setting something else comes, as a signal handler or a finaliser does."""
+
+    def __init__(self, kernel, pending):
+        self._kernel, self._pending = kernel, pending
+
+    def set_arg(self, place, value):
+        self._kernel.set_arg(place, value)
+        if self._pending:
+            self._pending.pop()()
+
+
+def interrupt(replay, monkeypatch):
+    """Calls in the list that is returned are made after the next argument is set."""
+    pending = []
+    places = [(Interrupted(kernel, pending), place, operand) for kernel, place, operand in replay._places]
+    monkeypatch.setattr(replay, "_places", places)
+    return pending
+
+
+def test_products_within_products(monkeypatch):
+    """Of other arrays of the same shapes, which have the same recording."""
+    room = np.zeros(2**17, np.float32)
+    first = -room.__array_interface__["data"][0] % 4096 // 4
+    a, b, c, d = (room[first + n * 2**14 :][: 96 * 96].reshape(96, 96) for n in (0, 2, 4, 6))
+    for n, array in enumerate((a, b, c, d)):
+        array[...] = matrix(96, 96, seed=n)
+    keep(a, b), keep(c, d)
+    kept = host_repeats._recordings.of(cuda.current_context()).calls
+    replay = next(reversed(kept.values())).replay
+    pending = interrupt(replay, monkeypatch)
+    inner = []
+    for _ in range(3):
+        keep(c, d)  # so that arguments are set for the next product
+        pending.append(lambda: inner.append(portagpu.matmul(c, d)))
+        assert close(portagpu.matmul(a, b), a @ b)
+        assert not pending
+        assert close(portagpu.matmul(a, b), a @ b)
+    assert len(inner) == 3 and all(close(found, c @ d) for found in inner)
+    assert is_kept(a, b) and is_kept(c, d)  # the recording is as usable as before

@@ -99,6 +99,16 @@ def test_what_is_kept_is_limited():
     assert pool.held_bytes == 0
 
 
+def test_a_size_whose_only_array_lives_does_not_keep_others():
+    pool = HostPool(kept_bytes=3 * _ROOM)
+    made(pool)
+    held = made(pool)  # in the room of the first: nothing is left of the size that was used the longest ago
+    for rows in range(301, 310):
+        made(pool, (rows, 300))
+    assert 0 < pool.held_bytes <= 3 * _ROOM
+    assert held.shape == (300, 300)
+
+
 def test_as_many_as_are_allowed_are_kept():
     pool = HostPool(kept_bytes=3 * _ROOM // 2)
     arrays = [made(pool) for _ in range(3)]
