@@ -40,7 +40,7 @@ _SCHEMA = "1"
 _MAGIC = b"PORTAGPU-CODE\n"
 _LIMIT_BYTES = 256 * 1024 * 1024
 _MAX_READINGS = 16  # of one kernel: what is read may depend on values
-# of the device, and no concern of its code: some drivers tell the clock of the moment, and rates are measured
+# of the device, and no concern of its code: the clock may be that of the moment, and rates are measured
 _SPEEDS: dict[str, Any] = {"clock_mhz": 0, "measured_gflops": 0.0, "measured_gflops_double": 0.0}
 _log = logging.getLogger(__name__)
 

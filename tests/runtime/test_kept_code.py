@@ -323,7 +323,7 @@ def test_keys_hold_everything_that_code_depends_on(context):
     kernel = cuda.jit(cache=True, max_registers=32, opt=False)(nothing)  # the driver's concern
     caps = context.capabilities
     faster = dataclasses.replace(caps, clock_mhz=caps.clock_mhz + 1, measured_gflops=2 * caps.measured_gflops + 1)
-    for found in (caps, faster):  # PoCL tells the processor's clock of the moment
+    for found in (caps, faster):
         assert generation._start(kernel, generation.Request((), found)).text in keys
 
 
