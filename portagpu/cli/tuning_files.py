@@ -25,8 +25,8 @@ _kernel_option = click.option("--kernel", default="gemm", show_default=True, hel
 def export_command(file: Path | None, kernel: str, shipped: bool, selector: str | None) -> None:
     """Write the tuning results to FILE, for another machine with the same devices or for safe keeping.
 
-    FILE gets the last outcome of every trial, failures too, so that nothing is tried again, and the three fastest
-    winners of each problem: where the fastest one fails later, the next one serves.
+    FILE gets the last outcome of every trial, failures too, so that nothing is tried again, and all winners of each
+    problem: where the fastest one fails later, or is not in the space any more, the next one serves.
     """
     settings = Settings.from_environment()
     store = Store(store_path(kernel, settings))
@@ -60,8 +60,8 @@ def import_command(file: Path, kernel: str | None) -> None:
 def compact_command(kernel: str) -> None:
     """Rewrite the file of results with each result once; other programs may go on using it.
 
-    The last outcome of every trial stays, failures too, so that nothing is tried again, and so do the three fastest
-    winners of each problem: where the fastest one fails later, the next one serves.
+    The last outcome of every trial stays, failures too, so that nothing is tried again, and so do all winners of each
+    problem: where the fastest one fails later, or is not in the space any more, the next one serves.
     """
     path = store_path(kernel, Settings.from_environment())
     before, after = Store(path).compact()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from portagpu.device import DeviceRecord
 from portagpu.errors import PortaGPUWarning, TuningError
 from portagpu.tuning import shapes
+from portagpu.tuning.faults import words_of
 from portagpu.tuning.figures import DeviceFigures
 from portagpu.tuning.model import Prediction, Resources, predict
 from portagpu.tuning.search import rank, shown
@@ -16,6 +17,10 @@ from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point, point_key
 from portagpu.tuning.strategies import History
 from portagpu.tuning.tunable import Parameters
+
+
+class NoLegalPointError(TuningError):
+    """A problem for which a search space has no legal point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,7 @@ class Modelled:
 
 
 def modelled(tunable: Parameters, problem: Problem, device: DeviceRecord, figures: DeviceFigures) -> Modelled:
-    """Rank a problem's points by the model. Raises `TuningError` where no point is legal.
+    """Rank a problem's points by the model. Raises `NoLegalPointError`, and `TuningError` for a model that raises.
 
     A point whose time is no time (not a number, or negative) has no prediction: it comes after those that have one.
     One warning tells of all such points.
@@ -56,7 +61,7 @@ def modelled(tunable: Parameters, problem: Problem, device: DeviceRecord, figure
     history.ranked = fits or history.ranked
     history.predicted = {key: value for key, value in history.predicted.items() if value < math.inf}
     if not history.ranked:
-        raise TuningError(
+        raise NoLegalPointError(
             f"no point of {tunable.name}'s search space is legal for {tunable.describe_problem(problem)}"
             f" on {device.name}",
             hint="the constraints exclude each other, or this device",
@@ -82,7 +87,9 @@ def _said(
         found = tunable.model(dict(problem), dict(point), device)
         if isinstance(found, Resources):
             strange = found.nonsense()
-            return (None, strange) if strange is not None else (predict(found, figures), None)
+            if strange is not None:
+                return None, strange
+            found = predict(found, figures)
         if found is None:
             return None, None
         says = found if isinstance(found, Prediction) else float(found)
@@ -92,7 +99,7 @@ def _said(
     except Exception as error:
         where = f"{shapes.text_of(problem)} and {point}"
         raise TuningError(
-            f"the model of {tunable.name} raised {type(error).__name__} for {where}: {error}",
+            f"the model of {tunable.name} raised {type(error).__name__} for {where}: {words_of(error)}",
             hint="a model returns Resources, a Prediction, seconds, or None for what cannot run",
         ) from error
     if not seconds >= 0:

@@ -15,6 +15,8 @@ from portagpu.tuning.outcomes import shortened
 
 _PACKAGE = Path(__file__).parents[1]
 _LONGEST = 4000  # characters of a reason
+_MOST_ARGUMENTS = 16  # of an exception that is made again in the tuner's process
+_MOST_BITS = 1024  # of an integer among them: Python writes no text of very long ones
 
 
 class CheckFault(Exception):
@@ -23,6 +25,19 @@ class CheckFault(Exception):
     def __init__(self, values: dict[str, Any]) -> None:
         super().__init__(values["message"])
         self.values = values
+
+
+def words_of(error: BaseException) -> str:
+    """What an exception says, cut where it is very long; the name of its type where its ``__str__`` raises."""
+    return _written(lambda: str(error), type(error).__name__)
+
+
+def _written(write: Callable[[], str], otherwise: str) -> str:
+    """A text that a user's method writes, or another one where that raises."""
+    try:
+        return shortened(write(), _LONGEST)
+    except Exception:
+        return otherwise
 
 
 def blamed(error: BaseException) -> tuple[str, int] | None:
@@ -39,20 +54,21 @@ def finding(what: str, function: Callable[..., object], *arguments: object, laun
     ``launches``: whether it launches the candidate, so that errors of ours are the candidate's. Errors of the device
     may always be. Raises those, and `CheckFault` for anything else that the check raises, or for what is no answer.
     """
-    name = getattr(function, "__qualname__", None) or repr(function)
+    name = getattr(function, "__qualname__", None) or _written(lambda: repr(function), type(function).__name__)
     try:
         found = function(*arguments)
     except AssertionError as error:
-        return shortened(f"{name}: {str(error).strip() or 'an assertion failed'}", _LONGEST)
+        return shortened(f"{name}: {words_of(error).strip() or 'an assertion failed'}", _LONGEST)
     except Exception as error:
         if isinstance(error, DeviceError | cl.Error) or (launches and isinstance(error, PortaGPUError)):
             raise
         place = blamed(error) or _defined(function)
-        text = f"the {what} function {name} raised {type(error).__name__}: {error}"
+        text = f"the {what} function {name} raised {type(error).__name__}: {words_of(error)}"
         raise CheckFault({"message": _at(text, place), **_original(error)}) from error
     if found is None or isinstance(found, str):
         return found
-    raise CheckFault({"message": _at(f"the {what} function {name} returned {found!r}", _defined(function))})
+    value = _written(lambda: repr(found), f"a {type(found).__name__}")
+    raise CheckFault({"message": _at(f"the {what} function {name} returned {value}", _defined(function))})
 
 
 def raised(values: dict[str, Any], tunable: str, point: str) -> TuningError:
@@ -78,14 +94,22 @@ def _defined(function: Callable[..., object]) -> tuple[str, int] | None:
 
 
 def _original(error: Exception) -> dict[str, Any]:
-    simple = all(isinstance(value, str | int | float | bool | None) for value in error.args)
+    simple = len(error.args) <= _MOST_ARGUMENTS and all(map(_is_simple, error.args))
+    arguments = [shortened(value, _LONGEST) if isinstance(value, str) else value for value in error.args]
     return {
         "module": type(error).__module__,
         "type": type(error).__qualname__,
-        "args": list(error.args) if simple else None,
-        "text": shortened(str(error), _LONGEST),
+        "args": arguments if simple else None,
+        "text": words_of(error),
         "trace": shortened("".join(traceback.format_exception(error)), _LONGEST),
     }
+
+
+def _is_simple(value: object) -> bool:
+    """Whether JSON has the value."""
+    if isinstance(value, int):
+        return value.bit_length() <= _MOST_BITS
+    return value is None or isinstance(value, str | float)
 
 
 def _rebuilt(values: dict[str, Any]) -> BaseException:

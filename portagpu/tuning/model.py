@@ -50,10 +50,11 @@ class Resources:
     launches: int = 1
 
     def nonsense(self) -> str | None:
-        """What is no amount: not a number, or negative; None if all is well."""
+        """What is no amount: not a number, negative, or an efficiency of 0; None if all is well."""
         amounts = ("flops", "dram_bytes", "cache_bytes", "local_bytes", "launches", "efficiency", "peak")
         values = {name: getattr(self, name) for name in amounts}
-        return next((f"{n}={v}" for n, v in values.items() if v is not None and not v >= 0), None)
+        strange = next((f"{n}={v}" for n, v in values.items() if v is not None and not v >= 0), None)
+        return strange if self.efficiency else f"efficiency={self.efficiency}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +103,7 @@ def predict(need: Resources, figures: DeviceFigures) -> Prediction | None:
     padded = math.ceil(need.threads / figures.warp) * figures.warp / need.threads
     peak = need.peak or figures.peak(need.dtype)
     terms = {
-        Limit.COMPUTE: need.flops * padded / (peak * need.efficiency * utilisation * hiding),
+        Limit.COMPUTE: _seconds(need.flops * padded, peak * need.efficiency * utilisation * hiding),
         Limit.DRAM: need.dram_bytes / (figures.dram * min(1.0, active / _UNITS_FOR_DRAM) * hiding),
         Limit.CACHE: need.cache_bytes / (figures.cache * utilisation * hiding),
         Limit.LOCAL: need.local_bytes / (figures.local * utilisation),
@@ -120,6 +121,13 @@ def predict(need: Resources, figures: DeviceFigures) -> Prediction | None:
         utilisation=utilisation,
         terms=terms,
     )
+
+
+def _seconds(amount: float, rate: float) -> float:
+    """The time of an amount; at no rate it is endless, unless there is nothing to do."""
+    if rate:
+        return amount / rate
+    return math.inf if amount else 0.0
 
 
 def _resident(need: Resources, figures: DeviceFigures) -> int:

@@ -171,6 +171,13 @@ class _Search:
         self._started, self._deadline = 0.0, math.inf
 
     def run(self, budget: Budget, limit: float, progress: Callable[[Progress], None]) -> SearchResult:
+        try:
+            return self._run(budget, limit, progress)
+        finally:
+            if self._ahead is not None:  # also where a check raised: the next problem's search has the compilers
+                self._ahead.close(self._history)
+
+    def _run(self, budget: Budget, limit: float, progress: Callable[[Progress], None]) -> SearchResult:
         started = time.monotonic()
         self._limit, self._started, self._deadline = limit, started, started + budget.seconds
         self._learn()
@@ -207,8 +214,6 @@ class _Search:
                 self._run_off(begins)
         finally:
             self._promote()  # what was put off, and trials of a search that died before it verified its best
-            if self._ahead is not None:
-                self._ahead.close(self._history)
         return replace(self._result(), trials=count, resumed=resumed, elapsed=time.monotonic() - started)
 
     def _state(self, trials: int, resumed: int, point: Point, outcome: Outcome) -> Progress:

@@ -22,10 +22,10 @@ from portagpu.settings import Settings
 from portagpu.tuning import compilers, outcomes, shapes
 from portagpu.tuning.ahead import Ahead
 from portagpu.tuning.compilers import START_LIMIT, Compilers
-from portagpu.tuning.expectation import modelled
+from portagpu.tuning.expectation import NoLegalPointError, modelled
 from portagpu.tuning.faults import raised
 from portagpu.tuning.figures import DeviceFigures, figures_of
-from portagpu.tuning.outcomes import LaunchFailed, Outcome, OutOfBounds, shortened
+from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, OutOfBounds, Spilled, shortened
 from portagpu.tuning.search import Budget, Progress, SearchResult, search, shown
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point
@@ -38,6 +38,7 @@ _KEPT_FOR_CLASSES = 0.3  # share of the budget
 _BEST_FEW = 4
 _LONGEST_NAME = 100
 _LEAST_SECONDS = 1e-3  # of a search: for one trial, where the model took the budget
+_LEAST_PREPARING = START_LIMIT  # right results by NumPy may take longer than a trial
 _VERIFYING = 3.0  # trials that `verify` may take as long as
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _log = logging.getLogger(__name__)
@@ -117,6 +118,7 @@ class Session:
     _closing: ExitStack = field(default_factory=ExitStack)
     _reference: str = ""
     _warm: bool = False
+    _prepared: str = ""  # the problem whose arguments the child has
     _figures: DeviceFigures | None = field(default=None)
 
     def __enter__(self) -> Session:
@@ -211,7 +213,8 @@ class Session:
         seconds: float,
         progress: Callable[[Progress], None] = lambda state: None,
     ) -> list[tuple[Problem, SearchResult]]:
-        """Time the best few points of a problem for problems of other classes too, so that each gets its winner."""
+        """Time the best few points of a problem for problems of other classes too, so that each gets its winner.
+        Problems for which no point is legal are left out."""
         records = self.store.trials(task_of(self.tunable, problem, self.device.key)).values()
         measured = sorted((o.seconds, i, p) for i, (p, o) in enumerate(records) if isinstance(o, outcomes.Measured))
         few = [point for _, _, point in measured[:_BEST_FEW]]
@@ -220,7 +223,7 @@ class Session:
             share = Budget(seconds=seconds / (len(classes) - number))
             try:
                 result = self.search(other, share, Given(few), progress=progress)
-            except TuningError as error:  # nothing is legal for it
+            except NoLegalPointError as error:
                 _log.info("%s: %s", shapes.text_of(other), error)
                 continue
             seconds = max(0.0, seconds - result.elapsed)
@@ -246,32 +249,42 @@ class Session:
         return self._measure_once(problem, point, limit / 2)
 
     def _measure_once(self, problem: Problem, point: Point, limit: float) -> Outcome:
-        if not self._warm:  # what a child needs to start is not the candidate's fault
+        text = shapes.text_of(problem)
+        if not self._warm or self._prepared != text:  # neither a child's start nor `prepare` is the candidate's fault
             self._prepare(problem)
-        self._warm = False  # a child that is replaced starts cold
+        self._warm, self._prepared = False, ""  # a child that is replaced starts cold
         winner = self.store.winner(task_of(self.tunable, problem, self.device.key))
         best = winner[1] if winner else None
         request = {"action": "measure", "problem": dict(problem), "point": point, "best": best}
-        answer = outcomes.from_json(self._ask(request, limit))
+        started = time.monotonic()
+        values = self._ask(request, limit)
+        if "spoilt" in values:
+            left = limit - (time.monotonic() - started)
+            self._prepare(problem)
+            values = self._ask(request, left)
+        answer = outcomes.from_json(values)
         if isinstance(answer, LaunchFailed | OutOfBounds) and self._worker is not None:
             # some drivers refuse everything after a kernel has faulted: the next trial gets a fresh process
             self._worker.close()
         else:
             self._warm = True
+            # after any other outcome the next candidate gets new arguments
+            self._prepared = text if isinstance(answer, Measured | CompileFailed | Spilled) else ""
         return answer
 
     def _prepare(self, problem: Problem) -> None:
         """Have the child make the arguments. Its start, with the import of the tunable's module, has a limit of its
-        own; the tunable's ``prepare`` has a trial's."""
+        own; the tunable's ``prepare`` has a trial's, or as long as a start."""
+        limit = max(self.trial_limit, _LEAST_PREPARING)
         name, text = self.tunable.name, shapes.text_of(problem)
         try:
             self._start(name)
-            self._ask({"action": "prepare", "problem": dict(problem)}, self.trial_limit)
+            self._ask({"action": "prepare", "problem": dict(problem)}, limit)
         except TimeoutError as error:
             raise TuningError(
-                f"prepare of {name} did not return for {text} within {self.trial_limit:g} s, the limit of a trial",
+                f"prepare of {name} did not return for {text} within {limit:g} s",
                 hint=f"call its prepare({dict(problem)!r}) and see; where it needs long, raise trial_limit"
-                " (--trial-limit)",
+                f" (--trial-limit) beyond {limit:g} s",
             ) from error
         except WorkerDied as error:
             raise TuningError(

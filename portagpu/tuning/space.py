@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from portagpu.errors import TuningError
+from portagpu.tuning.faults import words_of
 from portagpu.tuning.values import plain
 
 Point = dict[str, Any]
@@ -282,6 +283,6 @@ def _holds(constraint: Constraint, names: tuple[str, ...] | None, point: Point) 
     except Exception as error:
         shown = {n: point[n] for n in names} if names is not None else point
         raise TuningError(
-            f"a constraint raised {type(error).__name__} for {shown}: {error}",
+            f"a constraint raised {type(error).__name__} for {shown}: {words_of(error)}",
             hint="a constraint is asked about every combination of values, before any other has ruled it out",
         ) from error

@@ -43,8 +43,6 @@ from portagpu.tuning.outcomes import Outcome
 from portagpu.tuning.space import Point, PointKey, point_key
 from portagpu.version import __version__
 
-KEPT_WINNERS = 3
-"""Verified winners of a problem that copies of a store keep: where the fastest fails later, the next one serves."""
 _log = logging.getLogger(__name__)
 
 
@@ -69,11 +67,7 @@ class _Entries:
     @property
     def winner(self) -> Record | None:
         """The fastest winner."""
-        return next(iter(self.fastest(1)), None)
-
-    def fastest(self, most: int = KEPT_WINNERS) -> list[Record]:
-        """The fastest winners."""
-        return sorted(self.verified.values(), key=lambda record: timed(record)[1])[:most]
+        return min(self.verified.values(), key=lambda record: timed(record)[1], default=None)
 
 
 class _Written:
@@ -267,10 +261,11 @@ class Store:
                 ours = self._tasks.get(task, _Entries())
                 new = _Entries({k: r for k, r in entries.trials.items() if _is_new(ours.trials.get(k), r)})
                 least = math.inf if ours.winner is None else timed(ours.winner)[1]
-                best = {point_key(record.point): record for record in entries.fastest()}
-                # a point that is a winner here keeps its time, unless the other one makes it the fastest
-                wanted = {k: r for k, r in best.items() if k not in ours.verified or timed(r)[1] < least}
-                new.verified = {key: record for key, record in wanted.items() if ours.takes(key, record)}
+                for key, record in entries.verified.items():
+                    # a point that is a winner here keeps its time, unless the other one makes it the fastest
+                    wanted = key not in ours.verified or timed(record)[1] < least
+                    if wanted and ours.takes(key, record):
+                        new.verified[key] = record
                 new.axes = entries.axes if ours.axes is None else None
             lines += _lines(task, new)
         if lines:
@@ -278,7 +273,8 @@ class Store:
         return _results(lines)
 
     def export(self, path: Path) -> int:
-        """Write all trials, failures too, and the `KEPT_WINNERS` fastest winners of each problem to a new store.
+        """Write all trials, failures too, and all winners to a new store: where the fastest one fails later, or is not
+        in the space any more, the next one serves.
 
         Returns the number of results. Raises `StoreError`.
         """
@@ -352,7 +348,7 @@ def _is_new(ours: Record | None, theirs: Record) -> bool:
 def _lines(task: TaskKey, entries: _Entries) -> list[dict[str, Any]]:
     axes = [] if entries.axes is None else [axes_line(task, entries.axes)]
     trials = [trial_line(task, record) for record in entries.trials.values()]
-    return axes + trials + [winner_line(task, record) for record in entries.fastest()]
+    return axes + trials + [winner_line(task, record) for record in entries.verified.values()]
 
 
 def _results(lines: list[dict[str, Any]]) -> int:
@@ -360,4 +356,4 @@ def _results(lines: list[dict[str, Any]]) -> int:
     return sum(line["type"] != AXES for line in lines)
 
 
-__all__ = ["KEPT_WINNERS", "Record", "Store", "TaskKey", "results_written"]
+__all__ = ["Record", "Store", "TaskKey", "results_written"]

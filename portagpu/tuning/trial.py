@@ -31,7 +31,7 @@ _REPEAT_SECONDS = 0.12
 _MIN_REPEATS = 3
 _MAX_REPEATS = 25
 _HOPELESS = 3.0  # times the best so far: one repetition is enough to know that
-_WARM_SECONDS = 0.2  # for which the first candidate of a process runs before it is timed: clocks rise, caches fill
+_WARM_SECONDS = 0.2  # for which the first candidate of a process runs before it is timed: clocks rise
 _SHORTEST = 2e-4  # seconds of one measurement: shorter runs are repeated within it
 _SPILLS = re.compile(r"(\d+) bytes spill stores")
 _REFUSED = (BuildError, KernelError, LaunchConfigError)
@@ -53,6 +53,7 @@ class Bench:
                 value = self.guards[name].array
             self.data[name] = value
         self.used = False  # whether a kernel ran on these arrays
+        self.waited = 0.0  # seconds for the device in `run_once`: it ran then, which while compiling is not known
 
     def run_once(self, point: Point) -> None:
         """Fill the outputs anew, run and wait."""
@@ -61,7 +62,9 @@ class Bench:
         self.context.default_stream.synchronize()
         self.used = True
         self.run(point)
+        enqueued = time.perf_counter()
         self.context.default_stream.synchronize()
+        self.waited = time.perf_counter() - enqueued
 
     def run(self, point: Point) -> None:
         """The tunable's run; it may change what it is given."""
@@ -95,7 +98,7 @@ _warm: set[int] = set()  # keys of the contexts whose devices have run for a whi
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """Answer the tuner: ``start`` (open the device, load the tunable), the device's ``figures``, ``prepare`` a problem,
-    ``measure`` or ``verify`` a point; or tell the ``fault`` of a user's check."""
+    ``measure`` (``spoilt``: prepare and try again) or ``verify`` a point; or tell the ``fault`` of a user's check."""
     try:
         return _answer(request)
     except CheckFault as fault:
@@ -119,7 +122,8 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
     if request["action"] == "verify":
         return {"problem": _verify(tunable, reference, request, context)}
     best = float(request.get("best") or math.inf)
-    return outcomes.to_json(_trial(tunable, reference, request["problem"], request["point"], context, best))
+    outcome = _trial(tunable, reference, request["problem"], request["point"], context, best)
+    return {"spoilt": True} if outcome is None else outcomes.to_json(outcome)
 
 
 def context_of(request: dict[str, Any]) -> Context:
@@ -138,17 +142,16 @@ def tunable_of(reference: str) -> Tunable:
     return found
 
 
-def _trial(tunable: Tunable, reference: str, problem: Problem, point: Point, context: Context, best: float) -> Outcome:
+def _trial(
+    tunable: Tunable, reference: str, problem: Problem, point: Point, context: Context, best: float
+) -> Outcome | None:
+    """What comes of a point; None where that is known only with new arguments."""
     bench, fresh = _bench(tunable, reference, problem, context)
     outcome = _measure(bench, point, best)
-    if isinstance(outcome, WrongResult) and not fresh:
-        # an earlier candidate may have spoilt an input: this one gets new ones
-        _forget(reference, problem, context)
-        bench, _ = _bench(tunable, reference, problem, context)
-        outcome = _measure(bench, point, best)
     if not isinstance(outcome, Measured | CompileFailed | Spilled):
         _forget(reference, problem, context)
-    return outcome
+    # an earlier candidate may have spoilt an input
+    return None if isinstance(outcome, WrongResult) and not fresh else outcome
 
 
 def _bench(tunable: Tunable, reference: str, problem: Problem, context: Context) -> tuple[Bench, bool]:
@@ -196,7 +199,8 @@ def _measure(bench: Bench, point: Point, best: float) -> Outcome:
         return first
     launch = _repeatable(bench, point)
     if bench.context.key not in _warm:  # else what comes first, often the default, would look slower than it is
-        warm_up(launch, bench.context)
+        if bench.waited < _WARM_SECONDS:
+            warm_up(launch, bench.context, _WARM_SECONDS - bench.waited)
         _warm.add(bench.context.key)
     times = repetitions(launch, bench.context, _HOPELESS * best)
     damage = bench.damage()
@@ -225,7 +229,7 @@ def _repeatable(bench: Bench, point: Point) -> Callable[[], None]:
     return again
 
 
-def warm_up(launch: Callable[[], None], context: Context, seconds: float = _WARM_SECONDS) -> None:
+def warm_up(launch: Callable[[], None], context: Context, seconds: float) -> None:
     """Run what ``launch`` enqueues for a while, once in any case."""
     end = time.perf_counter() + seconds
     while True:

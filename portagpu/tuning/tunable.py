@@ -17,6 +17,7 @@ import numpy as np
 
 from portagpu.device import DeviceRecord
 from portagpu.errors import PortaGPUError, TuningError
+from portagpu.tuning.faults import words_of
 from portagpu.tuning.model import Prediction, Resources
 from portagpu.tuning.shapes import Problem, text_of
 from portagpu.tuning.space import Point, Space, objection_of
@@ -138,7 +139,7 @@ class Parameters:
         except Exception as error:
             line = traceback.extract_tb(error.__traceback__)[-1]
             raise TuningError(
-                f"the {what} of {self.name} raised {type(error).__name__} for {text_of(problem)}: {error}"
+                f"the {what} of {self.name} raised {type(error).__name__} for {text_of(problem)}: {words_of(error)}"
                 f" ({line.filename}:{line.lineno})",
                 hint=f"a function for the {what} takes a problem and a device",
             ) from error
@@ -262,7 +263,7 @@ def _loaded(place: str, load: Callable[[], T]) -> T:
         lines = traceback.extract_tb(error.__traceback__)
         where = f"{lines[-1].filename}:{lines[-1].lineno}: " if lines else ""
         raise TuningError(
-            f"{place} cannot be loaded: {where}{type(error).__name__}: {error}",
+            f"{place} cannot be loaded: {where}{type(error).__name__}: {words_of(error)}",
             hint=f"it must run as a module: a script's main part belongs under {_GUARD}",
         ) from error
 

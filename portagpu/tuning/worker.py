@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any
 
 from portagpu.errors import PortaGPUError
-from portagpu.tuning.faults import blamed
+from portagpu.tuning.faults import blamed, words_of
 from portagpu.tuning.outcomes import shortened
 
 _MARK = "portagpu-answer "
@@ -195,7 +195,7 @@ def main(module: str, function: str, parent: int) -> None:
 
 def _described(error: Exception) -> str:
     """An exception in words, with the deepest line of the user's file; ours say themselves what is wrong where."""
-    text = f"{type(error).__name__}: {error}"
+    text = f"{type(error).__name__}: {words_of(error)}"
     place = None if isinstance(error, PortaGPUError) else blamed(error)
     return text if place is None else f"{text} ({place[0]}:{place[1]})"
 

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from portagpu.errors import TuningError
 from portagpu.tuning import Axis, Budget, Measured, SearchSpace, Store, TaskKey, WrongResult, make_strategy, search
 from portagpu.tuning.ahead import Ahead
 from portagpu.tuning.compilers import Compilation
@@ -93,6 +94,17 @@ def test_every_point_is_measured_once(tmp_path, name, choose):
     result, measured = searched(tmp_path / "s.jsonl", Pool(choose), name, trials=100)
     assert len(measured) == len(set(measured)) == 36
     assert result.winner == {"x": 7, "y": 1}
+
+
+def test_a_search_that_raises_leaves_nothing_to_the_compilers(tmp_path):
+    pool = Pool(first)
+
+    def faulty(point):
+        raise TuningError("a check that raised")
+
+    with pytest.raises(TuningError, match="a check that raised"):
+        searched(tmp_path / "s.jsonl", pool, during=faulty)
+    assert pool.asked and not pool.waiting
 
 
 def test_a_strategy_that_looks_at_outcomes_only_is_waited_for(tmp_path):

@@ -6,6 +6,7 @@ import dataclasses
 import itertools
 import math
 import os
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -77,12 +78,18 @@ def test_the_model_chooses_where_nothing_is_known(device, settings):
 
 
 @pytest.mark.parametrize(
-    "nonsense", [float("nan"), float("-inf"), -1.0, Resources(threads=1, blocks=1, flops=math.nan)]
+    "nonsense",
+    [
+        *(float("nan"), float("-inf"), -1.0),
+        Resources(threads=1, blocks=1, flops=math.nan),
+        Resources(threads=1, blocks=1, flops=math.inf, peak=math.inf),
+        Resources(threads=1, blocks=1, flops=1e9, efficiency=0.0),
+    ],
 )
 def test_a_time_that_is_none_is_no_prediction(device, settings, nonsense):
     """As with samplers: what is not a number is left out, with one warning, and nobody is shown it."""
     tunable = dataclasses.replace(PICKY, model=lambda problem, point, record: 0.5 if point == SLOW else nonsense)
-    message = r"the model of .* says (nan|-inf|-1|flops=nan).*for 1 others.*no prediction"
+    message = r"the model of .* says (nan|-inf|-1|flops=nan|efficiency=0.0).*for 1 others.*no prediction"
     with pytest.warns(PortaGPUWarning, match=message) as told:
         found = modelled(tunable, {"n": 64}, device, figures_of(device, settings))
     assert len(told) == 1
@@ -92,8 +99,9 @@ def test_a_time_that_is_none_is_no_prediction(device, settings, nonsense):
     assert choice.expected is None and "nan" not in str(choice) and "model" not in str(choice)
 
 
-def test_infinity_is_what_cannot_run(device, settings):
-    tunable = dataclasses.replace(PICKY, model=lambda problem, point, record: 0.5 if point == SLOW else math.inf)
+@pytest.mark.parametrize("endless", [math.inf, Resources(threads=1, blocks=1, flops=math.inf)])
+def test_infinity_is_what_cannot_run(device, settings, endless):
+    tunable = dataclasses.replace(PICKY, model=lambda problem, point, record: 0.5 if point == SLOW else endless)
     assert modelled(tunable, {"n": 64}, device, figures_of(device, settings)).history.ranked == [SLOW]
     choice = tuning.best(dataclasses.replace(tunable, default=FAST), {"n": 64}, device=device, settings=settings)
     assert choice.expected is None and "inf" not in str(choice)
@@ -150,6 +158,25 @@ def test_the_first_candidate_of_a_process_meets_a_warm_device(device, monkeypatc
         bench.release()
     assert before[0] > 1  # the checked run, and those that warm up
     assert [after - first for first, after in itertools.pairwise(before)] == [1, 1]
+
+
+@pytest.mark.parametrize(("waited", "left"), [(0.0, [0.2]), (0.15, [pytest.approx(0.05)]), (0.3, [])])
+def test_the_checked_run_warms_up_too(monkeypatch, waited, left):
+    """Slow candidates need no further run; while the first one compiles, the device may be idle."""
+    warmed = []
+    monkeypatch.setattr(trial, "_warm", set())
+    monkeypatch.setattr(trial, "_checked", lambda bench, point: 5.0)
+    monkeypatch.setattr(trial, "warm_up", lambda launch, context, seconds=0.2: warmed.append(seconds))
+    monkeypatch.setattr(trial, "repetitions", lambda *others: [1.0])
+    bench = SimpleNamespace(
+        waited=waited,
+        context=SimpleNamespace(key=1),
+        tunable=SimpleNamespace(launches_only=False),
+        damage=lambda: None,
+    )
+    for _ in range(2):
+        assert isinstance(trial._measure(bench, {"x": 1}, math.inf), Measured)
+    assert warmed == left
 
 
 def test_soft_traits(device, tmp_path, settings):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 
 import pytest
@@ -80,6 +81,12 @@ def test_few_threads_hide_no_latency():
 def test_what_does_not_fit(change):
     need = dataclasses.replace(WORK, **change)
     assert predict(need, GPU) is None and obstacle(need, GPU)
+
+
+@pytest.mark.parametrize("flops", [0.0, 1e9])
+def test_no_rate_is_no_division_by_zero(flops):
+    found = predict(dataclasses.replace(WORK, flops=flops, dram_bytes=0.0, efficiency=0.0), GPU)
+    assert found.seconds == (math.inf if flops else pytest.approx(1e-6))
 
 
 def test_figures_are_measured_once(device, tmp_path, monkeypatch):

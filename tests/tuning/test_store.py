@@ -161,7 +161,22 @@ def test_copies_keep_the_next_best_and_every_failure(tmp_path, way):
     while (winner := kept.winner(TASK)) is not None:
         served.append(winner[0]["x"])
         kept.add_trial(TASK, winner[0], WrongResult("fails now"))
-    assert served == [5, 4, 3]
+    assert served == [5, 4, 3, 2, 1]
+
+
+@pytest.mark.parametrize("way", ["compact", "export", "merge"])
+def test_copies_keep_the_winner_in_use_of_a_space_that_was_narrowed(tmp_path, way):
+    store, kept = Store(tmp_path / "k.jsonl"), Store(tmp_path / "kept.jsonl")
+    for x in range(1, 6):
+        store.add_winner(TASK, {"x": x}, 1.0 / x)
+    if way == "compact":
+        store.compact()
+        kept = Store(store.path)
+    elif way == "export":
+        store.export(kept.path)
+    else:
+        kept.merge(store.path)
+    assert kept.winner(TASK, lambda point: point["x"] <= 2) == ({"x": 2}, 0.5)
 
 
 def test_nothing_is_not_exported(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 
 from portagpu import cuda, tuning
 from portagpu.errors import BuildError, DeviceError, TuningError
+from portagpu.tuning import session
 from portagpu.tuning.faults import CheckFault, finding, raised
 from portagpu.tuning.outcomes import Measured, WrongResult
 from portagpu.tuning.tunable import resolve
@@ -47,8 +48,29 @@ def verify(problem, point):
 def asserts(case, results):
     assert results["y"][1] == 3, "never right"
 
+def slow_prepare(problem):
+    time.sleep(3)
+    return prepare(problem)
+
+def wrong_with_32(data, point):
+    if point["block"] != 32:
+        run(data, point)
+
+def check_200(case, results):
+    return broken(case) if results["y"].size == 200 else None
+
+class Mute(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+def check_mute(case, results):
+    raise Mute("1")
+
 def up_to(problem, device):
     return tuning.SearchSpace.of(block=tuple(b for b in (32, 64) if b <= problem["n"]))
+
+def constrained(problem, device):
+    return tuning.SearchSpace.of(lambda block: block <= problem["n"], block=(32, 64))
 
 def needs(first, second):
     pass
@@ -62,6 +84,11 @@ DEFAULT_RAISES = tuning.Tunable(**PLAIN, default=broken)
 PREPARE_RAISES = tuning.Tunable(**{**PLAIN, "prepare": broken})
 DEFAULT_BY_FUNCTION = tuning.Tunable(**{**PLAIN, "space": up_to}, default=lambda problem, device: {"block": 64})
 SPACE_BY_FUNCTION = tuning.Tunable(**{**PLAIN, "space": up_to}, default={"block": 64})
+PREPARE_IS_SLOW = tuning.Tunable(**{**PLAIN, "prepare": slow_prepare, "run": wrong_with_32})
+CHECK_FAILS_FOR_200 = tuning.Tunable(**PLAIN, check=check_200)
+DEFAULT_FOR_100 = tuning.Tunable(**PLAIN, default=lambda problem, device: {"block": 64 if problem["n"] == 100 else 99})
+FROM_32 = tuning.Tunable(**{**PLAIN, "space": constrained})
+CHECK_SAYS_NOTHING = tuning.Tunable(**PLAIN, check=check_mute)
 PREPARE_HANGS = tuning.Tunable(**{**PLAIN, "prepare": lambda problem: time.sleep(600)})
 CHECK_RAISES = tuning.Tunable(**PLAIN, check=check)
 CHECK_IS_FALSE = tuning.Tunable(**PLAIN, check=lambda case, results: False)
@@ -93,14 +120,24 @@ def test_what_raises_is_told_with_its_line(device, script, tmp_path, name):
             tuning.best(mistaken, {"n": 100}, device=device, store=store)
 
 
-def test_a_prepare_that_hangs_ends_with_a_trials_limit(device, script, tmp_path):
-    told = r"prepare of mistaken did not return for n=100 within 3 s, the limit of a trial(?s:.*)raise trial_limit"
+def test_a_prepare_that_hangs_is_ended(device, script, tmp_path, monkeypatch):
+    told = r"prepare of mistaken did not return for n=100 within 3 s(?s:.*)raise trial_limit .* beyond 3 s"
+    monkeypatch.setattr(session, "_LEAST_PREPARING", 1.0)
     store = tuning.Store(tmp_path / "store.jsonl")
     with pytest.raises(TuningError, match=told):
         tuning.tune(
             tunable(script, "PREPARE_HANGS"), {"n": 100}, device=device, budget=20, trial_limit="3s", store=store
         )
     assert not store.tasks()
+
+
+def test_a_prepare_may_take_longer_than_a_trial(device, script, tmp_path):
+    """For each problem, and where a candidate that failed may have spoilt the arguments."""
+    slow, store = tunable(script, "PREPARE_IS_SLOW"), tuning.Store(tmp_path / "store.jsonl")
+    result = tuning.tune(slow, {"n": 100}, classes=[{"n": 200}], device=device, budget=60, trial_limit=2, store=store)
+    assert result.winner == {"block": 64}
+    kinds = {task.shape_class: {type(o) for _, o in store.trials(task).values()} for task in store.tasks()}
+    assert kinds == {"n=100": {Measured, WrongResult}, "n=200": {Measured}}
 
 
 def test_a_module_that_loads_slowly_is_no_fault_of_prepare(device, script, tmp_path):
@@ -170,6 +207,67 @@ def test_a_check_that_raises_ends_the_search(device, script, tmp_path, name):
     assert len(tried) == (name == "VERIFY_RAISES")  # what was measured before the verification is kept
     repaired = tunable(script, "GOOD")
     assert tuning.tune(repaired, {"n": 100}, device=device, budget=20, trials=2, store=store).winner is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("CHECK_FAILS_FOR_200", "the check function check_200 raised KeyError"),
+        ("DEFAULT_FOR_100", r"the default of mistaken, \{'block': 99\}, is not in its space for n=200"),
+    ],
+)
+def test_mistakes_are_told_for_further_problems(device, script, tmp_path, name, told):
+    store = tuning.Store(tmp_path / "store.jsonl")
+    with pytest.raises(TuningError, match=told):
+        tuning.tune(
+            tunable(script, name), {"n": 100}, classes=[{"n": 200}], device=device, budget=20, trials=2, store=store
+        )
+    assert [task.shape_class for task in store.winners()] == ["n=100"]  # what was found before is kept
+
+
+def test_further_problems_without_a_legal_point_are_left_out(device, script, tmp_path):
+    store = tuning.Store(tmp_path / "store.jsonl")
+    others = [{"n": 10}, {"n": 50}]
+    tuning.tune(tunable(script, "FROM_32"), {"n": 100}, classes=others, device=device, budget=20, store=store)
+    assert {task.shape_class for task in store.winners()} == {"n=100", "n=50"}
+
+
+def test_a_check_whose_exception_has_no_text_is_told(device, script, tmp_path):
+    with pytest.raises(TuningError, match=r"the check function check_mute raised Mute: Mute \(.*mistaken.py:\d+\)"):
+        tuning.tune(
+            tunable(script, "CHECK_SAYS_NOTHING"), {"n": 100}, device=device, budget=20, store=tmp_path / "s.jsonl"
+        )
+
+
+class Unwritable:
+    def __str__(self):
+        raise ValueError("no words")
+
+    __repr__ = __str__
+
+
+def test_faults_that_cannot_be_written_are_told():
+    def asserts():
+        raise AssertionError(Unwritable())
+
+    def returns():
+        return Unwritable()
+
+    assert finding("check", asserts, launches=False).endswith("asserts: AssertionError")
+    with pytest.raises(CheckFault, match="returns returned a Unwritable"):
+        finding("check", returns, launches=False)
+
+
+@pytest.mark.parametrize("arguments", [("x" * 10**6,), (10**5000,), tuple(range(10**5))])
+def test_very_long_faults_are_cut(arguments):
+    def long():
+        raise ValueError(*arguments)
+
+    with pytest.raises(CheckFault) as caught:
+        finding("check", long, launches=False)
+    text = json.dumps(caught.value.values)
+    assert len(text) < 20_000
+    assert raised(json.loads(text), "k", "x=1").__cause__ is not None
 
 
 def test_a_check_that_returns_no_answer_ends_the_search(device, script, tmp_path):
