@@ -91,7 +91,7 @@ def test_hints_for_records_complex_numbers_and_device_arrays(device):
 
 def test_products_that_no_host_holds(device):
     wide = np.broadcast_to(np.float32(1), (2**44, 1))
-    with pytest.raises(errors.OutOfMemoryError, match="no memory for the product"):
+    with pytest.raises(errors.OutOfMemoryError, match="no memory for a result"):
         portagpu.matmul(wide, np.ones((1, 2**10), np.float32))
 
 
