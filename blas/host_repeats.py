@@ -128,7 +128,7 @@ class HostProduct:
         if kept is None:
             map_buffer_back(buffers[2], stream)
         else:
-            mine.calls.note(self._call_key, HostCall(found, buffers, self.result if self.new else None))
+            mine.calls.keep(self._call_key, HostCall(found, buffers, self.result if self.new else None))
         return True
 
     def remember(self, a: Array, b: Array, multiply: Multiply) -> None:
@@ -169,6 +169,7 @@ def host_again(a: Array, b: Array, out: Array | None, numbers: tuple[Any, ...], 
     """The product of arrays at the addresses of an earlier `HostProduct`'s; None where nothing is kept for them.
 
     ``numbers`` begins with alpha and beta, numbers of Python's; an ``out`` may be read-only, which is told apart.
+    Raises `OutOfMemoryError`.
     """
     context = current_context()
     if stream is not None and stream.context is not context:  # an error, which the way without recordings tells
@@ -182,10 +183,7 @@ def host_again(a: Array, b: Array, out: Array | None, numbers: tuple[Any, ...], 
         return None
     buffers: Sequence[cl.Buffer]
     if out is None:
-        try:
-            result, place = results.placed(call.shape, call.dtype, call.nbytes)
-        except MemoryError:  # which the way without recordings tells
-            return None
+        result, place = results.placed(call.shape, call.dtype, call.nbytes)
         buffers = (*call.buffers, mine.buffers.over(context, (place, place + call.extent, True)))
     else:
         result, buffers = out, call.buffers
@@ -224,7 +222,7 @@ def host_product(
 ) -> HostProduct | None:
     """A product of matrices of one dtype as a `HostProduct`; None where it is none that launches may be made again for.
 
-    ``numbers``: what the product depends on besides the arrays.
+    ``numbers``: what the product depends on besides the arrays. Raises `OutOfMemoryError`.
     """
     if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or a.shape[1] != b.shape[0] or a.dtype.kind not in "fc":
         return None
@@ -238,10 +236,7 @@ def host_product(
     context = current_context()
     if not context.capabilities.host_unified_memory or (stream is not None and stream.context is not context):
         return None
-    try:
-        return HostProduct(a, b, out, numbers, context, stream)
-    except MemoryError:  # which the way without recordings tells
-        return None
+    return HostProduct(a, b, out, numbers, context, stream)
 
 
 def _kept(known: OrderedDict[Any, Replay | bool]) -> int:

@@ -212,7 +212,7 @@ def _on_host(
 ) -> np.ndarray[Any, Any]:
     operands = _promoted(a, b)
     a, b = a.astype(operands, copy=False), b.astype(operands, copy=False)
-    result: np.ndarray[Any, Any] = new_result(shape, dtype) if out is None else out
+    result: np.ndarray[Any, Any] = results.empty(shape, dtype) if out is None else out
     if result.size == 0:
         return result
     context = stream.context
@@ -238,11 +238,6 @@ def _on_host(
     else:
         result[...] = target.copy_to_host()
     return result
-
-
-def new_result(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """An uninitialised NumPy array in C order. Raises `OutOfMemoryError`."""
-    return results.empty(shape, dtype)
 
 
 def _borrow(array: np.ndarray[Any, Any], context: Context, spans: SharedSpans) -> DeviceNDArray:

@@ -9,9 +9,10 @@ import numpy as np
 
 from portagpu.blas.arguments import operand_of
 from portagpu.blas.conjugate_kernels import conjugated
-from portagpu.blas.matmul import matmul, new_result
+from portagpu.blas.matmul import matmul
 from portagpu.errors import DTypeError, ShapeError, UnknownOptionError
 from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.hostpool import results
 from portagpu.runtime.stream import Stream, as_stream
 
 Array = Any
@@ -115,7 +116,7 @@ def _gemm(
     if present is None or (unread and not overwrite_c):
         on_device = isinstance(left, DeviceNDArray)
         rows = shape[::-1]
-        out = device_array(rows, kind, context=left.context) if on_device else new_result(rows, kind)
+        out = device_array(rows, kind, context=left.context) if on_device else results.empty(rows, kind)
         return matmul(left, right, out.T, alpha=alpha, stream=stream)
     out = _target(present, c if overwrite_c else None, stream)
     return matmul(left, right, out, alpha=alpha, beta=beta, stream=stream)

@@ -9,7 +9,7 @@ there each call has buffers of its own.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyopencl as cl
@@ -23,10 +23,24 @@ from portagpu.runtime.stream import enqueuing
 _MOST = 256  # buffers that a thread keeps in a context, and calls
 _TRIED = 33 * 128  # bytes that are used in place to see whether they are
 _PAGE = 4096
+K = TypeVar("K")
+V = TypeVar("V")
 
 
-class HostBuffers(dict[Span, cl.Buffer]):
-    """Buffers over host memory in one context, by addresses; those that were made first go first."""
+class _Latest(dict[K, V]):
+    """Of what is kept, the first goes where there is too much."""
+
+    __slots__ = ()
+
+    def keep(self, key: K, value: V) -> None:
+        """Keep a value."""
+        self[key] = value
+        if len(self) > _MOST:
+            del self[next(iter(self))]
+
+
+class HostBuffers(_Latest[Span, cl.Buffer]):
+    """Buffers over host memory in one context, by addresses."""
 
     __slots__ = ()
 
@@ -34,9 +48,8 @@ class HostBuffers(dict[Span, cl.Buffer]):
         """The buffer over a range of addresses, which is rounded as `rounded_span` does."""
         found = self.get(span)
         if found is None:
-            found = self[span] = host_buffer(context, span)
-            if len(self) > _MOST:
-                del self[next(iter(self))]
+            found = host_buffer(context, span)
+            self.keep(span, found)
         return found
 
 
@@ -57,16 +70,10 @@ class HostCall:
             self.extent = rounded_span(0, result.nbytes, True)[1]
 
 
-class HostCalls(dict[Any, HostCall]):
-    """Calls by what tells them apart; those that were noted first go first."""
+class HostCalls(_Latest[Any, HostCall]):
+    """Calls by what tells them apart."""
 
     __slots__ = ()
-
-    def note(self, key: Any, call: HostCall) -> None:
-        """Keep a call."""
-        self[key] = call
-        if len(self) > _MOST:
-            del self[next(iter(self))]
 
 
 def is_in_place(context: Context) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pyopencl as cl
 import pytest
+from in_threads import in_threads
 
 import portagpu
 import portagpu.blas.matmul as product_module
@@ -183,11 +182,7 @@ def test_streams_and_threads(device):
                     if not close(portagpu.matmul(a, b, stream=where), a @ b):
                         problems.append("wrong")
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert not problems
 
 

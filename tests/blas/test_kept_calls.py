@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import gc
 import mmap
-import threading
 import weakref
 
 import numpy as np
 import pyopencl as cl
 import pytest
+from in_threads import in_threads
 
 import portagpu
 from portagpu import cuda
@@ -266,11 +266,7 @@ def test_threads_share_arrays(device):
             if not all(close(c, wanted) for c in kept) or not is_kept(a, b):
                 problems.append("wrong")
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert not problems
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pyopencl as cl
 import pytest
+from in_threads import in_threads
 
 import portagpu
 from portagpu import cuda
@@ -152,11 +151,7 @@ def test_threads_and_streams(device):
                     if not close(c, host[0] @ host[1]):
                         problems.append("wrong")
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert not problems
 
 

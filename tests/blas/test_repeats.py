@@ -10,6 +10,7 @@ import weakref
 import numpy as np
 import pyopencl as cl
 import pytest
+from in_threads import in_threads
 
 import portagpu
 from portagpu import cuda
@@ -86,11 +87,7 @@ def test_each_thread_has_its_own(device):
         if not close(c, host_a @ host_b):
             problems.append("wrong")
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work)
     assert not problems
 
 

@@ -135,6 +135,19 @@ def test_merge_and_export(tmp_path):
         here.merge(tmp_path / "foreign")
 
 
+def copied(store, way, path):
+    """What a store's copy holds: the rewritten file itself, or one at a path."""
+    kept = Store(store.path if way == "compact" else path)
+    if way == "compact":
+        store.compact()
+    elif way == "export":
+        store.export(kept.path)
+    else:
+        kept.merge(store.path)
+        assert kept.merge(store.path) == 0
+    return kept
+
+
 @pytest.mark.parametrize("way", ["compact", "export", "merge"])
 def test_copies_keep_the_next_best_and_every_failure(tmp_path, way):
     """Where the winner fails later, the next one serves; what failed is not tried again."""
@@ -145,15 +158,7 @@ def test_copies_keep_the_next_best_and_every_failure(tmp_path, way):
     failures = {8: WrongResult("c is wrong"), 9: TimedOut(2.0)}
     for x, outcome in failures.items():
         store.add_trial(TASK, {"x": x}, outcome)
-    kept = Store(tmp_path / "kept.jsonl")
-    if way == "compact":
-        store.compact()
-        kept = Store(store.path)
-    elif way == "export":
-        store.export(kept.path)
-    else:
-        kept.merge(store.path)
-        assert kept.merge(store.path) == 0
+    kept = copied(store, way, tmp_path / "kept.jsonl")
     tried = {point["x"]: outcome for point, outcome in kept.trials(TASK).values()}
     assert {x: tried[x] for x in failures} == failures
     assert len(tried) == 7
@@ -166,16 +171,10 @@ def test_copies_keep_the_next_best_and_every_failure(tmp_path, way):
 
 @pytest.mark.parametrize("way", ["compact", "export", "merge"])
 def test_copies_keep_the_winner_in_use_of_a_space_that_was_narrowed(tmp_path, way):
-    store, kept = Store(tmp_path / "k.jsonl"), Store(tmp_path / "kept.jsonl")
+    store = Store(tmp_path / "k.jsonl")
     for x in range(1, 6):
         store.add_winner(TASK, {"x": x}, 1.0 / x)
-    if way == "compact":
-        store.compact()
-        kept = Store(store.path)
-    elif way == "export":
-        store.export(kept.path)
-    else:
-        kept.merge(store.path)
+    kept = copied(store, way, tmp_path / "kept.jsonl")
     assert kept.winner(TASK, lambda point: point["x"] <= 2) == ({"x": 2}, 0.5)
 
 
