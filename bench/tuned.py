@@ -40,6 +40,7 @@ from portagpu.tuning.session import store_path, task_of
 
 ENOUGH_UNTUNED, ENOUGH_SHORT = 0.85, 0.96
 _MODEL = "model"
+_LEAST_BUDGET = 1e-3  # seconds: of a search that makes one trial
 _UNTUNED, _SHORT, _LONG = "untuned", "short", "long"
 
 
@@ -119,7 +120,9 @@ def _search(
 
     with Session(GEMM, device, states[_LONG], store) as session:
         session.figures()  # counts for the budget
-        first = session.search(problem.values, Budget(seconds=begin + short - time.monotonic()), progress=watch)
+        # a cold start may have taken all of a short budget: one trial is made in any case
+        first_budget = Budget(seconds=max(_LEAST_BUDGET, begin + short - time.monotonic()))
+        first = session.search(problem.values, first_budget, progress=watch)
         known, before = store.winner(task), first.trials
         rest = begin + long - time.monotonic()
         result = session.search(problem.values, Budget(seconds=rest), progress=watch) if rest > 0 else first

@@ -23,6 +23,8 @@ class Settings:
     ``cache_dir``: generated code, compiled programs and probe results (``PORTAGPU_CACHE_DIR``); safe to delete.
     ``data_dir``: tuning results (``PORTAGPU_DATA_DIR``); worth keeping.
     ``disk_cache``: whether generated code and compiled programs are kept on disk (``PORTAGPU_DISK_CACHE``, default on).
+    ``binaries``: whether a driver that compiles once more for a program's binary is asked for it, for the sake of later
+    processes (``PORTAGPU_BINARIES``, default on).
     ``warnings``: whether launches that waste a GPU's time warn (``PORTAGPU_WARNINGS``, default on).
     ``shipped``: whether tuning results that come with the package count (``PORTAGPU_SHIPPED``, default on).
     ``driver_paths``: extra OpenCL libraries to register (``PORTAGPU_DRIVERS``, separated like ``PATH``).
@@ -33,6 +35,7 @@ class Settings:
     data_dir: Path
     disk_cache: bool
     driver_paths: tuple[str, ...]
+    binaries: bool = True
     warnings: bool = True
     shipped: bool = True
 
@@ -48,6 +51,7 @@ class Settings:
             data_dir=Path(data),
             disk_cache=_flag(env, "PORTAGPU_DISK_CACHE", default=True),
             driver_paths=tuple(p for p in env.get("PORTAGPU_DRIVERS", "").split(os.pathsep) if p),
+            binaries=_flag(env, "PORTAGPU_BINARIES", default=True),
             warnings=_flag(env, "PORTAGPU_WARNINGS", default=True),
             shipped=_flag(env, "PORTAGPU_SHIPPED", default=True),
         )

@@ -75,6 +75,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         single_barriers=hints.single_barriers,
         compares_ids=hints.compares_ids,
         conditional_barriers=hints.conditional_barriers,
+        compiles_for_binaries=hints.compiles_for_binaries,
         optimised_rotations=not hints.lacks_rotations,
         max_registers_option=results.max_registers_option,
         allows_build_option_g=results.allows_build_option_g,

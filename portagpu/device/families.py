@@ -50,12 +50,13 @@ def device_class(record: DeviceRecord) -> str:
 
 def trial_environment(shared: Path | None = None) -> dict[str, str]:
     """Environment of processes that compile many kernels once: drivers keep no binaries of them, and so tell about
-    registers each time. NumPy checks results with one thread: its threads would go on spinning and disturb the timing.
+    registers each time, and none compiles once more for a binary. NumPy checks results with one thread: its threads
+    would go on spinning and disturb the timing.
 
     ``shared``: a folder, empty at first, in which drivers keep what one process compiles for the others.
     """
     threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-    found = dict.fromkeys(threads, "1")
+    found = {"PORTAGPU_BINARIES": "0", **dict.fromkeys(threads, "1")}
     if shared is None:
         return {"CUDA_CACHE_DISABLE": "1", **found}
     return {

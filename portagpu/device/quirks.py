@@ -22,6 +22,7 @@ class Hints:
     probing is kept small. ``lacks_rotations``: it cannot run what its own optimiser makes of two shifts.
     ``may_have_wave_matrices``: try the compiler's functions for matrix units, which no extension says.
     ``thread_registers``: 32-bit registers that a thread can have.
+    ``compiles_for_binaries``: asked for a program's binary, the driver compiles kernels that launches do not use.
     """
 
     may_take_ptx: bool = False
@@ -36,6 +37,7 @@ class Hints:
     lacks_rotations: bool = False
     may_have_wave_matrices: bool = False
     thread_registers: int = 256
+    compiles_for_binaries: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,13 @@ QUIRKS: tuple[Quirk, ...] = (
         reason="3.1 and 5.0: under a branch with a barrier, a condition that threads computed before a barrier may have"
         " the last thread's value after it, and one before the branch's first barrier that of the first thread; 3.1:"
         " what follows such a branch is compiled twice, so that nine in a row never end",
+    ),
+    Quirk(
+        match="portable computing language",
+        field="compiles_for_binaries",
+        value=True,
+        reason="3.1: a binary has each kernel for groups of any size, which takes a third of the time to the first"
+        " launch; launches compile one for their size in any case, and a cache of the driver's own keeps it",
     ),
     Quirk(
         match="intel(r) opencl\n",

@@ -173,6 +173,8 @@ def _build_error(error: Any, log: str, source: str) -> BuildError:
 def _save(context: Context, key: str, program: cl.Program) -> None:
     if not context.settings.disk_cache:
         return
+    if context.capabilities.compiles_for_binaries and not context.settings.binaries:
+        return  # the driver's own cache serves later processes, at less speed
     try:
         binaries: Any = program.get_info(cl.program_info.BINARIES)
         data = _Entry(bytes(binaries[0]), remarks_of(program)).written()

@@ -28,7 +28,8 @@ def run(context, built):
 @pytest.fixture
 def context(device, tmp_path, monkeypatch):
     found = cuda.current_context()
-    monkeypatch.setattr(found, "settings", dataclasses.replace(found.settings, cache_dir=tmp_path, disk_cache=True))
+    settings = dataclasses.replace(found.settings, cache_dir=tmp_path, disk_cache=True, binaries=True)
+    monkeypatch.setattr(found, "settings", settings)
     monkeypatch.setattr(found, "programs", {})
     return found
 
@@ -46,6 +47,13 @@ def test_binary_is_kept_and_used(context):
     context.programs.clear()
     assert run(context, program.build(context, source, ())) == 11
     assert files(context)[0].stat().st_ino == before
+
+
+def test_binaries_that_cost_a_compilation_may_be_left_out(context, monkeypatch):
+    """Where the driver hands its binary out as it is, it is kept in any case."""
+    monkeypatch.setattr(context, "settings", dataclasses.replace(context.settings, binaries=False))
+    assert run(context, program.build(context, SOURCE.format(value=13), ())) == 13
+    assert len(files(context)) == (not context.capabilities.compiles_for_binaries)
 
 
 @pytest.mark.parametrize("damage", [b"", b"garbage", None])

@@ -86,5 +86,5 @@ ODD = tuning.Tunable(
 
 
 if __name__ == "__main__":
-    result = tuning.tune(PLANTED, {"n": 4096}, budget="90s", trial_limit="4s", show=True, strategy="model")
+    result = tuning.tune(PLANTED, {"n": 4096}, budget="90s", trial_limit="15s", show=True, strategy="model")
     print(result)

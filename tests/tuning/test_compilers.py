@@ -42,7 +42,7 @@ def is_running(pid):
 def test_outcomes_are_those_of_a_search_without(device, tmp_path):
     """Points that hang, crash or raise do so in the processes that compile them, too."""
     store = Store(tmp_path / "store.jsonl")
-    options = {"device": device, "trial_limit": 5, "strategy": "model", "store": store, "compilers": 2}
+    options = {"device": device, "trial_limit": 15, "strategy": "model", "store": store, "compilers": 2}
     result = tuning.tune(PLANTED, PROBLEM, budget=300, **options)
     assert result.winner == {"fault": "none", "repeat": 1}
     assert {point["fault"]: type(outcome) for point, outcome in result.skipped} == {
@@ -87,7 +87,7 @@ def contexts(device, tmp_path):
     """Two contexts with caches of their own; the first one only builds."""
     made = []
     for name in ("builds", "runs"):
-        settings = dataclasses.replace(Settings.from_environment(), cache_dir=tmp_path / name)
+        settings = dataclasses.replace(Settings.from_environment(), cache_dir=tmp_path / name, binaries=True)
         made.append(Context(device, cl.Context([device.cl_device]), settings))
     made[0].only_builds = True
     yield made

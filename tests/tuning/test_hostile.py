@@ -34,7 +34,7 @@ TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="", shape_class="
 def test_trials_that_leave_something_behind_harm_no_others(tmp_path):
     device = find_device(0)
     store = Store(tmp_path / "hostile.jsonl")
-    options = {"device": device, "budget": 60, "strategy": "model", "trial_limit": "3s", "store": store}
+    options = {"device": device, "budget": 60, "strategy": "model", "store": store}
     result = tuning.tune(HOSTILE, {"n": np.int64(1000)}, **options)
     found = {point["left"]: outcome for point, outcome in store.trials(store.tasks()[0]).values()}
     assert set(found) == set(LEFT)

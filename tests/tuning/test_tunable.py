@@ -29,7 +29,7 @@ def test_every_planted_fault_is_skipped_and_told(device, tmp_path):
     store = Store(tmp_path / "store.jsonl")
     told = []
     result = tuning.tune(
-        PLANTED, PROBLEM, device=device, budget=300, trial_limit=5, strategy="model", store=store, progress=told.append
+        PLANTED, PROBLEM, device=device, budget=300, trial_limit=15, strategy="model", store=store, progress=told.append
     )
     assert result.winner == {"fault": "none", "repeat": 1}
     kinds = {point["fault"]: type(outcome) for point, outcome in result.skipped}
