@@ -14,6 +14,7 @@ os.environ["PORTAGPU_BINARIES"] = "0"  # most kernels run in one process only
 os.environ["PORTAGPU_SHIPPED"] = "0"  # results for some devices must not make tests differ from others
 os.environ["PORTAGPU_DATA_DIR"] = str(Path(_folder.name, "data"))
 
+import pairwise  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
@@ -24,6 +25,23 @@ settings.register_profile("portagpu", deadline=None, derandomize=True, max_examp
 settings.load_profile("portagpu")
 
 _DEVICES = working_devices()
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--all-combinations",
+        action="store_true",
+        help="run every combination of parameters, not only each pair of values of two",
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out combinations all of whose pairs others have, unless one was asked for by its name."""
+    if config.getoption("--all-combinations") or any("[" in argument for argument in config.args):
+        return
+    spared = pairwise.left_out(items)
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in spared])
+    items[:] = [item for item in items if item.nodeid not in spared]
 
 
 def pytest_generate_tests(metafunc):
