@@ -10,7 +10,7 @@ from pathlib import Path
 _folder = tempfile.TemporaryDirectory(prefix="portagpu-tests-")
 os.environ.setdefault("PORTAGPU_CACHE_DIR", str(Path(_folder.name, "cache")))
 os.environ["PORTAGPU_WARNINGS"] = "0"  # tests are small, and a warning is an error
-os.environ["PORTAGPU_BINARIES"] = "0"  # most kernels run in one process only
+os.environ.setdefault("PORTAGPU_BINARIES", "0")  # most kernels run in one process only
 os.environ["PORTAGPU_SHIPPED"] = "0"  # results for some devices must not make tests differ from others
 os.environ["PORTAGPU_DATA_DIR"] = str(Path(_folder.name, "data"))
 

@@ -16,7 +16,7 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.dtypes import BFLOAT16, DType
 from portagpu.errors import KernelTypeError, UnsupportedSyntaxError
-from portagpu.frontend.capture import FunctionSource, capture
+from portagpu.frontend.capture import FunctionSource, capture, signature_of
 from portagpu.frontend.convert import as_number, constant, convert, describe, number_type
 from portagpu.frontend.operators import fold
 from portagpu.frontend.state import FunctionState
@@ -133,7 +133,7 @@ class PythonFunction(DeviceCallable):
     @property
     def signature(self) -> inspect.Signature:
         """Parameters with their defaults."""
-        return inspect.signature(self.py_func, follow_wrapped=False)
+        return signature_of(self.py_func)
 
     @property
     def source(self) -> FunctionSource:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 import textwrap
+import weakref
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -202,3 +204,19 @@ def check_parameters(source: FunctionSource) -> None:
             span=source.span(args.kwonlyargs[0]),
             hint="remove the `*` from the parameter list",
         )
+
+
+_signatures: weakref.WeakKeyDictionary[Callable[..., Any], tuple[object, object, inspect.Signature]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+    """`inspect.signature`, once for a function unless it changes: kernels call device functions hundreds of times."""
+    code, defaults = getattr(function, "__code__", None), getattr(function, "__defaults__", None)
+    if code is None or getattr(function, "__kwdefaults__", None):  # a dict, which may change in place
+        return inspect.signature(function, follow_wrapped=False)
+    known = _signatures.get(function)
+    if known is None or known[0] is not code or known[1] is not defaults:
+        known = _signatures[function] = code, defaults, inspect.signature(function, follow_wrapped=False)
+    return known[2]

@@ -101,11 +101,21 @@ def has_break(body: list[ast.stmt], kinds: type[ast.stmt] | UnionType = ast.Brea
 
 def assigned_names(nodes: Iterable[ast.stmt]) -> tuple[str, ...]:
     """Names that the statements bind, in order of first binding."""
-    found: dict[str, None] = {}
-    for node in nodes:
+    return tuple(dict.fromkeys(name for node in nodes for name in _names_bound_in(node)))
+
+
+_bound: weakref.WeakKeyDictionary[ast.stmt, tuple[str, ...]] = weakref.WeakKeyDictionary()
+
+
+def _names_bound_in(node: ast.stmt) -> tuple[str, ...]:
+    """Names that a statement binds; found once, though it is lowered many times, as loops and device functions are."""
+    found = _bound.get(node)
+    if found is None:
+        names: dict[str, None] = {}
         for sub in ast.walk(node):
             if isinstance(sub, ast.Name) and isinstance(sub.ctx, ast.Store):
-                found.setdefault(sub.id)
+                names.setdefault(sub.id)
             elif isinstance(sub, ast.FunctionDef):
-                found.setdefault(sub.name)
-    return tuple(found)
+                names.setdefault(sub.name)
+        found = _bound[node] = tuple(names)
+    return found

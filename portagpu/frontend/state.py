@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -225,5 +226,13 @@ class FunctionState:
             del self.returns[count:]
 
 
-def _assigned_names(tree: ast.AST) -> set[str]:
-    return {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store | ast.Del)}
+_assigned: weakref.WeakKeyDictionary[ast.AST, frozenset[str]] = weakref.WeakKeyDictionary()
+
+
+def _assigned_names(tree: ast.AST) -> frozenset[str]:
+    """Names that a function binds; device functions are lowered for each of their calls, and walked once."""
+    found = _assigned.get(tree)
+    if found is None:
+        names = (n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store | ast.Del))
+        found = _assigned[tree] = frozenset(names)
+    return found
