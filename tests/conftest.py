@@ -21,7 +21,9 @@ from hypothesis import settings  # noqa: E402
 from portagpu import cuda  # noqa: E402
 from portagpu.device import working_devices  # noqa: E402
 
-settings.register_profile("portagpu", deadline=None, derandomize=True, max_examples=40)
+# most examples are a kernel of their own to compile
+settings.register_profile("portagpu", deadline=None, derandomize=True, max_examples=15)
+settings.register_profile("all-combinations", settings.get_profile("portagpu"), max_examples=60)
 settings.load_profile("portagpu")
 
 _DEVICES = working_devices()
@@ -31,8 +33,14 @@ def pytest_addoption(parser):
     parser.addoption(
         "--all-combinations",
         action="store_true",
-        help="run every combination of parameters, not only each pair of values of two",
+        help="run every combination of parameters, not only each pair of values, and more examples",
     )
+
+
+def pytest_configure(config):
+    """Before any test is made."""
+    if config.getoption("--all-combinations"):
+        settings.load_profile("all-combinations")
 
 
 def pytest_collection_modifyitems(config, items):

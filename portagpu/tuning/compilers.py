@@ -83,7 +83,8 @@ class Compilers:
     """Child processes that answer requests one by one, each served by a thread; started by `start`."""
 
     def __init__(self, count: int, environment: dict[str, str], start: dict[str, Any], limit: float) -> None:
-        """``start``: the request with which a new child gets ready; ``limit``: seconds of any other request."""
+        """``start``: the request with which a new child gets ready; ``limit``: seconds of any other request, but for
+        the making of a problem's arguments, which may take as long as a start."""
         self.count = count
         self._start, self._limit = start, limit
         self._workers = [Worker("portagpu.tuning.compiling", "run", environment) for _ in range(count)]
@@ -139,17 +140,21 @@ class Compilers:
                 thread.join(_LOOK_SECONDS / max(1, self.count))
 
     def _serve(self, worker: Worker) -> None:
+        longer = max(self._limit, START_LIMIT)
         try:
-            failures, ready = 0, False
+            failures, ready, prepared = 0, False, None
             while failures < _STARTS and not self._closing:
                 if not ready:
                     ready = self._answers(worker, self._start, START_LIMIT)
-                    failures = 0 if ready else failures + 1
+                    failures, prepared = 0 if ready else failures + 1, None
                     continue
                 taken = self._take()
                 if taken is not None:
                     try:
-                        ready = self._answers(worker, taken.request, self._limit)
+                        if taken.request["action"] == "measure" and taken.request["problem"] != prepared:
+                            prepared = taken.request["problem"]
+                            ready = self._answers(worker, {**taken.request, "action": "prepare"}, longer)
+                        ready = ready and self._answers(worker, taken.request, self._limit)
                     finally:
                         self._finish(taken)
         finally:

@@ -29,7 +29,7 @@ _prepared: dict[tuple[str, str], Mapping[str, Any]] = {}  # of the latest proble
 
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer the tuner: ``start``, or build what it takes to ``measure`` or ``verify`` a point."""
+    """Answer the tuner: ``start``, ``prepare``, or build what it takes to ``measure`` or ``verify`` a point."""
     context = context_of(request)
     context.only_builds = True
     if request["action"] == "start":
@@ -38,7 +38,9 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         return {}
     reference = str(request["tunable"])
     tunable, problem, point = tunable_of(reference), request["problem"], read_point(request["point"])
-    if request["action"] == "measure":
+    if request["action"] == "prepare":
+        _try(lambda: _data(reference, tunable, problem, context))
+    elif request["action"] == "measure":
         _try(lambda: tunable.run(dict(_data(reference, tunable, problem, context)), dict(point)))
     else:
         _verify(tunable, problem, point, context)

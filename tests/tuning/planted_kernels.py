@@ -85,6 +85,19 @@ ODD = tuning.Tunable(
 )
 
 
+def prepare_slowly(problem):
+    time.sleep(5.5)
+    return prepare(problem)
+
+
+SLOWLY_PREPARED = tuning.Tunable(
+    name="slowly prepared",
+    space=tuning.SearchSpace.of(fault=("none",), repeat=(1, 20)),
+    prepare=prepare_slowly,
+    run=run,
+)
+
+
 if __name__ == "__main__":
     result = tuning.tune(PLANTED, {"n": 4096}, budget="90s", trial_limit="15s", show=True, strategy="model")
     print(result)

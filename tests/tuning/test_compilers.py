@@ -157,9 +157,9 @@ def started(device):
         each.close()
 
 
-def request(device, fault):
+def request(device, fault, tunable="PLANTED"):
     point = {"fault": fault, "repeat": 1}
-    common = {"tunable": "planted_kernels:PLANTED", "device": device.index, "problem": PROBLEM}
+    common = {"tunable": f"planted_kernels:{tunable}", "device": device.index, "problem": PROBLEM}
     return {**common, "action": "measure", "point": point}
 
 
@@ -178,6 +178,14 @@ def test_what_hangs_or_dies_is_done_and_another_child_takes_over(device, started
     assert not other.is_done
     assert not any(thread.is_alive() for thread in pool._threads)
     assert not any(w._child is not None for w in pool._workers), dropped
+
+
+def test_arguments_may_take_longer_than_a_compilation(device, started, caplog):
+    caplog.set_level("INFO", "portagpu.tuning.compilers")
+    pool = started(1, limit=5.0)
+    asked = pool.ask(request(device, "none", "SLOWLY_PREPARED"))
+    pool.wait([asked], 120)
+    assert asked.is_done and not caplog.records
 
 
 def test_where_no_child_starts_nobody_waits(device, started):
