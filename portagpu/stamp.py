@@ -36,7 +36,8 @@ def package_stamp() -> str | None:
                 for entry in entries:
                     if entry.name.endswith(_KINDS):
                         status = entry.stat()
-                        newest = max(newest, status.st_mtime)
+                        # by this machine's clock, while times of modification may be another's, and in the future
+                        newest = max(newest, status.st_ctime)
                         parts.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
                     elif entry.is_dir() and entry.name != "__pycache__":  # links, too: parts of the package are linked
                         waiting.append(entry.path)

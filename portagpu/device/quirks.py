@@ -121,7 +121,7 @@ QUIRKS: tuple[Quirk, ...] = (
         match="portable computing language",
         field="compiles_for_binaries",
         value=True,
-        reason="3.1: a binary has each kernel for groups of any size, which takes a third of the time to the first"
+        reason="3.1: a binary has each kernel for groups of any size, which takes a quarter of the time to the first"
         " launch; launches compile one for their size in any case, and a cache of the driver's own keeps it",
     ),
     Quirk(
