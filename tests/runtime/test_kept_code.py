@@ -9,8 +9,8 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 import textwrap
+import time
 from pathlib import Path
 
 import numpy as np
@@ -550,7 +550,6 @@ def test_grids_that_wait_for_themselves(program):
 
 COUNTED = """
 import sys
-import time
 from portagpu.cuda import dispatcher
 lowered = []
 specialise = dispatcher.specialise
