@@ -2,33 +2,50 @@
 
 Most faults need one or two particular values (Kuhn, Wallace, Gallo: Software Fault Interactions and Implications for
 Software Testing, IEEE Transactions on Software Engineering 30, 2004), and nearly all of a test's time is the
-compilation of its kernels. ``pytest --all-combinations`` runs the rest, too.
+compilation of its kernels. Of a parameter with many values, each device meets its share only, since what they find is
+mostly wrong on all devices. ``pytest --all-combinations`` runs the rest, too.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from itertools import combinations
 
+MANY = 4  # values of a parameter: if it has more, not every device meets all
 Values = dict[str, int]  # of one test: its parameters, and which objects they are
 
 
 def chosen(tests: list[Values]) -> list[int]:
-    """Places of tests in which every pair of values occurs that occurs in all; the earliest of equals.
+    """Places of tests in which every pair of values occurs that occurs in all, but for those of a device and one of
+    many values; the device that has the fewest tests first, then the earliest.
 
     In each step the test with the most pairs that are new, as in Tai and Lei's and similar greedy algorithms.
     """
-    pairs = [frozenset(combinations(sorted(values.items()), 2)) for values in tests]
-    missing = set().union(*pairs)
-    if not missing:
+    if not tests or len(tests[0]) < 2:
         return list(range(len(tests)))
+    counts = {name: len({test[name] for test in tests}) for name in tests[0]}
+    pairs = [_pairs(test, counts) for test in tests]
+    missing = set().union(*pairs)
     rest = dict(enumerate(pairs))
-    found = []
+    found: list[int] = []
+    devices: Counter[int | None] = Counter()
     while missing:
-        place = max(rest, key=lambda n: (len(rest[n] & missing), -n))
+        place = max(rest, key=lambda n: (len(rest[n] & missing), -devices[tests[n].get("device")], -n))
         found.append(place)
+        devices[tests[place].get("device")] += 1
         missing -= rest.pop(place)
     return sorted(found)
+
+
+def _pairs(test: Values, counts: dict[str, int]) -> frozenset[tuple[object, ...]]:
+    """What a test covers: pairs of values, and each value by itself."""
+    few = {name for name, count in counts.items() if count <= MANY}
+    both = (
+        (one, other)
+        for one, other in combinations(sorted(test.items()), 2)
+        if "device" not in (one[0], other[0]) or {one[0], other[0]} <= few
+    )
+    return frozenset((*both, *((value,) for value in test.items())))
 
 
 def left_out(items) -> set[str]:

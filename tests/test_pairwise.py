@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations, product
 
 import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-ROWS = st.lists(st.fixed_dictionaries({name: st.integers(0, 3) for name in "abc"}), max_size=40)
+ROWS = st.lists(st.fixed_dictionaries({name: st.integers(0, 3) for name in ("a", "b", "device")}), max_size=40)
 
 
 def pairs_of(rows):
@@ -27,5 +28,16 @@ def test_a_product_of_many_becomes_small():
     assert 44 <= len(pairwise.chosen(rows)) <= 52
 
 
+def test_devices_share_many_values():
+    rows = [{"device": device, "a": n, "b": m} for device in range(2) for n in range(30) for m in range(2)]
+    kept = [rows[place] for place in pairwise.chosen(rows)]
+    assert pairs_of([{"a": r["a"], "b": r["b"]} for r in kept]) == {
+        (("a", n), ("b", m)) for n in range(30) for m in (0, 1)
+    }
+    assert len(kept) == 60 and set(Counter(r["device"] for r in kept).values()) == {30}
+    assert {(r["device"], r["b"]) for r in kept} == set(product(range(2), repeat=2))
+
+
 def test_one_parameter_is_left_alone():
     assert pairwise.chosen([{"a": n} for n in range(5)]) == list(range(5))
+    assert pairwise.chosen([]) == []
