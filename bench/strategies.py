@@ -58,10 +58,10 @@ def compare(
 
 
 def recordings_in(path: Path, fewest: int = _FEWEST_POINTS) -> list[tuple[TaskKey, Recording]]:
-    """The tasks of a store with enough points to say something."""
+    """The tasks of a store with enough points to say something, some of which worked."""
     store = Store(path)
-    found = [(task, store.records(task)) for task in store.tasks()]
-    return [(task, Recording.load(store, task)) for task, records in found if len(records) >= fewest]
+    found = [(task, Recording(store.records(task), store.axes(task))) for task in store.tasks()]
+    return [(task, r) for task, r in found if len(r.records) >= fewest and r.best is not None]
 
 
 def markdown(rows: Sequence[Row], trials: Sequence[int] = _TRIALS) -> str:

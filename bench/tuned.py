@@ -22,7 +22,7 @@ import pyopencl as cl
 from portagpu.bench.cells import Memory
 from portagpu.bench.gemm import checker, own_call
 from portagpu.bench.peers import Matrix
-from portagpu.bench.problems import shape_text
+from portagpu.bench.problems import missing, shape_text
 from portagpu.bench.results import speed
 from portagpu.bench.turns import BACK_TO_BACK_ROUNDS, BackToBack, Call, play
 from portagpu.blas.choice import explain
@@ -36,11 +36,10 @@ from portagpu.runtime.context import Context
 from portagpu.settings import Settings
 from portagpu.tuning import Budget, Progress, Session, Store
 from portagpu.tuning.choice import Rule
-from portagpu.tuning.session import store_path, task_of
+from portagpu.tuning.session import LEAST_SECONDS, store_path, task_of
 
 ENOUGH_UNTUNED, ENOUGH_SHORT = 0.85, 0.96
 _MODEL = "model"
-_LEAST_BUDGET = 1e-3  # seconds: of a search that makes one trial
 _UNTUNED, _SHORT, _LONG = "untuned", "short", "long"
 
 
@@ -81,11 +80,15 @@ def gains(
     """Measure products, each with a search of ``long`` seconds; ``short`` seconds of it count as the short one.
 
     ``keep``: a file to which all trials and winners are added, for `portagpu tune import`. The user's own results are
-    neither used nor changed. Raises `TuningError` for complex operands, whose products are made of real ones, and
-    where no trial worked or a result was wrong.
+    neither used nor changed. Raises `TuningError` for complex operands, whose products are made of real ones, for what
+    the device cannot compute, and where no trial worked or a result was wrong.
     """
     if any(problem.is_complex for problem in problems):
         raise TuningError("complex products are made of real ones", hint="tune those: float32 or float64")
+    obstacles = [(p, why) for p in problems if (why := obstacle(p, device)) is not None]
+    if obstacles:
+        problem, why = obstacles[0]
+        raise TuningError(f"{problem.arithmetic} {shape_text(problem)}: {why}", hint="name others: --dtype float32")
     for problem in map(dense, problems):
         with tempfile.TemporaryDirectory(prefix="portagpu-tuned-") as folder:
             states = {name: replace(settings, data_dir=Path(folder, name)) for name in (_UNTUNED, _SHORT, _LONG)}
@@ -94,6 +97,11 @@ def gains(
                 Store(keep).merge(store_path(GEMM.name, states[_LONG]))
             progress(f"{problem.arithmetic} {shape_text(problem)}: measuring")
             yield _measured(device, problem, states, trials)
+
+
+def obstacle(problem: Problem, device: DeviceRecord) -> str | None:
+    """Why a device cannot compute a product; None if it can."""
+    return f"{device.name} does not work" if device.capabilities is None else missing(problem, device.capabilities)
 
 
 def _search(
@@ -121,7 +129,7 @@ def _search(
     with Session(GEMM, device, states[_LONG], store) as session:
         session.figures()  # counts for the budget
         # a cold start may have taken all of a short budget: one trial is made in any case
-        first_budget = Budget(seconds=max(_LEAST_BUDGET, begin + short - time.monotonic()))
+        first_budget = Budget(seconds=max(LEAST_SECONDS, begin + short - time.monotonic()))
         first = session.search(problem.values, first_budget, progress=watch)
         known, before = store.winner(task), first.trials
         rest = begin + long - time.monotonic()

@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from portagpu.blas.operands import index_type, real_dtype, real_flat, real_rows
+from portagpu.blas.problem import Problem
 from portagpu.blas.result_kernels import expand_complex
 from portagpu.blas.rows import new_rows, swapped
 from portagpu.blas.scaling import scale
@@ -50,10 +51,38 @@ def multiply_complex(product: Product, multiply: Multiply) -> None:
     _multiply(min(product, turned, key=_moved_bytes), multiply)
 
 
+def as_real(problem: Problem) -> tuple[Problem, bool]:
+    """The real product that `multiply_complex` computes for complex matrices without gaps, c in C order, and whether it
+    is that of the transposes."""
+    flipped = {"C": "F", "F": "C", "": ""}
+    turned = replace(
+        problem,
+        m=problem.n,
+        n=problem.m,
+        a_order=flipped[problem.b_order],
+        b_order=flipped[problem.a_order],
+        c_order="",  # that of columns, which a problem does not have
+    )
+    first = min(problem, turned, key=_moved_numbers)
+    dtype = {"complex64": "float32", "complex128": "float64"}[problem.dtype]
+    rows = dict.fromkeys(("a_order", "b_order", "c_order"), "C")
+    return replace(first, n=2 * first.n, k=2 * first.k, dtype=dtype, out="", **rows), first is turned  # type: ignore[arg-type]
+
+
+def _moved_numbers(problem: Problem) -> int:
+    m, n, k = problem.m, problem.n, problem.k
+    copied = (0 if problem.a_order == "C" or k == 1 else m * k) + (0 if problem.c_order == "C" or n == 1 else m * n)
+    return _moved(k * n, copied)
+
+
 def _moved_bytes(product: Product) -> int:
     """What is read and written to bring a product into its real form."""
     copied = sum(_nbytes(x) for x in (product.a, product.c) if not _has_rows(x))
-    return (1 + _EXPANSION) * _nbytes(product.b) + 2 * copied
+    return _moved(_nbytes(product.b), copied)
+
+
+def _moved(expanded: int, copied: int) -> int:
+    return (1 + _EXPANSION) * expanded + 2 * copied
 
 
 def _nbytes(matrix: DeviceNDArray) -> int:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from portagpu.blas.choice import explain
+from portagpu.blas.complex_products import as_real
 from portagpu.blas.gemm import plan_of
 from portagpu.blas.parameters import dense
 from portagpu.blas.problem import Problem
@@ -15,9 +14,10 @@ def explanation(problem: Problem, context: Context) -> str:
     """Which rule chooses the kernel, and the parameters, for people. Raises `MissingCapabilityError`."""
     lines = [f"{problem.words} on {context.device.name}"]
     if problem.is_complex:
-        lines.append("made of one real product with twice the columns and terms:")
-        parts = {"complex64": "float32", "complex128": "float64"}
-        problem = dense(replace(problem, n=2 * problem.n, k=2 * problem.k, dtype=parts[problem.dtype], out=""))
+        real, transposed = as_real(problem)
+        which = ", that of the transposes," if transposed else ""
+        lines.append(f"made of one real product{which} with twice the columns and terms:")
+        problem = dense(real)
     plan = plan_of(problem, context)
     if plan.copied:
         lines.append("operands are copied into aligned rows first")

@@ -13,7 +13,7 @@ from portagpu.device import DeviceRecord
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import DeviceFigures, Parameters, Prediction, Resources, UnionSpace, figures_of, predict
+from portagpu.tuning import DeviceFigures, Parameters, Prediction, Resources, UnionSpace, figures_of, looks, predict
 from portagpu.tuning.shapes import Problem as Values
 from portagpu.tuning.space import Point
 
@@ -61,7 +61,7 @@ def _default(values: Values, device: DeviceRecord) -> Point:
 
 
 @lru_cache(maxsize=16)
-def _figures(device: DeviceRecord) -> DeviceFigures:
+def _figures(device: DeviceRecord, looks: int) -> DeviceFigures:
     return figures_of(device, Settings.from_environment())
 
 
@@ -69,7 +69,7 @@ def _model(values: Values, point: Point, device: DeviceRecord) -> Prediction | f
     """The variant's time; what limits it by the roofline model."""
     problem, config = problem_from(values), registry.from_json(point)
     seconds = registry.predicted_time(config, problem, _capabilities(device))
-    found = predict(_resources(config, problem), _figures(device))
+    found = predict(_resources(config, problem), _figures(device, looks()))
     return seconds if found is None else replace(found, seconds=seconds)
 
 
@@ -93,7 +93,7 @@ def _resources(config: Config, problem: Problem) -> Resources:
 
 def _roof(values: Values, device: DeviceRecord) -> float | None:
     """Each operand is moved once, every multiply-add is done once; None where the dtype's peak is not known."""
-    problem, figures = problem_from(values), _figures(device)
+    problem, figures = problem_from(values), _figures(device, looks())
     if problem.dtype not in figures.flops or problem.precision or not figures.measured:
         return None
     return max(problem.flops / figures.peak(problem.dtype), problem.nbytes / figures.dram)
@@ -106,6 +106,7 @@ PARAMETERS = Parameters(
     model=_model,
     roof=_roof,
     default=_default,
+    default_is_modelled=True,
     soft=SOFT,
     describe=lambda values: problem_from(values).words,
 )

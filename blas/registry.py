@@ -56,6 +56,8 @@ def variant_of(config: Config) -> Variant:
 
 def variants_for(problem: Problem, caps: Capabilities) -> tuple[Variant, ...]:
     """The variants that can compute a problem on a device."""
+    if problem.dtype in ("float64", "complex128") and not caps.fp64:
+        return ()
     return tuple(variant for variant in VARIANTS if variant.supports(problem, caps))
 
 

@@ -13,6 +13,7 @@ GEMM = Tunable(
     model=PARAMETERS.model,
     roof=PARAMETERS.roof,
     default=PARAMETERS.default,
+    default_is_modelled=PARAMETERS.default_is_modelled,
     soft=PARAMETERS.soft,
     describe=PARAMETERS.describe,
     prepare=trial.prepare,

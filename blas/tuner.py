@@ -18,8 +18,6 @@ from portagpu.settings import Settings
 from portagpu.tuning import Budget, Progress, SearchResult, Session, Store, TaskKey, session, shapes
 from portagpu.tuning.strategies import DEFAULT
 
-_LEAST_SHARE = 1e-3  # seconds
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TunedProblem:
@@ -82,7 +80,7 @@ def tune_gemm(
         for number, problem in enumerate(problems):
             others = _classes(problem, problems, classes)
             # a cold start may have taken all of a short budget: each problem gets one trial in any case
-            share = max(_LEAST_SHARE, (deadline - time.monotonic()) / (len(problems) - number))
+            share = max(session.LEAST_SECONDS, (deadline - time.monotonic()) / (len(problems) - number))
             kept = session.kept_for_classes(share, others)
             result = child.search(
                 problem.values,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import logging
 import os
-import tempfile
+import secrets
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +17,24 @@ _unswept: dict[Path, int] = {}  # bytes that this process wrote since it looked 
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that other processes see the old content or the new, never a part. Creates its folder."""
+    """Write a file so that other processes see the old content or the new, never a part. Creates its folder.
+
+    It may be read by whom the old one could be, or else by whom new files can. A link stays, its target is replaced.
+    """
+    path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
+            with contextlib.suppress(OSError):  # there is none, or it is somebody else's
+                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).replace(path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -16,7 +16,7 @@ from portagpu.bench.core_types import CoreTypes
 from portagpu.bench.results import Results, load, machine_facts, markdown, save, speed, worst_text
 from portagpu.blas.problem import Problem
 from portagpu.cli.ladder import ladder
-from portagpu.cli.options import check_writable
+from portagpu.cli.options import check_writable, refuse_options
 from portagpu.cli.products import Products, product_options
 from portagpu.cli.tuned import tuned
 from portagpu.device import DeviceRecord, DeviceType, find_device, working_devices
@@ -46,7 +46,7 @@ _PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False
 def bench(ctx: click.Context, selectors: tuple[str, ...], products: Products, core_types: bool, output: Path) -> None:
     """Measure GEMM against the vendor's library, every result verified, and write a JSON file."""
     if ctx.invoked_subcommand is not None:
-        _refuse_options(ctx)
+        refuse_options(ctx)
         return
     settings = Settings.from_environment()
     devices = tuple(find_device(s, settings) for s in selectors) or working_devices(settings)
@@ -63,13 +63,6 @@ def bench(ctx: click.Context, selectors: tuple[str, ...], products: Products, co
     console.print(f"Written to {output}; merge files with: portagpu matrix {output} ...", soft_wrap=True)
     if any(c.problem and "wrong result" in c.problem for c in cells):
         raise click.ClickException("a result was wrong; see the table")
-
-
-def _refuse_options(ctx: click.Context) -> None:
-    """Options before the name of a subcommand would be lost without a word."""
-    for name in ctx.params:
-        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"write options behind {ctx.invoked_subcommand!r}, not before it", ctx)
 
 
 bench.add_command(ladder)

@@ -25,6 +25,13 @@ def _seconds(ctx: click.Context, param: click.Parameter, value: str) -> float:
 time_option = partial(click.option, callback=_seconds, metavar="TIME", show_default=True)
 
 
+def refuse_options(ctx: click.Context) -> None:
+    """Options before the name of a subcommand would be lost without a word."""
+    for name in ctx.params:
+        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"write options behind {ctx.invoked_subcommand!r}, not before it", ctx)
+
+
 def check_writable(path: Path) -> None:
     """Create the folder of a file to be written, before the work for it starts. Raises `StoreError`."""
     try:

@@ -17,7 +17,7 @@ from portagpu.blas.parameters import dense
 from portagpu.blas.problem import DTYPES, Problem
 from portagpu.blas.registry import all_precisions
 from portagpu.blas.tuner import TunedProblem, store_path, tune_gemm
-from portagpu.cli.options import time_option
+from portagpu.cli.options import refuse_options, time_option
 from portagpu.cli.tuning_files import compact_command, export_command, import_command
 from portagpu.device import DeviceRecord, DeviceType, default_device, find_device
 from portagpu.runtime.context import Context
@@ -89,11 +89,13 @@ def tune(
     selector: str | None,
 ) -> None:
     """Tune kernels for a device."""
+    if ctx.invoked_subcommand is not None:
+        refuse_options(ctx)
+        return
     if sizes_explained is not None:
         explain(sizes_explained, dtype, layout, selector, precision)
-        ctx.exit()
-    if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+        return
+    click.echo(ctx.get_help())
 
 
 def explain(sizes: tuple[int, int, int], dtype: str, layout: str, selector: str | None, precision: str = "") -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from portagpu.bench.tuned import gains, heading, row, summary
+from portagpu.bench.problems import shape_text
+from portagpu.bench.tuned import gains, heading, obstacle, row, summary
 from portagpu.cli.options import check_writable, time_option
 from portagpu.cli.products import Products, product_options
 from portagpu.device import default_device, find_device
@@ -36,8 +37,16 @@ def tuned(selector: str | None, products: Products, short: float, long: float, k
     device = find_device(selector, settings) if selector else default_device(settings)
     if keep is not None:
         check_writable(keep)
-    problems = products.on(device)
     console = Console(stderr=True)
+    problems = []
+    for problem in products.on(device):
+        why = obstacle(problem, device)
+        if why is None:
+            problems.append(problem)
+        else:
+            console.print(f"{problem.arithmetic} {shape_text(problem)} is left out: {why}")
+    if not problems:
+        raise click.UsageError("nothing is left to measure")
     click.echo(f"{device.name} ({device.platform} {device.driver_version})\n\n{heading(short, long)}")
     found = []
     with console.status("searching") as status:

@@ -50,8 +50,9 @@ def import_command(file: Path, kernel: str | None) -> None:
     if (len(found) > 1 and kernel is None) or (found and kernel is not None and kernel not in found):
         listed, others = ", ".join(found), "" if kernel is None else f", none of {kernel}"
         raise click.ClickException(f"{file} has results of {listed}{others}; choose with --kernel NAME")
-    path = store_path(kernel or next(iter(found), "gemm"), Settings.from_environment())
-    count = Store(path).merge(file)
+    chosen = kernel or next(iter(found), "gemm")
+    path = store_path(chosen, Settings.from_environment())
+    count = Store(path).merge(file, chosen)
     Console().print(f"{count} results added to {path}", soft_wrap=True)
 
 
@@ -64,5 +65,7 @@ def compact_command(kernel: str) -> None:
     problem: where the fastest one fails later, or is not in the space any more, the next one serves.
     """
     path = store_path(kernel, Settings.from_environment())
+    if not path.exists():
+        raise click.ClickException(f"there are no results of {kernel}: {path} does not exist")
     before, after = Store(path).compact()
     Console().print(f"{path}: {before} bytes before, {after} after", soft_wrap=True)

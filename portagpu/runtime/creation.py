@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyopencl as cl
 import pyopencl.array
 
@@ -57,11 +58,15 @@ def to_device(
     if is_device_like(obj):
         return as_device_array(obj)
     host = host_array(obj)
-    order = "F" if host.flags.f_contiguous and not host.flags.c_contiguous else "C"
-    result = device_array(host.shape, host.dtype, order=order, stream=stream, context=context)
+    result = device_array(host.shape, host.dtype, order=order_of(host), stream=stream, context=context)
     if copy:
         result.copy_to_device(host, stream)
     return result
+
+
+def order_of(host: np.ndarray[Any, Any]) -> str:
+    """The order in which a device array holds what a host array has: without gaps, and as there where that has none."""
+    return "F" if host.flags.f_contiguous and not host.flags.c_contiguous else "C"
 
 
 def is_device_like(obj: Any) -> bool:

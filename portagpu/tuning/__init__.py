@@ -4,7 +4,7 @@
 """
 
 from portagpu.tuning.choice import Choice, Chooser, Rule, best, tuned
-from portagpu.tuning.figures import DeviceFigures, figures_of
+from portagpu.tuning.figures import DeviceFigures, figures_of, looks
 from portagpu.tuning.model import Limit, Prediction, Resources, predict
 from portagpu.tuning.outcomes import (
     CompileFailed,
@@ -62,6 +62,7 @@ __all__ = [
     "WrongResult",
     "best",
     "figures_of",
+    "looks",
     "make_strategy",
     "predict",
     "replay",

@@ -224,9 +224,7 @@ def _seconds(expected_time: Prediction | float | None) -> float:
 def _from_model(tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
     figures = figures_of(device, settings)
     point = tunable.default_for(problem, device)
-    rule = Rule.DEFAULT
-    if point is None or (tunable.model is not None and callable(tunable.default)):
-        rule = Rule.DEFAULT if tunable.model is None else Rule.MODEL
+    rule = Rule.MODEL if tunable.model is not None and (point is None or tunable.default_is_modelled) else Rule.DEFAULT
     if point is None:
         point = modelled(tunable, problem, device, figures).history.ranked[0]
     says = expected(tunable, problem, point, device, figures)

@@ -16,6 +16,7 @@ import numpy as np
 
 from portagpu.runtime.array import device_array
 from portagpu.runtime.context import Context
+from portagpu.runtime.creation import order_of
 from portagpu.tuning.shapes import Problem, text_of
 from portagpu.tuning.space import Point
 from portagpu.tuning.trial import context_of, tunable_of
@@ -87,4 +88,4 @@ def _arguments(tunable: Tunable, problem: Problem, context: Context) -> dict[str
 def _unset(value: Any, context: Context) -> Any:
     if not isinstance(value, np.ndarray):
         return value
-    return device_array(value.shape, value.dtype, strides=value.strides, context=context)
+    return device_array(value.shape, value.dtype, order=order_of(value), context=context)

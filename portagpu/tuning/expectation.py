@@ -58,7 +58,9 @@ def modelled(tunable: Parameters, problem: Problem, device: DeviceRecord, figure
         warnings.warn(text, PortaGPUWarning, stacklevel=2)
     # what the model says cannot run is not worth a trial, unless it says that of everything
     fits = [p for p in history.ranked if history.predicted.get(point_key(p), 0.0) < math.inf]
-    history.ranked = fits or history.ranked
+    if fits:
+        history.ranked = fits
+        history.excluded = {key for key, value in history.predicted.items() if value == math.inf}
     history.predicted = {key: value for key, value in history.predicted.items() if value < math.inf}
     if not history.ranked:
         raise NoLegalPointError(
@@ -66,7 +68,8 @@ def modelled(tunable: Parameters, problem: Problem, device: DeviceRecord, figure
             f" on {device.name}",
             hint="the constraints exclude each other, or this device",
         )
-    roof = tunable.roof(problem, device) if tunable.roof is not None else min(filter(_is_time, bounds), default=None)
+    least = min(filter(_is_time, bounds), default=None)
+    roof = least if tunable.roof is None else tunable.roof_for(problem, device)
     return Modelled(history, roof if roof is not None and _is_time(roof) else None)
 
 

@@ -24,6 +24,7 @@ from portagpu.settings import Settings
 
 _SCHEMA = 1
 _log = logging.getLogger(__name__)
+_looks = 0
 # of today's GPUs; drivers tell neither
 _GPU_REGISTERS = 65536
 _GPU_THREADS = 2048
@@ -70,8 +71,20 @@ def figures_of(device: DeviceRecord, settings: Settings, *, measure_now: bool = 
         rates = measure(device)
         if rates is not None:
             _remember(path, device.key, rates)
-            _remembered.cache_clear()
+            look_again()
     return _figures(caps, rates)
+
+
+def look_again() -> None:
+    """Rates that another process has measured count from now on."""
+    global _looks
+    _remembered.cache_clear()
+    _looks += 1
+
+
+def looks() -> int:
+    """Grows whenever figures of before may be out of date."""
+    return _looks
 
 
 def _figures(caps: Capabilities, rates: Rates | None) -> DeviceFigures:

@@ -10,6 +10,8 @@ import pyopencl as cl
 
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context
+from portagpu.runtime.creation import order_of
+from portagpu.runtime.layout import strides_of
 from portagpu.runtime.stream import enqueuing
 
 _PATTERN = 0xA5
@@ -46,7 +48,7 @@ class Guarded:
 
 def guarded(host: np.ndarray[Any, Any], context: Context) -> Guarded:
     """A device array with a host array's contents between guard zones. It begins at offset 0 of a buffer of its own, as
-    ordinary arrays do, so that kernels are specialised for it in the same way."""
+    ordinary arrays do, and is laid out as `to_device` does, so that kernels are specialised for it in the same way."""
     alignment = max(_WHOLE, context.capabilities.mem_base_alignment)
     before = -(-_ZONE // alignment) * alignment
     total = before + host.nbytes + _ZONE
@@ -55,6 +57,6 @@ def guarded(host: np.ndarray[Any, Any], context: Context) -> Guarded:
         cl.enqueue_fill_buffer(queue, whole, np.uint8(_PATTERN), 0, before)
         cl.enqueue_fill_buffer(queue, whole, np.uint8(_PATTERN), before + host.nbytes, _ZONE)
     inner = whole.get_sub_region(before, max(1, host.nbytes))
-    array = DeviceNDArray(host.shape, host.dtype, host.strides, inner, context)
+    array = DeviceNDArray(host.shape, host.dtype, strides_of(host.shape, host.dtype, order_of(host)), inner, context)
     array.copy_to_device(host)
     return Guarded(array, whole, ((0, before), (before + host.nbytes, _ZONE)))

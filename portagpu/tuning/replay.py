@@ -41,7 +41,8 @@ class Recording:
     @property
     def best(self) -> float | None:
         """Seconds of the fastest point."""
-        return min((r.outcome.seconds for r in self.records.values() if isinstance(r.outcome, Measured)), default=None)
+        outcomes = [self.records[point_key(point)].outcome for point in self._points()]
+        return min((o.seconds for o in outcomes if isinstance(o, Measured)), default=None)
 
     def history(self) -> History:
         """What a search begins with: every point is new, in the order of the recorded predictions."""

@@ -204,16 +204,14 @@ class _Search:
             self._learn()
         if self._ahead is not None:
             self._ahead.drop(self._history)
-        try:
-            if kept and count and time.monotonic() < self._deadline:
+        if kept and count and time.monotonic() < self._deadline:
 
-                def begins(rival: run_off.Rival, number: int) -> None:
-                    state = self._state(count, resumed, rival.point, rival.before)
-                    progress(replace(state, run_off=(number, run_off.ROUNDS)))
+            def begins(rival: run_off.Rival, number: int) -> None:
+                state = self._state(count, resumed, rival.point, rival.before)
+                progress(replace(state, run_off=(number, run_off.ROUNDS)))
 
-                self._run_off(begins)
-        finally:
-            self._promote()  # what was put off, and trials of a search that died before it verified its best
+            self._run_off(begins)
+        self._promote()  # what was put off, and trials of a search that died before it verified its best
         return replace(self._result(), trials=count, resumed=resumed, elapsed=time.monotonic() - started)
 
     def _state(self, trials: int, resumed: int, point: Point, outcome: Outcome) -> Progress:

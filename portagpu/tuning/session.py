@@ -24,7 +24,7 @@ from portagpu.tuning.ahead import Ahead
 from portagpu.tuning.compilers import START_LIMIT, Compilers
 from portagpu.tuning.expectation import NoLegalPointError, modelled
 from portagpu.tuning.faults import raised
-from portagpu.tuning.figures import DeviceFigures, figures_of
+from portagpu.tuning.figures import DeviceFigures, figures_of, look_again
 from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, OutOfBounds, Spilled, shortened
 from portagpu.tuning.search import Budget, Progress, SearchResult, search, shown
 from portagpu.tuning.shapes import Problem
@@ -37,7 +37,7 @@ from portagpu.tuning.worker import Worker, WorkerDied
 _KEPT_FOR_CLASSES = 0.3  # share of the budget
 _BEST_FEW = 4
 _LONGEST_NAME = 100
-_LEAST_SECONDS = 1e-3  # of a search: for one trial, where the model took the budget
+LEAST_SECONDS = 1e-3  # of a search: for one trial, where the model took the budget
 _LEAST_PREPARING = START_LIMIT  # right results by NumPy may take longer than a trial
 _VERIFYING = 3.0  # trials that `verify` may take as long as
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -154,6 +154,7 @@ class Session:
             if not found.measured:
                 try:
                     self._ask({"action": "figures"}, START_LIMIT)
+                    look_again()
                     found = figures_of(self.device, self.settings)
                 except (TimeoutError, WorkerDied) as error:
                     _log.warning("the rates of %s could not be measured: %s", self.device.name, error)
@@ -177,7 +178,7 @@ class Session:
         found = modelled(self.tunable, problem, self.device, figures)
         if budget.seconds > 0:  # the model's part counts
             left = budget.seconds - (time.monotonic() - started)
-            budget = replace(budget, seconds=max(left, min(budget.seconds, _LEAST_SECONDS)))
+            budget = replace(budget, seconds=max(left, min(budget.seconds, LEAST_SECONDS)))
         first = self.tunable.default_for(problem, self.device)
         return search(
             found.history,

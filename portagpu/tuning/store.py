@@ -16,6 +16,7 @@ import math
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -70,6 +71,9 @@ class _Entries:
         return min(self.verified.values(), key=lambda record: timed(record)[1], default=None)
 
 
+_WRITABLE = "make room or set PORTAGPU_DATA_DIR to a folder that can be written"
+
+
 class _Written:
     """How often this process has written to any store."""
 
@@ -88,6 +92,7 @@ class Store:
         self.path = path
         self._lock = threading.Lock()
         self._seen: tuple[int, int] | None = None  # inode and size at the last look
+        self._held: weakref.finalize[..., Any] | None = None  # closes the file that was read
         self._read_to = 0  # bytes up to the last complete line
         self._tasks: dict[TaskKey, _Entries] = {}
         self._revision = 0
@@ -171,30 +176,40 @@ class Store:
     def refresh(self) -> bool:
         """Read what was written since the last look. Returns whether there was anything new."""
         try:
-            status = self.path.stat()
-            seen = (status.st_ino, status.st_size)
+            seen = _seen(self.path.stat())
         except OSError:
             seen = None
         if seen == self._seen:
             return False
         with self._lock:
-            if seen is None or self._seen is None or self._seen[0] != seen[0] or seen[1] < self._read_to:
-                self._tasks.clear()
-                self._read_to = 0
-            self._seen = seen
-            self._revision += 1
             try:
                 with self.path.open("rb") as file:
+                    seen = _seen(os.fstat(file.fileno()))
+                    if self._seen is None or self._seen[0] != seen[0] or seen[1] < self._read_to:
+                        self._forget()
+                        # as long as it is open, no other file gets its inode
+                        self._held = weakref.finalize(self, os.close, os.dup(file.fileno()))
                     file.seek(self._read_to)
                     data = file.read()
             except OSError as error:  # a store that cannot be read is like none: kernels run untuned
-                _log.warning("%s cannot be read: %s", self.path, error)
-                return True
+                self._forget()
+                data = b""
+                if seen is not None:
+                    _log.warning("%s cannot be read: %s", self.path, error)
+            self._seen = seen
+            self._revision += 1
             complete = data.rfind(b"\n") + 1
             for line in data[:complete].splitlines():
                 self._read(line)
             self._read_to += complete
         return True
+
+    def _forget(self) -> None:
+        if self._held is not None:
+            self._held()
+        self._held = None
+        self._tasks.clear()
+        self._read_to = 0
 
     def _read(self, line: bytes) -> None:
         try:
@@ -234,8 +249,7 @@ class Store:
                     text = text[os.write(handle, text) :]
                 os.fsync(handle)
         except OSError as error:
-            hint = "make room or set PORTAGPU_DATA_DIR to a folder that can be written"
-            raise StoreError(f"{self.path} cannot be written: {error}", hint=hint) from error
+            raise StoreError(f"{self.path} cannot be written: {error}", hint=_WRITABLE) from error
         finally:
             _Written.count += 1
 
@@ -243,8 +257,9 @@ class Store:
         """Make the file if there is none. Raises `StoreError` where it cannot be written: before hours of measuring."""
         self._write([])
 
-    def merge(self, other: Path) -> int:
-        """Append what another store has and this one lacks. Returns the number of results. Raises `StoreError`."""
+    def merge(self, other: Path, kernel: str | None = None) -> int:
+        """Append what another store has, of one ``kernel`` or of all, and this one lacks. Returns how many results.
+        Raises `StoreError`."""
         try:
             other.open("rb").close()
         except OSError as error:
@@ -257,6 +272,8 @@ class Store:
         self.refresh()
         lines: list[dict[str, Any]] = []
         for task, entries in theirs._tasks.items():
+            if kernel is not None and task.kernel != kernel:
+                continue
             with self._lock:
                 ours = self._tasks.get(task, _Entries())
                 new = _Entries({k: r for k, r in entries.trials.items() if _is_new(ours.trials.get(k), r)})
@@ -313,7 +330,11 @@ class Store:
                 self.export(self.path)
                 return before, self.path.stat().st_size
         except OSError as error:
-            raise StoreError(f"{self.path} cannot be written: {error}") from error
+            raise StoreError(f"{self.path} cannot be written: {error}", hint=_WRITABLE) from error
+
+
+def _seen(status: os.stat_result) -> tuple[int, int]:
+    return status.st_ino, status.st_size
 
 
 @contextmanager
@@ -336,7 +357,7 @@ def _replace(path: Path, lines: list[bytes]) -> None:
     try:
         write_atomically(path, b"".join(lines))
     except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error}") from error
+        raise StoreError(f"{path} cannot be written: {error}", hint=_WRITABLE) from error
 
 
 def _is_new(ours: Record | None, theirs: Record) -> bool:

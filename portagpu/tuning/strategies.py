@@ -30,12 +30,13 @@ class History:
     predicted: dict[PointKey, float] = field(default_factory=dict)  # seconds, where there is a model
     tried: dict[PointKey, tuple[Point, Outcome]] = field(default_factory=dict)
     pending: dict[PointKey, Point] = field(default_factory=dict)  # proposed, no outcome yet
+    excluded: set[PointKey] = field(default_factory=set)  # of which the model says that they cannot run
     _next: int = 0  # nothing of `ranked` before it is new
 
     def is_new(self, point: Point) -> bool:
-        """Whether a point was neither tried yet nor proposed."""
+        """Whether a point was neither tried yet nor proposed, nor excluded by the model."""
         key = point_key(point)
-        return key not in self.tried and key not in self.pending
+        return key not in self.tried and key not in self.pending and key not in self.excluded
 
     def first_new(self, points: Iterable[Point]) -> Point | None:
         """The first point that is new."""

@@ -73,7 +73,7 @@ class Parameters:
     ``roof(problem, device)``: seconds that no kernel can beat; without it, the least bound of the modelled points.
     ``default``: the point, or function of problem and device, for untuned devices; without it, the model's best, or the
     first point. It has to be in the space, which is looked at as soon as both are known: of functions, when a `Tunable`
-    is used.
+    is used. ``default_is_modelled``: a function for the default asks the models; explanations then say so.
     ``soft``: traits of problems that need not be the same for a stored result to serve, and how many octaves of
     distance a difference counts as: ``{"layout": 1.0}``.
     ``describe``: a problem in words, for explanations; without it, all its values are named.
@@ -85,12 +85,15 @@ class Parameters:
     model: Callable[[Problem, Point, DeviceRecord], Resources | Prediction | float | None] | None = None
     roof: Callable[[Problem, DeviceRecord], float | None] | None = None
     default: Point | Callable[[Problem, DeviceRecord], Point] | None = None
+    default_is_modelled: bool = False
     soft: Mapping[str, float] = field(default_factory=dict)
     describe: Callable[[Problem], str] | None = None
 
     def describe_problem(self, problem: Problem) -> str:
         """A problem for people."""
-        return text_of(problem) if self.describe is None else self.describe(problem)
+        if self.describe is None:
+            return text_of(problem)
+        return str(self._made("describe", self.describe, problem))
 
     def __post_init__(self) -> None:
         if not callable(self.space) and not hasattr(self.space, "is_legal"):
@@ -120,6 +123,10 @@ class Parameters:
         """The point for a problem that is not tuned, if the tunable names one. Raises `TuningError`, as `space_for`."""
         return self._made("default", self.default, problem, device) if callable(self.default) else self.default
 
+    def roof_for(self, problem: Problem, device: DeviceRecord) -> float | None:
+        """Seconds that no kernel can beat, if the tunable says so. Raises `TuningError`, as `space_for`."""
+        return None if self.roof is None else self._made("roof", self.roof, problem, device)
+
     def _checked_default(self, default: Point, space: Space, where: str) -> Point:
         """The default in values that are stored. Raises `TuningError` for a point that is not in the space."""
         point = plain_point(default, f"the default of {self.name}")
@@ -131,9 +138,9 @@ class Parameters:
             )
         return point
 
-    def _made(self, what: str, make: Callable[[Problem, DeviceRecord], T], problem: Problem, device: DeviceRecord) -> T:
+    def _made(self, what: str, make: Callable[..., T], problem: Problem, *device: DeviceRecord) -> T:
         try:
-            return make(dict(problem), device)
+            return make(dict(problem), *device)
         except PortaGPUError:
             raise
         except Exception as error:
@@ -141,7 +148,7 @@ class Parameters:
             raise TuningError(
                 f"the {what} of {self.name} raised {type(error).__name__} for {text_of(problem)}: {words_of(error)}"
                 f" ({line.filename}:{line.lineno})",
-                hint=f"a function for the {what} takes a problem and a device",
+                hint=f"a function for the {what} takes a problem{' and a device' * bool(device)}",
             ) from error
 
 

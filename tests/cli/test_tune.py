@@ -70,6 +70,19 @@ def test_imports_go_to_the_store_of_their_kernel(tmp_path):
     result = _invoke(here, "import", str(file))
     assert result.exit_code != 0 and "--kernel NAME" in result.output
     assert _invoke(here, "import", str(file), "--kernel", "gemm").exit_code == 0
+    assert Store(here / "tuning" / "gemm.jsonl").tasks() == (TASK,)
+
+
+def test_options_before_a_subcommand_are_refused(tmp_path):
+    for options in (["--device", "nosuchdevice"], ["--explain", "8", "8", "8"]):
+        result = _invoke(tmp_path, *options, "gemm", "--explain", "64", "64", "64")
+        assert result.exit_code == 2 and "behind 'gemm'" in result.output
+
+
+def test_results_that_do_not_exist_are_not_compacted(tmp_path):
+    result = _invoke(tmp_path, "compact", "--kernel", "typo")
+    assert result.exit_code == 1 and "no results of typo" in result.output
+    assert not (tmp_path / "tuning" / "typo.jsonl").exists()
 
 
 def test_an_unwritable_data_folder_ends_in_one_message(device, tmp_path):

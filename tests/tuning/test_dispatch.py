@@ -72,6 +72,13 @@ def test_rules_in_their_order(device, tmp_path, settings):
     assert "tuned for: n=2048" in text and "parameters: fault=none repeat=1" in text
 
 
+def test_a_default_of_the_users_own_is_no_models(device, settings):
+    """Only who says that a function for the default asks the models has it called so."""
+    for asks, rule in ((False, Rule.DEFAULT), (True, Rule.MODEL)):
+        computed = dataclasses.replace(PLANTED, default=lambda problem, device: FAST, default_is_modelled=asks)
+        assert tuning.best(computed, {"n": 64}, device=device, settings=settings).rule is rule
+
+
 def test_the_model_chooses_where_nothing_is_known(device, settings):
     found = tuning.best(PLANTED, {"n": 64}, device=device, settings=settings)
     assert found.rule is Rule.MODEL and found.expected == 1e-9 and "model: 1 ns" in str(found)
@@ -119,7 +126,7 @@ def test_the_model_may_outweigh_shipped_results_of_another_class(device, tmp_pat
     def model(problem, point, record):
         return 1.0 if point == FAST else 1.1 if problem["n"] < 3000 else 2.0
 
-    tunable = dataclasses.replace(PICKY, model=model, default=lambda problem, record: FAST)
+    tunable = dataclasses.replace(PICKY, model=model, default=lambda problem, record: FAST, default_is_modelled=True)
     store, shipped = Store(tmp_path / "own.jsonl"), Store(tmp_path / "shipped.jsonl")
     chooser = Chooser(store, (shipped,))
     shipped.add_winner(task_of(tunable, {"n": 2048}, device_class(device)), SLOW, 0.5)

@@ -82,6 +82,21 @@ def test_a_slower_machine_changes_nothing(tmp_path):
     assert store.winner(TASK)[1] == pytest.approx(1.0, rel=0.05)
 
 
+def test_ctrl_c_in_the_run_off_begins_nothing_new(tmp_path):
+    """Points that wait for their verification get it in the next search."""
+    verified = []
+
+    def interrupted(state):
+        if state.run_off is not None:
+            verified.append("interrupted")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        times = {1: (1.0,), 3: (0.98,), 5: (0.97,), **slow(1, 3, 5)}
+        found_by(tmp_path, times, lambda point: verified.append(point["x"]), interrupted)
+    assert verified[-1] == "interrupted" and verified.count("interrupted") == 1
+
+
 def test_one_point_that_is_disturbed_makes_no_other_faster(tmp_path):
     result, _, _ = found_by(tmp_path, {3: (1.0, 3.0), 5: (1.05,), **slow(3, 5)})
     assert result.winner == {"x": 5}

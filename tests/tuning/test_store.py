@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
+import stat
+from dataclasses import replace
 
 import pytest
 
@@ -25,6 +28,45 @@ def test_trials_and_winners_survive(tmp_path):
     assert fresh.winner(TASK) == ({"x": 1}, 0.5)
     store.add_winner(TASK, {"x": 3}, 0.1)
     assert fresh.winner(TASK) == ({"x": 3}, 0.1)  # seen at once by a store that was read before
+
+
+def test_a_file_that_replaces_another_is_read_from_its_start(tmp_path):
+    """Also where the file system gives it the number of the one before."""
+    path = tmp_path / "store.jsonl"
+    reader = Store(path)
+    for generation in range(1, 6):
+        path.unlink(missing_ok=True)
+        writer = Store(path)
+        tasks = [replace(TASK, shape_class=f"n={10**generation + n}") for n in range(generation)]
+        for task in tasks:
+            writer.add_winner(task, {"x": 1}, 1.0)
+        assert set(reader.winners()) == set(tasks)
+    path.unlink()
+    assert not reader.winners()
+
+
+def test_one_kernel_of_a_file_is_merged(tmp_path):
+    both, one = Store(tmp_path / "both.jsonl"), Store(tmp_path / "one.jsonl")
+    for kernel in ("k", "other"):
+        both.add_winner(replace(TASK, kernel=kernel), {"x": 1}, 1.0)
+    assert one.merge(both.path, "k") == 1
+    assert {task.kernel for task in one.tasks()} == {"k"}
+
+
+def test_whoever_could_read_results_can_after_compaction(tmp_path):
+    path, link, exported = tmp_path / "real.jsonl", tmp_path / "link.jsonl", tmp_path / "exported.jsonl"
+    link.symlink_to(path)
+    store = Store(link)
+    for _ in range(2):
+        store.add_winner(TASK, {"x": 1}, 1.0)
+    path.chmod(0o664)
+    before, after = store.compact()
+    assert after < before and link.is_symlink() and path.stat().st_size == after
+    assert stat.S_IMODE(path.stat().st_mode) == 0o664
+    store.export(exported)
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(exported.stat().st_mode) == 0o666 & ~mask
 
 
 def test_torn_and_foreign_lines_are_skipped(tmp_path):

@@ -8,8 +8,10 @@ import random
 
 import pytest
 
+from portagpu import tuning
 from portagpu.bench import strategies as bench
 from portagpu.errors import TuningError
+from portagpu.settings import Settings
 from portagpu.tuning import (
     CompileFailed,
     Measured,
@@ -22,8 +24,10 @@ from portagpu.tuning import (
     search,
     strategy_names,
 )
+from portagpu.tuning.expectation import modelled
 from portagpu.tuning.sampler import LibrarySampler
 from portagpu.tuning.search import Budget, rank
+from portagpu.tuning.space import point_key
 
 TASK = TaskKey(device="d", kernel="recorded", kernel_version=1, dtype="float32", shape_class="n=1")
 OPTUNA = pytest.mark.skipif(not LibrarySampler.is_installed(), reason="pip install 'portagpu[tune]'")
@@ -115,6 +119,21 @@ def test_names():
     assert {"model", "random", "tpe", "default"} <= set(strategy_names())
     with pytest.raises(TuningError, match="there is no strategy 'best'"):
         make_strategy("best")
+
+
+@pytest.mark.parametrize("name", ["model", "random", "neighbours"])
+def test_what_the_model_excludes_is_not_proposed(device, name):
+    """Also by strategies that look for points themselves."""
+    space = tuning.SearchSpace.of(block=tuple(range(40)))
+    tunable = tuning.Parameters(
+        name="excluding", space=space, model=lambda problem, point, device: None if point["block"] >= 30 else 1.0
+    )
+    history = modelled(tunable, {"n": 1}, device, tuning.figures_of(device, Settings.from_environment())).history
+    strategy, found = make_strategy(name), []
+    while (point := strategy.propose(history)) is not None:
+        found.append(point["block"])
+        history.tried[point_key(point)] = (point, Measured(1.0 / (1 + point["block"])))
+    assert sorted(found) == list(range(30))
 
 
 def test_without_the_library_neighbours_serve(path, monkeypatch):

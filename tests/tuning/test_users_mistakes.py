@@ -13,6 +13,7 @@ from portagpu.errors import BuildError, DeviceError, TuningError
 from portagpu.tuning import session
 from portagpu.tuning.faults import CheckFault, finding, raised
 from portagpu.tuning.outcomes import Measured, WrongResult
+from portagpu.tuning.session import task_of
 from portagpu.tuning.tunable import resolve
 
 SCRIPT = """
@@ -59,6 +60,11 @@ def wrong_with_32(data, point):
 def check_200(case, results):
     return broken(case) if results["y"].size == 200 else None
 
+def prepare_strided(problem):
+    matrix = np.arange(2.0 * problem["n"], dtype=np.float32).reshape(problem["n"], 2)
+    x, y = matrix[::-1, 1], np.zeros(2 * problem["n"], np.float32)[::2]
+    return tuning.Case(inputs={"x": x}, outputs={"y": y}, expected={"y": 2 * x})
+
 class Mute(Exception):
     def __str__(self):
         raise ValueError("no words")
@@ -87,6 +93,9 @@ SPACE_BY_FUNCTION = tuning.Tunable(**{**PLAIN, "space": up_to}, default={"block"
 PREPARE_IS_SLOW = tuning.Tunable(**{**PLAIN, "prepare": slow_prepare, "run": wrong_with_32})
 CHECK_FAILS_FOR_200 = tuning.Tunable(**PLAIN, check=check_200)
 DEFAULT_FOR_100 = tuning.Tunable(**PLAIN, default=lambda problem, device: {"block": 64 if problem["n"] == 100 else 99})
+STRIDED = tuning.Tunable(**{**PLAIN, "prepare": prepare_strided})
+ROOF_RAISES = tuning.Tunable(**PLAIN, model=lambda problem, point, device: 1.0, roof=broken)
+DESCRIBE_RAISES = tuning.Tunable(**PLAIN, describe=broken)
 FROM_32 = tuning.Tunable(**{**PLAIN, "space": constrained})
 CHECK_SAYS_NOTHING = tuning.Tunable(**PLAIN, check=check_mute)
 PREPARE_HANGS = tuning.Tunable(**{**PLAIN, "prepare": lambda problem: time.sleep(600)})
@@ -113,6 +122,29 @@ def tunable(script, name):
 def compile_first(script, device, folder):
     """What the trials launch is in the program cache afterwards: a short limit is not spent on compiling."""
     tuning.tune(tunable(script, "GOOD"), {"n": 100}, device=device, budget=60, trials=2, store=folder / "first.jsonl")
+
+
+@pytest.mark.parametrize("compilers", [0, 1])
+def test_arrays_with_gaps_or_backwards_are_arguments_like_others(device, script, tmp_path, compilers):
+    strided, store = tunable(script, "STRIDED"), tmp_path / "store.jsonl"
+    options = {"device": device, "budget": 60, "trials": 2, "store": store, "compilers": compilers}
+    result = tuning.tune(strided, {"n": 100}, **options)
+    assert result.winner is not None and not result.skipped
+
+
+def test_a_budget_that_a_cold_start_takes_brings_one_trial(device, script, tmp_path):
+    result = tuning.tune(tunable(script, "GOOD"), {"n": 100}, device=device, budget=1e-3, store=tmp_path / "s.jsonl")
+    assert result.trials == 1 and result.winner is not None
+
+
+def test_a_roof_and_a_description_that_raise(device, script, tmp_path):
+    roof, store = tunable(script, "ROOF_RAISES"), tuning.Store(tmp_path / "store.jsonl")
+    with pytest.raises(TuningError, match=rf"the roof of mistaken raised KeyError.*mistaken.py:{LINE}"):
+        tuning.tune(roof, {"n": 100}, device=device, budget=20, store=store)
+    described = tunable(script, "DESCRIBE_RAISES")
+    store.add_winner(task_of(described, {"n": 100}, device.key), {"block": 32}, 1.0)
+    with pytest.raises(TuningError, match=rf"the describe of mistaken raised KeyError.*mistaken.py:{LINE}"):
+        tuning.best(described, {"n": 100}, device=device, store=store)
 
 
 @pytest.mark.parametrize("name", ["SPACE_RAISES", "DEFAULT_RAISES", "PREPARE_RAISES"])
