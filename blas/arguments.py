@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import ctypes
 import math
 import numbers
 from typing import Any
@@ -24,6 +25,7 @@ from portagpu.runtime.creation import as_device_array, is_device_like
 _BEYOND_FLOAT32 = (2 - 2.0**-24) * 2.0**127  # numbers from here on round to infinity
 
 _ARRAY_LIKE = ("__array__", "__array_interface__", "__array_struct__")  # of what NumPy, too, takes for arrays
+_LISTS = (list, tuple, range, array.array, memoryview, ctypes.Array)
 
 
 def operand_of(value: Any, name: str) -> Any:
@@ -37,9 +39,7 @@ def operand_of(value: Any, name: str) -> Any:
         return value
     if is_device_like(value):
         return as_device_array(value)
-    if isinstance(value, list | tuple | int | float | complex | np.generic | array.array | memoryview) or any(
-        hasattr(value, way) for way in _ARRAY_LIKE
-    ):
+    if isinstance(value, (*_LISTS, int, float, complex, np.generic)) or any(hasattr(value, way) for way in _ARRAY_LIKE):
         return host_array(value)
     raise ArgumentTypeError(f"operand {name} is a {type(value).__name__}", hint="pass NumPy arrays or device arrays")
 
@@ -57,7 +57,7 @@ def check_dtypes(a: Any, b: Any, on_device: bool) -> None:
                 f"operand {name} is {operand.dtype}, in the byte order of other machines",
                 hint='swap on the host: cuda.to_device(x.astype(x.dtype.newbyteorder("=")))',
             )
-    if on_device and a.dtype != b.dtype:
+    if on_device and native(a.dtype) != native(b.dtype):
         moved = isinstance(a, DeviceNDArray)
         way = "convert one with a kernel, or on the host: cuda.to_device(x.copy_to_host().astype(...))"
         raise DTypeError(
@@ -115,6 +115,8 @@ def _check_out(out: Any, shape: tuple[int, ...], kind: type[Any]) -> None:
             f"out is a {type(out).__name__}; the operands need a {kind.__name__}",
             hint="leave out= away to get a new array",
         )
+    if isinstance(out, np.ma.MaskedArray) and np.ma.is_masked(out):
+        raise ArgumentTypeError("out has masked elements, which products do not know", hint="pass out.data")
     if out.shape != shape:
         raise ShapeError(
             f"out has shape {out.shape}; the product has {shape}", hint="pass an out of that shape, or leave it away"

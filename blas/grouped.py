@@ -18,9 +18,10 @@ from portagpu.blas.variant import Product, order_of
 from portagpu.blas.vectors import name_of
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
-from portagpu.runtime.context import current_context
+from portagpu.runtime.context import context_of
 from portagpu.runtime.copies import copy_strided
 from portagpu.runtime.creation import to_device
+from portagpu.runtime.hostpool import results
 from portagpu.runtime.stream import Stream, as_stream
 
 _TILES = TileVariant()
@@ -73,7 +74,7 @@ def grouped_matmul(
     bounds = _checked_offsets(offsets, b.shape[0], a.shape[0])
     shape = (a.shape[0], b.shape[2])
     kind = checked_result(out, shape, a.dtype, dtype, on_device)
-    where = as_stream(stream, a.context if on_device else current_context())
+    where = as_stream(stream, a.context if on_device else context_of(stream))
     factors = _Factors(
         alpha=check_scalar(alpha, "alpha", a.dtype, kind),
         beta=check_scalar(beta, "beta", a.dtype, kind),
@@ -81,7 +82,7 @@ def grouped_matmul(
     )
     check_beta(factors.beta, out)
     if not on_device:
-        host = np.empty(shape, kind) if out is None else out
+        host = results.empty(shape, kind) if out is None else out
         # what one group writes must not be an operand of the next
         overlaps = out is not None and (np.may_share_memory(out, a) or np.may_share_memory(out, b))
         target = host.copy() if overlaps else host

@@ -47,6 +47,7 @@ Multiply = Callable[[DeviceNDArray, DeviceNDArray, DeviceNDArray], None]
 _REMEMBERED = 128  # products of a thread in a context
 _KEPT_BYTES = 2**28  # of scratch memory, by all recordings of a thread in a context
 _MOST_BYTES = 2**25  # of an array: what takes longer gains nothing
+_MOST_EXTENT = 2**27  # bytes from its first element to its last: a recording is made with copies that are as far apart
 _PAGE = 4096
 
 
@@ -147,7 +148,11 @@ class HostProduct:
             mine.known[self._key] = True
         elif mine.known[self._key] is False:
             originals = (a, b, self.result)
-            own = _twins(originals, self._ranges, self._arrangement)
+            try:
+                own = _twins(originals, self._ranges, self._arrangement)
+            except MemoryError:  # the product is computed: it is not recorded
+                mine.known[self._key] = True
+                return
             spans = SharedSpans(own[2:], own[:2])
             shared = [
                 share_host(context, twin, spans=spans, readonly=n < 2, instead_of=original)
@@ -233,6 +238,9 @@ def host_product(
         return None
     if out is not None and not (out.shape == shape and out.dtype is a.dtype and out.flags.writeable):
         return None
+    for array in (a, b, out):
+        if array is not None and not array.flags.forc and _extent(array) > _MOST_EXTENT:
+            return None
     context = current_context()
     if not context.capabilities.host_unified_memory or (stream is not None and stream.context is not context):
         return None
@@ -257,6 +265,10 @@ def _arranged(arrays: tuple[Array, ...]) -> tuple[list[Span], tuple[tuple[int, i
     around = [next(r for r in joined if r[0] <= low and high <= r[1]) for low, high, _ in spans]
     ranges = list(dict.fromkeys(around))
     return ranges, tuple((ranges.index(r), place - r[0]) for place, r in zip(first, around, strict=True))
+
+
+def _extent(array: Array) -> int:
+    return extent_of(array.shape, array.strides, array.itemsize)[0]
 
 
 def _span(array: Array, place: int, written: bool) -> Span:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +23,10 @@ from portagpu.blas.problem import DTYPES
 from portagpu.blas.repeats import again, first
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
-from portagpu.runtime.context import Context, current_context
+from portagpu.runtime.context import Context, context_of
 from portagpu.runtime.creation import to_device
 from portagpu.runtime.hostmem import SharedSpans, finished, map_back, wrap_host
-from portagpu.runtime.hostpool import results
+from portagpu.runtime.hostpool import out_of_memory, results
 from portagpu.runtime.stream import Stream, as_stream
 
 Array = Any
@@ -80,7 +81,7 @@ def matmul(
         hint = "scale with a kernel" if on_device else "use * for scalars"
         raise ShapeError("matmul needs operands with at least one axis", hint=hint)
     shape = _result_shape(a, b)
-    where = as_stream(stream, a.context if on_device else current_context())
+    where = as_stream(stream, a.context if on_device else context_of(stream))
     operands = a.dtype if on_device else _promoted(a, b)
     kind = checked_result(out, shape, operands, dtype, on_device)
     settings = _Settings(
@@ -211,7 +212,8 @@ def _on_host(
     stream: Stream,
 ) -> np.ndarray[Any, Any]:
     operands = _promoted(a, b)
-    a, b = a.astype(operands, copy=False), b.astype(operands, copy=False)
+    with out_of_memory(max(a.shape, b.shape, key=math.prod), operands, "a converted operand"):
+        a, b = a.astype(operands, copy=False), b.astype(operands, copy=False)
     result: np.ndarray[Any, Any] = results.empty(shape, dtype) if out is None else out
     if result.size == 0:
         return result

@@ -10,9 +10,9 @@ import numpy as np
 from portagpu.blas.arguments import operand_of
 from portagpu.blas.conjugate_kernels import conjugated
 from portagpu.blas.matmul import matmul
-from portagpu.errors import DTypeError, ShapeError, UnknownOptionError
+from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
 from portagpu.runtime.array import DeviceNDArray, device_array
-from portagpu.runtime.hostpool import results
+from portagpu.runtime.hostpool import out_of_memory, results
 from portagpu.runtime.stream import Stream, as_stream
 
 Array = Any
@@ -118,6 +118,11 @@ def _gemm(
         rows = shape[::-1]
         out = device_array(rows, kind, context=left.context) if on_device else results.empty(rows, kind)
         return matmul(left, right, out.T, alpha=alpha, stream=stream)
+    if isinstance(present, DeviceNDArray) != isinstance(left, DeviceNDArray):
+        there = "on the device" if isinstance(left, DeviceNDArray) else "NumPy arrays"
+        raise ArgumentTypeError(
+            f"c is a {type(c).__name__}; a and b are {there}", hint="move it: cuda.to_device(c), or c.copy_to_host()"
+        )
     out = _target(present, c if overwrite_c else None, stream)
     return matmul(left, right, out, alpha=alpha, beta=beta, stream=stream)
 
@@ -138,7 +143,8 @@ def _matrix(value: Any, name: str, function: str, dtype: np.dtype[Any]) -> Any:
                 f"{function} takes {dtype}; {name} is {found.dtype}",
                 hint="call the function of its dtype: s, d, c or z",
             )
-        found = found.astype(dtype)
+        with out_of_memory(found.shape, dtype, f"{name}, converted,"):
+            found = found.astype(dtype)
     return found if found.ndim == 2 else found.reshape((found.size, 1))
 
 
@@ -160,7 +166,7 @@ def _op(matrix: Any, name: str, trans: Any, stream: Stream | None) -> Any:
 def _target(c: Any, overwritten: Any, stream: Stream | None) -> Any:
     """Where the result goes: c itself, if it may be overwritten, or a copy in Fortran order."""
     if isinstance(c, DeviceNDArray):
-        if c is overwritten:
+        if c is overwritten and not c.readonly:
             return c
         made = device_array(c.shape, c.dtype, order="F", context=c.context)
         made.copy_to_device(c, as_stream(stream, c.context))

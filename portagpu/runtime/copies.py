@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyopencl as cl
+import pyopencl.array
 
 from portagpu.codegen.rendering import render
 from portagpu.device.capabilities import Capabilities, DeviceType
@@ -40,7 +43,10 @@ def copy_elements(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) 
 
 
 def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -> None:
-    """Copy elements between two views of one shape and dtype; enqueued, unless the context `only_builds`."""
+    """Copy elements between two views of one shape and dtype; enqueued, unless the context `only_builds`.
+
+    It waits for the queues of PyOpenCL arrays, and they wait for it, as with kernels.
+    """
     if source.shape != target.shape:
         raise ShapeError(f"cannot copy shape {source.shape} to shape {target.shape}")
     if target.size == 0:
@@ -52,7 +58,7 @@ def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -
     if same_order:
         if context.only_builds:
             return
-        with enqueuing(stream) as queue:
+        with _in_order(stream, source, target), enqueuing(stream) as queue:
             cl.enqueue_copy(
                 queue,
                 target.buffer,
@@ -72,10 +78,21 @@ def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -
     numbers: list[Any] = [np.int64(lines), np.int64(source.offset // unit), np.int64(target.offset // unit)]
     for extent, step, to_step in zip(target.shape or (1,), source.strides or (0,), target.strides or (0,), strict=True):
         numbers += [np.int64(extent), np.int64(step // unit), np.int64(to_step // unit)]
-    with enqueuing(stream) as queue:
+    with _in_order(stream, source, target), enqueuing(stream) as queue:
         kernel = cl.Kernel(program, "copy_strided")
         kernel.set_args(source.buffer, target.buffer, *numbers)
         cl.enqueue_nd_range_kernel(queue, kernel, *_spread(columns, lines, context.capabilities))
+
+
+@contextmanager
+def _in_order(stream: Stream, *arrays: DeviceNDArray) -> Iterator[None]:
+    users = {a.stream for a in arrays if isinstance(a.base, pyopencl.array.Array)} - {stream, None}
+    others = [user for user in users if user is not None and user.context is stream.context]
+    for user in others:
+        stream.wait_stream(user)
+    yield
+    for user in others:
+        user.wait_stream(stream)
 
 
 def _spread(columns: int, lines: int, caps: Capabilities) -> tuple[tuple[int, int], tuple[int, int] | None]:

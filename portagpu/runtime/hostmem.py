@@ -39,10 +39,18 @@ class SharedSpans:
         self._ranges = joined_spans(ranges)
         self._buffers: dict[int, cl.Buffer] = {}
 
+    def _around(self, array: np.ndarray[Any, Any]) -> Span:
+        first, last = _rounded(array)
+        return next(r for r in self._ranges if r[0] <= first and last <= r[1])
+
+    def extent(self, array: np.ndarray[Any, Any]) -> int:
+        """Bytes of the range that holds an array."""
+        low, high, _ = self._around(array)
+        return high - low
+
     def buffer(self, context: Context, array: np.ndarray[Any, Any]) -> tuple[cl.Buffer, int]:
         """The buffer that holds an array, and the array's byte offset in it."""
-        first, last = _rounded(array)
-        low, high, written = next(r for r in self._ranges if r[0] <= first and last <= r[1])
+        low, high, written = self._around(array)
         if low not in self._buffers:
             with translate_cl_errors(context):
                 self._buffers[low] = _buffer_of(context, low, high, written)
@@ -94,6 +102,8 @@ def wrap_host(
     if not context.capabilities.host_unified_memory or array.nbytes < SMALL or not is_shareable(array):
         return None
     if not readonly and not array.flags.writeable:
+        return None
+    if spans.extent(array) > context.capabilities.max_allocation:  # of a view of something larger; a copy may do
         return None
     return share_host(context, array, spans=spans, readonly=readonly)
 

@@ -6,9 +6,11 @@ half the product. So results get memory that earlier ones, which nobody refers t
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,7 +45,7 @@ class HostPool:
         for extent in shape:
             nbytes *= extent
         if nbytes < _SMALLEST or nbytes > self._kept_bytes or dtype.kind not in "fciu":
-            with _out_of_memory(shape, dtype, nbytes):
+            with out_of_memory(shape, dtype):
                 return np.empty(shape, dtype)
         return self.placed(shape, dtype, nbytes)[0]
 
@@ -59,9 +61,13 @@ class HostPool:
         except IndexError:
             room = None
         if room is None:
-            with _out_of_memory(shape, dtype, nbytes):
+            with out_of_memory(shape, dtype):
                 room = _Room(nbytes)
-        return np.asarray(_Block(self, room, shape, dtype)), room.first
+        block = _Block(shape, dtype, room.memory, room.offset)
+        array = block.view(np.ndarray)
+        if array.base is block:  # else a NumPy that passes over it, and the memory serves this array alone
+            block.give_back = partial(self.give_back, room)
+        return array, room.first
 
     @property
     def held_bytes(self) -> int:
@@ -102,41 +108,52 @@ class HostPool:
 
 
 @contextmanager
-def _out_of_memory(shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> Iterator[None]:
+def out_of_memory(shape: tuple[int, ...], dtype: np.dtype[Any], what: str = "a result") -> Iterator[None]:
+    """Around what makes a NumPy array of this size: `OutOfMemoryError` where the host has no memory for it."""
     try:
         yield
     except (MemoryError, ValueError) as error:  # the latter for what no address space holds
         raise OutOfMemoryError(
-            f"the host has no memory for a result of shape {shape}, {dtype}: {nbytes} bytes",
+            f"the host has no memory for {what} of shape {shape}, {dtype}: {math.prod(shape) * dtype.itemsize} bytes",
             hint="free arrays, multiply some rows at a time, or give out= an array of yours",
         ) from error
+
+
+class _Memory(np.ndarray[Any, Any]):
+    """Not initialised. Of its own type, as `_Block` says."""
 
 
 class _Room:
     """Memory for arrays of a size; ``first`` is where they begin."""
 
-    __slots__ = ("first", "memory", "nbytes")
+    __slots__ = ("first", "memory", "nbytes", "offset")
 
     def __init__(self, nbytes: int) -> None:
         self.nbytes = nbytes
-        self.memory = np.empty(nbytes + 2 * _ALIGNMENT, np.uint8)  # one before the array, one after it
-        self.first = -(-int(self.memory.__array_interface__["data"][0]) // _ALIGNMENT) * _ALIGNMENT
+        self.memory = _Memory(nbytes + 2 * _ALIGNMENT, np.uint8)  # one before the array, one after it
+        begin = int(self.memory.__array_interface__["data"][0])
+        self.first = -(-begin // _ALIGNMENT) * _ALIGNMENT
+        self.offset = self.first - begin
 
 
-class _Block:
-    """What owns an array's memory, as `numpy.asarray` sees it."""
+class _Block(np.ndarray[Any, Any]):
+    """What owns an array's memory. An array, since NumPy lets nobody set ``writeable`` again of other owners' memory.
 
-    __slots__ = ("__array_interface__", "_pool", "_room")
+    NumPy passes over an owner whose own owner is of the array's type, so that this one's is of another
+    (``PyArray_SetBaseObject``).
+    """
 
-    def __init__(self, pool: HostPool, room: _Room, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self._pool, self._room = pool, room
-        self.__array_interface__ = {"data": (room.first, False), "shape": shape, "typestr": dtype.str, "version": 3}
+    __slots__ = ("give_back",)
+
+    give_back: Callable[[], None]
 
     def __del__(self) -> None:
-        self._pool.give_back(self._room)
+        give_back = getattr(self, "give_back", None)
+        if give_back is not None:  # else a view that somebody made of the owner
+            give_back()
 
 
 results = HostPool()
 """For all devices: NumPy arrays do not belong to one."""
 
-__all__ = ["HostPool", "results"]
+__all__ = ["HostPool", "out_of_memory", "results"]

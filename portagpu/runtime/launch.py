@@ -281,7 +281,7 @@ class CompiledKernel:
         local = self._local
         kernel = self._kernel(tokens)
         kernel.set_args(*values)
-        if active.recorder is not None:
+        if active.recorder is not None and active.recorder.is_own():
             active.recorder.launches.append((self, shape, values))
         if tokens is None:
             local.free.append(kernel)

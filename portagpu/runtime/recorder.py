@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import threading
+from types import FrameType
 from typing import Any
+
+from portagpu.stamp import FOLDER
+
+_BETWEEN = frozenset({contextlib.__file__})  # files of others that the package's own calls go through
 
 
 class Recorder:
-    """Kernels that were launched, with shapes and C arguments, and how often anything was enqueued."""
+    """Kernels that were launched, with shapes and C arguments, and how often anything was enqueued; by the call that is
+    recorded, not by finalisers and signal handlers that Python runs in the middle of it."""
 
-    __slots__ = ("commands", "launches")
+    __slots__ = ("_root", "commands", "launches")
 
-    def __init__(self) -> None:
+    def __init__(self, root: FrameType) -> None:
+        """``root``: the frame that makes the call."""
         self.launches: list[tuple[Any, Any, tuple[Any, ...]]] = []
         self.commands = 0
+        self._root = root
+
+    def is_own(self) -> bool:
+        """Whether the caller is called by what is recorded: by nobody's functions but the package's."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_back is not self._root:  # the call itself is whoever's
+            name = frame.f_code.co_filename
+            if not name.startswith(FOLDER) and name not in _BETWEEN:
+                return False
+            frame = frame.f_back
+        return frame is not None
 
 
 class _Active(threading.local):

@@ -8,6 +8,7 @@ vouches that the operands are those of the recording, or gives buffers in their 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ _MOST = 16  # launches: of longer calls, the share of Python is small
 
 def recorded(call: Callable[[], None], operands: Iterable[DeviceNDArray]) -> Replay | None:
     """Make a call; what repeats it for these operands, or None where it did more than to launch kernels."""
-    before, active.recorder = active.recorder, Recorder()
+    before, active.recorder = active.recorder, Recorder(sys._getframe())
     try:
         call()
         found = active.recorder

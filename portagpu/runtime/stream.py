@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -309,13 +310,13 @@ class Stream:
 
     def __del__(self) -> None:
         queue, context = self._queue, self.context
-        if queue is None or context.closed or self is context.default_stream:
+        if queue is None or context.closed or self is context.default_stream or sys.is_finalizing():
             return
         try:
             self.finish_copies()
             if self._used != self._joined:  # the default stream must still wait for it
                 context.adopt(self._marker(queue))
-        except cl.Error:
+        except (cl.Error, ImportError):  # the latter while the interpreter ends
             pass
 
     def __int__(self) -> int:
@@ -345,7 +346,7 @@ class enqueuing:
 
     def __enter__(self) -> cl.CommandQueue:
         recorder = active.recorder
-        if recorder is not None:
+        if recorder is not None and recorder.is_own():
             recorder.commands += 1
         stream = self._stream
         held = None

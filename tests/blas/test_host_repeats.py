@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pyopencl as cl
 import pytest
@@ -12,6 +14,7 @@ import portagpu.blas.matmul as product_module
 from portagpu import cuda
 from portagpu.blas.host_repeats import host_product
 from portagpu.errors import ArgumentTypeError
+from portagpu.runtime import recording
 from portagpu.runtime.recording import Replay
 
 _NUMBERS = (1, 0, None)
@@ -221,3 +224,74 @@ def test_kernels_end_before_an_exception_lets_go_of_their_memory(device, monkeyp
     with pytest.raises(KeyboardInterrupt):
         portagpu.matmul(a, b)
     assert [m.command_execution_status for m in markers] == [cl.command_execution_status.COMPLETE]
+
+
+def test_views_of_large_arrays_take_little_memory(device):
+    """A recording is made with copies of the operands that lie as they do, which these would make large."""
+    wide = np.zeros((700, 2**16), np.float32)  # of pages that nobody touches
+    x, w = wide[:, :64], matrix(64, 64)
+    x[...] = matrix(700, 64)
+    assert host_product(x, w, None, _NUMBERS, None) is None
+    for _ in range(3):
+        assert np.allclose(portagpu.matmul(x, w), x @ w, rtol=1e-4, atol=1e-4)
+
+
+def test_views_of_what_the_device_cannot_hold(device):
+    rows = 64
+    wide = np.zeros((rows, device.capabilities.max_allocation // (rows - 2)), np.uint8)
+    x, w = wide[:, :256].view(np.float32), matrix(64, 64)
+    x[...] = matrix(rows, 64)
+    assert np.allclose(portagpu.matmul(x, w), x @ w, rtol=1e-4, atol=1e-4)
+
+
+def test_results_can_be_made_writeable_again(device):
+    a, b = matrix(200, 200), matrix(200, 200, seed=1)
+    for _ in range(3):
+        c = portagpu.matmul(a, b)
+        assert type(c) is np.ndarray
+        c.flags.writeable = False
+        c.flags.writeable = True
+        part = c[::2]
+        kept = part.copy()
+        del c
+        assert not np.may_share_memory(portagpu.matmul(b, a), part)
+        assert (part == kept).all()
+
+
+@cuda.jit
+def count(x):
+    x[0] += 1
+
+
+def test_what_runs_in_the_middle_of_a_recording_is_no_part_of_it(device, monkeypatch):
+    """As finalisers and signal handlers do: Python calls them between any two instructions."""
+    counter = cuda.to_device(np.zeros(1, np.int32))
+    a, b = cuda.to_device(matrix(24, 24)), cuda.to_device(matrix(24, 24, seed=1))
+    calls = []
+
+    def interrupt(frame, event, argument):
+        if event == "call" and frame.f_code is recording.CompiledKernel.launch.__code__:
+            sys.setprofile(None)
+            calls.append("in the middle")
+            count[1, 1](counter)
+
+    out = cuda.device_array((24, 24), np.float32)
+    portagpu.matmul(a, b, out)
+    sys.setprofile(interrupt)
+    try:
+        portagpu.matmul(a, b, out)  # this one is recorded
+    finally:
+        sys.setprofile(None)
+    again = Replay.launch
+
+    def launch(self, *arguments):
+        calls.append("again")
+        return again(self, *arguments)
+
+    monkeypatch.setattr(Replay, "launch", launch)
+    for _ in range(3):
+        portagpu.matmul(a, b, out)
+    assert calls == ["in the middle", *["again"] * 3]
+    assert counter.copy_to_host().tolist() == [1]
+    wanted = a.copy_to_host() @ b.copy_to_host()
+    assert np.allclose(out.copy_to_host(), wanted, rtol=1e-4, atol=1e-4)

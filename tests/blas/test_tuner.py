@@ -13,10 +13,11 @@ from portagpu.blas.panel_variant import PanelConfig
 from portagpu.blas.parameters import dense
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config
+from portagpu.blas.tunable import GEMM
 from portagpu.blas.tuner import search_space, tune_gemm
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import CompileFailed, LaunchFailed, Measured, Spilled, Store, Worker, outcomes, shapes
+from portagpu.tuning import CompileFailed, LaunchFailed, Measured, Spilled, Store, Worker, outcomes, shapes, tune
 
 PROBLEM = Problem(m=80, n=80, k=80, dtype="float32")
 
@@ -39,11 +40,12 @@ def test_a_fresh_process_follows_a_failed_launch(device, settings, monkeypatch):
         return outcomes.to_json(LaunchFailed("planted")) if len(children) == 1 else answer
 
     monkeypatch.setattr(Worker, "ask", ask)
-    (tuned,) = tune_gemm(device, (PROBLEM,), budget=12.0, settings=settings, compilers=0)
+    options = {"device": device, "budget": 300, "trials": 4, "settings": settings, "compilers": 0}
+    result = tune(GEMM, dense(PROBLEM).values, **options)
     assert children[1] != children[0]
     assert len(set(children[1:])) == 1
-    assert tuned.result.winner is not None
-    assert tuned.result.failures[0][1] == LaunchFailed("planted")
+    assert result.winner is not None
+    assert result.failures[0][1] == LaunchFailed("planted")
 
 
 def test_winners_are_of_the_space_and_stored(device, settings, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import ctypes
 
 import ml_dtypes
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 import portagpu
 from portagpu import cuda, errors
+from portagpu.blas import dgemm
+from portagpu.device import working_devices
 
 X = np.random.default_rng(3).integers(-9, 10, (90, 90))  # sums are exact in float32; large enough to be shared
 
@@ -159,3 +162,48 @@ def test_what_numpy_takes_for_an_array(device):
     assert portagpu.matmul(row, row) == 14
     with pytest.raises(errors.ArgumentTypeError, match="operand a is a str"):
         portagpu.matmul("abc", x)
+
+
+def test_what_else_numpy_takes_for_arrays(device):
+    numbers = (ctypes.c_float * 3)(1, 2, 3)
+    assert portagpu.matmul(range(3), np.eye(3)).tolist() == [0, 1, 2]
+    assert portagpu.matmul(numbers, np.eye(3, dtype=np.float32)).tolist() == [1, 2, 3]
+
+
+def test_masks_of_out_are_an_error(device):
+    out = np.ma.array(np.eye(3), mask=np.eye(3) > 0)
+    with pytest.raises(errors.ArgumentTypeError, match="out has masked elements"):
+        portagpu.matmul(np.eye(3), np.eye(3), out=out, beta=1.0)
+    out = np.ma.array(np.eye(3))
+    assert portagpu.matmul(np.eye(3), np.eye(3), out=out) is out
+
+
+def test_groups_of_mixed_byte_orders(device):
+    a, b = X[:4, :5].astype(">f4"), X[:5, :3].astype("<f4")[None]
+    assert np.array_equal(portagpu.grouped_matmul(a, b, [0, 4]), X[:4, :5] @ X[:5, :3])
+
+
+def test_what_the_host_has_no_memory_for(device):
+    tall = np.broadcast_to(np.float32(1), (2**44, 1))
+    with pytest.raises(errors.OutOfMemoryError, match="a result"):
+        portagpu.grouped_matmul(tall, np.ones((1, 1, 1024), np.float32), [0, 2**44])
+    with pytest.raises(errors.OutOfMemoryError, match="a converted operand"):
+        portagpu.matmul(tall.T, np.broadcast_to(np.float64(1), (2**44, 1)))
+    with pytest.raises(errors.OutOfMemoryError, match="a, converted"):
+        dgemm(1, tall.T, np.eye(2))
+
+
+def test_a_c_that_cannot_be_overwritten(device):
+    one = cuda.to_device(np.eye(3))
+    with pytest.raises(errors.ArgumentTypeError, match="c is a ndarray; a and b are on the device"):
+        dgemm(1, one, one, 1.0, np.eye(3), overwrite_c=1)
+
+
+def test_a_stream_says_where_arrays_of_the_host_go(device):
+    x = X.astype(np.float32)
+    stream = cuda.stream()
+    others = [d for d in working_devices() if d != device]
+    with cuda.select_device(others[0] if others else device):
+        for _ in range(3):
+            assert np.array_equal(portagpu.matmul(x, x, stream=stream), X @ X)
+        assert np.array_equal(portagpu.grouped_matmul(x, x[None], [0, 90], stream=stream), X @ X)

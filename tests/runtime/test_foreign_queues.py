@@ -8,7 +8,9 @@ import pyopencl.array
 import pytest
 from gates import closed_gate
 
+import portagpu
 from portagpu import cuda, errors
+from portagpu.runtime.array import device_array
 from portagpu.runtime.context import Context
 from portagpu.runtime.launch import CompiledKernel
 from portagpu.runtime.translate import translated
@@ -175,3 +177,28 @@ def test_wrapped_queues_are_forgotten(own):
     assert context.wrap_queue(context.default_stream.queue) is context.default_stream
     stream = context.stream()
     assert context.wrap_queue(stream.queue) is stream
+
+
+@pytest.mark.parametrize("view", [np.s_[:, ::2], np.s_[::-1], np.s_[:, 1:]], ids=["steps", "backwards", "part"])
+def test_products_of_views_wait_for_the_arrays_queue(own, view):
+    """Operands and results that are copied are in order with the array's own methods, as those of kernels are."""
+    queue = cl.CommandQueue(own)
+    x, y = (pyopencl.array.to_device(queue, np.ones((40, 40), np.float32)) for _ in range(2))
+    a = cuda.as_cuda_array(x)[view]
+    b = cuda.as_cuda_array(y)[: a.shape[1]]
+    for number in (1, 2, 3):
+        with closed_gate(queue) as gate:
+            cl.enqueue_fill_buffer(queue, x.base_data, np.float32(number), 0, x.nbytes)
+            product = portagpu.matmul(a, b)
+            gate.open_soon()
+            assert (product.copy_to_host() == number * a.shape[1]).all()
+    stream = Context.wrap(own).stream()
+    left, right = (device_array((40, 40), np.float32, context=Context.wrap(own)) for _ in range(2))
+    right.copy_to_device(np.ones((40, 40), np.float32))
+    out = cuda.as_cuda_array(y)[view]
+    for number in (1, 2, 3):
+        left.copy_to_device(np.full((40, 40), number, np.float32))
+        with closed_gate(stream.queue) as gate:
+            portagpu.matmul(left[: out.shape[0]], right[:, : out.shape[1]], out, stream=stream)
+            gate.open_soon()
+            assert (y.get()[view] == number * 40).all()
