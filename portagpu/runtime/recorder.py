@@ -20,15 +20,15 @@ class Recorder:
     __slots__ = ("_root", "commands", "launches")
 
     def __init__(self, root: FrameType) -> None:
-        """``root``: the frame that makes the call."""
+        """``root``: the frame that makes the call, and lives as long."""
         self.launches: list[tuple[Any, Any, tuple[Any, ...]]] = []
         self.commands = 0
-        self._root = root
+        self._root = id(root)  # the frame itself would keep all that it refers to
 
     def is_own(self) -> bool:
         """Whether the caller is called by what is recorded: by nobody's functions but the package's."""
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_back is not self._root:  # the call itself is whoever's
+        while frame is not None and id(frame.f_back) != self._root:  # the call itself is whoever's
             name = frame.f_code.co_filename
             if not name.startswith(FOLDER) and name not in _BETWEEN:
                 return False

@@ -185,7 +185,7 @@ def test_results_own_what_buffers_are_rounded_to(nbytes):
     """Neighbours in the heap never share a cache line with them."""
     for _ in range(50):
         array, first = results.placed((nbytes // 4,), np.dtype(np.float32), nbytes)
-        memory = array.base._room.memory if hasattr(array.base, "_room") else array.base
+        memory = array.base.base
         begin = memory.__array_interface__["data"][0]
         assert first % 128 == 0 and first == array.__array_interface__["data"][0]
         assert begin <= first and first + -(-nbytes // 128) * 128 <= begin + memory.nbytes
@@ -283,10 +283,9 @@ def test_contexts_in_turns_and_closed(device):
         replays = [weakref.ref(call.replay) for call in there.calls.values()]
         stream = other.default_stream
         keep(a, b, stream=stream)
-    with pytest.raises(ArgumentTypeError, match="in another context"):
-        portagpu.matmul(a, b, stream=stream)
+    assert close(portagpu.matmul(a, b, stream=stream), a @ b)  # a stream says where
     other.close()
-    with pytest.raises(ArgumentTypeError, match="in another context"):
+    with pytest.raises(ClosedError):
         portagpu.matmul(a, b, stream=stream)
     del there
     gc.collect()
