@@ -36,7 +36,7 @@ from portagpu.runtime.context import Context
 from portagpu.settings import Settings
 from portagpu.tuning import Budget, Progress, Session, Store
 from portagpu.tuning.choice import Rule
-from portagpu.tuning.session import LEAST_SECONDS, store_path, task_of
+from portagpu.tuning.session import left_until, store_path, task_of
 
 ENOUGH_UNTUNED, ENOUGH_SHORT = 0.85, 0.96
 _MODEL = "model"
@@ -128,9 +128,7 @@ def _search(
 
     with Session(GEMM, device, states[_LONG], store) as session:
         session.figures()  # counts for the budget
-        # a cold start may have taken all of a short budget: one trial is made in any case
-        first_budget = Budget(seconds=max(LEAST_SECONDS, begin + short - time.monotonic()))
-        first = session.search(problem.values, first_budget, progress=watch)
+        first = session.search(problem.values, Budget(seconds=left_until(begin + short)), progress=watch)
         known, before = store.winner(task), first.trials
         rest = begin + long - time.monotonic()
         result = session.search(problem.values, Budget(seconds=rest), progress=watch) if rest > 0 else first

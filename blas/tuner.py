@@ -79,8 +79,7 @@ def tune_gemm(
         problems = tuple(dense(p) for p in problems)
         for number, problem in enumerate(problems):
             others = _classes(problem, problems, classes)
-            # a cold start may have taken all of a short budget: each problem gets one trial in any case
-            share = max(session.LEAST_SECONDS, (deadline - time.monotonic()) / (len(problems) - number))
+            share = session.left_until(deadline, len(problems) - number)
             kept = session.kept_for_classes(share, others)
             result = child.search(
                 problem.values,

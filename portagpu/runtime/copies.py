@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -84,10 +84,15 @@ def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -
         cl.enqueue_nd_range_kernel(queue, kernel, *_spread(columns, lines, context.capabilities))
 
 
+def users_of(arrays: Iterable[DeviceNDArray]) -> tuple[Stream, ...]:
+    """The streams of the queues that PyOpenCL arrays among these have, in their order."""
+    found = (a.stream for a in arrays if isinstance(a.base, pyopencl.array.Array))
+    return tuple(dict.fromkeys(stream for stream in found if stream is not None))
+
+
 @contextmanager
 def _in_order(stream: Stream, *arrays: DeviceNDArray) -> Iterator[None]:
-    users = {a.stream for a in arrays if isinstance(a.base, pyopencl.array.Array)} - {stream, None}
-    others = [user for user in users if user is not None and user.context is stream.context]
+    others = [user for user in users_of(arrays) if user is not stream and user.context is stream.context]
     for user in others:
         stream.wait_stream(user)
     yield

@@ -37,6 +37,7 @@ class SharedSpans:
     def __init__(self, writable: Iterable[np.ndarray[Any, Any]], readonly: Iterable[np.ndarray[Any, Any]] = ()) -> None:
         ranges = [(*_rounded(a), True) for a in writable] + [(*_rounded(a), False) for a in readonly]
         self._ranges = joined_spans(ranges)
+        self.longest = max((high - low for low, high, _ in self._ranges), default=0)  # bytes
         self._buffers: dict[int, cl.Buffer] = {}
 
     def _around(self, array: np.ndarray[Any, Any]) -> Span:
@@ -103,7 +104,8 @@ def wrap_host(
         return None
     if not readonly and not array.flags.writeable:
         return None
-    if spans.extent(array) > context.capabilities.max_allocation:  # of a view of something larger; a copy may do
+    most = context.capabilities.max_allocation
+    if spans.longest > most and spans.extent(array) > most:  # of a view of something larger: a copy may do
         return None
     return share_host(context, array, spans=spans, readonly=readonly)
 

@@ -9,6 +9,7 @@ import pyopencl.array
 from portagpu.runtime.args import ArgumentWrapper
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, context_of, current_context
+from portagpu.runtime.copies import users_of
 from portagpu.runtime.creation import as_device_array
 from portagpu.runtime.stream import Stream, as_stream
 
@@ -30,7 +31,7 @@ def place(args: tuple[Any, ...], stream: Any) -> tuple[Stream, tuple[Stream, ...
         elif isinstance(value, _COMPOUND):
             arrays = _arrays(args)
             context = arrays[0].context if arrays else None
-            users = tuple(dict.fromkeys(a.stream for a in arrays if _is_users(a) and a.stream is not None))
+            users = users_of(arrays)
             break
     if stream is not None:
         chosen = as_stream(stream, context_of(stream))
@@ -42,10 +43,6 @@ def place(args: tuple[Any, ...], stream: Any) -> tuple[Stream, tuple[Stream, ...
     if problem is not None:
         raise problem
     return chosen, tuple(user for user in users if user is not chosen and user.context is chosen.context)
-
-
-def _is_users(array: DeviceNDArray) -> bool:
-    return isinstance(array.base, _PyOpenCLArray)
 
 
 def _arrays(args: tuple[Any, ...]) -> list[DeviceNDArray]:

@@ -37,7 +37,7 @@ from portagpu.tuning.worker import Worker, WorkerDied
 _KEPT_FOR_CLASSES = 0.3  # share of the budget
 _BEST_FEW = 4
 _LONGEST_NAME = 100
-LEAST_SECONDS = 1e-3  # of a search: for one trial, where the model took the budget
+_LEAST_SECONDS = 1e-3  # of a search: for one trial, where the model took the budget
 _LEAST_PREPARING = START_LIMIT  # right results by NumPy may take longer than a trial
 _VERIFYING = 3.0  # trials that `verify` may take as long as
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -178,7 +178,7 @@ class Session:
         found = modelled(self.tunable, problem, self.device, figures)
         if budget.seconds > 0:  # the model's part counts
             left = budget.seconds - (time.monotonic() - started)
-            budget = replace(budget, seconds=max(left, min(budget.seconds, LEAST_SECONDS)))
+            budget = replace(budget, seconds=max(left, min(budget.seconds, _LEAST_SECONDS)))
         first = self.tunable.default_for(problem, self.device)
         return search(
             found.history,
@@ -317,6 +317,12 @@ class Session:
             self._worker.close()  # what it wrote, and where, is not known
         self._warm = wrong is None
         return wrong
+
+
+def left_until(deadline: float, searches: int = 1) -> float:
+    """Seconds for each of so many searches until a time of `time.monotonic`. A cold start may have taken all of a short
+    budget: then as much as one trial in each needs, which is made in any case."""
+    return max(_LEAST_SECONDS, (deadline - time.monotonic()) / searches)
 
 
 def kept_for_classes(seconds: float, classes: Sequence[Problem]) -> float:

@@ -17,7 +17,7 @@ from portagpu.tuning import shapes
 from portagpu.tuning.choice import file_of
 from portagpu.tuning.console import Bar, on_terminal
 from portagpu.tuning.search import Budget, Progress, SearchResult
-from portagpu.tuning.session import LEAST_SECONDS, Session, device_of, kept_for_classes, seconds_of
+from portagpu.tuning.session import Session, device_of, kept_for_classes, left_until, seconds_of
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.store import Store
 from portagpu.tuning.strategies import DEFAULT, Strategy
@@ -88,9 +88,7 @@ def tune(
     with session, bar or nullcontext():
         if seconds > 0:
             session.figures()  # counts for the budget
-        left = deadline - time.monotonic() - kept
-        # a cold start may have taken all of a short budget: one trial is made in any case
-        budgeted = Budget(seconds=max(left, min(seconds, LEAST_SECONDS)), trials=trials)
+        budgeted = Budget(seconds=left_until(deadline - kept) if seconds > 0 else 0.0, trials=trials)
         result = session.search(wanted, budgeted, strategy, seed=seed, progress=report)
         if others:
             session.retime(wanted, others, max(kept, deadline - time.monotonic()), report)
