@@ -70,6 +70,13 @@ class _HostKnown(Known):
         super().clear()
         self.calls.clear()
 
+    def forget_oldest(self) -> None:
+        """Forget what was found out first, and the calls that would keep it."""
+        _, oldest = self.known.popitem(last=False)
+        if isinstance(oldest, Replay):
+            for key in [key for key, call in self.calls.items() if call.replay is oldest]:
+                del self.calls[key]
+
     def kept_buffers(self, context: Context) -> HostBuffers | None:
         if self.keeps is None:
             self.keeps = is_in_place(context)
@@ -166,8 +173,7 @@ class HostProduct:
         if not isinstance(found, bool) and found.kept_bytes > _KEPT_BYTES:
             mine.known[self._key] = True  # too much to keep: not recorded again either
         while len(mine.known) > _REMEMBERED or _kept(mine.known) > _KEPT_BYTES:
-            mine.known.popitem(last=False)
-            mine.calls.clear()  # they keep recordings, too
+            mine.forget_oldest()
 
 
 def host_again(a: Array, b: Array, out: Array | None, numbers: tuple[Any, ...], stream: Stream | None) -> Array | None:

@@ -308,14 +308,13 @@ class Stream:
         self._queue, self._pending = None, deque()
         return kept
 
-    def __del__(self) -> None:
-        queue, context = self._queue, self.context
-        if queue is None or context.closed or self is context.default_stream or sys.is_finalizing():
+    def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:  # at the end, globals are None
+        if ends() or self._queue is None or self.context.closed or self is self.context.default_stream:
             return
         try:
             self.finish_copies()
             if self._used != self._joined:  # the default stream must still wait for it
-                context.adopt(self._marker(queue))
+                self.context.adopt(self._marker(self._queue))
         except (cl.Error, ImportError):  # the latter while the interpreter ends
             pass
 

@@ -134,6 +134,16 @@ def test_views_of_one_place(device):
         assert close(portagpu.matmul(views[0], b), views[0] @ b)
 
 
+def test_many_products_keep_the_calls_of_others(device, monkeypatch):
+    """Where there is too much, calls go with their recording only: those of the latest products stay."""
+    monkeypatch.setattr(host_repeats, "_REMEMBERED", 4)
+    products = [(matrix(64 + n, 64), matrix(64, 80, seed=1)) for n in range(7)]
+    for a, b in products:
+        keep(a, b)
+    assert [is_kept(a, b) for a, b in products] == [False] * 3 + [True] * 4
+    assert len(known().calls) == 4
+
+
 def test_arrays_may_be_resized(device):
     """No call keeps a reference, not even a weak one: NumPy would refuse."""
     a, b = matrix(96, 64), matrix(64, 80, seed=1)
