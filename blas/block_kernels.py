@@ -139,15 +139,15 @@ def multiply_block(
 ):
     """``c = alpha * a[:, first_k:first_k + depth] @ b + beta * c``, where b is the block that was packed.
 
-    A work-group computes ``group_m`` tiles of ``tile_m`` rows by ``group_n`` panels. packed_b: (1 or batch, panels_n,
-    depth, vectors_n * lanes). c: rows of n with unit steps, ``c_pitch`` apart, matrices ``c_batch`` apart. a: rows, or
-    columns if ``transposed``, with unit steps, ``a_pitch`` apart. If it is
-    ``copied``, there is ``room`` for so many elements, in lines that are ``apart``. If it ``packs``, a work-group packs
-    its own panels, which no other one may use; else b is not read.
+    A work-group computes ``group_m`` tiles of ``tile_m`` rows by ``group_n`` panels. If it ``packs``, it computes all
+    rows, so many tiles at a time, and packs these panels first, which no other one may use; else b is not read.
+    packed_b: (1 or batch, panels_n, depth, vectors_n * lanes). c: rows of n with unit steps, ``c_pitch`` apart,
+    matrices ``c_batch`` apart. a: rows, or columns if ``transposed``, with unit steps, ``a_pitch`` apart. If it is
+    ``copied``, there is ``room`` for so many elements, in lines that are ``apart``.
     """
     lanes = vector.lanes
     tile_n = vectors_n * lanes
-    row0 = type(depth)(cuda.blockIdx.x) * (group_m * tile_m)
+    row0 = type(m)(cuda.blockIdx.x) * (group_m * tile_m)
     panel0 = type(depth)(cuda.blockIdx.y) * group_n
     matrix = type(depth)(cuda.blockIdx.z)
     matrix_b = matrix if packed_b.shape[0] > 1 else type(depth)(0)
@@ -157,23 +157,15 @@ def multiply_block(
     acc = cuda.local.array((tile_m, vectors_n), vector)
     vectors = cuda.local.array((vectors_n,), vector)
     scratch = cuda.local.array(tile_m * tile_n, vector.dtype)
-    rows = min(type(m)(group_m * tile_m), m - row0)
+    group_rows = group_m * tile_m
+    last_row = m if packs else min(row0 + group_rows, m)
+    last_panel = min(panel0 + group_n, panels_n) - 1
     lines = cuda.local.array(tile_m, np.uint64)  # unsigned: these subscripts never count from the end
-    if not copied:
-        begin = matrix * a_batch + first_k
-    elif transposed:
-        # columns of the block; rows beyond m are left as they are, and so are the sums that use them: nobody sees them
-        begin = matrix * a_batch + first_k * a_pitch + row0
-        copy_lines(flat_a, block, begin, a_pitch, depth, depth, rows, apart, vector)
-    else:
-        begin = matrix * a_batch + row0 * a_pitch + first_k
-        padded = (rows + tile_m - 1) // tile_m * tile_m
-        copy_lines(flat_a, block, begin, a_pitch, padded, rows, depth, apart, vector)
     if packs:
         flat_b = b.T.ravel() if b_transposed and b.ndim == 2 else b.ravel()
         corner = matrix_b * b_batch + (first_k if b_transposed else first_k * b_pitch)
         across = b_pitch if b_transposed else type(b_pitch)(1)
-        for panel in range(panel0, min(panel0 + group_n, panels_n)):
+        for panel in range(panel0, last_panel + 1):
             column = (first_panel + panel) * tile_n
             start = corner + column * across
             wide = min(n - column, tile_n)
@@ -191,41 +183,64 @@ def multiply_block(
                 vector,
                 b_transposed,
             )
-    # the tile of c is asked for before the sums are formed: it is there when they are
-    for panel in range(panel0, min(panel0 + group_n, panels_n)):
-        column0 = (first_panel + panel) * tile_n
-        for first in range(type(m)(0), rows, type(m)(tile_m)):
-            start = matrix * c_batch + (row0 + first) * c_pitch + column0
-            complete = first + tile_m <= rows and column0 + tile_n <= n
-            if complete:
+    flat_packed = packed_b.ravel()
+    for top in range(row0, last_row, type(m)(group_rows)):
+        rows = min(type(m)(group_rows), last_row - top)
+        if not copied:
+            begin = matrix * a_batch + first_k
+        elif transposed:
+            # columns of the block; rows beyond m are left as they are, and so are the sums that use them: nobody sees
+            # them
+            begin = matrix * a_batch + first_k * a_pitch + top
+            copy_lines(flat_a, block, begin, a_pitch, depth, depth, rows, apart, vector)
+        else:
+            begin = matrix * a_batch + top * a_pitch + first_k
+            padded = (rows + tile_m - 1) // tile_m * tile_m
+            copy_lines(flat_a, block, begin, a_pitch, padded, rows, depth, apart, vector)
+        tiles = (rows + tile_m - 1) // tile_m
+        # elements of the next panel that a tile asks for with each term of its sums
+        share = (tile_n + tiles - 1) // tiles if last_panel > panel0 else type(tiles)(0)
+        for panel in range(panel0, last_panel + 1):
+            column0 = (first_panel + panel) * tile_n
+            coming = (matrix_b * packed_b.shape[1] + (panel + 1 if panel < last_panel else panel0)) * tile_n
+            for first in range(type(m)(0), rows, type(m)(tile_m)):
+                start = matrix * c_batch + (top + first) * c_pitch + column0
+                complete = first + tile_m <= rows and column0 + tile_n <= n
+                # the tile of c is asked for before the sums are formed, the next panel meanwhile: they are there when
+                # they are needed
+                if complete:
+                    for i in cuda.unroll(range(tile_m)):
+                        for j in cuda.unroll(range(vectors_n)):
+                            cuda.prefetch(flat_c, start + i * c_pitch + j * lanes)
+                part = first // tile_m * share
+                wanted = np.uint64((coming + min(part, type(part)(tile_n))) * depth)
+                step = np.uint64(share if part < tile_n else type(share)(0))
                 for i in cuda.unroll(range(tile_m)):
+                    if not copied:  # of rows beyond m, the last one in their place
+                        lines[i] = np.uint64(begin + (top + min(first + i, rows - 1)) * a_pitch)
                     for j in cuda.unroll(range(vectors_n)):
-                        cuda.prefetch(flat_c, start + i * c_pitch + j * lanes)
-            for i in cuda.unroll(range(tile_m)):
-                if not copied:  # of rows beyond m, the last one in their place
-                    lines[i] = np.uint64(begin + (row0 + min(first + i, rows - 1)) * a_pitch)
-                for j in cuda.unroll(range(vectors_n)):
-                    acc[i, j] = vector(0)
-            for k in range(depth):
-                for j in cuda.unroll(range(vectors_n)):
-                    vectors[j] = cuda.vload(packed_b, (matrix_b, panel, k, j * lanes), lanes, aligned=True)
-                for i in cuda.unroll(range(tile_m)):
-                    if not copied:
-                        scalar = flat_a[lines[i] + np.uint64(k)]
-                    else:
-                        scalar = block[first + i + k * apart] if transposed else block[(first + i) * apart + k]
+                        acc[i, j] = vector(0)
+                for k in range(depth):
+                    cuda.prefetch(flat_packed, wanted + np.uint64(k) * step)
                     for j in cuda.unroll(range(vectors_n)):
-                        acc[i, j] = multiply_add(scalar, vectors[j], acc[i, j], whole)
-            if complete:
-                for i in cuda.unroll(range(tile_m)):
-                    for j in cuda.unroll(range(vectors_n)):
-                        place = start + i * c_pitch + j * lanes
-                        store_vector(acc[i, j], flat_c, place, alpha, beta, vector, stored, scaling, False)
-            else:
-                for i in cuda.unroll(range(tile_m)):
-                    for j in cuda.unroll(range(vectors_n)):
-                        cuda.vstore(acc[i, j], scratch, i * tile_n + j * lanes, aligned=True)
-                for i in range(min(type(m)(tile_m), rows - first)):
-                    for j in range(min(type(m)(tile_n), n - column0)):
-                        place = start + i * c_pitch + j
-                        store_element(scratch[i * tile_n + j], flat_c, place, alpha, beta, scaling)
+                        vectors[j] = cuda.vload(packed_b, (matrix_b, panel, k, j * lanes), lanes, aligned=True)
+                    for i in cuda.unroll(range(tile_m)):
+                        if not copied:
+                            scalar = flat_a[lines[i] + np.uint64(k)]
+                        else:
+                            scalar = block[first + i + k * apart] if transposed else block[(first + i) * apart + k]
+                        for j in cuda.unroll(range(vectors_n)):
+                            acc[i, j] = multiply_add(scalar, vectors[j], acc[i, j], whole)
+                if complete:
+                    for i in cuda.unroll(range(tile_m)):
+                        for j in cuda.unroll(range(vectors_n)):
+                            place = start + i * c_pitch + j * lanes
+                            store_vector(acc[i, j], flat_c, place, alpha, beta, vector, stored, scaling, False)
+                else:
+                    for i in cuda.unroll(range(tile_m)):
+                        for j in cuda.unroll(range(vectors_n)):
+                            cuda.vstore(acc[i, j], scratch, i * tile_n + j * lanes, aligned=True)
+                    for i in range(min(type(m)(tile_m), rows - first)):
+                        for j in range(min(type(m)(tile_n), n - column0)):
+                            place = start + i * c_pitch + j
+                            store_element(scratch[i * tile_n + j], flat_c, place, alpha, beta, scaling)

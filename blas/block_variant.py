@@ -19,14 +19,12 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.tuning.space import Axis
 
-_ALL = 1024  # panels or tiles: as many as there are
-_MOST_TILES = 2**32  # more than fit any memory
+_ALL = 1024  # panels: as many as there are
 _LINE = 64  # bytes of a cache line
 _PACKED_BYTES = 2**24  # of B's block: a share of the last-level cache
 _LAUNCHES_SECONDS = 15e-6  # of packing and multiplying
 _BLOCK_SECONDS = 40e-6  # the same for one more block: Python's share is in the way where kernels are short
 _KEPT_BYTES = 3 * 2**18  # of a group's rows of A and a panel of B: a share of the second-level cache
-_NEAR_BYTES = 2**23  # of a block of A that every panel of B meets: a share of the last-level cache
 _COPY_BYTES = 2**19  # of A, by a work-group
 _CHUNK = 64  # rows that a work-group packs
 
@@ -39,9 +37,10 @@ class BlockConfig(Config):
     vectors_n: int
     lanes: int
     depth: int  # of a block, at most
-    group_m: int  # register tiles of a work-group; `_ALL`: of all rows, and it packs its panels of B itself
-    group_n: int
+    group_m: int  # register tiles that meet a panel of B before the next one does
+    group_n: int  # panels of a work-group
     copied: int  # whether a work-group copies its rows of A (1) or reads them where they are (0)
+    packs: int  # whether a work-group has all rows, and so packs the panels of B that it alone needs
 
     @property
     def tile_n(self) -> int:
@@ -50,13 +49,8 @@ class BlockConfig(Config):
 
     @property
     def rows(self) -> int:
-        """Rows of a work-group, at most."""
-        return self.tile_m * (_MOST_TILES if self.packs else self.group_m)
-
-    @property
-    def packs(self) -> bool:
-        """Whether a work-group has all rows, and so packs the panels of B that it alone needs."""
-        return self.group_m >= _ALL
+        """Rows that meet a panel of B before the next one does, at most."""
+        return self.tile_m * self.group_m
 
     @property
     def registers(self) -> int:
@@ -81,8 +75,7 @@ def even_depth(k: int, most: int, lanes: int) -> int:
 def _copying(config: BlockConfig, itemsize: int, caps: Capabilities) -> BlockConfig:
     """The same with copies of A, and, if these need too much room, the largest groups of rows that fit."""
     most = min(_COPY_BYTES, caps.local_memory_static)
-    largest = 16 if config.packs else config.group_m
-    sizes = sorted({largest, *(size for size in (32, 16, 8, 4, 2, 1) if size < largest)}, reverse=True)
+    sizes = sorted({config.group_m, *(s for s in (32, 16, 8, 4, 2, 1) if s < config.group_m)}, reverse=True)
     found = [replace(config, copied=1, group_m=size) for size in sizes]
     return next((c for c in found if c.copy_bytes(itemsize) <= most), found[-1])
 
@@ -109,9 +102,10 @@ class BlockVariant(Variant):
             Axis("vectors_n", (1, 2, 3, 4)),
             Axis("lanes", (native_lanes(caps, problem.accumulator_itemsize),)),
             Axis("depth", (128, 256, 384, 512, 768, 1024)),
-            Axis("group_m", (1, 2, 4, 8, 16, 32, _ALL)),
-            Axis("group_n", (1, 2, 4, 8, 16, _ALL)),
+            Axis("group_m", (1, 2, 4, 8, 16, 32)),
+            Axis("group_n", (1, 2, 4, 8, 16, 32, _ALL)),
             Axis("copied", (0, 1)),
+            Axis("packs", (0, 1)),
         )
 
     def is_legal(self, config: BlockConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -142,19 +136,16 @@ class BlockVariant(Variant):
         rows, columns = math.ceil(m / config.tile_m), math.ceil(n / config.tile_n)
         group_n = min(config.group_n, columns)
         down, right = math.ceil(m / config.rows), math.ceil(columns / group_n)
-        groups = down * right * problem.batch
+        groups = (1 if config.packs else down) * right * problem.batch
         work, loads = config.tile_m * config.vectors_n, config.tile_m + config.vectors_n
         step = max(work / 2, loads / 2, 4.0) + 0.15 * loads  # of k: units finish four cycles later
         tile = step * depth + 3 * work + 40
         tiles = rows * columns * blocks * problem.batch * tile
         # nothing is computed while A is copied; what is read where it is comes from farther caches, as panels of B do
         copied = config.copied * m * k * right * problem.batch * 0.35 * item
-        kept = (config.rows + config.tile_n) * depth * item <= _KEPT_BYTES
+        kept = (min(m, config.rows) + config.tile_n) * depth * item <= _KEPT_BYTES
         fetch = 0.02 if kept else 0.04  # cycles for each byte
-        if config.packs:
-            fetch = 0.01 if m * depth * item <= _NEAR_BYTES else 0.05
-        walks = columns if config.packs else right  # over A
-        fetched = (down * n + walks * m) * k * problem.batch * item * fetch
+        fetched = (down * n + right * m) * k * problem.batch * item * fetch
         fetched += 2 * m * n * blocks * problem.batch * item * 0.04  # c, read and written
         # what another work-group packed comes from farther caches
         packed = n * k * problem.batch * (3.0 if config.packs else 6.0) / lanes
@@ -172,11 +163,12 @@ class BlockVariant(Variant):
         """Register tiles that fill the register files of today's processors."""
         lanes, copied = native_lanes(caps, problem.accumulator_itemsize), int(_must_copy(problem))
         found = (
-            BlockConfig(tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn, copied=copied)
+            BlockConfig(tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn, copied=copied, packs=packs)
             for m, v in ((6, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
             for depth in (1024, 512, 256, 128)
-            for gm in ((16, 8, 4, 2, 1) if copied else (_ALL, 16, 8, 4, 2, 1))
-            for gn in ((1, 2, 4, 16, _ALL) if copied else (1, 2, 4))
+            for gm in (16, 8, 4, 2, 1)
+            for gn in (1, 2, 4, 8, 16, _ALL)
+            for packs in (0, 1)
         )
         return tuple(p for p in found if self.is_legal(p, problem, caps))
 
@@ -224,7 +216,7 @@ class _Work:
         depth, panels = min(self.depth, self.k - first_k), min(self.strip, self.panels - first_panel)
         packed = self.packed(panels, depth)
         # panels that a batch shares are packed once
-        packs = self.config.packs and self.matrices == self.product.batch
+        packs = self.config.packs == 1 and self.matrices == self.product.batch
         if not packs:
             self._pack(packed, first_k, first_panel)
         self._multiply(packed, first_k, first_panel, packs)
@@ -250,7 +242,7 @@ class _Work:
         room = apart * (config.depth if a.transposed else config.rows) if self.copied else 1
         pitches = (a.pitch, a.batch, b.pitch, b.batch, c.pitch, c.batch)
         sizes = (self.m, self.n, first_k, first_panel, depth, *pitches, panels, group_n)
-        grid = (-(-self.m // config.rows), -(-panels // group_n), product.batch)
+        grid = (1 if packs else -(-self.m // config.rows), -(-panels // group_n), product.batch)
         multiply_block[grid, 1, product.stream](
             a.array,
             b.array,

@@ -17,7 +17,7 @@ from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config, is_legal
 from portagpu.blas.trial import verify
 
-_SMALL = BlockConfig(tile_m=3, vectors_n=2, lanes=4, depth=16, group_m=2, group_n=2, copied=1)
+_SMALL = BlockConfig(tile_m=3, vectors_n=2, lanes=4, depth=16, group_m=2, group_n=2, copied=1, packs=0)
 
 
 def operands(m, n, k, dtype=np.float32, batch=()):
@@ -50,14 +50,24 @@ def test_edges_and_blocks(device, shape, copied):
 @pytest.mark.parametrize("shape", _SHAPES)
 def test_groups_that_pack_their_own_panels(device, shape, group_n, order):
     a, b = operands(*shape)
-    config = replace(_SMALL, copied=0, group_m=1024, group_n=group_n)
-    assert config.packs
+    config = replace(_SMALL, copied=0, packs=1, group_n=group_n)
     assert np.allclose(multiply(a, np.asarray(b, order=order), config), a @ b, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("copied", [0, 1])
+@pytest.mark.parametrize("packs", [0, 1])
+def test_tiles_ask_for_the_next_panel(device, packs, copied):
+    """More tiles than a panel has columns, and fewer; a group's last panel has another one's after it."""
+    a, b = operands(40, 37, 20)
+    for group_m, group_n in ((32, 1), (32, 1024), (2, 1024), (2, 3)):
+        config = replace(_SMALL, copied=copied, packs=packs, group_m=group_m, group_n=group_n)
+        assert np.allclose(multiply(a, b, config), a @ b, rtol=1e-4, atol=1e-3)
 
 
 def test_batches_of_groups_that_pack(device):
     a, b = operands(9, 20, 35, batch=(4,))
-    config = replace(_SMALL, copied=0, group_m=1024)
+    config = replace(_SMALL, copied=0, packs=1)
     assert np.allclose(multiply(a, b, config), a @ b, rtol=1e-4, atol=1e-3)
     apart = np.zeros((4, 12, 35), np.float32)[:, :9]
     apart[...] = a
@@ -67,8 +77,8 @@ def test_batches_of_groups_that_pack(device):
 
 @pytest.mark.parametrize("kind", ["transposed", "halves"])
 def test_groups_that_must_copy_are_smaller(device, kind):
-    """A configuration of groups of all rows serves other layouts too, such as those of the nearest tuned class."""
-    config = replace(_SMALL, copied=0, group_m=1024)
+    """A configuration of large groups of rows serves other layouts too, such as those of the nearest tuned class."""
+    config = replace(_SMALL, copied=0, packs=1, group_m=1024)
     a, b = operands(13, 21, 37, np.float16 if kind == "halves" else np.float32)
     left = np.asfortranarray(a) if kind == "transposed" else a
     wanted = a.astype(np.float64) @ b.astype(np.float64)
@@ -172,7 +182,7 @@ def test_groups_that_leave_no_room_for_copies_become_smaller(device):
     """What is tuned for rows serves columns, too: their copies of 96 rows of 1024 terms need 393 KB of local memory."""
     problem = Problem(m=300, n=300, k=1200, dtype="float32")
     lanes = native_lanes(device.capabilities, 4)
-    config = BlockConfig(tile_m=6, vectors_n=2, lanes=lanes, depth=1024, group_m=16, group_n=4, copied=0)
+    config = BlockConfig(tile_m=6, vectors_n=2, lanes=lanes, depth=1024, group_m=16, group_n=4, copied=0, packs=0)
     if not BlockVariant().supports(problem, device.capabilities):
         pytest.skip("blocks are for devices without local memory of their own")
     assert verify(problem.values, registry.to_json(config)) is None
