@@ -24,7 +24,7 @@ _LINE = 64  # bytes of a cache line
 _PACKED_BYTES = 2**24  # of B's block: a share of the last-level cache
 _LAUNCHES_SECONDS = 15e-6  # of packing and multiplying
 _BLOCK_SECONDS = 40e-6  # the same for one more block: Python's share is in the way where kernels are short
-_KEPT_BYTES = 3 * 2**18  # of a group's rows of A and a panel of B: a share of the second-level cache
+_KEPT_BYTES = 3 * 2**18  # of a group's rows of A and panels of B: a share of the second-level cache
 _COPY_BYTES = 2**19  # of A, by a work-group
 _CHUNK = 64  # rows that a work-group packs
 
@@ -143,9 +143,11 @@ class BlockVariant(Variant):
         tiles = rows * columns * blocks * problem.batch * tile
         # nothing is computed while A is copied; what is read where it is comes from farther caches, as panels of B do
         copied = config.copied * m * k * right * problem.batch * 0.35 * item
-        kept = (min(m, config.rows) + config.tile_n) * depth * item <= _KEPT_BYTES
-        fetch = 0.02 if kept else 0.04  # cycles for each byte
-        fetched = (down * n + right * m) * k * problem.batch * item * fetch
+        panels = min(2, group_n)  # the one that is met, and the next one
+        kept = (min(m, config.rows) + panels * config.tile_n) * depth * item <= _KEPT_BYTES
+        # cycles for each byte: panels of B are there when they are needed, rows of A come from farther caches
+        near, far = (0.015, 0.04) if kept else (0.03, 0.08)
+        fetched = (down * n * near + right * m * far) * k * problem.batch * item
         fetched += 2 * m * n * blocks * problem.batch * item * 0.04  # c, read and written
         # what another work-group packed comes from farther caches
         packed = n * k * problem.batch * (3.0 if config.packs else 6.0) / lanes
@@ -163,7 +165,9 @@ class BlockVariant(Variant):
         """Register tiles that fill the register files of today's processors."""
         lanes, copied = native_lanes(caps, problem.accumulator_itemsize), int(_must_copy(problem))
         found = (
-            BlockConfig(tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn, copied=copied, packs=packs)
+            BlockConfig(
+                tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn, copied=copied, packs=packs
+            )
             for m, v in ((6, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
             for depth in (1024, 512, 256, 128)
             for gm in (16, 8, 4, 2, 1)

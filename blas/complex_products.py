@@ -138,7 +138,7 @@ def _expand(b: DeviceNDArray, alpha: complex, stream: Stream) -> DeviceNDArray:
     batch = matrix.shape[0] if matrix.ndim == 3 else 1
     real = real_dtype(b.dtype)
     made = device_array((*matrix.shape[:-2], 2 * k, 2 * n), real, context=b.context)
-    down, right = (s // item for s in matrix.strides[-2:])
+    down, right = (s // item if n > 1 else 0 for n, s in zip(matrix.shape[-2:], matrix.strides[-2:], strict=True))
     step = matrix.strides[0] // item if matrix.ndim == 3 else 0
     number = index_type(matrix, made)
     threads = min(_THREADS, b.context.capabilities.max_work_group_size)

@@ -12,9 +12,14 @@ _BLOCK = 64
 
 @cuda.jit
 def conjugate_elements(source, target):
-    """``target = conj(source)`` for matrices of one shape: a thread for each element, neighbours along the columns."""
-    column, row = cuda.grid(2)
-    if row < source.shape[0] and column < source.shape[1]:
+    """``target = conj(source)`` for matrices of one shape: a thread for each element, neighbours along the columns.
+
+    Blocks of one row after the other: grids have few of them in other directions than the first.
+    """
+    across = (source.shape[1] + cuda.blockDim.x - 1) // cuda.blockDim.x
+    row = cuda.blockIdx.x // across
+    column = cuda.blockIdx.x % across * cuda.blockDim.x + cuda.threadIdx.x
+    if column < source.shape[1]:
         target[row, column] = source[row, column].conjugate()
 
 
@@ -25,5 +30,5 @@ def conjugated(matrix: DeviceNDArray, stream: Stream) -> DeviceNDArray:
         source, target = (matrix, made) if matrix.is_c_contiguous() else (matrix.T, made.T)
         rows, columns = source.shape
         block = min(_BLOCK, matrix.context.capabilities.max_work_group_size)
-        conjugate_elements[(-(-columns // block), rows), (block, 1), stream](source, target)
+        conjugate_elements[-(-columns // block) * rows, block, stream](source, target)
     return made

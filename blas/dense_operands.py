@@ -11,10 +11,7 @@ __all__ = ["Operand", "flat", "operand"]
 def operand(matrix: DeviceNDArray) -> Operand:
     """The operand that a matrix (or a batch of matrices: three axes) is; its order must be "C" or "F"."""
     transposed, pitch, batch = steps_of(matrix)
-    rows, columns = matrix.shape[-2:]
-    dense, others = (rows, columns) if transposed else (columns, rows)
-    if others == 1:
-        pitch = dense  # its stride may be anything
+    dense = matrix.shape[-2 if transposed else -1]
     wide = 16 // matrix.itemsize
     while wide > 1 and any(step % wide for step in (matrix.offset // matrix.itemsize, dense, batch, pitch)):
         wide //= 2

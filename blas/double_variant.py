@@ -53,10 +53,11 @@ class DoubleConfig(Config):
         """Threads of a block."""
         return self.warps_m * self.warps_n * 32
 
-    @property
-    def local_memory(self) -> int:
-        """Bytes of shared memory: rows of A have two elements of padding, planes of B eight."""
-        return self.stages * self.tile_k * (self.tile_m + self.tile_n + 3) * 8
+    def local_memory(self, problem: Problem) -> int:
+        """Bytes of shared memory: rows of A have two elements of padding, planes of B eight; across k, rows of both
+        four."""
+        padding = 8 if problem.a_order == "F" and problem.b_order == "C" else 3
+        return self.stages * self.tile_k * (self.tile_m + self.tile_n + padding) * 8
 
     @property
     def registers(self) -> int:
@@ -103,7 +104,7 @@ class DoubleVariant(Variant):
             and (config.persistent == 0 or _is_persistent(config, problem, caps))
             and config.split_k <= max(1, problem.k // (2 * config.tile_k))
             and is_modest((config.tile_m, config.tile_n), (problem.m, problem.n), problem.batch, config.split_k)
-            and config.local_memory <= caps.local_memory_static
+            and config.local_memory(problem) <= caps.local_memory_static
             and config.registers * threads <= _GROUP_REGISTERS
         )
 
@@ -119,7 +120,7 @@ class DoubleVariant(Variant):
             tile=(config.tile_m, config.tile_n),
             threads=config.threads,
             registers=config.registers,
-            local_memory=config.local_memory,
+            local_memory=config.local_memory(problem),
             rate=128 * work / (work + loads / 8) * (0.9 if turned else 1.0),
             split=config.split_k,
             persistent=config.persistent,

@@ -49,6 +49,7 @@ _MODES = {
 }
 _BASE = WarpgroupVariant()
 _PROMOTE = 8  # steps
+_MOST_BLOCKS = 2**15  # along the second axis of a grid; CUDA's devices have 65535
 
 
 class EmulatedVariant(Variant):
@@ -118,8 +119,8 @@ def _split(role: str, x: DeviceNDArray, mode: _Mode, stream: Stream) -> tuple[De
     number = np.int32
     if scaled:
         clear(bits, stream)
-        grid = (rows, 1) if along else (-(-rows // _THREADS), -(-depth // _CHUNK))
-        chunk = depth if along else _CHUNK
+        chunk = depth if along else max(_CHUNK, -(-depth // _MOST_BLOCKS))
+        grid = (rows, 1) if along else (-(-rows // _THREADS), -(-depth // chunk))
         largest[grid, _THREADS, stream](x, bits, number(rows), number(depth), number(chunk), along)
     if along:
         shape, items = (rows, mode.count * padded // 2), (padded // 2, rows)
@@ -128,9 +129,9 @@ def _split(role: str, x: DeviceNDArray, mode: _Mode, stream: Stream) -> tuple[De
         shape, items = (mode.count * padded, pitch // 2), (-(-rows // 2), padded)
     pieces = workspaces.of(stream, f"{role} pieces", shape, words)
     block = (64, 4)
-    grid = (-(-items[0] // block[0]), -(-items[1] // block[1]))
-    split_pieces[grid, block, stream](
-        x, pieces, bits, exponents, number(rows), number(depth), number(padded), mode.count, not scaled, along
+    across = -(-items[0] // block[0])
+    split_pieces[across * -(-items[1] // block[1]), block, stream](
+        x, pieces, bits, exponents, *map(number, (rows, depth, padded, across)), mode.count, not scaled, along
     )
     steps = (shape[1] * 4, 2) if along else (2, shape[1] * 4)
     return with_strides(pieces, (rows, mode.count * padded), steps, np.dtype(np.uint16)), exponents

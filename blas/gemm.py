@@ -17,12 +17,13 @@ from portagpu.errors import MissingCapabilityError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context
 from portagpu.runtime.copies import copy_strided
+from portagpu.runtime.recorder import uses_scratch
 from portagpu.runtime.stream import Stream
 
 _BYTES_A_CYCLE = 6.0  # that a compute unit copies
 _COPY_SECONDS = 5e-6  # of a launch
 _REMEMBERED = 4096  # choices
-_ready: dict[Any, tuple[int, Config]] = {}
+_ready: dict[Any, tuple[int, Config, str]] = {}  # generation, choice, precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,9 @@ def gemm(
         known = generation(c.context)
         ready = _ready.get(key)
         if ready is not None and alpha != 0 and ready[0] == known:
-            product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta, precision=precision)
-            variant_of(ready[1]).run(ready[1], product)
+            product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta, precision=ready[2])
+            with uses_scratch:
+                variant_of(ready[1]).run(ready[1], product)
             return
     if c.size == 0:
         return
@@ -94,11 +96,12 @@ def gemm(
         if c is given and not (plan.copied or plan.walked):
             if len(_ready) >= _REMEMBERED:
                 _ready.clear()
-            _ready[key] = known, plan.config
+            _ready[key] = known, plan.config, plan.problem.precision
     else:
         usable = variant_of(config).supports(problem, c.context.capabilities)
         plan = Plan(config, not usable, False, problem)
-    _run(plan, product)
+    with uses_scratch:
+        _run(plan, replace(product, precision=plan.problem.precision))
 
 
 def _facts(x: DeviceNDArray) -> tuple[Any, ...]:
@@ -144,6 +147,9 @@ def plan_of(problem: Problem, context: Context) -> Plan:
                 seconds = predicted_time(config, one, caps) * (problem.batch if walked else 1)
                 seconds += _copy_seconds(problem, caps) if copied else 0.0
                 options.append((seconds, Plan(config, copied, walked, one)))
+    if not options and problem.precision:
+        # a leave, not an order: devices that have it may lack it for shapes like this one
+        return plan_of(replace(problem, precision=""), context)
     if not options:
         raise MissingCapabilityError(
             f"{context.device.name} cannot compute products of {problem.arithmetic}",

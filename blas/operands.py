@@ -69,7 +69,9 @@ def steps_of(matrix: DeviceNDArray) -> tuple[bool, int, int]:
     order, item = order_of(matrix), matrix.itemsize
     assert order, "gemm copies other operands"
     transposed = order == "F"
-    pitch = matrix.strides[-1 if transposed else -2] // item
+    rows, columns = matrix.shape[-2:]
+    dense, lines = (rows, columns) if transposed else (columns, rows)
+    pitch = matrix.strides[-1 if transposed else -2] // item if lines > 1 else dense  # of one line, it may be anything
     batch = matrix.strides[0] // item if matrix.ndim == 3 and matrix.shape[0] > 1 else 0
     return transposed, pitch, batch
 

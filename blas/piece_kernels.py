@@ -94,17 +94,37 @@ def _rest(value, rounded):
     return value - rounded if (rounded.view(np.int32) & 0x7FFFFFFF) < _FINITE else np.float32(0)
 
 
+@cuda.jit(device=True)
+def _within_bfloat16(value):
+    """The value, or, of finite ones that would be rounded to infinity, bfloat16's largest."""
+    bits = value.view(np.int32)
+    size = bits & 0x7FFFFFFF
+    return (bits & np.int32(-65536)).view(np.float32) if size > 0x7F7F0000 and size < _FINITE else value
+
+
 @cuda.jit
 def split_pieces(
-    x, pieces, bits, exponents, rows, depth, padded, count: cuda.constexpr, brain: cuda.constexpr, along: cuda.constexpr
+    x,
+    pieces,
+    bits,
+    exponents,
+    rows,
+    depth,
+    padded,
+    across,
+    count: cuda.constexpr,
+    brain: cuda.constexpr,
+    along: cuda.constexpr,
 ):
     """Write pieces of x (rows, depth), two neighbours a word.
 
+    Blocks lie ``across`` side by side along neighbours, in one row of blocks: grids have few in other directions.
     pieces: (rows, count * padded / 2) if ``along``, else (count * padded, rows / 2), rounded up. ``exponents[row]``
     becomes the exponent by which the row was scaled; pieces of bfloat16 (``brain``) are not scaled.
     """
-    fast, slow = cuda.grid(2)
-    fast, slow = np.int32(fast), np.int32(slow)
+    block = np.int32(cuda.blockIdx.x)
+    fast = block % across * np.int32(cuda.blockDim.x) + np.int32(cuda.threadIdx.x)
+    slow = block // across * np.int32(cuda.blockDim.y) + np.int32(cuda.threadIdx.y)
     low, high = np.float32(0), np.float32(0)
     if along:
         inside = slow < rows and fast * 2 < padded
@@ -132,7 +152,7 @@ def split_pieces(
                     exponents[row_next] = scale_next
         for piece in cuda.unroll(range(count)):
             if brain:
-                word = cuda.pack_bfloat162(low, high)
+                word = cuda.pack_bfloat162(_within_bfloat16(low), _within_bfloat16(high))
                 low = _rest(low, (word << np.uint32(16)).view(np.float32))
                 high = _rest(high, (word & np.uint32(0xFFFF0000)).view(np.float32))
             else:

@@ -152,11 +152,18 @@ class _Shape:
         return (max(added, read) + 0.4 * min(added, read)) / 0.9 + converted  # units of their own, and waits
 
 
-def _shape(config: SkinnyConfig, problem: Problem, view: FewRows) -> _Shape:
+def _lanes(problem: Problem, view: FewRows) -> int:
+    """Elements of a vector of the large matrix."""
     rows = -(-view.rows // -(-view.rows // _ROWS))
     lanes = 16 // problem.itemsize
     while not view.along and lanes > 2 and rows * lanes * problem.accumulator_itemsize > _SUM_BYTES:
         lanes //= 2
+    return lanes
+
+
+def _shape(config: SkinnyConfig, problem: Problem, view: FewRows) -> _Shape:
+    rows = -(-view.rows // -(-view.rows // _ROWS))
+    lanes = _lanes(problem, view)
     converts = problem.dtype != problem.accumulator
     return _Shape(config, view.along, rows, lanes, problem.accumulator_itemsize, problem.itemsize, converts)
 
@@ -169,7 +176,10 @@ class SkinnyVariant(Variant):
 
     def supports(self, problem: Problem, caps: Capabilities) -> bool:
         """Few rows or columns, all real dtypes, local memory on the chip."""
-        return is_plain(problem) and caps.local_memory_dedicated and min(problem.m, problem.n) <= FEW
+        if not (is_plain(problem) and caps.local_memory_dedicated and min(problem.m, problem.n) <= FEW):
+            return False
+        view = few_rows(problem)
+        return view.along or view.n >= _lanes(problem, view)  # rows are read in whole vectors
 
     def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
         """Threads along either axis, lines, loads under way, parts of sums."""

@@ -19,12 +19,15 @@ _LINES = 8
 def transpose(source, target, rows, columns):
     """``target[i, column, row] = source[i, row, column]``, by way of tiles in shared memory.
 
-    source: (batch, rows, columns), target: (batch, columns, at least rows). A block takes 32 x 32 elements.
+    source: (batch, rows, columns), target: (batch, columns, at least rows). A block takes 32 x 32 elements; all blocks
+    are in one row, since grids have few in other directions.
     """
     tile = cuda.shared.array((_TILE, _TILE + 1), source.dtype)
-    batch = np.int32(cuda.blockIdx.z)
+    down, across = (rows + (_TILE - 1)) // _TILE, (columns + (_TILE - 1)) // _TILE
+    block = np.int32(cuda.blockIdx.x)
+    batch = block // across // down
     x, y = np.int32(cuda.threadIdx.x), np.int32(cuda.threadIdx.y)
-    row0, column0 = np.int32(cuda.blockIdx.y) * _TILE, np.int32(cuda.blockIdx.x) * _TILE
+    row0, column0 = block // across % down * _TILE, block % across * _TILE
     for line in cuda.unroll(range(_TILE // _LINES)):
         row = row0 + y + line * _LINES
         if row < rows and column0 + x < columns:
@@ -50,7 +53,7 @@ def swapped_order(matrix: DeviceNDArray, role: str, stream: Stream) -> DeviceNDA
     made = workspaces.of(stream, f"{role} transposed", (batch, columns, pitch), matrix.dtype)
     step = 0 if matrix.ndim == 2 or shared else matrix.strides[0]
     source = with_strides(matrix, (batch, rows, columns), (step, matrix.strides[-2], item))
-    grid = (-(-columns // _TILE), -(-rows // _TILE), batch)
+    grid = -(-columns // _TILE) * -(-rows // _TILE) * batch
     transpose[grid, (_TILE, _LINES), stream](source, made, np.int32(rows), np.int32(columns))
     if matrix.ndim == 2:
         return with_strides(made, (rows, columns), (item, pitch * item))

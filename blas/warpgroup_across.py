@@ -85,6 +85,8 @@ def launch_across(config: WarpgroupConfig, product: Product, a: DeviceNDArray, b
     grid = min(tiles * config.splits, c.context.capabilities.compute_units)
     _kernel(config.threads)[grid, config.threads, stream](
         maps,
+        a,
+        b,
         c,
         parts,
         arrived,

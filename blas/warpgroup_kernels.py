@@ -69,6 +69,8 @@ def _divided(value, exponent):
 @cuda.jit
 def multiply_warpgroups(
     maps,
+    a,
+    b,
     c,
     parts,
     arrived,
@@ -106,7 +108,8 @@ def multiply_warpgroups(
 ):
     """``c = alpha * a @ b + beta * c``; a: (batch, m, depth), b: (batch, depth, n), c: (batch, m, n).
 
-    maps: tensor maps of A, B and the result. ``a_transposed`` says that A lies as (depth, m), ``b_transposed`` that B
+    maps: tensor maps of A, B and the result. a and b are read by their addresses there; as arguments, their memory is
+    the kernel's until it ends. ``a_transposed`` says that A lies as (depth, m), ``b_transposed`` that B
     lies as (n, depth); ``apart_a`` and ``apart_b`` are 0 where all products share the operand. ``kind`` is the matrix
     unit's name for ``element``, ``sums`` the type of sums. Results leave in strips of ``columns``, 128 bytes each: 64
     of float16 (or bfloat16, if ``brain``), 32 of 32 bits. With ``splits``, so many blocks share the depth of a

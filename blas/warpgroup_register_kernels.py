@@ -31,6 +31,8 @@ _SLICES = 4  # of a step along k, 8 elements each
 @cuda.jit
 def multiply_across(
     maps,
+    a,
+    b,
     c,
     parts,
     arrived,
@@ -55,7 +57,8 @@ def multiply_across(
     """``c = alpha * a @ b + beta * c`` in TF32; a: (batch, m, depth), b: (batch, depth, n), c: (batch, m, n).
 
     A lies as (depth, m), B as (n, depth), C as (m, n), or, ``c_transposed``, as (n, m): so is the array ``c``. maps:
-    tensor maps of the three. A tile has 64 rows for each of the ``consumers`` and ``tile_n`` columns. ``apart_a`` and
+    tensor maps of the three; a and b are read by their addresses there; as arguments, their memory is the kernel's
+    until it ends. A tile has 64 rows for each of the ``consumers`` and ``tile_n`` columns. ``apart_a`` and
     ``apart_b`` are 0 where all products share the operand. With ``splits``, so many blocks share the depth of a tile,
     as in `portagpu.blas.warpgroup_kernels.multiply_warpgroups`: ``parts`` and ``arrived`` are the same.
     """

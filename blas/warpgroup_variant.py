@@ -285,6 +285,8 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
     number = kind.sums
     _kernel(config.threads)[grid, config.threads, stream](
         maps,
+        a,
+        b,
         c,
         parts,
         arrived,

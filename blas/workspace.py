@@ -12,6 +12,7 @@ from portagpu.blas.kept import Kept
 from portagpu.blas.piece_kernels import clear
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context
+from portagpu.runtime.recorder import active
 from portagpu.runtime.stream import Stream
 
 _REMEMBERED = 32  # arrays of a context
@@ -20,7 +21,8 @@ _COUNTERS = 1024
 
 
 class Workspaces:
-    """Arrays by thread, stream and shape. A stream runs one product after the other, so these can share them.
+    """Arrays by thread, stream and shape. A stream runs one product after the other, so these can share them; one that
+    begins in the middle of another has its own.
 
     A context's take a 32nd of its memory at most. A recording of launches holds the arrays that it uses, so that one
     which goes from here lives as long as the recording, and the next product that is not recorded gets another; a
@@ -48,7 +50,7 @@ class Workspaces:
         ``first`` is called with an array that is new.
         """
         context = stream.context
-        key = (stream.token, threading.get_ident(), role, shape, dtype)
+        key = (stream.token, threading.get_ident(), active.depth, role, shape, dtype)
         found = self._kept.get(context, key)
         if found is not None:
             return found

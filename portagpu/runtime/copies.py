@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from portagpu.runtime.array import DeviceNDArray
 
 _GROUP = 256  # items of a work-group
+_MOST_GROUPS = 2**15  # along the second dimension; CUDA's devices have 65535
 _UNITS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 
 
@@ -106,7 +107,7 @@ def _spread(columns: int, lines: int, caps: Capabilities) -> tuple[tuple[int, in
         return (columns, lines), None
     across = min(64, 1 << (columns - 1).bit_length())
     down = _GROUP // across
-    return (-(-columns // across) * across, -(-lines // down) * down), (across, down)
+    return (-(-columns // across) * across, min(-(-lines // down), _MOST_GROUPS) * down), (across, down)
 
 
 def is_pinned(array: np.ndarray[Any, Any]) -> bool:

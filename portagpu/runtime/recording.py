@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyopencl as cl
 
 from portagpu.runtime.launch import CompiledKernel, LaunchShape
-from portagpu.runtime.recorder import Recorder, active
+from portagpu.runtime.recorder import Recorder, active, uses_scratch
 from portagpu.runtime.stream import enqueuing
 from portagpu.runtime.translate import translated
 
@@ -28,6 +28,9 @@ _MOST = 16  # launches: of longer calls, the share of Python is small
 
 def recorded(call: Callable[[], None], operands: Iterable[DeviceNDArray]) -> Replay | None:
     """Make a call; what repeats it for these operands, or None where it did more than to launch kernels."""
+    if active.depth > 0:  # its scratch memory would be another one than that of products by themselves
+        call()
+        return None
     before, active.recorder = active.recorder, Recorder(sys._getframe())
     try:
         call()
@@ -90,11 +93,13 @@ class Replay:
         compiled = self._compiled()
         if compiled is None or compiled.context.epoch is not self._epoch:
             return False
+        if active.depth > 0 and self._kept:
+            return False  # in the middle of another call, which may be using what the recording keeps
         if compiled.context.only_builds:
             return True
         if stream is None:
             stream = compiled.context.default_stream
-        with enqueuing(stream) as queue:
+        with uses_scratch, enqueuing(stream) as queue:
             self.busy = buffers is not None
             try:
                 if buffers is not None:
@@ -116,11 +121,13 @@ class Replay:
         compiled = self._compiled()
         if compiled is None or compiled.context.epoch is not self._epoch:
             return False
+        if active.depth > 0 and self._kept:
+            return False  # in the middle of another call, which may be using what the recording keeps
         if compiled.context.only_builds:
             return True
         done: cl.Event | None = None
         try:
-            with enqueuing(stream) as queue:
+            with uses_scratch, enqueuing(stream) as queue:
                 self.busy = True
                 try:
                     known = self._set

@@ -1,4 +1,4 @@
-## one item for each element: the last axis along the first dimension, all others along the second
+## one item for each element of so many lines: the last axis along the first dimension, all others along the second
 __kernel void copy_strided(__global const ${view.type}* source, __global ${view.type}* target,
                            long lines, long source_offset, long target_offset
 % for axis in view.axes:
@@ -6,8 +6,9 @@ __kernel void copy_strided(__global const ${view.type}* source, __global ${view.
 % endfor
 ) {
     const long column = get_global_id(0);
-    long rest = get_global_id(1);
-    if (column >= n${view.axes[-1]} || rest >= lines) return;
+    if (column >= n${view.axes[-1]}) return;
+    for (long line = get_global_id(1); line < lines; line += get_global_size(1)) {
+    long rest = line;
     long from = source_offset + column * s${view.axes[-1]};
     long to = target_offset + column * t${view.axes[-1]};
 % for axis in list(reversed(view.axes[:-1])):
@@ -24,4 +25,5 @@ __kernel void copy_strided(__global const ${view.type}* source, __global ${view.
 % for unit in range(view.units):
     target[to + ${unit}] = source[from + ${unit}];
 % endfor
+    }
 }

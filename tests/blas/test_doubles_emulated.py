@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from types import FunctionType, SimpleNamespace
 
 import numpy as np
 import pytest
+from hopper import HOPPER
+from opencl_text import text_of
 
 from portagpu import cuda
 from portagpu.blas import double_kernels, double_variant
 from portagpu.blas.double_variant import DoubleConfig, DoubleVariant
+from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Product
 
 THREADS = 64
@@ -85,3 +89,23 @@ def test_doubles(device, variant, layout, split, outer, persistent):
         z = cuda.to_device(c if beta else np.full_like(c, np.nan))
         variant.run(config, Product(a=x, b=y, c=z, stream=stream, alpha=0.5, beta=beta))
         assert np.array_equal(z.copy_to_host(), 0.5 * (a @ b) + (beta * c if beta else 0))
+
+
+@pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
+def test_local_memory_is_what_the_kernel_has(device, orders):
+    config = DoubleConfig(**CONFIG, split_k=1, persistent=0)
+    problem = Problem(m=64, n=64, k=64, dtype="float64", a_order=orders[0], b_order=orders[1])
+    a, b = (lying(np.zeros((64, 64)), order == "F") for order in orders)
+    texts = []
+
+    class Launches:
+        def __getitem__(self, launch):
+            return lambda *args: texts.append(text_of(double_kernels.multiply_doubles, *args, caps=HOPPER))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(double_variant, "_kernel", lambda threads: Launches())
+        DoubleVariant().run(
+            config, Product(a=a, b=b, c=lying(np.zeros((64, 64)), False), stream=a.context.default_stream)
+        )
+    sizes = [int(n) * 8 for n in re.findall(r"__local double \w+\[(\d+)\]", texts[0])]
+    assert len(sizes) == 2 and sum(sizes) == config.local_memory(problem)

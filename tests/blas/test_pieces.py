@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.blas import emulated_variant
 from portagpu.blas.emulated_variant import _MODES, _split
 
 
@@ -57,3 +58,23 @@ def test_what_is_not_finite_stays_so(device):
         assert values[0, 0, 3] == np.inf and values[0, 1, 4] == -np.inf and np.isnan(values[0, 2, 5])
         assert np.isfinite(values[:, 3]).all()
         assert np.all(values[1:, :2] == 0)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_the_largest_numbers_stay_finite(device, order):
+    """Rounded to nearest, they would be infinite as bfloat16."""
+    most = np.finfo(np.float32).max
+    host = np.zeros((3, 4), np.float32, order=order)
+    host[:, 0] = most, -most, np.float32(3.3961775e38)
+    values, _ = pieces_of(cuda.to_device(host), "bf16x6")
+    assert np.array_equal(values.sum(axis=0)[:, :4], host.astype(np.float64))
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_long_axes_need_few_blocks_in_other_directions(device, monkeypatch, order):
+    """CUDA's devices have 65535 of them."""
+    monkeypatch.setattr(emulated_variant, "_MOST_BLOCKS", 2)
+    host = np.random.default_rng(2).standard_normal((5, 3000)).astype(np.float32)
+    values, scales = pieces_of(cuda.to_device(np.asarray(host, order=order)), "f16x3")
+    scaled = host.astype(np.float64) * np.exp2(scales.astype(float))[:, None]
+    assert np.all(np.abs(values.sum(axis=0)[:, :3000] - scaled) <= 2.0**-22 * np.abs(scaled) + 2.0**-25)

@@ -207,3 +207,23 @@ def test_a_stream_says_where_arrays_of_the_host_go(device):
         for _ in range(3):
             assert np.array_equal(portagpu.matmul(x, x, stream=stream), X @ X)
         assert np.array_equal(portagpu.grouped_matmul(x, x[None], [0, 90], stream=stream), X @ X)
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_steps_of_a_single_row_may_be_anything(device, on_device, dtype):
+    """They lead nowhere, so that nobody need count with them."""
+    base = np.ones((2, 4096), dtype)
+    row = base[::1_000_000]
+    column = np.ones((4096, 8), dtype)
+    out = np.zeros((2, 8), dtype)[::1_000_000]
+    put = cuda.to_device if on_device else lambda x: x
+    if on_device:
+        row, column, out = cuda.to_device(base)[::1_000_000], put(column), cuda.to_device(np.zeros((2, 8), dtype))
+        out = out[::1_000_000]
+    found = portagpu.matmul(row, column)
+    assert np.all(np.asarray(found.copy_to_host() if on_device else found) == 4096)
+    found = portagpu.matmul(column.T, row.T)
+    assert np.all(np.asarray(found.copy_to_host() if on_device else found) == 4096)
+    portagpu.matmul(row, column, out=out)
+    assert np.all(np.asarray(out.copy_to_host() if on_device else out) == 4096)

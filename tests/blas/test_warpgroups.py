@@ -146,7 +146,7 @@ def warpgroup_text(tile_n, splits=1):
     given = {
         **dict.fromkeys(kernel.source.parameters, number),
         "maps": maps,
-        "c": c,
+        **dict.fromkeys("abc", c),
         "alpha": np.float32(1),
         "beta": np.float32(0),
         "kind": "float16",

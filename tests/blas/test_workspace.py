@@ -10,13 +10,24 @@ import pyopencl as cl
 
 import portagpu
 from portagpu import cuda
-from portagpu.blas import repeats
+from portagpu.blas import repeats, vector_variant
+from portagpu.blas.gemm import gemm
 from portagpu.blas.kept import Kept
+from portagpu.blas.vector_variant import VectorConfig
 from portagpu.blas.workspace import Workspaces, workspaces
 from portagpu.runtime.array import device_array
 from portagpu.runtime.context import Context
+from portagpu.runtime.recorder import uses_scratch
+from portagpu.runtime.recording import recorded
 
 _BYTE = np.dtype(np.uint8)
+
+
+@cuda.jit
+def fill(scratch, target):
+    i = cuda.grid(1)
+    scratch[i] = i
+    target[i] = scratch[i]
 
 
 def room(context, nbytes):
@@ -104,3 +115,48 @@ def test_a_reset_gives_workspaces_and_recordings_back(device):
     assert workspaces.kept_bytes(context) == 0 and not any(found() for found in kept)
     portagpu.matmul(a, a, out=c)
     np.testing.assert_array_equal(c.copy_to_host(), np.full((128, 128), 128, np.complex64))
+
+
+def test_products_in_the_middle_of_others_have_their_own(device, monkeypatch):
+    """A signal handler, or a finaliser, may multiply between the two launches of a product."""
+    context = cuda.current_context()
+    generator = np.random.default_rng(0)
+    left, right = (generator.integers(-3, 4, s).astype(np.float32) for s in ((4, 512), (512, 64)))
+    a, b, twice = cuda.to_device(left), cuda.to_device(right), cuda.to_device(left * 2)
+    c, d = (cuda.device_array((4, 64), np.float32) for _ in range(2))
+    config = VectorConfig(lines=1, split_k=4)
+    launched = vector_variant.add_parts
+    inside = []
+
+    def add_parts(*args):
+        if not inside:
+            inside.append(True)
+            gemm(twice, b, d, context.default_stream, config)
+        launched(*args)
+
+    gemm(a, b, c, context.default_stream, config)
+    monkeypatch.setattr(vector_variant, "add_parts", add_parts)
+    gemm(a, b, c, context.default_stream, config)
+    assert inside
+    assert np.array_equal(c.copy_to_host(), left @ right)
+    assert np.array_equal(d.copy_to_host(), 2 * left @ right)
+
+
+def test_recordings_in_the_middle_of_products_wait(device):
+    """What a recording keeps may be what the product around it uses: the call is made anew."""
+    stream = cuda.current_context().default_stream
+    scratch, target = device_array(64, _BYTE), device_array(64, _BYTE)
+    twice = device_array(64, _BYTE)
+
+    def call():
+        fill[1, 64](scratch, target)
+
+    replay = recorded(call, (target,))
+    assert replay is not None and replay.kept
+    assert replay.launch(stream, [twice.buffer])
+    with uses_scratch:
+        assert not replay.launch(stream, [twice.buffer])
+        assert not replay.complete(stream, [twice.buffer])
+        assert recorded(call, (target,)) is None
+    assert replay.launch(stream, [twice.buffer])
+    stream.synchronize()

@@ -77,7 +77,7 @@ def test_registers_of_tf32(tmp_path, consumers, other, stages, turned, splits):
     c, words = cuda.device_array((1, 256, 256), np.float32), cuda.device_array(48, np.uint64)
     scratch = cuda.device_array(4, np.float32), cuda.device_array(4, np.int32)
     parts, arrived = scratch if splits > 1 else (number, number)
-    given = (words, c, parts, arrived, *(number,) * 6, np.float32(1), np.float32(0))
+    given = (words, c, c, c, parts, arrived, *(number,) * 6, np.float32(1), np.float32(0))
     given += (other, stages, consumers, 8, splits, fan_of(splits), levels_of(splits), turned, False)
     said = assembled(source_of(multiply_across, given, threads), threads, tmp_path)
     assert "serialized" not in said and "setmaxnreg' ignored" not in said
