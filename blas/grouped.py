@@ -22,6 +22,7 @@ from portagpu.runtime.context import context_of
 from portagpu.runtime.copies import copy_strided
 from portagpu.runtime.creation import to_device
 from portagpu.runtime.hostpool import results
+from portagpu.runtime.overlap import may_overlap
 from portagpu.runtime.stream import Stream, as_stream
 
 _TILES = TileVariant()
@@ -141,7 +142,7 @@ def _on_device(
     if c.size == 0 or b.shape[0] == 0:
         return
     alpha, beta = factors.alpha, factors.beta
-    if c.allocation_key in (a.allocation_key, b.allocation_key):
+    if may_overlap((a, c)) or may_overlap((b, c)):
         raise ArgumentTypeError("out shares memory with an operand", hint="leave out= away, or pass another array")
     caps = c.context.capabilities
     problem = Problem(

@@ -27,6 +27,7 @@ from portagpu.runtime.context import Context, context_of
 from portagpu.runtime.creation import to_device
 from portagpu.runtime.hostmem import SharedSpans, finished, map_back, wrap_host
 from portagpu.runtime.hostpool import out_of_memory, results
+from portagpu.runtime.overlap import may_overlap
 from portagpu.runtime.stream import Stream, as_stream
 
 Array = Any
@@ -189,7 +190,7 @@ def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
 def _on_device(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, settings: _Settings, stream: Stream) -> None:
     if c.context is not a.context:
         raise ArgumentTypeError("out is on another device than the operands", hint="copy it, or leave out= away")
-    if c.allocation_key not in (a.allocation_key, b.allocation_key):
+    if not (may_overlap((a, c)) or may_overlap((b, c))):
         settings.multiply(a, b, c, stream)
         return
     target = device_array(c.shape, c.dtype, context=a.context)

@@ -29,6 +29,7 @@ from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import writable_view
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import as_device_array, is_device_like
+from portagpu.runtime.overlap import may_overlap
 
 
 def argument_key(value: Any) -> Any:
@@ -178,5 +179,5 @@ def facts_of(args: tuple[Any, ...]) -> tuple[bool, bool]:
     Two arguments in one allocation must not be taken to be apart; a large array needs 64-bit subscripts.
     """
     arrays = _arrays(args)
-    alias = len(arrays) > 1 and len({a.allocation_key for a in arrays}) < len(arrays)
+    alias = len(arrays) > 1 and may_overlap(arrays)
     return alias, any(a.is_large for a in arrays)

@@ -31,6 +31,7 @@ from portagpu.runtime.layout import (
     strides_of,
 )
 from portagpu.runtime.operators import ArrayOperators
+from portagpu.runtime.overlap import may_overlap
 from portagpu.runtime.stream import Stream, as_stream
 
 _LARGE = 2**30  # elements; larger arrays need 64-bit subscripts
@@ -223,7 +224,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
 
     def broadcast_to(self, shape: Any) -> DeviceNDArray:
         """Read-only view of a broadcast shape. Raises `ShapeError`."""
-        return self._broadcast(shape)
+        return self._derive(views.broadcast(self._shadow(), shape), readonly=True)
 
     def _broadcast(self, shape: Any) -> DeviceNDArray:
         return self._derive(views.broadcast(self._shadow(), shape))
@@ -318,7 +319,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         if isinstance(ary, DeviceNDArray):
             if ary.dtype != self.dtype:
                 raise DTypeError(f"cannot copy {ary.dtype} to {self.dtype}")
-            if ary.allocation_key == self.allocation_key:  # drivers refuse copies that overlap
+            if may_overlap((ary, self)):  # drivers refuse copies that overlap
                 ary = ary._contiguous(where)
             copy_elements(ary._broadcast(self.shape), self, where)
             return

@@ -11,6 +11,7 @@ import pyopencl as cl
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import BFLOAT16
 from portagpu.errors import MemoryNotSharedError
+from portagpu.runtime.overlap import note_export
 from portagpu.runtime.stream import enqueuing
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def host_view(array: DeviceNDArray) -> np.ndarray[Any, Any]:
         array.shape, array.dtype, buffer=mapped, offset=array.offset, strides=array.strides
     )
     result.flags.writeable = not array.readonly
+    note_export(array.allocation_key, mapped, mapped.__array_interface__["data"][0])
     return result
 
 

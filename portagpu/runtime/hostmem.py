@@ -16,6 +16,7 @@ from portagpu.errors import ArgumentTypeError, PortaGPUError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.layout import checked_dtype, checked_shape, checked_strides, extent_of, strides_of
+from portagpu.runtime.overlap import host_key
 from portagpu.runtime.stream import Stream, enqueuing
 from portagpu.runtime.translate import translate_cl_errors
 
@@ -136,7 +137,7 @@ def share_host(
         offset=offset,
         base=array,
         readonly=readonly,
-        allocation_key=_root_key(array if instead_of is None else instead_of),
+        allocation_key=host_key(array if instead_of is None else instead_of),
         shifted=True,  # where an array happens to lie must not choose the kernel: n arrays would have 2^n of them
     )
 
@@ -175,14 +176,6 @@ def map_buffer_back(buffer: cl.Buffer, stream: Stream) -> None:
         mapped.base.release(queue)
         if stream.context.capabilities.device_type is not DeviceType.CPU:  # which has no other memory to write back to
             queue.finish()
-
-
-def _root_key(array: np.ndarray[Any, Any]) -> int:
-    """A key that views of one allocation share, so that a kernel knows that they may overlap."""
-    root: Any = array
-    while getattr(root, "base", None) is not None:
-        root = root.base
-    return -id(root.obj if isinstance(root, memoryview) else root)
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> np.ndarray[Any, Any]:

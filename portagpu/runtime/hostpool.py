@@ -7,6 +7,7 @@ half the product. So results get memory that earlier ones, which nobody refers t
 from __future__ import annotations
 
 import math
+import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ Array = np.ndarray[Any, Any]
 
 _SMALLEST = 2**16  # bytes: the C library keeps smaller ones itself
 _KEPT_BYTES = 2**27  # at most, of memory that is not in use
+_OWN_REFERENCES = 3  # to a room's memory: the room's, the dying owner's, and the one that is looked at
 _ALIGNMENT = 128  # bytes, what `portagpu.runtime.hostmem` rounds to
 
 
@@ -79,11 +81,19 @@ class HostPool:
         """Give back what no array uses."""
         self._free.clear()
 
-    def give_back(self, room: _Room, new: Callable[[], deque[_Room]] = deque) -> None:
+    def give_back(
+        self,
+        room: _Room,
+        new: Callable[[], deque[_Room]] = deque,
+        references: Callable[[Any], int] = sys.getrefcount,
+        own: int = _OWN_REFERENCES,
+    ) -> None:
         """Keep memory of an array that died; of what is too much, that of sizes that were used the longest ago goes.
 
-        ``new``: the names of this module are gone when the interpreter's end takes the last arrays.
+        ``new`` and so on: the names of this module are gone when the interpreter's end takes the last arrays.
         """
+        if references(room.memory) > own:  # somebody found it as the base of a view's base
+            return
         nbytes = room.nbytes
         free = self._free.get(nbytes)
         if free is None:

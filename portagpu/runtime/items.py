@@ -10,6 +10,7 @@ from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.runtime.checks import assignable
 from portagpu.runtime.context import Context
 from portagpu.runtime.copies import copy_elements
+from portagpu.runtime.overlap import may_overlap
 from portagpu.runtime.stream import Stream
 
 
@@ -78,6 +79,6 @@ class ArrayItems:
             raise DTypeError(f"cannot copy {value.dtype} into {target.dtype}", hint="convert with a kernel first")
         where = self._stream(stream)
         source = value._broadcast(target.shape)
-        if source.allocation_key == target.allocation_key:
+        if may_overlap((source, target)):
             source = source._contiguous(where)
         copy_elements(source, target, where)
