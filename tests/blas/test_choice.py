@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import sys
 
 import pytest
+from hopper import HOPPER
 
 from portagpu import cuda
 from portagpu.blas import registry
 from portagpu.blas.choice import choose
+from portagpu.blas.few_rows import few_rows
 from portagpu.blas.parameters import PARAMETERS
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config
+from portagpu.blas.skinny_variant import SkinnyVariant
 from portagpu.blas.tuner import store_path, task_key
 from portagpu.tuning import Store
+
+gemm_module = sys.modules["portagpu.blas.gemm"]
 
 PROBLEM = Problem(m=512, n=512, k=512, dtype="float32")
 
@@ -93,3 +99,27 @@ def test_problems_in_words(options, wanted):
     """What is as usual is left out."""
     problem = Problem(m=64, n=48, k=32, dtype="float32", **options)
     assert problem.words == PARAMETERS.describe_problem(problem.values) == wanted
+
+
+@pytest.mark.parametrize("precision", ["f16x3", "bf16x6", "tf32"])
+@pytest.mark.parametrize("shape", [(4, 64, 64), (64, 1, 64), (64, 64, 1), (3, 3, 3)])
+def test_precisions_serve_every_shape(context, monkeypatch, shape, precision):
+    """They are a leave, not an order: where no units serve a shape, it is computed in float32."""
+    monkeypatch.setattr(context, "capabilities", HOPPER)
+    monkeypatch.setattr(gemm_module, "choose", lambda problem, context: default_config(problem, HOPPER))
+    m, n, k = shape
+    plan = gemm_module.plan_of(Problem(m=m, n=n, k=k, dtype="float32", precision=precision), context)
+    assert plan.problem.precision in ("", precision)
+    assert registry.is_legal(plan.config, plan.problem, HOPPER)
+    large = gemm_module.plan_of(Problem(m=512, n=512, k=512, dtype="float32", precision=precision), context)
+    assert large.problem.precision == precision
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+@pytest.mark.parametrize("orders", ["CC", "CF", "FC", "FF"])
+def test_small_products_need_no_walk_over_the_space(context, size, orders):
+    """A variant that supports a problem has a short list for it."""
+    problem = Problem(m=size, n=size, k=64, dtype="float32", a_order=orders[0], b_order=orders[1])
+    for variant in registry.variants_for(problem, HOPPER):
+        if isinstance(variant, SkinnyVariant):
+            assert any(variant.is_legal(c, problem, HOPPER) for c in variant._known(few_rows(problem)))
