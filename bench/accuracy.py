@@ -19,11 +19,11 @@ import numpy as np
 from portagpu.bench.cells import Memory
 from portagpu.bench.gemm import own_call
 from portagpu.bench.peers import Matrix, Peer, peers_for
+from portagpu.bench.program import Program, chosen
 from portagpu.blas import registry
 from portagpu.blas.conversions import OUTPUTS
 from portagpu.blas.problem import DTYPES, Problem
 from portagpu.blas.trial import operand
-from portagpu.device import default_device, find_device
 from portagpu.errors import DTypeError
 from portagpu.runtime.context import Context
 
@@ -164,13 +164,13 @@ def _ways(dtype: str, size: int, k: int, context: Context) -> Iterator[Problem]:
             yield Problem(m=size, n=size, k=k, dtype=dtype, out=out, precision=precision)
 
 
-@click.command()
+@click.command(cls=Program)
 @click.option("--device", "selector", default=None, help="index, name part, vendor, gpu or cpu")
 @click.option("--terms", type=click.IntRange(min=1), multiple=True, default=TERMS, show_default=True, help="k")
 @click.option("--size", type=click.IntRange(min=1), default=SIZE, show_default=True, help="m and n")
 def main(selector: str | None, terms: tuple[int, ...], size: int) -> None:
     """Print the errors of every dtype and precision on a device, beside the vendor's library."""
-    device = find_device(selector) if selector else default_device()
+    device = chosen(selector)
     context = Context.for_device(device)
     peer = peers_for(device)[0]
     with context:

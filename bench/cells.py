@@ -20,7 +20,7 @@ class Memory(Enum):
 class Cell:
     """One product measured on one device by PortaGPU and a peer, in the same run."""
 
-    device: str
+    device: str  # its name; where the machine has several of one name, also its index
     driver: str
     dtype: str
     m: int

@@ -8,17 +8,17 @@ from __future__ import annotations
 import linecache
 import math
 import statistics
-import sys
 import time
 import warnings
 from typing import Any
 
+import click
 import numpy as np
 import pyopencl as cl
 
 from portagpu import cuda
 from portagpu.bench.cupy_kernels import compile_seconds, cupy_for
-from portagpu.device import default_device, find_device
+from portagpu.bench.program import Program, chosen, device_argument
 from portagpu.runtime.context import Context
 from portagpu.runtime.launch import scalar_dtype
 
@@ -127,13 +127,15 @@ def driver_seconds(context: Context) -> float:
     return statistics.median(spent)
 
 
-def main() -> None:
-    """Print the figures of one device."""
-    device = find_device(sys.argv[1]) if len(sys.argv) > 1 else default_device()
+@click.command(cls=Program)
+@device_argument
+def main(selector: str | None) -> None:
+    """Print what a new kernel costs on DEVICE: an index, a part of its name, a vendor, gpu or cpu."""
+    device = chosen(selector)
     context = Context.for_device(device)
-    print(f"{device.name} ({device.platform} {device.driver_version})")
-    print(f"type inference and rendering of a 100-line kernel {python_seconds(context) * 1e3:.1f} ms")
-    print(f"the driver's compiler and its first launch {driver_seconds(context) * 1e3:.0f} ms")
+    click.echo(f"{device.name} ({device.platform} {device.driver_version})")
+    click.echo(f"type inference and rendering of a 100-line kernel {python_seconds(context) * 1e3:.1f} ms")
+    click.echo(f"the driver's compiler and its first launch {driver_seconds(context) * 1e3:.0f} ms")
     cupy = cupy_for(device)
     if cupy is not None:
         steps = "\n".join(_CUDA_STEP.format(n=n) for n in range(_STEPS))
@@ -141,7 +143,7 @@ def main() -> None:
             compile_seconds(cupy, _CUDA.format(salt=f"{time.time_ns()} {n}", steps=steps), "long_kernel")
             for n in range(3)
         )
-        print(f"CuPy {cupy.__version__} RawKernel, the same kernel in CUDA C: {spent * 1e3:.0f} ms")
+        click.echo(f"CuPy {cupy.__version__} RawKernel, the same kernel in CUDA C: {spent * 1e3:.0f} ms")
 
 
 if __name__ == "__main__":

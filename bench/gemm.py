@@ -25,7 +25,7 @@ from portagpu.blas.matmul import matmul
 from portagpu.blas.problem import Problem
 from portagpu.blas.trial import operand
 from portagpu.blas.verification import ProductCheck, rounding
-from portagpu.device import DeviceRecord, DeviceType
+from portagpu.device import DeviceRecord, DeviceType, devices
 from portagpu.errors import PortaGPUError
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
@@ -50,7 +50,7 @@ def cells(
     peers = peers_for(device)
     with context:
         for problem in problems:
-            progress(f"{device.name}: {problem.arithmetic} {shape_text(problem)} against {peers[0].name}")
+            progress(f"{name_of(device)}: {problem.arithmetic} {shape_text(problem)} against {peers[0].name}")
             reason = missing(problem, device.capabilities)
             try:
                 run = None if reason else _Run(context, problem, peers, core_types)
@@ -204,10 +204,16 @@ def own_call(context: Context, problem: Problem, a: Matrix, b: Matrix, memory: M
     )
 
 
+def name_of(device: DeviceRecord) -> str:
+    """A device's name, with its index where the machine has another one of that name and driver."""
+    alike = [one for one in devices() if one.key == device.key]
+    return f"{device.name} #{device.index}" if len(alike) > 1 else device.name
+
+
 def _cell(device: DeviceRecord, problem: Problem, peer: Peer, problem_text: str | None) -> Cell:
     """A cell without numbers."""
     return Cell(
-        device=device.name,
+        device=name_of(device),
         driver=f"{device.platform} {device.driver_version}",
         dtype=problem.dtype,
         out=problem.out,

@@ -14,12 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import click
 import numpy as np
 import pyopencl as cl
 
 from portagpu import cuda
 from portagpu.bench.cupy_kernels import cupy_for, launch_of_vectors
-from portagpu.device import default_device, find_device
+from portagpu.bench.program import Program, chosen, device_argument
 from portagpu.runtime.context import Context
 
 _ROUNDS = 15
@@ -145,20 +146,22 @@ def first_launch(index: int) -> tuple[float, float, float]:
     return a, b, c
 
 
-def main() -> None:
-    """Print the figures of one device."""
-    device = find_device(sys.argv[1]) if len(sys.argv) > 1 else default_device()
+@click.command(cls=Program)
+@device_argument
+def main(selector: str | None) -> None:
+    """Print what launches cost on DEVICE: an index, a part of its name, a vendor, gpu or cpu."""
+    device = chosen(selector)
     context = Context.for_device(device)
-    print(f"{device.name} ({device.platform} {device.driver_version})")
+    click.echo(f"{device.name} ({device.platform} {device.driver_version})")
     for label, kernel, turns in _ROWS:
         cost = launch_cost(context, kernel, turns)
         peers = f"PyOpenCL {cost.pyopencl:.1f} us, ratio {cost.ratio:.2f}"
         if cost.cupy is not None:
             peers += f"; CuPy RawKernel {cost.cupy:.1f} us, ratio {cost.portagpu / cost.cupy:.2f}"
-        print(f"{label}: PortaGPU {cost.portagpu:.1f} us, {peers}")
+        click.echo(f"{label}: PortaGPU {cost.portagpu:.1f} us, {peers}")
     imported, started, launched = first_launch(device.index)
-    print(f"import portagpu {imported * 1e3:.0f} ms, driver's start {started * 1e3:.0f} ms")
-    print(f"first launch of a cached kernel in a new process {launched * 1e3:.0f} ms")
+    click.echo(f"import portagpu {imported * 1e3:.0f} ms, driver's start {started * 1e3:.0f} ms")
+    click.echo(f"first launch of a cached kernel in a new process {launched * 1e3:.0f} ms")
 
 
 if __name__ == "__main__":

@@ -6,8 +6,8 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -100,14 +100,17 @@ def worst_text(cells: tuple[Cell, ...]) -> str | None:
     return f"worst of {len(cells)}: {cell.arithmetic} {cell.shape} on {cell.device}: {cell.ratio:.2f} of {cell.rival}"
 
 
-def markdown(results: Iterable[Results]) -> str:
-    """One table of all cells (device, dtypes, sizes, PortaGPU, vendor library, ratio, error), and the worst of them."""
+def markdown(results: Iterable[Results], files: Iterable[str] | None = None) -> str:
+    """One table of all cells (device, dtypes, sizes, PortaGPU, vendor library, ratio, error), and the worst of them.
+
+    ``files``: what the results' files are called; devices of one name and driver in several are named with them.
+    """
     lines = [
         "| device | arithmetic | m x n x k | PortaGPU GFLOP/s | vendor library GFLOP/s | ratio | error / tolerance |"
         " vendor library |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
-    cells = tuple(sorted((c for r in results for c in r.cells), key=_order))
+    cells = tuple(sorted(_told_apart([*results], files), key=_order))
     for cell in cells:
         ratio = "-" if cell.ratio is None else f"{cell.ratio:.2f}"
         error = "-" if cell.error is None else f"{cell.error:.2g}"
@@ -118,6 +121,19 @@ def markdown(results: Iterable[Results]) -> str:
         )
     last = worst_text(cells)
     return "\n".join([*lines, *(["", last] if last else [])]) + "\n"
+
+
+def _told_apart(results: Sequence[Results], files: Iterable[str] | None) -> Iterator[Cell]:
+    """All cells, with the file in the device's name where several files have one of that name."""
+    names = [""] * len(results) if files is None else [*files]
+    homes: dict[tuple[str, str], set[str]] = {}
+    for found, name in zip(results, names, strict=True):
+        for cell in found.cells:
+            homes.setdefault((cell.device, cell.driver), set()).add(name)
+    for found, name in zip(results, names, strict=True):
+        for cell in found.cells:
+            several = len(homes[cell.device, cell.driver]) > 1
+            yield replace(cell, device=f"{cell.device} of {name}") if several else cell
 
 
 def _order(cell: Cell) -> tuple[Any, ...]:

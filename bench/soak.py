@@ -2,23 +2,25 @@
 
 Run as ``python -m portagpu.bench.soak [DEVICE [LAUNCHES]]``; on Linux. Prints the growth of the resident memory after
 each tenth, for arrays that differ each time, NumPy arrays, and arrays that are made and dropped on streams in turns.
+Small leaks show after a million launches, which take minutes.
 """
 
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import numpy as np
 
 from portagpu import cuda
 from portagpu.bench.launch import gather, scale
-from portagpu.device import default_device, find_device
+from portagpu.bench.program import Program, chosen, device_argument
 from portagpu.runtime.context import Context
 
 _PAGE_KIB = 4
+_LAUNCHES = 100_000
 _WARM_UP = 2000
 _SYNCHRONISED = 200  # launches after which the queue is emptied
 
@@ -64,14 +66,16 @@ def ways() -> dict[str, Callable[[], None]]:
     }
 
 
-def main() -> None:
-    """Print the growth on one device."""
-    device = find_device(sys.argv[1]) if len(sys.argv) > 1 else default_device()
-    launches = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000_000
-    print(f"{device.name} ({device.platform} {device.driver_version}), {launches} launches each")
+@click.command(cls=Program)
+@device_argument
+@click.argument("launches", type=click.IntRange(min=10), default=_LAUNCHES)
+def main(selector: str | None, launches: int) -> None:
+    """Print the growth of memory on DEVICE (index, name part, vendor, gpu or cpu) over so many LAUNCHES."""
+    device = chosen(selector)
+    click.echo(f"{device.name} ({device.platform} {device.driver_version}), {launches} launches each")
     with Context.for_device(device):
         for name, launch in ways().items():
-            print(f"{name}: {' '.join(f'{g:.1f}' for g in growth(launch, launches))} MiB", flush=True)
+            click.echo(f"{name}: {' '.join(f'{g:.1f}' for g in growth(launch, launches))} MiB")
 
 
 if __name__ == "__main__":

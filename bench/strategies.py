@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from portagpu.bench.program import Program
 from portagpu.errors import TuningError
 from portagpu.tuning import Recording, Store, TaskKey, make_strategy, replay, strategy_names
 
@@ -91,7 +92,7 @@ def usable(names: Sequence[str]) -> list[str]:
     return found
 
 
-@click.command()
+@click.command(cls=Program)
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--strategy", "names", multiple=True, help="may be repeated; default: every one")
 @click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True)

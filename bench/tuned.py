@@ -31,7 +31,7 @@ from portagpu.blas.problem import Problem
 from portagpu.blas.trial import operand
 from portagpu.blas.tunable import GEMM
 from portagpu.device import DeviceRecord
-from portagpu.errors import TuningError
+from portagpu.errors import StoreError, TuningError
 from portagpu.runtime.context import Context
 from portagpu.settings import Settings
 from portagpu.tuning import Budget, Progress, Session, Store
@@ -81,8 +81,10 @@ def gains(
 
     ``keep``: a file to which all trials and winners are added, for `portagpu tune import`. The user's own results are
     neither used nor changed. Raises `TuningError` for complex operands, whose products are made of real ones, for what
-    the device cannot compute, and where no trial worked or a result was wrong.
+    the device cannot compute, and where no trial worked or a result was wrong; `StoreError`, as `check_kept`.
     """
+    if keep is not None:
+        check_kept(keep)
     if any(problem.is_complex for problem in problems):
         raise TuningError("complex products are made of real ones", hint="tune those: float32 or float64")
     obstacles = [(p, why) for p in problems if (why := obstacle(p, device)) is not None]
@@ -97,6 +99,19 @@ def gains(
                 Store(keep).merge(store_path(GEMM.name, states[_LONG]))
             progress(f"{problem.arithmetic} {shape_text(problem)}: measuring")
             yield _measured(device, problem, states, trials)
+
+
+def check_kept(path: Path) -> None:
+    """Raise `StoreError` where results cannot be added to a file: before the searches for them."""
+    store = Store(path)
+    if store.path.exists() and store.path.stat().st_size and not store.tasks():
+        raise StoreError(
+            f"{path} is no file of tuning results", hint="name another one, or none that exists: --keep FILE"
+        )
+    try:
+        store.check_writable()
+    except StoreError as error:
+        raise StoreError(error.message, hint="name another file: --keep FILE") from error
 
 
 def obstacle(problem: Problem, device: DeviceRecord) -> str | None:
@@ -222,4 +237,4 @@ def _worst(what: str, gain: Gain, share: float, enough: float) -> str:
     return f"{what}: at worst {share:.0%} of a long search ({name}); wanted: {enough:.0%}"
 
 
-__all__ = ["Gain", "gains", "heading", "row", "summary"]
+__all__ = ["Gain", "check_kept", "gains", "heading", "row", "summary"]

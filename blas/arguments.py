@@ -138,7 +138,7 @@ def _result_dtype(operands: np.dtype[Any], dtype: Any, out: Any) -> np.dtype[Any
     """Dtype of a product: what is asked for, else that of ``out``, else the default. Raises `DTypeError`."""
     allowed = OUTPUTS[name_of(operands)]
     if dtype is not None:
-        row = dtypes.parse(dtype)
+        row = dtypes.parse(native(dtype) if isinstance(dtype, np.dtype) else dtype)
         if row is None:
             raise DTypeError(f"{dtype!r} is no dtype that devices have", hint=f"dtype= is one of {', '.join(allowed)}")
         found = row.numpy

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from portagpu.blas.arguments import check_precision
 from portagpu.blas.choice import explain
 from portagpu.blas.complex_products import as_real
 from portagpu.blas.gemm import plan_of
@@ -11,8 +14,15 @@ from portagpu.runtime.context import Context
 
 
 def explanation(problem: Problem, context: Context) -> str:
-    """Which rule chooses the kernel, and the parameters, for people. Raises `MissingCapabilityError`."""
+    """Which rule chooses the kernel, and the parameters, for people.
+
+    Raises `MissingCapabilityError`, and `UnknownOptionError` for a precision that the dtypes have on no device.
+    """
     lines = [f"{problem.words} on {context.device.name}"]
+    precision = check_precision(problem.precision, problem.dtype, problem.out_dtype, context)
+    if precision != problem.precision:
+        lines.append(f"the device has no {problem.precision}, and computes in {problem.dtype}")
+        problem = replace(problem, precision=precision)
     if problem.is_complex:
         real, transposed = as_real(problem)
         which = ", that of the transposes," if transposed else ""

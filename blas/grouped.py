@@ -76,6 +76,10 @@ def grouped_matmul(
     shape = (a.shape[0], b.shape[2])
     kind = checked_result(out, shape, a.dtype, dtype, on_device)
     where = as_stream(stream, a.context if on_device else context_of(stream))
+    if isinstance(bounds, DeviceNDArray) and bounds.context is not where.context:
+        raise ArgumentTypeError(
+            "offsets are on another device than the product", hint="copy them: offsets.copy_to_host()"
+        )
     factors = _Factors(
         alpha=check_scalar(alpha, "alpha", a.dtype, kind),
         beta=check_scalar(beta, "beta", a.dtype, kind),
@@ -87,7 +91,7 @@ def grouped_matmul(
         # what one group writes must not be an operand of the next
         overlaps = out is not None and (np.may_share_memory(out, a) or np.may_share_memory(out, b))
         target = host.copy() if overlaps else host
-        for g, (first, last) in _groups(_on_host(bounds)):
+        for g, (first, last) in _groups(_on_host(bounds, where)):
             matmul(a[first:last], b[g], target[first:last], dtype=kind, stream=stream, **factors._asdict())
         if overlaps:
             host[...] = target
@@ -105,6 +109,10 @@ def grouped_matmul(
 
 def _checked_offsets(offsets: Any, groups: int, rows: int) -> Any:
     """Offsets as a device array, or a checked NumPy array."""
+    if isinstance(offsets, np.ma.MaskedArray) and np.ma.is_masked(offsets):
+        raise ArgumentTypeError(
+            "offsets has masked elements, which are no places", hint="pass whole numbers: offsets.filled(...)"
+        )
     try:
         found = offsets if isinstance(offsets, DeviceNDArray) else np.asarray(offsets)
     except ValueError as error:  # of sequences of different lengths
@@ -126,8 +134,13 @@ def _checked_offsets(offsets: Any, groups: int, rows: int) -> Any:
     return found
 
 
-def _on_host(bounds: Any) -> Any:
-    return bounds.copy_to_host() if isinstance(bounds, DeviceNDArray) else bounds
+def _on_host(bounds: Any, stream: Stream) -> Any:
+    """The offsets as they are when the stream comes to them, since a kernel on it may have made them."""
+    if not isinstance(bounds, DeviceNDArray):
+        return bounds
+    found = bounds.copy_to_host(stream=stream)
+    stream.synchronize()
+    return found
 
 
 def _groups(bounds: Any) -> list[tuple[int, tuple[int, int]]]:
@@ -154,7 +167,7 @@ def _on_device(
         batch=b.shape[0],
     )
     if a.size == 0 or alpha == 0 or not _TILES.supports(problem, caps):
-        for g, (first, last) in _groups(_on_host(bounds)):
+        for g, (first, last) in _groups(_on_host(bounds, stream)):
             gemm(a[first:last], b[g], c[first:last], stream, **factors._asdict())
         return
     known = [t for t in _TILES.shortlist(problem, caps) if t.problems == t.split_k == 1]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.arguments import operand_of
+from portagpu.blas.arguments import check_scalar, operand_of
 from portagpu.blas.conjugate_kernels import conjugated
 from portagpu.blas.matmul import matmul
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
@@ -35,9 +35,11 @@ def sgemm(
     a, b: matrices, both NumPy arrays (or what becomes some) or both device arrays. ``op`` leaves them as they are where
     ``trans_a`` (``trans_b``) is 0; 1 transposes, 2 transposes and conjugates. NumPy arrays of other dtypes are
     converted, as SciPy does; device arrays must be float32. A vector is a column. Unlike SciPy, nothing is copied for
-    its order. ``c``: (m, n), read only if ``beta`` is not 0, and left as it is unless ``overwrite_c``; then the result
-    may be put into it, and is if it is a device array, or a NumPy array of that dtype in Fortran order. For device
-    arrays the product is enqueued on ``stream``.
+    its order. ``c``: (m, n), or a vector (m) where n is 1, which makes the result one; read only if ``beta`` is not 0,
+    and left as it is unless ``overwrite_c``. Then the result may be put into it, and is if it is a device array, or a
+    NumPy array of that dtype in Fortran order. Numbers may be NumPy's, bools, or arrays with one element; unlike
+    SciPy's, they are not rounded or cut, nor read from lists and texts. For device arrays the product is enqueued on
+    ``stream``.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """
@@ -109,22 +111,39 @@ def _gemm(
     left = _op(_matrix(a, "a", name, kind), "trans_a", trans_a, stream)
     right = _op(_matrix(b, "b", name, kind), "trans_b", trans_b, stream)
     shape = (left.shape[0], right.shape[1])
-    present = None if c is None else _matrix(c, "c", name, kind)
-    if present is not None and present.shape != shape:
-        raise ShapeError(f"c has shape {present.shape}; the product has {shape}", hint="pass a c of that shape")
-    unread = type(beta) in (int, float, complex) and beta == 0
-    if present is None or (unread and not overwrite_c):
-        on_device = isinstance(left, DeviceNDArray)
-        rows = shape[::-1]
-        out = device_array(rows, kind, context=left.context) if on_device else results.empty(rows, kind)
-        return matmul(left, right, out.T, alpha=alpha, stream=stream)
+    alpha, beta = (check_scalar(_number(x), n, kind, kind) for n, x in (("alpha", alpha), ("beta", beta)))
+    whole = None if c is None else operand_of(c, "c")
+    present = None if whole is None else _matrix(whole, "c", name, kind)
+    if whole is None or present is None:
+        return matmul(left, right, _unset(left, shape, kind), alpha=alpha, stream=stream)
+    if present.shape != shape:
+        raise ShapeError(f"c has shape {whole.shape}; the product has {shape}", hint="pass a c of that shape")
+    if beta == 0 and not overwrite_c:
+        made = matmul(left, right, _unset(left, shape, kind), alpha=alpha, stream=stream)
+        return made if whole.ndim == 2 else made.reshape(whole.shape)
     if isinstance(present, DeviceNDArray) != isinstance(left, DeviceNDArray):
         there = "on the device" if isinstance(left, DeviceNDArray) else "NumPy arrays"
         raise ArgumentTypeError(
             f"c is a {type(c).__name__}; a and b are {there}", hint="move it: cuda.to_device(c), or c.copy_to_host()"
         )
-    out = _target(present, c if overwrite_c else None, stream)
-    return matmul(left, right, out, alpha=alpha, beta=beta, stream=stream)
+    if overwrite_c and _can_take_the_result(present, whole, c):
+        matmul(left, right, present, alpha=alpha, beta=beta, stream=stream)
+        return whole
+    made = matmul(left, right, _copied(present, stream), alpha=alpha, beta=beta, stream=stream)
+    return made if whole.ndim == 2 else made.reshape(whole.shape)
+
+
+def _unset(left: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
+    """A matrix in Fortran order where the operands are."""
+    on_device, rows = isinstance(left, DeviceNDArray), shape[::-1]
+    return (device_array(rows, dtype, context=left.context) if on_device else results.empty(rows, dtype)).T
+
+
+def _number(value: Any) -> Any:
+    """A number as SciPy's functions take it: arrays with one element and bools are numbers, too."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(())[()]
+    return int(value) if isinstance(value, bool | np.bool_) else value
 
 
 def _matrix(value: Any, name: str, function: str, dtype: np.dtype[Any]) -> Any:
@@ -150,7 +169,7 @@ def _matrix(value: Any, name: str, function: str, dtype: np.dtype[Any]) -> Any:
 
 def _op(matrix: Any, name: str, trans: Any, stream: Stream | None) -> Any:
     try:
-        number = operator.index(trans)
+        number = operator.index(_number(trans))
     except TypeError:
         number = -1
     if number not in (0, 1, 2):
@@ -163,14 +182,19 @@ def _op(matrix: Any, name: str, trans: Any, stream: Stream | None) -> Any:
     return matrix.T if number else matrix
 
 
-def _target(c: Any, overwritten: Any, stream: Stream | None) -> Any:
-    """Where the result goes: c itself, if it may be overwritten, or a copy in Fortran order."""
-    if isinstance(c, DeviceNDArray):
-        if c is overwritten and not c.readonly:
-            return c
-        made = device_array(c.shape, c.dtype, order="F", context=c.context)
-        made.copy_to_device(c, as_stream(stream, c.context))
-        return made
-    if c is overwritten and c.flags.f_contiguous and c.flags.writeable:
-        return c
-    return c.copy(order="F")
+def _can_take_the_result(present: Any, whole: Any, given: Any) -> bool:
+    """Whether the matrix that c is has the memory of what was given, where it was not converted, and may be written."""
+    if isinstance(present, DeviceNDArray):
+        return not present.readonly
+    # what only becomes an array may have been copied
+    own = whole is given and present.dtype == whole.dtype
+    return own and bool(present.flags.f_contiguous and present.flags.writeable)
+
+
+def _copied(c: Any, stream: Stream | None) -> Any:
+    """A copy in Fortran order."""
+    if not isinstance(c, DeviceNDArray):
+        return c.copy(order="F")
+    made = device_array(c.shape, c.dtype, order="F", context=c.context)
+    made.copy_to_device(c, as_stream(stream, c.context))
+    return made

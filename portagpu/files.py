@@ -16,6 +16,14 @@ _log = logging.getLogger(__name__)
 _unswept: dict[Path, int] = {}  # bytes that this process wrote since it looked at all of a folder's files
 
 
+def user_path(path: str | os.PathLike[str]) -> Path:
+    """A path as a user writes it: ``~`` is the home folder, where there is one."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # of a user that does not exist
+        return Path(path)
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that other processes see the old content or the new, never a part. Creates its folder.
 

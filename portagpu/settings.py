@@ -10,6 +10,7 @@ from pathlib import Path
 import platformdirs
 
 from portagpu.errors import SettingsError
+from portagpu.files import user_path
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"", "0", "false", "no", "off"})
@@ -21,7 +22,7 @@ class Settings:
 
     ``device``: selector of the default device (``PORTAGPU_DEVICE``), or None.
     ``cache_dir``: generated code, compiled programs and probe results (``PORTAGPU_CACHE_DIR``); safe to delete.
-    ``data_dir``: tuning results (``PORTAGPU_DATA_DIR``); worth keeping.
+    ``data_dir``: tuning results (``PORTAGPU_DATA_DIR``); worth keeping. In both ``~`` is the home folder.
     ``disk_cache``: whether generated code and compiled programs are kept on disk (``PORTAGPU_DISK_CACHE``, default on).
     ``binaries``: whether a driver that compiles once more for a program's binary is asked for it, for the sake of later
     processes (``PORTAGPU_BINARIES``, default on).
@@ -47,8 +48,8 @@ class Settings:
         data = env.get("PORTAGPU_DATA_DIR") or platformdirs.user_data_dir("portagpu", appauthor=False)
         return cls(
             device=env.get("PORTAGPU_DEVICE") or None,
-            cache_dir=Path(cache),
-            data_dir=Path(data),
+            cache_dir=user_path(cache),
+            data_dir=user_path(data),
             disk_cache=_flag(env, "PORTAGPU_DISK_CACHE", default=True),
             driver_paths=tuple(p for p in env.get("PORTAGPU_DRIVERS", "").split(os.pathsep) if p),
             binaries=_flag(env, "PORTAGPU_BINARIES", default=True),

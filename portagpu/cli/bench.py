@@ -19,7 +19,8 @@ from portagpu.cli.ladder import ladder
 from portagpu.cli.options import check_writable, refuse_options
 from portagpu.cli.products import Products, product_options
 from portagpu.cli.tuned import tuned
-from portagpu.device import DeviceRecord, DeviceType, find_device, working_devices
+from portagpu.device import DeviceRecord, DeviceType, default_device, find_device, working_devices
+from portagpu.files import write_atomically
 from portagpu.settings import Settings
 
 _PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False}
@@ -49,7 +50,8 @@ def bench(ctx: click.Context, selectors: tuple[str, ...], products: Products, co
         refuse_options(ctx)
         return
     settings = Settings.from_environment()
-    devices = tuple(find_device(s, settings) for s in selectors) or working_devices(settings)
+    chosen = tuple(find_device(s, settings) for s in selectors) or working_devices(settings)
+    devices = chosen or (default_device(settings),)  # which tells why none works
     check_writable(output)
     console = Console()
     facts = machine_facts()
@@ -57,7 +59,6 @@ def bench(ctx: click.Context, selectors: tuple[str, ...], products: Products, co
     def keep(cells: tuple[Cell, ...]) -> None:  # after each, so that little is lost when the command is ended
         save(output, Results(machine=facts, cells=cells))
 
-    keep(())
     cells = measure(console, devices, products.on, settings, core_types=core_types, keep=keep)
     show(console, cells)
     console.print(f"Written to {output}; merge files with: portagpu matrix {output} ...", soft_wrap=True)
@@ -128,9 +129,13 @@ def table(cells: tuple[Cell, ...], peers: list[str]) -> Table:
 )
 def matrix(files: tuple[Path, ...], output: Path | None) -> None:
     """Merge result files of several machines into one Markdown table."""
-    text = markdown(load(f) for f in files)
+    if output is not None and output.exists() and any(output.samefile(file) for file in files):
+        raise click.BadParameter(f"{output} is one of the result files", param_hint="-o")
+    names = [file.name for file in files]
+    distinct = len(set(names)) == len(set(files))
+    text = markdown((load(f) for f in files), names if distinct else map(str, files))
     if output is None:
         click.echo(text, nl=False)
     else:
         check_writable(output)
-        output.write_text(text, encoding="utf-8")
+        write_atomically(output, text.encode())

@@ -8,8 +8,8 @@ import click
 from rich.console import Console
 
 from portagpu.bench.problems import shape_text
-from portagpu.bench.tuned import gains, heading, obstacle, row, summary
-from portagpu.cli.options import check_writable, time_option
+from portagpu.bench.tuned import check_kept, gains, heading, obstacle, row, summary
+from portagpu.cli.options import time_option
 from portagpu.cli.products import Products, product_options
 from portagpu.device import default_device, find_device
 from portagpu.settings import Settings
@@ -36,7 +36,7 @@ def tuned(selector: str | None, products: Products, short: float, long: float, k
     settings = Settings.from_environment()
     device = find_device(selector, settings) if selector else default_device(settings)
     if keep is not None:
-        check_writable(keep)
+        check_kept(keep)
     console = Console(stderr=True)
     problems = []
     for problem in products.on(device):

@@ -66,6 +66,9 @@ class ArrayOperators:
     def __rmatmul__(self, other: Any) -> Any:
         return ufuncs.call("matmul", other, self)
 
+    def __imatmul__(self, other: Any) -> Any:
+        return ufuncs.call("matmul", self, other, out=self)  # without it Python would only bind the name anew
+
     @property
     def mT(self) -> Any:
         """View with the last two axes exchanged. Raises `ShapeError` for fewer axes."""

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from portagpu.device import DeviceRecord
 from portagpu.device.families import device_class
 from portagpu.errors import TuningError
+from portagpu.files import user_path
 from portagpu.runtime.context import current_context
 from portagpu.settings import Settings
 from portagpu.tuning import shapes
@@ -25,7 +26,7 @@ from portagpu.tuning.figures import figures_of
 from portagpu.tuning.model import Prediction
 from portagpu.tuning.outcomes import duration
 from portagpu.tuning.search import shown
-from portagpu.tuning.session import device_of, problem_of, store_path, task_of
+from portagpu.tuning.session import AnyDevice, device_of, problem_of, store_path, task_of
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point
 from portagpu.tuning.store import Store, TaskKey, results_written
@@ -250,20 +251,20 @@ def file_of(store: Store | Path | str | None, name: str, settings: Settings) -> 
         return store_path(name, settings)
     if not isinstance(store, Store | Path | str):
         raise TuningError(f"store={store!r} is no file", hint="give the path of a file, or a Store")
-    return store.path if isinstance(store, Store) else Path(store)
+    return store.path if isinstance(store, Store) else user_path(store)
 
 
 def best(
     tunable: Parameters,
     problem: Problem,
     *,
-    device: DeviceRecord | str | int | None = None,
+    device: AnyDevice | None = None,
     store: Store | Path | str | None = None,
     settings: Settings | None = None,
 ) -> Choice:
     """The fastest known parameters for a problem, without measuring: ``best(...).point``; printing it explains it.
 
-    ``device``: None is the current one (`cuda.select_device`). Results of `tune` count at once, in every process.
+    ``device`` is as of `tune`. Results of `tune` count at once, in every process.
     Raises `TuningError`.
     """
     record = current_context().device if device is None else device

@@ -22,8 +22,8 @@ from typing import Any
 
 from portagpu.device import DeviceRecord, DeviceType
 from portagpu.device.families import trial_environment
-from portagpu.errors import TuningError
 from portagpu.settings import Settings
+from portagpu.tuning.values import whole
 from portagpu.tuning.worker import Worker, WorkerDied
 
 START_LIMIT = 60.0  # seconds: a child starts and imports, the driver wakes up
@@ -42,13 +42,11 @@ def count_for(device: DeviceRecord, wanted: int | None, settings: Settings) -> i
     On a CPU, whose cores the kernels run on, there are none by default; and there are none where nothing is cached on
     disk, the only way from one process to another. Raises `TuningError` for what is no number of processes.
     """
-    given: Any = wanted  # whatever a user gave
-    if given is not None and (isinstance(given, bool) or not isinstance(given, int) or given < 0):
-        raise TuningError(f"compilers={wanted!r} is no number of processes", hint="write compilers=4, or None")
+    number = None if wanted is None else whole("compilers", wanted)
     if not settings.disk_cache:
         return 0
-    if wanted is not None:
-        return wanted
+    if number is not None:
+        return number
     caps = device.capabilities
     if device.device_type is DeviceType.CPU or caps is None:
         return 0

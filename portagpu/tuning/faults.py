@@ -1,4 +1,5 @@
-"""Faults of a user's own checks: what they raise in a trial's process ends the search; it says nothing of the point."""
+"""Faults of a user's own checks, and of arguments: what raises in a trial's process ends the search; it says nothing of
+the point."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ _MOST_BITS = 1024  # of an integer among them: Python writes no text of very lon
 
 
 class CheckFault(Exception):
-    """A user's check raised, or returned nonsense; goes to the tuner's process as JSON values."""
+    """A user's check raised, or returned nonsense, or what is to be checked cannot be made or compared; goes to the
+    tuner's process as JSON values."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         super().__init__(values["message"])
@@ -71,11 +73,19 @@ def finding(what: str, function: Callable[..., object], *arguments: object, laun
     raise CheckFault({"message": _at(f"the {what} function {name} returned {value}", _defined(function))})
 
 
+def fault(what: str, error: BaseException, *, hint: str) -> CheckFault:
+    """The fault that an exception makes of something that has to do with no point; errors of ours tell their place."""
+    place = None if isinstance(error, PortaGPUError) else blamed(error)
+    text = f"{what}: {type(error).__name__}: {words_of(error)}"
+    return CheckFault({"message": _at(text, place), "hint": hint, **_original(error)})
+
+
 def raised(values: dict[str, Any], tunable: str, point: str) -> TuningError:
     """The error for a fault's values, in the tuner's process; its cause is what the check raised, or stands for it."""
     error = TuningError(
-        f"{values['message']} for {point}",
-        hint=f"a check of {tunable} returns None for right results, else a text: what is wrong; nothing was stored for"
+        values["message"] if "hint" in values else f"{values['message']} for {point}",
+        hint=values.get("hint")
+        or f"a check of {tunable} returns None for right results, else a text: what is wrong; nothing was stored for"
         " this point",
     )
     if "type" in values:
@@ -93,7 +103,7 @@ def _defined(function: Callable[..., object]) -> tuple[str, int] | None:
     return None if code is None else (code.co_filename, code.co_firstlineno)
 
 
-def _original(error: Exception) -> dict[str, Any]:
+def _original(error: BaseException) -> dict[str, Any]:
     simple = len(error.args) <= _MOST_ARGUMENTS and all(map(_is_simple, error.args))
     arguments = [shortened(value, _LONGEST) if isinstance(value, str) else value for value in error.args]
     return {

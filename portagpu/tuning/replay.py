@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from portagpu.errors import TuningError
 from portagpu.tuning.lines import Axes
@@ -14,6 +17,7 @@ from portagpu.tuning.session import seconds_of
 from portagpu.tuning.space import Axis, Point, PointKey, SearchSpace, UnionSpace, point_key
 from portagpu.tuning.store import Record, Store, TaskKey
 from portagpu.tuning.strategies import History, Strategy, make_strategy
+from portagpu.tuning.values import whole
 
 _COST = 1.0  # seconds of a trial whose cost was not recorded
 
@@ -28,7 +32,7 @@ class Recording:
     @classmethod
     def load(cls, source: Store | Path | str, task: TaskKey | None = None) -> Recording:
         """The recording in a store; ``task`` where it has several. Raises `TuningError`."""
-        store = source if isinstance(source, Store) else Store(Path(source))
+        store = source if isinstance(source, Store) else Store(source)
         tasks = [t for t in store.tasks() if task is None or t == task]
         if len(tasks) != 1:
             found = "no trials" if not tasks else f"trials of {len(tasks)} tasks"
@@ -48,7 +52,7 @@ class Recording:
         """What a search begins with: every point is new, in the order of the recorded predictions."""
         points = self._points()
         predicted = {key: r.predicted for key, r in self.records.items() if r.predicted is not None}
-        ranked = sorted(points, key=lambda p: predicted.get(point_key(p), float("inf")))
+        ranked = sorted(points, key=lambda p: predicted.get(point_key(p), math.inf))
         return History(self._space(), ranked, predicted)
 
     def _points(self) -> list[Point]:
@@ -121,12 +125,15 @@ class Replayed:
 def replay(strategy: str | Strategy, recorded: Recording, *, budget: int | float | str, seed: int = 0) -> Replayed:
     """Run a strategy on recorded measurements.
 
-    ``budget``: an int is a number of trials; a float, or a text such as ``60s``, is a time, counted by what the trials
-    took when they were recorded. Raises `TuningError` for a strategy that proposes a point twice or an unknown one.
+    ``budget``: a whole number is one of trials; a float, or a text such as ``60s``, is a time, counted by what the
+    trials took when they were recorded. Raises `TuningError` for a strategy that proposes a point twice or an unknown
+    one, and for a budget or strategy that makes no sense.
     """
-    chosen = make_strategy(strategy, seed)
+    chosen = make_strategy(strategy, whole("seed", seed))
     history = recorded.history()
-    most, seconds = (budget, float("inf")) if isinstance(budget, int) else (None, seconds_of(budget))
+    is_count = isinstance(budget, int | np.integer)
+    most = whole("budget", budget) if is_count else None
+    seconds = math.inf if is_count else seconds_of(budget)
     optimum = recorded.best
     if optimum is None:
         raise TuningError("the recording has no measured trial")

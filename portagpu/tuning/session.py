@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import numbers
 import os
 import re
 import signal
@@ -14,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from portagpu.device import DeviceRecord, default_device, find_device
 from portagpu.errors import TuningError
@@ -51,17 +52,33 @@ def seconds_of(value: float | str) -> float:
         number = float(found.group(1)) * _UNITS[found.group(2)] if found else math.nan
     else:
         given: Any = value  # whatever a user gave
-        number = float(given) if isinstance(given, int | float) else math.nan
+        try:
+            number = float(given) if isinstance(given, numbers.Real) else math.nan
+        except OverflowError:
+            number = math.inf
     if not (math.isfinite(number) and number >= 0):
         raise TuningError(f"{value!r} is no time", hint="write 60, '60s', '2m' or '1h'")
     return number
 
 
-def device_of(device: DeviceRecord | str | int | None, settings: Settings) -> DeviceRecord:
+class HasRecord(Protocol):
+    """A device of a higher layer, such as `cuda.gpus` holds."""
+
+    @property
+    def record(self) -> DeviceRecord:
+        """What it is the device of."""
+
+
+AnyDevice = DeviceRecord | HasRecord | str | int
+
+
+def device_of(device: AnyDevice | None, settings: Settings) -> DeviceRecord:
     """The working device that is meant; None is the default one. Raises `TuningError`, `DeviceSelectionError`."""
     if device is None:
         return default_device(settings)
-    record = device if isinstance(device, DeviceRecord) else find_device(device, settings)
+    given: Any = device  # whatever a user gave
+    found = getattr(given, "record", given)
+    record = found if isinstance(found, DeviceRecord) else find_device(given, settings)
     if record.capabilities is None:
         raise TuningError(f"{record.name} does not work: {record.problem}", hint=record.remedy)
     return record

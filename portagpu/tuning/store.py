@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from portagpu.errors import StoreError
-from portagpu.files import write_atomically
+from portagpu.files import user_path, write_atomically
 from portagpu.tuning import outcomes
 from portagpu.tuning.lines import (
     AXES,
@@ -86,10 +86,13 @@ def results_written() -> int:
 
 
 class Store:
-    """Trials and winners in one file; safe for several threads and processes."""
+    """Trials and winners in one file; safe for several threads and processes.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    Raises `StoreError` for what is no path; in one, ``~`` is the home folder.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = _path(path)
         self._lock = threading.Lock()
         self._seen: tuple[int, int] | None = None  # inode and size at the last look
         self._held: weakref.finalize[..., Any] | None = None  # closes the file that was read
@@ -257,18 +260,20 @@ class Store:
         """Make the file if there is none. Raises `StoreError` where it cannot be written: before hours of measuring."""
         self._write([])
 
-    def merge(self, other: Path, kernel: str | None = None) -> int:
+    def merge(self, other: Path | str, kernel: str | None = None) -> int:
         """Append what another store has, of one ``kernel`` or of all, and this one lacks. Returns how many results.
         Raises `StoreError`."""
+        theirs = Store(other)
         try:
-            other.open("rb").close()
+            theirs.path.open("rb").close()
         except OSError as error:
             hint = "name a file that `portagpu tune export` has written"
-            raise StoreError(f"{other} cannot be read: {error}", hint=hint) from error
-        theirs = Store(other)
+            raise StoreError(f"{theirs.path} cannot be read: {error}", hint=hint) from error
         theirs.refresh()
         if not theirs._tasks:
-            raise StoreError(f"{other} has no tuning results of this version", hint="export them with this version")
+            raise StoreError(
+                f"{theirs.path} has no tuning results of this version", hint="export them with this version"
+            )
         self.refresh()
         lines: list[dict[str, Any]] = []
         for task, entries in theirs._tasks.items():
@@ -289,23 +294,24 @@ class Store:
             self._write(lines)
         return _results(lines)
 
-    def export(self, path: Path) -> int:
+    def export(self, path: Path | str) -> int:
         """Write all trials, failures too, and all winners to a new store: where the fastest one fails later, or is not
         in the space any more, the next one serves.
 
         Returns the number of results. Raises `StoreError`.
         """
+        target = _path(path)
         self.refresh()
         with self._lock:
             lines = [line for task, entries in self._tasks.items() for line in _lines(task, entries)]
-        if not lines and path != self.path:
+        if not lines and target != self.path:
             raise StoreError(
                 f"{self.path} has no results to export", hint="tune first: portagpu tune gemm, or portagpu tune kernel"
             )
-        _replace(path, [encoded(line) for line in lines])
+        _replace(target, [encoded(line) for line in lines])
         return _results(lines)
 
-    def export_winners(self, path: Path, rename: Callable[[TaskKey], TaskKey | None]) -> int:
+    def export_winners(self, path: Path | str, rename: Callable[[TaskKey], TaskKey | None]) -> int:
         """Write winners only, under other tasks: ``rename`` maps a task, None leaves it out; what the file already has
         stays unless it is slower. Returns the number of winners in the file. Raises `StoreError`."""
         kept = Store(path)
@@ -319,7 +325,7 @@ class Store:
             if task is not None and (task not in best or timed(winner)[1] < timed(best[task])[1]):
                 best[task] = winner
         lines = [encoded(winner_line(task, record)) for task, record in best.items()]
-        _replace(path, sorted(lines))
+        _replace(kept.path, sorted(lines))
         return len(lines)
 
     def compact(self) -> tuple[int, int]:
@@ -331,6 +337,13 @@ class Store:
                 return before, self.path.stat().st_size
         except OSError as error:
             raise StoreError(f"{self.path} cannot be written: {error}", hint=_WRITABLE) from error
+
+
+def _path(path: Path | str) -> Path:
+    given: Any = path  # whatever a user gave
+    if not isinstance(given, str | os.PathLike):
+        raise StoreError(f"{given!r} is no file", hint="give the path of a file of tuning results")
+    return user_path(given)
 
 
 def _seen(status: os.stat_result) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from portagpu.errors import TuningError
 from portagpu.tuning.outcomes import Measured, Outcome
@@ -176,8 +176,11 @@ def make_strategy(strategy: str | Strategy, seed: int = 0) -> Strategy:
     processes); ``default``: tpe, or neighbours where the library is not installed. Raises `TuningError`.
     """
     if not isinstance(strategy, str):
-        if not callable(getattr(strategy, "propose", None)):
-            raise TuningError(f"{strategy!r} is no strategy", hint=f"choose among {', '.join(strategy_names())}")
+        given: Any = strategy  # whatever a user gave
+        if isinstance(given, type) and hasattr(given, "propose"):
+            raise TuningError(f"{given.__name__} is a class", hint=f"make a strategy of it: {given.__name__}()")
+        if not callable(getattr(given, "propose", None)):
+            raise TuningError(f"{given!r} is no strategy", hint=f"choose among {', '.join(strategy_names())}")
         return strategy
     if strategy == DEFAULT:
         strategy = "tpe" if LibrarySampler.is_installed() else "neighbours"

@@ -11,14 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import BuildError, KernelError, LaunchConfigError, PortaGPUError, TuningError
+from portagpu.errors import (
+    BuildError,
+    DeviceLostError,
+    DriverError,
+    KernelError,
+    LaunchConfigError,
+    PortaGPUError,
+    TuningError,
+)
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, select_device
 from portagpu.runtime.program import remarks_of
 from portagpu.runtime.recording import recorded
 from portagpu.settings import Settings
 from portagpu.tuning import outcomes
-from portagpu.tuning.faults import CheckFault, finding
+from portagpu.tuning.comparison import difference
+from portagpu.tuning.faults import CheckFault, fault, finding
 from portagpu.tuning.figures import figures_of
 from portagpu.tuning.guards import Guarded, guarded
 from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, OutOfBounds, Spilled, WrongResult
@@ -83,7 +92,11 @@ class Bench:
         results = {name: self.guards[name].array.copy_to_host() for name in self.case.outputs}
         if self.tunable.check is not None:
             return finding("check", self.tunable.check, self.case, results, launches=False)
-        return compare(results, self.case)
+        try:
+            return compare(results, self.case)
+        except Exception as error:  # NumPy cannot compare what prepare expects: every point would be wrong
+            what = f"the results of {self.tunable.name} cannot be compared with what is expected"
+            raise fault(what, error, hint="compare them in a check of your own: check(case, results)") from error
 
     def release(self) -> None:
         """Give the memory back."""
@@ -98,11 +111,11 @@ _warm: set[int] = set()  # keys of the contexts whose devices have run for a whi
 
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """Answer the tuner: ``start`` (open the device, load the tunable), the device's ``figures``, ``prepare`` a problem,
-    ``measure`` (``spoilt``: prepare and try again) or ``verify`` a point; or tell the ``fault`` of a user's check."""
+    ``measure`` (``spoilt``: prepare and try again) or ``verify`` a point; or tell a ``fault`` that no point has."""
     try:
         return _answer(request)
-    except CheckFault as fault:
-        return {"fault": fault.values}
+    except CheckFault as found:
+        return {"fault": found.values}
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:
@@ -269,24 +282,34 @@ def _verify(tunable: Tunable, reference: str, request: dict[str, Any], context: 
         if found is not None:
             return found
     for other in tunable.verify_on:
-        bench = Bench(tunable, other, context)
-        first = _checked(bench, point)
-        bench.release()
+        bench = _bench_to_verify(tunable, other, context)
+        try:
+            first = _checked(bench, point)
+        finally:
+            bench.release()
         if not isinstance(first, float):
             return f"for {text_of(other)}: {outcomes.describe(first)}"
     return None
 
 
+def _bench_to_verify(tunable: Tunable, problem: Problem, context: Context) -> Bench:
+    """The arguments of a problem of ``verify_on``. Raises `CheckFault` where they cannot be made: no fault of the
+    point, unless the device died of its launches."""
+    try:
+        return Bench(tunable, problem, context)
+    except (DeviceLostError, DriverError):
+        raise
+    except (Exception, SystemExit) as error:
+        what = f"the arguments of {tunable.name} for {text_of(problem)}, a problem of verify_on, cannot be made"
+        raise fault(what, error, hint=f"call its prepare({dict(problem)!r}) and see") from error
+
+
 def compare(results: Mapping[str, np.ndarray[Any, Any]], case: Case) -> str | None:
     """The built-in check: None where every output is as expected within the case's tolerances."""
-    for name, wanted in (case.expected or {}).items():
-        found, expected = results[name], np.asarray(wanted)
-        if found.shape != expected.shape:
-            return f"{name} has shape {found.shape}, not {expected.shape}"
-        close = np.isclose(found, expected, rtol=case.rtol, atol=case.atol, equal_nan=True)
-        if not close.all():
-            at = tuple(int(i) for i in np.argwhere(~close)[0])
-            return f"{name}{list(at)} is {found[at]}, not {expected[at]}; {int((~close).sum())} elements differ"
+    for name, expected in (case.expected or {}).items():
+        wrong = difference(name, results[name], expected, case.rtol, case.atol)
+        if wrong is not None:
+            return wrong
     return None
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import operator
 import runpy
 import sys
 import traceback
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -17,9 +18,10 @@ import numpy as np
 
 from portagpu.device import DeviceRecord
 from portagpu.errors import PortaGPUError, TuningError
+from portagpu.tuning.comparison import expected_array
 from portagpu.tuning.faults import words_of
 from portagpu.tuning.model import Prediction, Resources
-from portagpu.tuning.shapes import Problem, text_of
+from portagpu.tuning.shapes import Problem, checked, text_of
 from portagpu.tuning.space import Point, Space, objection_of
 from portagpu.tuning.values import plain_point
 
@@ -37,14 +39,18 @@ class Case:
 
     ``inputs`` are NumPy arrays, which trials get as device arrays, and anything else, which they get as it is.
     ``outputs`` are NumPy arrays with their contents before a run: each checked run begins with them. ``expected`` holds
-    right outputs for the built-in check, within ``rtol`` and ``atol``; ``facts`` is for a check of the tunable's own.
+    right outputs for the built-in check: arrays of the outputs' shapes, or what becomes some. ``rtol`` and ``atol`` are
+    its tolerances, as of `numpy.isclose`; None for both: floating-point numbers may differ by 1e-5 of their size,
+    everything else is equal. ``facts`` is for a check of the tunable's own.
+
+    Raises `TuningError` for outputs that are no arrays, and for what cannot be compared with them.
     """
 
     outputs: Mapping[str, Array]
     inputs: Mapping[str, Any] = field(default_factory=dict)
     expected: Mapping[str, Array] | None = None
-    rtol: float = 1e-5
-    atol: float = 0.0
+    rtol: float | None = None
+    atol: float | None = None
     facts: Any = None
 
     def __post_init__(self) -> None:
@@ -60,6 +66,9 @@ class Case:
                 f"expected has {unknown[0]!r}, which is no output",
                 hint=f"the outputs are {', '.join(self.outputs) or 'none'}",
             )
+        if self.expected is not None:
+            arrays = {name: expected_array(name, value, self.outputs[name]) for name, value in self.expected.items()}
+            object.__setattr__(self, "expected", arrays)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -164,7 +173,8 @@ class Tunable(Parameters):
     ``check(case, results)``: None for right results (NumPy arrays by name), else what is wrong. Without it, results are
     compared with the case's ``expected``.
     ``verify(problem, point)``: a longer check that a new best point must pass before it becomes the winner; None, or
-    what is wrong. ``verify_on``: further problems, of odd sizes for instance, for which a new best must be right.
+    what is wrong. ``verify_on``: a sequence of further problems, of odd sizes for instance, for which a new best must
+    be right.
     ``launches_only``: ``run`` does nothing but launch kernels: they are recorded, and repetitions make the launches
     without the Python that leads to them. Otherwise that is timed too.
     ``spill_limit``: bytes of registers that a thread may keep in memory; points beyond are not timed. None: any number.
@@ -184,6 +194,17 @@ class Tunable(Parameters):
     spill_limit: int | None = 128
     prepare_to_compile: Callable[[Problem], Mapping[str, Any]] | None = None
     reference: str | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        given: Any = self.verify_on  # whatever a user gave
+        if isinstance(given, Mapping | str) or not isinstance(given, Iterable):
+            what = "one problem" if isinstance(given, Mapping) else "no problems"
+            raise TuningError(
+                f"verify_on={given!r} is {what}, not a sequence of them",
+                hint="a tuple of one problem has a comma behind it: verify_on=({'n': 1001},)",
+            )
+        object.__setattr__(self, "verify_on", tuple(map(checked, given)))
 
     def default_for(self, problem: Problem, device: DeviceRecord) -> Point | None:
         """As of `Parameters`. Raises `TuningError` also for a point that is not in the space."""
@@ -235,10 +256,24 @@ def resolve(reference: str) -> Tunable:
     values = _values(place, reference)
     found = values.get(name)
     if found is not None and not isinstance(found, Tunable) and callable(found):
+        if _needs_arguments(found):  # such as one that `tuned` has decorated
+            known = ", ".join(key for key, value in values.items() if isinstance(value, Tunable))
+            hint = f"name the variable that holds the Tunable{': ' * bool(known)}{known}"
+            raise TuningError(f"{reference} is a function that needs arguments, no tunable", hint=hint)
         found = _loaded(reference, found)
     if not isinstance(found, Tunable):
         raise TuningError(f"{reference} is no tunable", hint="assign the Tunable to a variable of the module")
     return found
+
+
+def _needs_arguments(function: Callable[..., Any]) -> bool:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # nobody knows
+        return False
+    return any(
+        p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in signature.parameters.values()
+    )
 
 
 def _values(place: str, reference: str) -> dict[str, Any]:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from portagpu.device import DeviceRecord
 from portagpu.errors import TuningError
 from portagpu.runtime.context import chosen_device
 from portagpu.settings import Settings
@@ -17,11 +15,12 @@ from portagpu.tuning import shapes
 from portagpu.tuning.choice import file_of
 from portagpu.tuning.console import Bar, on_terminal
 from portagpu.tuning.search import Budget, Progress, SearchResult
-from portagpu.tuning.session import Session, device_of, kept_for_classes, left_until, seconds_of
+from portagpu.tuning.session import AnyDevice, Session, device_of, kept_for_classes, left_until, seconds_of
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.store import Store
 from portagpu.tuning.strategies import DEFAULT, Strategy
 from portagpu.tuning.tunable import Tunable
+from portagpu.tuning.values import whole
 from portagpu.tuning.worker import is_child
 
 
@@ -29,7 +28,7 @@ def tune(
     tunable: Tunable,
     problem: Problem,
     *,
-    device: DeviceRecord | str | int | None = None,
+    device: AnyDevice | None = None,
     budget: float | str = "60s",
     trials: int | None = None,
     strategy: str | Strategy = DEFAULT,
@@ -44,9 +43,9 @@ def tune(
 ) -> SearchResult:
     """Find a tunable's fastest parameters for a problem; `best` uses them from the next call on.
 
-    ``device``: a record, an index or part of a name; None is the current one, as for `best`. ``budget`` is a time, at
-    most exceeded by one trial; ``trials`` also ends the search. ``strategy``: a name (see `make_strategy`) or an object
-    with ``propose``.
+    ``device``: one of `cuda.gpus`, a record, an index or part of a name; None is the current one, as for `best`.
+    ``budget`` is a time, at most exceeded by one trial; ``trials`` also ends the search. ``strategy``: a name (see
+    `make_strategy`) or an object with ``propose``.
     ``store``: file of results; by default one of the tunable's name in the user's data folder. What it has is not
     measured again, so that an interrupted search goes on where it was. ``trial_limit``: time after which a trial counts
     as hung and its process is killed. ``classes``: problems (or how many around this one) for which the best few
@@ -65,13 +64,11 @@ def tune(
     limit = seconds_of(trial_limit)
     if limit <= 0:
         raise TuningError(f"trial_limit={trial_limit!r}: a trial needs time", hint="write '20s'")
-    _check_whole(seed=seed, **({} if trials is None else {"trials": trials}))
+    seed, trials = whole("seed", seed), None if trials is None else whole("trials", trials)
     chosen = settings or Settings.from_environment()
     record = device_of(chosen_device() if device is None else device, chosen)
     wanted = shapes.checked(problem)
-    if isinstance(classes, int):
-        _check_whole(classes=classes)
-    others = shapes.spread(wanted, count=classes) if isinstance(classes, int) else [*map(shapes.checked, classes)]
+    others = _further(classes, wanted)
     seconds = seconds_of(budget)
     kept = kept_for_classes(seconds, others)
     results = store if isinstance(store, Store) else Store(file_of(store, tunable.name, chosen))
@@ -95,8 +92,13 @@ def tune(
     return result
 
 
-def _check_whole(**values: object) -> None:
-    """Raises `TuningError` for what is no whole number from 0 on."""
-    for name, value in values.items():
-        if not isinstance(value, int | np.integer) or value < 0:
-            raise TuningError(f"{name}={value!r} is no whole number from 0 on", hint=f"write {name}=4")
+def _further(classes: Sequence[Problem] | int, problem: Problem) -> list[dict[str, shapes.Value]]:
+    """The problems that are given, or so many around one. Raises `TuningError`."""
+    given: Any = classes  # whatever a user gave
+    if isinstance(given, Iterable) and not isinstance(given, Mapping | str):
+        return [*map(shapes.checked, given)]
+    try:
+        return shapes.spread(problem, count=whole("classes", given))
+    except TuningError as error:
+        hint = "write classes=4, or name problems: classes=[{'n': 1024}]"
+        raise TuningError(f"classes={given!r} are neither problems nor a number of them", hint=hint) from error

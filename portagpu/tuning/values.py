@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from portagpu.errors import TuningError
+
+
+def whole(name: str, value: object) -> int:
+    """A whole number from 0 on, also one of NumPy's. Raises `TuningError`; ``name`` is the option's."""
+    given: Any = value  # whatever a user gave
+    try:
+        number = -1 if isinstance(given, bool) else operator.index(given)
+    except TypeError:
+        number = -1
+    if number < 0:
+        raise TuningError(f"{name}={value!r} is no whole number from 0 on", hint=f"write {name}=4")
+    return number
 
 
 def plain(value: object, what: str) -> Any:
@@ -44,4 +57,4 @@ def read_point(values: Any) -> dict[str, Any]:
     return {name: read_back(value) for name, value in dict(values).items()}
 
 
-__all__ = ["plain", "plain_point", "read_back", "read_point"]
+__all__ = ["plain", "plain_point", "read_back", "read_point", "whole"]

@@ -46,6 +46,17 @@ def test_files_round_trip_and_merge(tmp_path):
     assert table.index("| CPU") < table.index("| GPU")
 
 
+def test_devices_of_one_name_are_told_apart_by_their_files():
+    one, two = (Results(machine={}, cells=(cell(gflops=g), cell(device="CPU " + str(g)))) for g in (50.0, 20.0))
+    table = markdown([one, two], ["a.json", "b.json"])
+    assert (
+        "| GPU of a.json (1.0) | float32 | 256 | 50 |" in table
+        and "| GPU of b.json (1.0) | float32 | 256 | 20 |" in table
+    )
+    assert "| CPU 50.0 (1.0) |" in table and "on GPU of b.json: 0.20 of lib 2" in table
+    assert " of a.json" not in markdown([one, one], ["a.json", "a.json"])  # the same file twice
+
+
 def test_files_of_square_matrices_stay_readable(tmp_path):
     old = {name: value for name, value in asdict(cell()).items() if name not in NEW}
     old["size"] = 512

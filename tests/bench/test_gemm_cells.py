@@ -68,6 +68,17 @@ def test_shapes_and_outputs(device, changes):
     assert found.error <= 1 and found.gflops > 0 and found.product == problem(**changes)
 
 
+def test_devices_of_one_name_are_told_apart(device, monkeypatch):
+    skip_gpu(device)
+    twin = replace(device, index=device.index + 7)
+    (alone,) = measured(device, problem())
+    assert alone.device == device.name
+    monkeypatch.setattr(gemm, "devices", lambda: (device, twin))
+    (found,) = measured(device, problem())
+    assert found.device == f"{device.name} #{device.index}"
+    assert gemm.name_of(twin) == f"{device.name} #{device.index + 7}"
+
+
 def test_device_arrays_against_a_library(device, monkeypatch):
     monkeypatch.setattr(gemm, "peers_for", lambda device: (device_peer(numpy_on_device),))
     for found in measured(device, problem(), problem(batch=4), problem(m=1, dtype="float16")):

@@ -17,7 +17,7 @@ from portagpu.blas.registry import default_config
 from portagpu.blas.tuner import task_key
 from portagpu.cli import cli
 from portagpu.device.families import device_class
-from portagpu.errors import TuningError
+from portagpu.errors import StoreError, TuningError
 from portagpu.settings import Settings
 from portagpu.tuning import Store, choice
 
@@ -64,6 +64,19 @@ def test_the_models_choice_beside_shipped_results(device, tmp_path, monkeypatch)
     (gain,) = gains(device, (SMALL,), settings, short=1, long=1.5)
     assert gain.rule == "shipped result" and gain.model > 0
     assert (choices[0], choices[-1]) == (registry.to_json(other), registry.to_json(best))
+
+
+@pytest.mark.parametrize("text", ["# Notes", '{"v": 0}\n'])
+def test_a_file_of_something_else_gets_no_results(device, tmp_path, text):
+    """And is told before a search."""
+    notes = tmp_path / "notes.md"
+    notes.write_text(text)
+    with pytest.raises(StoreError, match="is no file of tuning results"):
+        next(gains(device, (SMALL,), Settings.from_environment(), keep=notes))
+    result = CliRunner().invoke(cli, ["bench", "tuned", "--device", str(device.index), "--keep", str(notes)])
+    assert isinstance(result.exception, StoreError) and not result.output and notes.read_text() == text
+    result = CliRunner().invoke(cli, ["bench", "tuned", "--device", str(device.index), "--keep", "/proc/kept.jsonl"])
+    assert isinstance(result.exception, StoreError) and "name another file: --keep" in str(result.exception)
 
 
 def test_complex_products_are_not_tuned(device):

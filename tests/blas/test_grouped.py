@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 import portagpu
@@ -13,6 +14,7 @@ from portagpu.blas import grouped
 from portagpu.blas.tile_launch import launch_tiles
 from portagpu.blas.tile_variant import TileConfig
 from portagpu.blas.variant import Product
+from portagpu.runtime.context import Context
 
 OFFSETS = np.array([0, 0, 5, 40, 40, 41, 90, 90])
 
@@ -68,6 +70,28 @@ def test_wrong_offsets(device):
     with pytest.raises(errors.ArgumentTypeError):
         portagpu.grouped_matmul(a, b, OFFSETS, beta=1)
     assert grouped.grouped_matmul(a, b, OFFSETS).shape == (90, 37)
+
+
+def test_masked_offsets_are_refused(device):
+    a, b, wanted, bound = operands()
+    masked = np.ma.masked_array(OFFSETS, mask=np.arange(len(OFFSETS)) == 2)
+    for move in (np.asarray, cuda.to_device):
+        with pytest.raises(errors.ArgumentTypeError, match="offsets has masked elements"):
+            portagpu.grouped_matmul(move(a), move(b), masked)
+    found = portagpu.grouped_matmul(a, b, np.ma.masked_array(OFFSETS))
+    assert np.all(np.abs(found - wanted) <= bound)
+
+
+def test_offsets_of_another_device_are_refused(device):
+    a, b, _, _ = operands()
+    context = cuda.current_context()
+    with Context(device, cl.Context([device.cl_device]), context.settings) as elsewhere:
+        offsets = cuda.to_device(OFFSETS)
+        with context:
+            for move in (np.asarray, cuda.to_device):
+                with pytest.raises(errors.ArgumentTypeError, match="offsets are on another device"):
+                    portagpu.grouped_matmul(move(a), move(b), offsets)
+        elsewhere.close()
 
 
 def test_host_results_over_operands(device):

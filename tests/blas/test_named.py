@@ -89,6 +89,69 @@ def test_what_is_converted(device):
     assert close(found, a @ a) and np.isnan(old).all() and found.flags.f_contiguous
 
 
+@pytest.mark.parametrize("beta", [0, 2.0])
+@pytest.mark.parametrize("overwrite", [0, 1])
+@pytest.mark.parametrize("step", [1, 2])
+def test_a_c_that_is_a_vector(device, beta, overwrite, step):
+    """Makes the result one, as SciPy's does; on the device it is the result, with gaps too."""
+    generator = np.random.default_rng(5)
+    a, b = matrix(generator, 6, 5, np.float64), matrix(generator, 5, 1, np.float64)
+    around = generator.standard_normal(6 * step)
+    theirs, ours, moved = around.copy(), around.copy(), cuda.to_device(around)
+    wanted = scipy_blas.dgemm(3, a, b, beta, theirs[::step], overwrite_c=overwrite)
+    found = dgemm(3, a, b, beta, ours[::step], overwrite_c=overwrite)
+    assert wanted.shape == (6,) and close(found, wanted) and close(ours, theirs)
+    assert np.shares_memory(found, ours) == np.shares_memory(wanted, theirs)
+    c = moved[::step]
+    found = dgemm(3, cuda.to_device(a), cuda.to_device(b), beta, c, overwrite_c=overwrite)
+    assert (found is c) == bool(overwrite) and close(found.copy_to_host(), wanted)
+    assert close(c.copy_to_host(), wanted if overwrite else around[::step])
+    with pytest.raises(errors.ShapeError, match=r"c has shape \(6,\)"):
+        dgemm(3, b.T, a.T, beta, around[:6])
+
+
+@pytest.mark.parametrize("shape", [(4,), (4, 1)])
+def test_a_c_of_another_library_on_the_device(device, shape):
+    class Wrapped:
+        def __init__(self, array):
+            self.__cuda_array_interface__ = array.__cuda_array_interface__
+
+    a, b = cuda.to_device(np.arange(12.0).reshape(4, 3)), cuda.to_device(np.ones((3, 1)))
+    wanted = a.copy_to_host().sum(axis=1) + 2
+    for wrap in (Wrapped, lambda array: array.to_pyopencl()):
+        own = cuda.to_device(np.ones(shape))
+        assert close(dgemm(1, a, b, 2, wrap(own), overwrite_c=0).copy_to_host(), wanted.reshape(shape))
+        cuda.synchronize()
+        assert (own.copy_to_host() == 1).all()
+        found = dgemm(1, a, b, 2, wrap(own), overwrite_c=1)
+        cuda.synchronize()
+        assert close(found.copy_to_host(), wanted.reshape(shape)) and close(own.copy_to_host(), wanted.reshape(shape))
+
+
+NUMBERS = [True, np.True_, np.float16(1), np.array(1), np.array([1.0]), np.array([[True]])]
+
+
+@pytest.mark.parametrize("one", NUMBERS, ids=repr)
+def test_numbers_are_those_that_scipy_takes(device, one):
+    a, c = np.arange(4.0).reshape(2, 2), np.ones((2, 2))
+    for options in ({}, {"beta": one, "c": c}):
+        assert close(dgemm(one, a, a, **options), scipy_blas.dgemm(one, a, a, **options))
+        assert close(zgemm(one, a, a, **options), scipy_blas.zgemm(one, a, a, **options))
+
+
+@pytest.mark.parametrize("one", [True, np.True_, np.int8(1), np.array(1), np.array([1]), np.array([True])], ids=repr)
+def test_flags_are_those_that_scipy_takes(device, one):
+    a = np.arange(6.0).reshape(2, 3)
+    assert close(dgemm(1, a, a, trans_b=one), scipy_blas.dgemm(1, a, a, trans_b=one))
+
+
+@pytest.mark.parametrize("beta", ["x", None, 1j, [1], np.ones(2)], ids=repr)
+def test_beta_is_looked_at_without_a_c(device, beta):
+    for c in (None, np.ones((2, 2))):
+        with pytest.raises(errors.ArgumentTypeError, match="beta is"):
+            dgemm(1, np.eye(2), np.eye(2), beta, c)
+
+
 def test_a_device_matrix_with_gaps_is_conjugated(device):
     generator = np.random.default_rng(4)
     a, b = matrix(generator, 30, 40, np.complex64), matrix(generator, 30, 9, np.complex64)

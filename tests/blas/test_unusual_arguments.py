@@ -34,6 +34,16 @@ def test_other_byte_orders(device, dtype):
     assert np.array_equal(portagpu.grouped_matmul(x, x[None], [0, len(x)]), x.astype(np.complex128) @ x)
 
 
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">c16"])
+def test_results_are_in_the_byte_order_of_the_machine(device, dtype):
+    wanted = np.dtype(dtype)
+    x = X.astype(wanted.newbyteorder("="))
+    for operand in (x, X.astype(wanted)):
+        found = portagpu.matmul(operand, operand, dtype=wanted)
+        assert found.dtype == x.dtype and np.array_equal(found, X @ X)
+    assert portagpu.matmul(cuda.to_device(x), cuda.to_device(x), dtype=wanted).dtype == x.dtype
+
+
 def test_other_byte_orders_on_the_device_are_refused(device):
     swapped = cuda.to_device(X.astype(">f4"))
     with pytest.raises(errors.DTypeError, match="operand a is >f4") as caught:

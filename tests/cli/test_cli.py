@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 
@@ -9,10 +10,12 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from portagpu.bench import gemm
 from portagpu.bench.results import Results, save
-from portagpu.cli import cli
+from portagpu.cli import bench, cli
 from portagpu.cli.options import time_option
-from portagpu.errors import StoreError
+from portagpu.device import registry
+from portagpu.errors import NoDeviceError, StoreError
 
 
 def invoke(*arguments):
@@ -75,6 +78,52 @@ def test_a_file_that_cannot_be_written_is_named_before_anything_is_measured(comm
     result = CliRunner().invoke(cli, [*words, "-o", str(tmp_path / "b.json" / "x.json")])
     assert isinstance(result.exception, StoreError) and "cannot be written" in str(result.exception)
     assert not result.output
+
+
+def test_the_table_takes_no_result_files_place(tmp_path):
+    results = tmp_path / "b.json"
+    save(results, Results(machine={}, cells=()))
+    (tmp_path / "link.json").symlink_to(results)
+    before = results.read_text()
+    for output in ("b.json", "link.json"):
+        result = CliRunner().invoke(cli, ["matrix", str(results), "-o", str(tmp_path / output)])
+        assert result.exit_code == 2 and "is one of the result files" in result.output
+    assert results.read_text() == before
+    table = tmp_path / "new" / "table.md"
+    assert CliRunner().invoke(cli, ["matrix", str(results), "-o", str(table)]).exit_code == 0
+    assert table.read_text().startswith("| device |") and [*table.parent.iterdir()] == [table]
+
+
+def test_earlier_results_stay_until_there_are_new_ones(device, tmp_path, monkeypatch):
+    results = tmp_path / "b.json"
+    results.write_text("earlier ones")
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gemm, "cells", interrupted)
+    result = CliRunner().invoke(cli, ["bench", "--device", str(device.index), "--size", "64", "-o", str(results)])
+    assert result.exit_code != 0 and results.read_text() == "earlier ones"
+
+
+def test_without_devices_nothing_is_measured(tmp_path, monkeypatch):
+    for module in (bench, registry):
+        monkeypatch.setattr(module, "working_devices", lambda settings=None: ())
+    result = CliRunner().invoke(cli, ["bench", "-o", str(tmp_path / "b.json")])
+    assert isinstance(result.exception, NoDeviceError) and not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("name", ["soak", "launch", "compiling", "accuracy", "strategies"])
+def test_programs_of_the_benchmarks_tell_errors_in_one_message(name, tmp_path):
+    main = importlib.import_module(f"portagpu.bench.{name}").main
+    result = CliRunner().invoke(main, ["--help"])
+    assert result.exit_code == 0 and result.output.startswith("Usage:")
+    if name != "strategies":
+        words = ["--device", "nothing like it"] if name == "accuracy" else ["nothing like it"]
+        result = CliRunner().invoke(main, words)
+        assert result.exit_code == 1 and result.output.startswith("Error: no device matches 'nothing like it'")
+    if name == "soak":
+        assert "is not a valid integer range" in CliRunner().invoke(main, ["cpu", "many"]).output
 
 
 def test_our_errors_end_in_one_message():

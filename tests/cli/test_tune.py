@@ -14,9 +14,11 @@ import pytest
 from click.testing import CliRunner
 
 from portagpu import cuda
+from portagpu.blas.problem import Problem
+from portagpu.blas.registry import precisions
 from portagpu.cli import cli
 from portagpu.device.families import device_class
-from portagpu.errors import TuningError
+from portagpu.errors import TuningError, UnknownOptionError
 from portagpu.tuning import Measured, Store, TaskKey
 
 TASK = TaskKey(device="d", kernel="gemm", kernel_version=1, dtype="float32", shape_class="8x8x8")
@@ -121,6 +123,19 @@ def test_explain_names_the_rule(device, tmp_path, monkeypatch):
         tmp_path, "gemm", "--explain", "64", "64", "48", "--dtype", "float32", "--layout", "TN", *where
     ).output
     assert "0.5 octaves away" in text  # another layout
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_explain_takes_the_precisions_that_products_take(device, tmp_path, dtype):
+    """Where the device has none of them, they are leave that it makes no use of."""
+    arguments = ("--explain", "64", "64", "64", "--dtype", dtype, "--device", str(device.index), "--precision")
+    for precision in ("tf32", "f16x3"):
+        result = _invoke(tmp_path, *arguments, precision)
+        known = precision in precisions(Problem(m=1024, n=1024, k=1024, dtype="float32"), device.capabilities)
+        assert result.exit_code == 0 and "rule: " in result.output
+        assert (f"the device has no {precision}, and computes in {dtype}" in result.output) != known
+    with pytest.raises(UnknownOptionError, match="does not exist for float64"):
+        _invoke(tmp_path, "--explain", "64", "64", "64", "--dtype", "float64", "--precision", "tf32")
 
 
 def test_shipped_results_and_compaction(device, tmp_path):

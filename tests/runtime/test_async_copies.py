@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from gates import closed_gate
 
+import portagpu
 from portagpu import cuda
 from portagpu.runtime import stream as stream_module
 
@@ -44,6 +45,23 @@ def test_copy_to_host_returns_at_once(device):
         stream.synchronize()
         np.testing.assert_array_equal(host, np.arange(8))
         np.testing.assert_array_equal(part, np.arange(0, 8, 2))
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+def test_offsets_of_groups_are_read_on_the_products_stream(device, on_device):
+    """Also where the array has a stream of its own: what is enqueued before the product makes them."""
+    move = cuda.to_device if on_device else np.asarray
+    a, b = np.ones((4, 2), np.float32), np.stack([np.full((2, 2), g, np.float32) for g in (1, 2)])
+    offsets = cuda.to_device(np.array([0, 1, 4]), stream=cuda.stream())
+    cuda.synchronize()
+    stream, made = cuda.stream(), cuda.to_device(np.array([0, 3, 4]))
+    operands = move(a), move(b)
+    with closed_gate(stream.queue) as gate:
+        offsets.copy_to_device(made, stream=stream)
+        gate.open_soon()
+        found = portagpu.grouped_matmul(*operands, offsets, stream=stream)
+        stream.synchronize()
+    assert (found.copy_to_host() if on_device else found)[:, 0].tolist() == [2, 2, 2, 4]
 
 
 def test_pageable_memory_is_complete_at_once(device):

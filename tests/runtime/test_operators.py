@@ -47,6 +47,32 @@ def test_reflected_operators_are_refused(device, function, other):
         function(other, on_device(1, 2, 3))
 
 
+@pytest.mark.parametrize("shape", [(4, 4), (3, 4), (4,), (2, 3, 4)], ids=str)
+def test_products_in_place_are_numpys(device, shape):
+    host = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    factor = np.arange(16, dtype=np.float32).reshape(4, 4)
+    array = kept = cuda.to_device(host)
+    array @= cuda.to_device(factor)
+    host @= factor
+    assert array is kept and np.array_equal(array.copy_to_host(), host)
+    if shape == (4, 4):  # what is overwritten is an operand on both sides
+        array @= array.T
+        assert array is kept and np.array_equal(array.copy_to_host(), host @ host.T)
+
+
+@pytest.mark.parametrize("factor", [(4, 5), (3, 4), (4,), (2, 4, 4), ()], ids=str)
+def test_products_in_place_keep_the_shape(device, factor):
+    array, host = cuda.to_device(np.ones((3, 4), np.float32)), np.ones((3, 4), np.float32)
+    with pytest.raises(errors.ShapeError):
+        array @= cuda.to_device(np.ones(factor, np.float32))
+    with pytest.raises(ValueError):
+        host @= np.ones(factor, np.float32)
+    with pytest.raises(errors.ArgumentTypeError):
+        array @= np.ones((4, 4), np.float32)
+    with pytest.raises(errors.DTypeError):
+        array @= cuda.to_device(np.ones((4, 4)))
+
+
 def test_truth_is_numpys(device):
     assert bool(on_device(1)) and not bool(on_device(0))
     assert bool(cuda.to_device(np.array([[3]])))

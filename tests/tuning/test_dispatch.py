@@ -284,7 +284,55 @@ def test_comparison_with_what_is_expected():
     case = tuning.Case(outputs={"y": np.zeros(3)}, expected={"y": np.array([1.0, 2.0, np.nan])})
     assert compare({"y": np.array([1.0, 2.0, np.nan])}, case) is None
     assert "y[1] is 3.0, not 2.0; 1 elements differ" in compare({"y": np.array([1.0, 3.0, np.nan])}, case)
-    assert "has shape (1,)" in compare({"y": np.ones(1)}, case)
+
+
+def test_whole_numbers_are_compared_exactly():
+    y = np.array([300_000, 2**62, 7])
+    case, wrong = tuning.Case(outputs={"y": y}, expected={"y": y}), y + np.array([1, 1, 0])
+    assert compare({"y": y.copy()}, case) is None
+    assert "y[0] is 300001, not 300000; 2 elements differ" in compare({"y": wrong}, case)
+    assert compare({"y": wrong}, tuning.Case(outputs={"y": y}, expected={"y": y}, rtol=1e-5)) is None
+    flags = np.array([True, False])
+    assert "1 elements differ" in compare({"y": flags}, tuning.Case(outputs={"y": flags}, expected={"y": [True, True]}))
+    alone = tuning.Case(outputs={"y": np.array(5)}, expected={"y": 5})
+    assert compare({"y": np.array(5)}, alone) is None and "y[] is 6, not 5" in compare({"y": np.array(6)}, alone)
+    within = tuning.Case(outputs={"y": y}, expected={"y": y}, atol=1)
+    assert compare({"y": wrong}, within) is None and "differ" in compare({"y": y + 2}, within)
+    dates = np.array(["2024-02-29", "NaT"], "M8[D]")
+    assert compare({"y": dates}, tuning.Case(outputs={"y": dates}, expected={"y": dates.copy()})) is None
+
+
+def test_records_are_compared_field_by_field():
+    inner = np.dtype([("n", "i8"), ("x", "f4", (2,))])
+    dtype = np.dtype([("inner", inner), ("x", "f4")])
+    right = np.zeros(3, dtype)
+    right["inner"]["n"], right["x"] = 10**9, np.nan
+    case = tuning.Case(outputs={"y": np.zeros(3, dtype)}, expected={"y": right})
+    assert compare({"y": right.copy()}, case) is None
+    for field, value in (("n", 10**9 + 1), ("x", 1)):
+        wrong = right.copy()
+        wrong["inner"][field][1:] = value
+        assert "y[1] is" in compare({"y": wrong}, case) and "2 elements differ" in compare({"y": wrong}, case)
+    rows = [((10**9, (0, 0)), np.nan)] * 3  # tuples become records
+    assert compare({"y": right}, tuning.Case(outputs={"y": right}, expected={"y": rows})) is None
+
+
+@pytest.mark.parametrize(
+    ("output", "expected", "told"),
+    [
+        (np.zeros(3), np.zeros((3, 1)), r"what is expected of y has shape \(3, 1\), the output has \(3,\)"),
+        (np.zeros(3), 0.0, r"has shape \(\)"),
+        (np.zeros(2), [[1.0], [1.0, 2.0]], "what is expected of y is no array: .*inhomogeneous"),
+        (np.zeros(1), ["1"], "what is expected of y is <U1, the output is float64"),
+        (np.zeros(1, "i8"), [2**70], "what is expected of y is object"),
+        (np.zeros(1, [("a", "f4")]), np.zeros(1, [("b", "f4")]), r"what is expected of y is \[\('b'"),
+        (np.zeros(1, [("a", "f4")]), np.zeros(1), "what is expected of y is float64"),
+        (np.zeros(1), np.zeros(1, [("a", "f4")]), r"what is expected of y is \[\('a'"),
+    ],
+)
+def test_what_cannot_be_compared_is_told_at_once(output, expected, told):
+    with pytest.raises(TuningError, match=told):
+        tuning.Case(outputs={"y": output}, expected={"y": expected})
 
 
 def test_spills_in_a_compilers_log():

@@ -7,11 +7,14 @@ import multiprocessing
 import os
 import stat
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from portagpu.errors import StoreError
+from portagpu.settings import Settings
 from portagpu.tuning import LaunchFailed, Measured, Store, TaskKey, TimedOut, WrongResult
+from portagpu.tuning.choice import chooser_for, file_of
 from portagpu.tuning.space import point_key
 
 TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="float32", shape_class="8x8x8")
@@ -28,6 +31,27 @@ def test_trials_and_winners_survive(tmp_path):
     assert fresh.winner(TASK) == ({"x": 1}, 0.5)
     store.add_winner(TASK, {"x": 3}, 0.1)
     assert fresh.winner(TASK) == ({"x": 3}, 0.1)  # seen at once by a store that was read before
+
+
+def test_paths_may_be_texts(tmp_path, monkeypatch):
+    """And their ``~`` is the home folder."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    store = Store("~/one.jsonl")
+    store.add_winner(TASK, {"x": 1}, 0.5)
+    assert store.path == tmp_path / "one.jsonl" and store.export("~/two.jsonl") == 1
+    assert Store(str(tmp_path / "three.jsonl")).merge("~/two.jsonl") == 1
+    assert store.export_winners("~/four.jsonl", lambda task: task) == 1
+    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.jsonl" for name in ("one", "two", "three", "four")}
+    found = file_of("~/one.jsonl", "k", Settings.from_environment())
+    assert found == store.path and chooser_for(found) is chooser_for(store.path)
+    settings = Settings.from_environment({"PORTAGPU_DATA_DIR": "~/data", "PORTAGPU_CACHE_DIR": "~/cache"})
+    assert (settings.data_dir, settings.cache_dir) == (tmp_path / "data", tmp_path / "cache")
+    assert Store("~nobody-of-this-name/x").path == Path("~nobody-of-this-name/x")
+    for odd in (3, None, b"x"):
+        with pytest.raises(StoreError, match="is no file"):
+            Store(odd)
+        with pytest.raises(StoreError, match="is no file"):
+            store.merge(odd)
 
 
 def test_a_file_that_replaces_another_is_read_from_its_start(tmp_path):

@@ -6,6 +6,7 @@ import importlib.util
 import math
 import random
 
+import numpy as np
 import pytest
 
 from portagpu import tuning
@@ -98,6 +99,18 @@ def test_budgets_in_seconds_count_recorded_costs(path):
     done = replay("random", Recording.load(path), budget="21s")
     assert len(done.steps) == 11 and done.steps[-1].elapsed == 22.0
     assert done.share(0) == 0.0 and done.share(3) <= done.share(11)
+
+
+@pytest.mark.parametrize("budget", [-1, "soon", None, -0.5], ids=str)
+def test_budgets_that_make_no_sense(path, budget):
+    with pytest.raises(TuningError, match="is no"):
+        replay("random", Recording.load(path), budget=budget)
+
+
+def test_numbers_of_numpy_are_numbers(path):
+    recording = Recording.load(str(path))
+    assert len(replay("random", recording, budget=np.int64(5), seed=np.int64(1)).steps) == 5
+    assert len(replay("random", recording, budget=np.float32(21)).steps) == 11
 
 
 def test_strategies_of_ones_own(path):

@@ -8,8 +8,10 @@ import signal
 import subprocess
 import sys
 import time
+from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import planted_kernels
 import pytest
 from planted_kernels import ODD, PICKY, PLANTED
@@ -19,10 +21,17 @@ from portagpu import cuda, tuning
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
 from portagpu.tuning import LaunchFailed, Measured, OutOfBounds, Rule, Store, TimedOut, WrongResult
-from portagpu.tuning.session import store_path
+from portagpu.tuning.session import seconds_of, store_path
 from portagpu.tuning.tunable import reference_of, resolve
 
 PROBLEM = {"n": 4096}
+
+
+class Picker:
+    """A strategy that has nothing to propose."""
+
+    def propose(self, history):
+        return None
 
 
 def test_every_planted_fault_is_skipped_and_told(device, tmp_path):
@@ -150,10 +159,49 @@ def test_references():
         reference_of(hidden)
 
 
-@pytest.mark.parametrize("budget", ["soon", -1, float("nan")])
+@pytest.mark.parametrize("budget", ["soon", -1, float("nan"), None, np.complex64(1), 10**400, Fraction(-1, 2)])
 def test_budgets_that_make_no_sense(device, budget):
     with pytest.raises(TuningError, match="is no time"):
         tuning.tune(PICKY, PROBLEM, device=device, budget=budget)
+
+
+@pytest.mark.parametrize(
+    "value", [np.int64(60), np.float32(60), np.float16(60), Fraction(60), 60, "60s", "1m"], ids=repr
+)
+def test_times(value):
+    assert seconds_of(value) == 60
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"classes": None}, "classes=None are neither problems nor a number of them"),
+        ({"classes": -1}, "classes=-1 are neither"),
+        ({"classes": {"n": 1}}, "neither problems"),
+        ({"classes": ["n"]}, "'n' is no problem"),
+        ({"trials": 1.5}, "trials=1.5 is no whole number"),
+        ({"seed": "1"}, "seed='1' is no whole number"),
+        ({"compilers": np.float32(1)}, r"compilers=np.float32\(1.0\) is no whole number"),
+        ({"strategy": Picker}, "Picker is a class(?s:.*)Picker\\(\\)"),
+        ({"strategy": 3}, "3 is no strategy"),
+    ],
+    ids=str,
+)
+def test_options_that_make_no_sense(device, tmp_path, options, told):
+    with pytest.raises(TuningError, match=told):
+        tuning.tune(PICKY, PROBLEM, device=device, budget=60, store=tmp_path / "store.jsonl", **options)
+
+
+def test_numbers_of_numpy_and_devices_of_cuda(device, tmp_path):
+    chosen = cuda.gpus[[one.record for one in cuda.gpus].index(device)]
+    counts = {name: np.int64(1) for name in ("trials", "seed", "classes")}
+    store = str(tmp_path / "store.jsonl")
+    options = {"budget": np.float32(60), "compilers": np.int8(0), "trial_limit": np.int64(20), "store": store}
+    assert tuning.tune(PICKY, PROBLEM, device=chosen, strategy="random", **options, **counts).trials == 1
+    assert {task.device for task in Store(store).tasks()} == {device.key}
+    assert tuning.best(PICKY, PROBLEM, device=chosen, store=store).point
+    with cuda.select_device(device):
+        assert tuning.best(PICKY, PROBLEM, device=cuda.get_current_device(), store=store).point
 
 
 @pytest.mark.parametrize("reference", ["no_such_file.py:SCALE", "no_such_module:SCALE", "SCALE", ""])

@@ -17,6 +17,7 @@ from portagpu.tuning.session import task_of
 from portagpu.tuning.tunable import resolve
 
 SCRIPT = """
+import sys
 import time
 import numpy as np
 from portagpu import cuda, tuning
@@ -81,6 +82,18 @@ def constrained(problem, device):
 def needs(first, second):
     pass
 
+def prepare_nested(problem):
+    case = prepare(problem)
+    return tuning.Case(inputs=case.inputs, outputs=dict(case.outputs, r=np.zeros(1, [("a", [("x", "f4")])])),
+                       expected={"r": np.zeros(1, [("a", [("y", "f4")])])})
+
+def prepare_odd(problem):
+    case = prepare(problem)
+    return tuning.Case(inputs=case.inputs, outputs=case.outputs, expected={"y": case.expected["y"][:problem.get("m")]})
+
+def prepare_or_end(problem):
+    return prepare(problem) if problem["n"] == 100 else sys.exit("no such problem")
+
 SPACE = tuning.SearchSpace.of(block=(32, 64))
 PLAIN = dict(name="mistaken", space=SPACE, prepare=prepare, run=run)
 GOOD = tuning.Tunable(**PLAIN)
@@ -103,6 +116,14 @@ CHECK_RAISES = tuning.Tunable(**PLAIN, check=check)
 CHECK_IS_FALSE = tuning.Tunable(**PLAIN, check=lambda case, results: False)
 CHECK_ASSERTS = tuning.Tunable(**PLAIN, check=asserts)
 VERIFY_RAISES = tuning.Tunable(**PLAIN, verify=verify)
+@tuning.tuned(GOOD, problem=lambda n=100: {"n": n})
+def decorated(point, n=100):
+    pass
+
+VERIFY_ON_LACKS_N = tuning.Tunable(**PLAIN, verify_on=({"n": 50}, {"m": 50}))
+VERIFY_ON_IS_ODD = tuning.Tunable(**{**PLAIN, "prepare": prepare_odd}, verify_on=[{"n": 50, "m": 3}])
+VERIFY_ON_ENDS = tuning.Tunable(**{**PLAIN, "prepare": prepare_or_end}, verify_on=[{"n": 50}])
+NOT_COMPARABLE = tuning.Tunable(**{**PLAIN, "prepare": prepare_nested})
 """
 LINE = next(number for number, line in enumerate(SCRIPT.splitlines(), 1) if "to blame" in line)
 
@@ -251,6 +272,39 @@ def test_a_check_that_raises_ends_the_search(device, script, tmp_path, name):
 @pytest.mark.parametrize(
     ("name", "told"),
     [
+        ("VERIFY_ON_LACKS_N", r"for m=50, a problem of verify_on, cannot be made: KeyError: 'n' \(.*mistaken.py:\d+\)"),
+        ("VERIFY_ON_IS_ODD", r"for m=3 n=50, a problem of verify_on, .* expected of y has shape \(3,\)"),
+        ("VERIFY_ON_ENDS", r"for n=50, a problem of verify_on, .*SystemExit: no such problem"),
+        ("NOT_COMPARABLE", r"the results of mistaken cannot be compared with what is expected: ValueError: no field"),
+    ],
+)
+def test_faults_of_arguments_are_no_points(device, script, tmp_path, name, told):
+    """They end the search as those of the tuned problem do: what was measured is kept, and nothing else."""
+    store = tuning.Store(tmp_path / "store.jsonl")
+    with pytest.raises(TuningError, match=told):
+        tuning.tune(tunable(script, name), {"n": 100}, device=device, budget=20, compilers=0, store=store)
+    tried = [outcome for task in store.tasks() for _, outcome in store.trials(task).values()]
+    assert not store.winners() and all(isinstance(outcome, Measured) for outcome in tried)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"n": 1}, r"verify_on=\{'n': 1\} is one problem(?s:.*)verify_on=\(\{'n': 1001\},\)"),
+        ("n=1", "is no problems"),
+        (3, "is no problems"),
+        (["n=1"], "'n=1' is no problem"),
+        ([{"n": [1]}], "cannot describe a problem"),
+    ],
+)
+def test_what_is_to_be_verified_is_a_sequence_of_problems(given, told):
+    with pytest.raises(TuningError, match=told):
+        tuning.Tunable(name="k", space=tuning.SearchSpace.of(x=(1,)), prepare=len, run=len, verify_on=given)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
         ("CHECK_FAILS_FOR_200", "the check function check_200 raised KeyError"),
         ("DEFAULT_FOR_100", r"the default of mistaken, \{'block': 99\}, is not in its space for n=200"),
     ],
@@ -351,8 +405,12 @@ def test_a_fault_of_an_unknown_type_is_told_all_the_same():
 
 
 def test_a_function_that_makes_no_tunable_is_told(script):
-    with pytest.raises(TuningError, match=r"mistaken.py:needs cannot be loaded.*missing 2 required"):
-        resolve(f"{script}:needs")
+    told = r"mistaken.py:%s is a function that needs arguments, no tunable\n.*holds the Tunable: GOOD, "
+    for name in ("needs", "decorated"):
+        with pytest.raises(TuningError, match=told % name):
+            resolve(f"{script}:{name}")
+    with pytest.raises(TuningError, match=r"mistaken.py:broken cannot be loaded: .*KeyError: 'here'"):
+        resolve(f"{script}:broken")
 
 
 def test_without_a_device_both_mean_the_current_one(device, script, tmp_path):
