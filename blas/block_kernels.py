@@ -198,7 +198,8 @@ def multiply_block(
             padded = (rows + tile_m - 1) // tile_m * tile_m
             copy_lines(flat_a, block, begin, a_pitch, padded, rows, depth, apart, vector)
         tiles = (rows + tile_m - 1) // tile_m
-        # elements of the next panel that a tile asks for with each term of its sums
+        # elements of the next panel from one to the next that a tile asks for, one with each term of its sums: 4 to 16
+        # tiles together ask for every line, some more than once; fewer for lines in between, and hardware for the rest
         share = (tile_n + tiles - 1) // tiles if last_panel > panel0 else type(tiles)(0)
         for panel in range(panel0, last_panel + 1):
             column0 = (first_panel + panel) * tile_n

@@ -164,15 +164,18 @@ class BlockVariant(Variant):
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[BlockConfig, ...]:
         """Register tiles that fill the register files of today's processors."""
         lanes, copied = native_lanes(caps, problem.accumulator_itemsize), int(_must_copy(problem))
+        groups = (
+            *((gm, gn, 0) for gm in (16, 8) for gn in (1, 2, 4, 8, 16, _ALL)),
+            *((gm, gn, 0) for gm in (4, 2, 1) for gn in (1, 4)),  # few tiles for many cores
+            *((16, gn, 1) for gn in (1, 2, 4, 8, 16)),
+        )
         found = (
             BlockConfig(
                 tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn, copied=copied, packs=packs
             )
             for m, v in ((6, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
             for depth in (1024, 512, 256, 128)
-            for gm in (16, 8, 4, 2, 1)
-            for gn in (1, 2, 4, 8, 16, _ALL)
-            for packs in (0, 1)
+            for gm, gn, packs in groups
         )
         return tuple(p for p in found if self.is_legal(p, problem, caps))
 

@@ -17,7 +17,7 @@ from portagpu.errors import MissingCapabilityError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context
 from portagpu.runtime.copies import copy_strided
-from portagpu.runtime.recorder import uses_scratch
+from portagpu.runtime.recorder import active
 from portagpu.runtime.stream import Stream
 
 _BYTES_A_CYCLE = 6.0  # that a compute unit copies
@@ -72,8 +72,12 @@ def gemm(
         ready = _ready.get(key)
         if ready is not None and alpha != 0 and ready[0] == known:
             product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta, precision=ready[2])
-            with uses_scratch:
+            depth = active.depth
+            active.depth = depth + 1
+            try:
                 variant_of(ready[1]).run(ready[1], product)
+            finally:
+                active.depth = depth
             return
     if c.size == 0:
         return
@@ -100,8 +104,12 @@ def gemm(
     else:
         usable = variant_of(config).supports(problem, c.context.capabilities)
         plan = Plan(config, not usable, False, problem)
-    with uses_scratch:
+    depth = active.depth
+    active.depth = depth + 1
+    try:
         _run(plan, replace(product, precision=plan.problem.precision))
+    finally:
+        active.depth = depth
 
 
 def _facts(x: DeviceNDArray) -> tuple[Any, ...]:

@@ -74,8 +74,9 @@ class _HostKnown(Known):
         """Forget what was found out first, and the calls that would keep it."""
         _, oldest = self.known.popitem(last=False)
         if isinstance(oldest, Replay):
-            for key in [key for key, call in self.calls.items() if call.replay is oldest]:
-                del self.calls[key]
+            for key, call in list(self.calls.items()):  # others may come and go, by finalisers
+                if call.replay is oldest:
+                    self.calls.pop(key, None)
 
     def kept_buffers(self, context: Context) -> HostBuffers | None:
         if self.keeps is None:

@@ -28,6 +28,7 @@ from portagpu.runtime.creation import to_device
 from portagpu.runtime.hostmem import SharedSpans, finished, map_back, wrap_host
 from portagpu.runtime.hostpool import out_of_memory, results
 from portagpu.runtime.overlap import may_overlap
+from portagpu.runtime.recorder import active
 from portagpu.runtime.stream import Stream, as_stream
 
 Array = Any
@@ -49,6 +50,7 @@ def matmul(
     numbers = None  # what a product on the device depends on besides its arrays
     if (
         type(a) is type(b) is DeviceNDArray
+        and not active.depth  # in the middle of another product, recordings might use its scratch memory
         and (out is None or type(out) is DeviceNDArray)
         and _is_plain(alpha, beta, precision, dtype, stream)
     ):
@@ -59,6 +61,7 @@ def matmul(
     host = None
     if (
         type(a) is type(b) is np.ndarray
+        and not active.depth
         and (out is None or type(out) is np.ndarray)
         and _is_plain(alpha, beta, precision, dtype, stream)
         and (dtype is None or _is_dtype(dtype, a))

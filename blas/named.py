@@ -118,6 +118,12 @@ def _gemm(
         return matmul(left, right, _unset(left, shape, kind), alpha=alpha, stream=stream)
     if present.shape != shape:
         raise ShapeError(f"c has shape {whole.shape}; the product has {shape}", hint="pass a c of that shape")
+    try:
+        overwrite_c = operator.index(_number(overwrite_c))
+    except TypeError:
+        raise UnknownOptionError(
+            f"overwrite_c is {overwrite_c!r}", hint="0 leaves c as it is, 1 lets it be overwritten"
+        ) from None
     if beta == 0 and not overwrite_c:
         made = matmul(left, right, _unset(left, shape, kind), alpha=alpha, stream=stream)
         return made if whole.ndim == 2 else made.reshape(whole.shape)

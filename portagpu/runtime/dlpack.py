@@ -54,7 +54,8 @@ def host_view(array: DeviceNDArray) -> np.ndarray[Any, Any]:
         array.shape, array.dtype, buffer=mapped, offset=array.offset, strides=array.strides
     )
     result.flags.writeable = not array.readonly
-    note_export(array.allocation_key, mapped, mapped.__array_interface__["data"][0])
+    begin = mapped.__array_interface__["data"][0] - buffer.get_info(cl.mem_info.OFFSET)  # of the whole allocation
+    note_export(array.allocation_key, mapped, begin)
     return result
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyopencl as cl
 
 from portagpu.runtime.layout import extent_of
 
@@ -71,14 +72,18 @@ def may_overlap(arrays: Iterable[DeviceNDArray]) -> bool:
 def _addresses(found: DeviceNDArray) -> tuple[int, int] | None:
     """Addresses of the host that an array covers; (0, 0) where it lies in memory of the device's own."""
     held = getattr(found.buffer, "hostbuf", None)
+    if held is not None and not isinstance(held, ctypes.Array):
+        return None
+    shift = 0
     if held is not None:
-        base = ctypes.addressof(held) if isinstance(held, ctypes.Array) else None
+        base = ctypes.addressof(held)
     else:
+        if found.buffer.get_info(cl.mem_info.FLAGS) & cl.mem_flags.USE_HOST_PTR:
+            return None  # somebody's buffer over memory of the host, or a part of one
         base = _exported.get(found.allocation_key, (0, 0))[0]
         if base == 0:
             return 0, 0
-    if base is None:
-        return None
+        shift = found.buffer.get_info(cl.mem_info.OFFSET)
     nbytes, before = extent_of(found.shape, found.strides, found.itemsize)
-    low = base + found.offset - before
+    low = base + shift + found.offset - before
     return low, low + nbytes

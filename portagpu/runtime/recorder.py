@@ -38,23 +38,10 @@ class Recorder:
 
 class _Active(threading.local):
     recorder: Recorder | None = None
-    depth = 0  # of calls that use kept scratch memory, one inside the other
-
-
-class _Scratch:
-    """Around the launches of a call that uses kept scratch memory.
-
-    A finaliser or signal handler may run such a call between two launches of another one: it must use other memory.
-    """
-
-    __slots__ = ()
-
-    def __enter__(self) -> None:
-        active.depth += 1
-
-    def __exit__(self, *_: object) -> None:
-        active.depth -= 1
+    # of calls that use kept scratch memory, one inside the other: a finaliser or signal handler may multiply between
+    # two launches of a product. Who raises it puts it back in a `finally` of its own: that of a context manager could
+    # be interrupted before its first line
+    depth = 0
 
 
 active = _Active()
-uses_scratch = _Scratch()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyopencl as cl
 
 from portagpu.runtime.launch import CompiledKernel, LaunchShape
-from portagpu.runtime.recorder import Recorder, active, uses_scratch
+from portagpu.runtime.recorder import Recorder, active
 from portagpu.runtime.stream import enqueuing
 from portagpu.runtime.translate import translated
 
@@ -28,9 +28,6 @@ _MOST = 16  # launches: of longer calls, the share of Python is small
 
 def recorded(call: Callable[[], None], operands: Iterable[DeviceNDArray]) -> Replay | None:
     """Make a call; what repeats it for these operands, or None where it did more than to launch kernels."""
-    if active.depth > 0:  # its scratch memory would be another one than that of products by themselves
-        call()
-        return None
     before, active.recorder = active.recorder, Recorder(sys._getframe())
     try:
         call()
@@ -93,14 +90,14 @@ class Replay:
         compiled = self._compiled()
         if compiled is None or compiled.context.epoch is not self._epoch:
             return False
-        if active.depth > 0 and self._kept:
-            return False  # in the middle of another call, which may be using what the recording keeps
         if compiled.context.only_builds:
             return True
         if stream is None:
             stream = compiled.context.default_stream
-        with uses_scratch, enqueuing(stream) as queue:
+        depth = active.depth
+        with enqueuing(stream) as queue:
             self.busy = buffers is not None
+            active.depth = depth + 1
             try:
                 if buffers is not None:
                     self._forget_set()
@@ -109,6 +106,7 @@ class Replay:
                 for kernel, shape in self._kernels:
                     cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
             finally:
+                active.depth = depth
                 self.busy = False
         return True
 
@@ -121,14 +119,14 @@ class Replay:
         compiled = self._compiled()
         if compiled is None or compiled.context.epoch is not self._epoch:
             return False
-        if active.depth > 0 and self._kept:
-            return False  # in the middle of another call, which may be using what the recording keeps
         if compiled.context.only_builds:
             return True
         done: cl.Event | None = None
         try:
-            with uses_scratch, enqueuing(stream) as queue:
+            depth = active.depth
+            with enqueuing(stream) as queue:
                 self.busy = True
+                active.depth = depth + 1
                 try:
                     known = self._set
                     for n, (kernel, place, operand) in enumerate(self._places):
@@ -140,6 +138,7 @@ class Replay:
                     for kernel, shape in self._kernels:
                         done = cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
                 finally:
+                    active.depth = depth
                     self.busy = False
             if done is not None:
                 done.wait()  # the queue is in order: the last one's end is that of all

@@ -9,7 +9,7 @@ import numpy as np
 from portagpu.errors import TuningError
 from portagpu.tuning.faults import words_of
 
-_RTOL = 1e-5  # of floating-point results; whole numbers are compared exactly
+_RTOL = 1e-5  # where either is a floating-point number; whole numbers are compared exactly
 _INEXACT = "fcV"  # kinds of dtypes: V, without fields, is bfloat16
 _NO_NUMBERS = "OSU"
 Array = np.ndarray[Any, Any]
@@ -26,6 +26,10 @@ def expected_array(name: str, wanted: Any, output: Array) -> Array:
         raise TuningError(
             f"what is expected of {name} is no array: {words_of(error)}", hint="give an array like the output"
         ) from error
+    if np.ma.is_masked(found):
+        raise TuningError(
+            f"what is expected of {name} has masked elements, which say nothing", hint="give all, or a check= function"
+        )
     if found.shape != output.shape:
         raise TuningError(
             f"what is expected of {name} has shape {found.shape}, the output has {output.shape}",
@@ -63,8 +67,9 @@ def _close(found: Array, expected: Array, rtol: float | None, atol: float | None
         return close
     if found.dtype.kind in "mM":
         return np.asarray((found == expected) | (np.isnat(found) & np.isnat(expected)))
-    if found.dtype.kind not in _INEXACT and rtol is None and atol is None:
+    whole = not {found.dtype.kind, expected.dtype.kind} & set(_INEXACT)
+    if whole and rtol is None and atol is None:
         return np.asarray(found == expected)
-    least = _RTOL if found.dtype.kind in _INEXACT else 0.0
+    least = 0.0 if whole else _RTOL
     within = {"rtol": least if rtol is None else rtol, "atol": 0.0 if atol is None else atol}
     return np.asarray(np.isclose(found, expected, **within, equal_nan=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import sys
+from pathlib import Path
 
 import pytest
 from hopper import HOPPER
@@ -13,12 +14,15 @@ from portagpu import cuda
 from portagpu.blas import registry
 from portagpu.blas.choice import choose
 from portagpu.blas.few_rows import few_rows
-from portagpu.blas.parameters import PARAMETERS
+from portagpu.blas.parameters import PARAMETERS, problem_from
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config
 from portagpu.blas.skinny_variant import SkinnyVariant
 from portagpu.blas.tuner import store_path, task_key
+from portagpu.device.ideal import IDEAL
+from portagpu.stamp import FOLDER
 from portagpu.tuning import Store
+from portagpu.tuning.session import problem_of
 
 gemm_module = sys.modules["portagpu.blas.gemm"]
 
@@ -123,3 +127,50 @@ def test_small_products_need_no_walk_over_the_space(context, size, orders):
     for variant in registry.variants_for(problem, HOPPER):
         if isinstance(variant, SkinnyVariant):
             assert any(variant.is_legal(c, problem, HOPPER) for c in variant._known(few_rows(problem)))
+
+
+def cpu_of(name):
+    """What a class of CPUs has: the width of its vectors."""
+    width = 16 if name.startswith("AVX-512") else 8
+    return dataclasses.replace(
+        IDEAL,
+        local_memory_dedicated=False,
+        local_memory_static=2**18,
+        vector_width_float=width,
+        vector_width_double=width // 2,
+        compute_units=2,
+    )
+
+
+def shipped():
+    """Every winner that comes with the package: its file, problem and point."""
+    for path in sorted((Path(FOLDER) / "tuning" / "shipped").glob("*.jsonl")):
+        for task, (point, _) in Store(path).winners().items():
+            yield pytest.param(task, point, id=f"{path.stem} {task.dtype} {task.shape_class}")
+
+
+@pytest.mark.parametrize("task, point", list(shipped()))
+def test_shipped_results_are_configurations_of_this_version(task, point):
+    """Others would be passed over without a word."""
+    assert task.kernel_version == registry.KERNEL_VERSION
+    config = registry.from_json(point)
+    assert registry.to_json(config) == point
+    problem = problem_from(problem_of(task))
+    caps = HOPPER if "H100" in task.device else cpu_of(task.device)
+    assert registry.is_legal(config, problem, caps)
+
+
+def test_kept_choices_have_their_precision(context, monkeypatch):
+    """The second product of a shape is computed as the first one, also where that is in float32."""
+    monkeypatch.setattr(context, "capabilities", HOPPER)
+    monkeypatch.setattr(gemm_module, "choose", lambda problem, context: default_config(problem, HOPPER))
+    a, b = cuda.device_array((4, 64), "float32"), cuda.device_array((64, 64), "float32")
+    c = cuda.device_array((4, 64), "float32")
+    ran = []
+    for variant in registry.VARIANTS:
+        monkeypatch.setattr(type(variant), "run", lambda self, config, product: ran.append(product.precision))
+    gemm_module._ready.clear()
+    for _ in range(3):
+        gemm_module.gemm(a, b, c, context.default_stream, precision="f16x3")
+    gemm_module._ready.clear()
+    assert ran == ["", "", ""]

@@ -196,3 +196,10 @@ def test_the_names_are_found_without_their_kernels():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False dgemm\n"
     with pytest.raises(ImportError):
         from portagpu.blas import hgemm  # noqa: F401
+
+
+def test_overwriting_is_a_whole_number(device):
+    a = np.ones((3, 3))
+    for wrong in ("no", 0.5, None, [1]):
+        with pytest.raises(errors.UnknownOptionError, match="overwrite_c"):
+            dgemm(1.0, a, a, 1.0, a.copy(), overwrite_c=wrong)

@@ -7,27 +7,20 @@ import weakref
 
 import numpy as np
 import pyopencl as cl
+import pytest
 
 import portagpu
 from portagpu import cuda
-from portagpu.blas import repeats, vector_variant
+from portagpu.blas import host_repeats, repeats, vector_variant
 from portagpu.blas.gemm import gemm
 from portagpu.blas.kept import Kept
 from portagpu.blas.vector_variant import VectorConfig
 from portagpu.blas.workspace import Workspaces, workspaces
 from portagpu.runtime.array import device_array
 from portagpu.runtime.context import Context
-from portagpu.runtime.recorder import uses_scratch
-from portagpu.runtime.recording import recorded
+from portagpu.runtime.recorder import active
 
 _BYTE = np.dtype(np.uint8)
-
-
-@cuda.jit
-def fill(scratch, target):
-    i = cuda.grid(1)
-    scratch[i] = i
-    target[i] = scratch[i]
 
 
 def room(context, nbytes):
@@ -142,21 +135,39 @@ def test_products_in_the_middle_of_others_have_their_own(device, monkeypatch):
     assert np.array_equal(d.copy_to_host(), 2 * left @ right)
 
 
-def test_recordings_in_the_middle_of_products_wait(device):
-    """What a recording keeps may be what the product around it uses: the call is made anew."""
-    stream = cuda.current_context().default_stream
-    scratch, target = device_array(64, _BYTE), device_array(64, _BYTE)
-    twice = device_array(64, _BYTE)
+@pytest.mark.parametrize("on_device", [False, True])
+def test_products_in_the_middle_of_others_leave_recordings_alone(device, on_device):
+    """What a recording keeps may be what the product around them uses."""
+    generator = np.random.default_rng(0)
+    left, right = (generator.standard_normal((96, 96)).astype(np.float32) for _ in range(2))
+    a, b = (cuda.to_device(left), cuda.to_device(right)) if on_device else (left, right)
+    table = repeats._recordings if on_device else host_repeats._recordings
+    for _ in range(4):
+        portagpu.matmul(a, b)
+    mine = table.of(cuda.current_context())
+    known = dict(mine.known)
+    assert any(not isinstance(found, bool) for found in known.values())
+    calls = None if on_device else dict(mine.calls)
+    depth = active.depth
+    active.depth = depth + 1
+    try:
+        found = portagpu.matmul(a, b)
+    finally:
+        active.depth = depth
+    assert np.allclose(found.copy_to_host() if on_device else found, left @ right, rtol=1e-4, atol=1e-4)
+    assert dict(mine.known) == known and (on_device or dict(mine.calls) == calls)
 
-    def call():
-        fill[1, 64](scratch, target)
 
-    replay = recorded(call, (target,))
-    assert replay is not None and replay.kept
-    assert replay.launch(stream, [twice.buffer])
-    with uses_scratch:
-        assert not replay.launch(stream, [twice.buffer])
-        assert not replay.complete(stream, [twice.buffer])
-        assert recorded(call, (target,)) is None
-    assert replay.launch(stream, [twice.buffer])
-    stream.synchronize()
+def test_interrupted_products_leave_no_trace(device, monkeypatch):
+    context = cuda.current_context()
+    a, c = cuda.to_device(np.ones((4, 512), np.float32)), cuda.device_array((4, 64), np.float32)
+    b = cuda.to_device(np.ones((512, 64), np.float32))
+
+    def interrupted(*args):
+        assert active.depth == 1
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(vector_variant, "add_parts", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        gemm(a, b, c, context.default_stream, VectorConfig(lines=1, split_k=4))
+    assert active.depth == 0

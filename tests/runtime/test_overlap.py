@@ -7,13 +7,15 @@ import gc
 from types import SimpleNamespace
 
 import numpy as np
+import pyopencl as cl
 import pytest
 
 import portagpu
 from portagpu import cuda
 from portagpu.device.capabilities import DeviceType
 from portagpu.errors import ArgumentTypeError
-from portagpu.runtime import overlap
+from portagpu.runtime import copies, overlap
+from portagpu.runtime.creation import as_device_array
 from portagpu.runtime.overlap import may_overlap
 
 _COUNT = 50_000  # of elements: memory that is used in place
@@ -126,3 +128,29 @@ def test_who_holds_the_owner_of_a_result_keeps_its_memory(device):
     results = [portagpu.matmul(a, a + n) for n in range(4)]
     assert np.array_equal(root, before)
     assert len(results) == 4
+
+
+def test_parts_of_buffers(device):
+    """Those of PyOpenCL begin somewhere in their allocation, which may be memory of the host."""
+    context = cuda.current_context()
+    whole = cl.Buffer(context.cl_context, cl.mem_flags.READ_WRITE, 2**16)
+    first, second = (
+        as_device_array(whole.get_sub_region(at, 2**14), dtype=np.float32, shape=(64, 64), context=context)
+        for at in (0, 2**15)
+    )
+    imported = [cuda.from_dlpack(np.from_dlpack(x)) for x in (first, second)]
+    assert may_overlap((first, imported[0])) and may_overlap((second, imported[1]))
+    assert not may_overlap((first, imported[1])) and not may_overlap((second, imported[0]))
+    host = np.zeros(2**14, np.float32)
+    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.USE_HOST_PTR
+    part = cl.Buffer(context.cl_context, flags, hostbuf=host).get_sub_region(4096, 2**14)
+    x = as_device_array(part, dtype=np.float32, context=context)
+    assert may_overlap((x, cuda.from_dlpack(host)))
+
+
+def test_copies_of_more_lines_than_a_grid_has(device, monkeypatch):
+    """Each item copies several lines then."""
+    monkeypatch.setattr(copies, "_spread", lambda columns, lines, caps: ((columns, 8), None))
+    host = np.arange(7 * 100, dtype=np.float32).reshape(100, 7)
+    x = cuda.to_device(np.repeat(host, 2, axis=1))[:, ::2]
+    assert np.array_equal(x.copy_to_host(), host)
