@@ -29,6 +29,8 @@ def explanation(problem: Problem, context: Context) -> str:
         lines.append(f"made of one real product{which} with twice the columns and terms:")
         problem = dense(real)
     plan = plan_of(problem, context)
+    if plan.problem.precision != problem.precision:
+        lines.append(f"shapes like this have no {problem.precision}: computed in {problem.dtype}")
     if plan.copied:
         lines.append("operands are copied into aligned rows first")
     if plan.walked:

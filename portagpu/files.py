@@ -28,7 +28,11 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that other processes see the old content or the new, never a part. Creates its folder.
 
     It may be read by whom the old one could be, or else by whom new files can. A link stays, its target is replaced.
+    What is there and no regular file, a pipe or a device, is written to.
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        path.write_bytes(data)
+        return
     path = Path(os.path.realpath(path))
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")

@@ -13,6 +13,7 @@ from hopper import HOPPER
 from portagpu import cuda
 from portagpu.blas import registry
 from portagpu.blas.choice import choose
+from portagpu.blas.explanation import explanation
 from portagpu.blas.few_rows import few_rows
 from portagpu.blas.parameters import PARAMETERS, problem_from
 from portagpu.blas.problem import Problem
@@ -174,3 +175,12 @@ def test_kept_choices_have_their_precision(context, monkeypatch):
         gemm_module.gemm(a, b, c, context.default_stream, precision="f16x3")
     gemm_module._ready.clear()
     assert ran == ["", "", ""]
+
+
+def test_explanations_say_what_shapes_have_no_units(context, monkeypatch):
+    monkeypatch.setattr(context, "capabilities", HOPPER)
+    monkeypatch.setattr(gemm_module, "choose", lambda problem, context: default_config(problem, HOPPER))
+    monkeypatch.setattr(sys.modules["portagpu.blas.explanation"], "explain", lambda problem, context: problem.words)
+    text = explanation(Problem(m=4, n=64, k=64, dtype="float32", precision="f16x3"), context)
+    assert "have no f16x3: computed in float32" in text
+    assert "computed in" not in explanation(Problem(m=512, n=512, k=512, dtype="float32", precision="f16x3"), context)
