@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from portagpu.blas.choice import choose, generation
 from portagpu.blas.complex_products import multiply_complex
@@ -19,6 +20,8 @@ from portagpu.runtime.context import Context
 from portagpu.runtime.copies import copy_strided
 from portagpu.runtime.recorder import active
 from portagpu.runtime.stream import Stream
+
+H = TypeVar("H")  # how a product is computed
 
 _BYTES_A_CYCLE = 6.0  # that a compute unit copies
 _COPY_SECONDS = 5e-6  # of a launch
@@ -72,12 +75,7 @@ def gemm(
         ready = _ready.get(key)
         if ready is not None and alpha != 0 and ready[0] == known:
             product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta, precision=ready[2])
-            depth = active.depth
-            active.depth = depth + 1
-            try:
-                variant_of(ready[1]).run(ready[1], product)
-            finally:
-                active.depth = depth
+            _with_scratch(variant_of(ready[1]).run, ready[1], product)
             return
     if c.size == 0:
         return
@@ -104,10 +102,15 @@ def gemm(
     else:
         usable = variant_of(config).supports(problem, c.context.capabilities)
         plan = Plan(config, not usable, False, problem)
+    _with_scratch(_run, plan, replace(product, precision=plan.problem.precision))
+
+
+def _with_scratch(enqueue: Callable[[H, Product], None], how: H, product: Product) -> None:
+    """Enqueue a product; one that begins meanwhile, in a finaliser or signal handler, has scratch memory of its own."""
     depth = active.depth
     active.depth = depth + 1
     try:
-        _run(plan, replace(product, precision=plan.problem.precision))
+        enqueue(how, product)
     finally:
         active.depth = depth
 

@@ -152,9 +152,14 @@ class _Shape:
         return (max(added, read) + 0.4 * min(added, read)) / 0.9 + converted  # units of their own, and waits
 
 
+def _rows(view: FewRows) -> int:
+    """Rows of a block: of as few blocks as can be, alike."""
+    return -(-view.rows // -(-view.rows // _ROWS))
+
+
 def _lanes(problem: Problem, view: FewRows) -> int:
     """Elements of a vector of the large matrix."""
-    rows = -(-view.rows // -(-view.rows // _ROWS))
+    rows = _rows(view)
     lanes = 16 // problem.itemsize
     while not view.along and lanes > 2 and rows * lanes * problem.accumulator_itemsize > _SUM_BYTES:
         lanes //= 2
@@ -162,10 +167,9 @@ def _lanes(problem: Problem, view: FewRows) -> int:
 
 
 def _shape(config: SkinnyConfig, problem: Problem, view: FewRows) -> _Shape:
-    rows = -(-view.rows // -(-view.rows // _ROWS))
     lanes = _lanes(problem, view)
     converts = problem.dtype != problem.accumulator
-    return _Shape(config, view.along, rows, lanes, problem.accumulator_itemsize, problem.itemsize, converts)
+    return _Shape(config, view.along, _rows(view), lanes, problem.accumulator_itemsize, problem.itemsize, converts)
 
 
 class SkinnyVariant(Variant):

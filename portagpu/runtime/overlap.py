@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _OWNERS = (bytes, bytearray, mmap.mmap, array.array)  # whose memory is nobody else's
 _UNKNOWN = -(2**62)  # keys from here downwards are of memory whose owner nobody knows
 _unknown = itertools.count(_UNKNOWN, -1)
+_NOWHERE, _ANYWHERE = (0, 0), (0, 2**64)  # addresses
 _exported: dict[int, tuple[int, int]] = {}  # by allocation's key: where it begins, and how often others were given it
 
 
@@ -63,27 +64,22 @@ def may_overlap(arrays: Iterable[DeviceNDArray]) -> bool:
         return False
     ranges = [(_addresses(a), a.allocation_key <= _UNKNOWN) for a in arrays]
     return any(
-        (unknown or other_unknown) and (x is None or y is None or (x[0] < y[1] and y[0] < x[1]))
+        (unknown or other_unknown) and x[0] < y[1] and y[0] < x[1]
         for (x, unknown), (y, other_unknown) in itertools.combinations(ranges, 2)
-        if x != (0, 0) and y != (0, 0)
     )
 
 
-def _addresses(found: DeviceNDArray) -> tuple[int, int] | None:
-    """Addresses of the host that an array covers; (0, 0) where it lies in memory of the device's own."""
+def _addresses(found: DeviceNDArray) -> tuple[int, int]:
+    """Addresses of the host that an array covers: none in memory of the device's own, all where nobody can tell."""
     held = getattr(found.buffer, "hostbuf", None)
-    if held is not None and not isinstance(held, ctypes.Array):
-        return None
-    shift = 0
-    if held is not None:
-        base = ctypes.addressof(held)
+    if isinstance(held, ctypes.Array):
+        begin = ctypes.addressof(held)
+    elif held is not None or found.buffer.get_info(cl.mem_info.FLAGS) & cl.mem_flags.USE_HOST_PTR:
+        return _ANYWHERE  # somebody's buffer over memory of the host, or a part of one
+    elif found.allocation_key in _exported:
+        begin = _exported[found.allocation_key][0] + found.buffer.get_info(cl.mem_info.OFFSET)
     else:
-        if found.buffer.get_info(cl.mem_info.FLAGS) & cl.mem_flags.USE_HOST_PTR:
-            return None  # somebody's buffer over memory of the host, or a part of one
-        base = _exported.get(found.allocation_key, (0, 0))[0]
-        if base == 0:
-            return 0, 0
-        shift = found.buffer.get_info(cl.mem_info.OFFSET)
+        return _NOWHERE
     nbytes, before = extent_of(found.shape, found.strides, found.itemsize)
-    low = base + shift + found.offset - before
+    low = begin + found.offset - before
     return low, low + nbytes
