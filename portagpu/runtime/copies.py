@@ -14,6 +14,7 @@ import pyopencl.array
 from portagpu.codegen.rendering import render
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.runtime.enqueue import LaunchSizes, enqueue_on
 from portagpu.runtime.program import build
 from portagpu.runtime.stream import Stream, enqueuing
 
@@ -82,7 +83,8 @@ def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -
     with _in_order(stream, source, target), enqueuing(stream) as queue:
         kernel = cl.Kernel(program, "copy_strided")
         kernel.set_args(source.buffer, target.buffer, *numbers)
-        cl.enqueue_nd_range_kernel(queue, kernel, *_spread(columns, lines, context.capabilities))
+        sizes = LaunchSizes(*_spread(columns, lines, context.capabilities))
+        enqueue_on(context.capabilities)(queue, kernel, sizes)
 
 
 def users_of(arrays: Iterable[DeviceNDArray]) -> tuple[Stream, ...]:

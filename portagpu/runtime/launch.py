@@ -19,6 +19,7 @@ from portagpu.dtypes import BOOL
 from portagpu.errors import BuildError, LaunchConfigError, LaunchConfigTypeError
 from portagpu.ir.program import GridShape, Parameter, ParameterRole
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, element_size
+from portagpu.runtime.enqueue import LaunchSizes, enqueue_on
 from portagpu.runtime.program import build
 from portagpu.runtime.recorder import active
 from portagpu.runtime.translate import translate_cl_errors
@@ -40,12 +41,12 @@ class LaunchShape:
     grid: Extent
     block: Extent
     shared: int
-    sizes: tuple[tuple[int, ...], tuple[int, ...]] = field(init=False, repr=False, compare=False)
+    sizes: LaunchSizes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """What OpenCL calls the global and the local size: computed once, used by each launch."""
         ndim = self.ndim
-        object.__setattr__(self, "sizes", (self.totals[:ndim], self.block[:ndim]))
+        object.__setattr__(self, "sizes", LaunchSizes(self.totals[:ndim], self.block[:ndim]))
 
     def fused(self, grid: GridShape | None) -> LaunchShape:
         """What OpenCL launches: the same, or the one work-group that the whole grid became."""
@@ -163,6 +164,7 @@ class CompiledKernel:
         except BuildError as error:
             raise locate(error, binary) from error
         self.extract = _extractor(binary, context)
+        self.enqueue = enqueue_on(context.capabilities)
         self._types = [scalar_dtype(p) for p in binary.parameters]
         self._local = _OfThread()
         self._max_threads: int | None = None
@@ -270,14 +272,14 @@ class CompiledKernel:
 
     def launch(
         self, queue: Any, shape: LaunchShape, values: tuple[Any, ...], tokens: tuple[Any, ...] | None = None
-    ) -> Any:
-        """Enqueue; ``values`` are the C arguments in order. Returns the PyOpenCL event.
+    ) -> None:
+        """Enqueue; ``values`` are the C arguments in order.
 
         ``tokens`` stand for the values: `bound` gives the kernel object that has them as long as it is remembered.
-        Nothing is enqueued, and there is no event, where the context `only_builds`.
+        Nothing is enqueued where the context `only_builds`.
         """
         if self.context.only_builds:
-            return None
+            return
         local = self._local
         kernel = self._kernel(tokens)
         kernel.set_args(*values)
@@ -287,7 +289,7 @@ class CompiledKernel:
             local.free.append(kernel)
         else:
             local.bound[tokens] = kernel
-        return cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
+        self.enqueue(queue, kernel, shape.sizes)
 
     def bound(self, tokens: tuple[Any, ...]) -> cl.Kernel | None:
         """This thread's kernel object with the arguments that the tokens stand for."""
@@ -296,11 +298,10 @@ class CompiledKernel:
             return None
         return local.bound.get(tokens) if local.epoch is self.context.epoch else None
 
-    def launch_again(self, queue: Any, shape: LaunchShape, kernel: cl.Kernel) -> Any:
+    def launch_again(self, queue: Any, shape: LaunchShape, kernel: cl.Kernel) -> None:
         """Enqueue a kernel object with the arguments that it has; see `launch`."""
-        if self.context.only_builds:
-            return None
-        return cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
+        if not self.context.only_builds:
+            self.enqueue(queue, kernel, shape.sizes)
 
 
 def scalar_dtype(parameter: Parameter) -> Any:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
 
+from portagpu.runtime.enqueue import enqueue_with_event
 from portagpu.runtime.launch import CompiledKernel, LaunchShape
 from portagpu.runtime.recorder import Recorder, active
 from portagpu.runtime.stream import enqueuing
@@ -104,7 +105,7 @@ class Replay:
                     for kernel, place, operand in self._places:
                         kernel.set_arg(place, buffers[operand])
                 for kernel, shape in self._kernels:
-                    cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
+                    compiled.enqueue(queue, kernel, shape.sizes)
             finally:
                 active.depth = depth
                 self.busy = False
@@ -136,7 +137,7 @@ class Replay:
                             kernel.set_arg(place, buffer)
                             known[n] = buffer
                     for kernel, shape in self._kernels:
-                        done = cl.enqueue_nd_range_kernel(queue, kernel, *shape.sizes)
+                        done = enqueue_with_event(queue, kernel, shape.sizes)
                 finally:
                     active.depth = depth
                     self.busy = False
