@@ -1,9 +1,9 @@
 """Launches of kernel objects. On GPUs without an event for each.
 
 PyOpenCL always asks for an event, and nobody here wants one: queues are in order, and what waits for a launch waits for
-its queue. NVIDIA's driver reports each event to the host, which takes 1.5 to 2 us between two kernels (H100, driver
-580.159.04: float16 1024 x 1024 x 1024 9.6 us in place of 11.6). PoCL is the other way round, 4 us of a launch with an
-event and 6 without, so that CPUs keep PyOpenCL's call.
+its queue. A driver may report each event to the host, which takes time between two kernels (1.5 to 2 us on one GPU, see
+docs/gemm.md). With PoCL it is the other way round, 4 us for a launch with an event and 6 without, so that CPUs keep
+PyOpenCL's call.
 """
 
 from __future__ import annotations
