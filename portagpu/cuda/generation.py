@@ -40,8 +40,17 @@ _SCHEMA = "1"
 _MAGIC = b"PORTAGPU-CODE\n"
 _LIMIT_BYTES = 256 * 1024 * 1024
 _MAX_READINGS = 16  # of one kernel: what is read may depend on values
-# of the device, and no concern of its code: the clock may be that of the moment, and rates are measured
-_SPEEDS: dict[str, Any] = {"clock_mhz": 0, "measured_gflops": 0.0, "measured_gflops_double": 0.0}
+# of the device, and no concern of its code: drivers of CPUs tell the clock and the free memory of the moment, and rates
+# are measured
+_AMOUNTS: dict[str, Any] = {
+    "compute_units": 1,
+    "clock_mhz": 0,
+    "global_memory": 0,
+    "max_allocation": 0,
+    "global_cache": 0,
+    "measured_gflops": 0.0,
+    "measured_gflops_double": 0.0,
+}
 _log = logging.getLogger(__name__)
 
 
@@ -103,7 +112,7 @@ def _start(kernel: Dispatcher, request: Request) -> Digest | None:
         digest.add((_SCHEMA, stamp, np.__version__))
         digest.function(kernel)
         digest.add(request.types)
-        digest.add(dataclasses.replace(caps, **_SPEEDS))
+        digest.add(dataclasses.replace(caps, **_AMOUNTS))
         digest.add(("fast" in options.fastmath, options.debug, options.boundscheck, options.subgroup_size))
         digest.add((options.block_dim or request.block, request.wide))
         digest.add(request.shared if request.shared > caps.local_memory_argument else 0)

@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -323,9 +324,21 @@ def test_keys_hold_everything_that_code_depends_on(context):
     assert len(keys) == len(list(options_of(context)))
     kernel = cuda.jit(cache=True, max_registers=32, opt=False)(nothing)  # the driver's concern
     caps = context.capabilities
-    faster = dataclasses.replace(caps, clock_mhz=caps.clock_mhz + 1, measured_gflops=2 * caps.measured_gflops + 1)
-    for found in (caps, faster):
+    other = {name: getattr(caps, name) * 2 + 1 for name in generation._AMOUNTS}  # a CPU's may be those of the moment
+    for found in (caps, dataclasses.replace(caps, **other)):
         assert generation._start(kernel, generation.Request((), found)).text in keys
+
+
+@pytest.mark.parametrize("name", sorted(generation._AMOUNTS))
+def test_no_code_depends_on_amounts(name):
+    """Keys of kept code leave them out: where code is made, nobody may ask for them."""
+    folder = Path(stamp.FOLDER)
+    files = [
+        p for part in ("frontend", "ir", "codegen", "templates") for p in (folder / part).rglob("*") if p.is_file()
+    ]
+    texts = [p.read_text() for p in files if p.suffix in (".py", ".mako")]
+    assert sum("caps." in text for text in texts) > 5
+    assert not any(re.search(rf"\bcap(s|abilities)\.{name}\b", text) for text in texts)
 
 
 @pytest.mark.parametrize("damage", ["empty", "garbage", "cut", "foreign", "not JSON", "other JSON", "odd fields"])
