@@ -15,6 +15,10 @@ from typing import Any, Protocol
 Product = Callable[[], None]  # computes the product once and waits for it
 
 ROUNDS = 5
+SHORT_ROUNDS = (
+    15  # of products that take less than `SHORT_SECONDS`: what others do to the cores lasts longer than a turn
+)
+SHORT_SECONDS = 0.05
 BACK_TO_BACK_ROUNDS = 9
 PAUSE_SECONDS = 0.15  # before a turn: BLAS libraries let their threads spin for some 0.1 s after a product
 _TURN_SECONDS = 0.08
@@ -114,5 +118,5 @@ def play(players: list[Player], rounds: int) -> list[list[float]]:
     return times
 
 
-__all__ = ["BACK_TO_BACK_ROUNDS", "PAUSE_SECONDS", "ROUNDS", "BackToBack", "Call", "OneByOne", "Player", "Product"]
-__all__ += ["play", "take_turn"]
+__all__ = ["BACK_TO_BACK_ROUNDS", "PAUSE_SECONDS", "ROUNDS", "SHORT_ROUNDS", "SHORT_SECONDS", "BackToBack", "Call"]
+__all__ += ["OneByOne", "Player", "Product", "play", "take_turn"]

@@ -158,6 +158,16 @@ def test_calls_back_to_back_are_waited_for_once(monkeypatch):
     assert told[-1] == "wait" and told.count("call") > told.count("wait") and "wait" not in told[last:-1]
 
 
+@pytest.mark.parametrize("seconds, rounds", [(0.04, 15), (0.06, 5)])
+def test_short_products_on_the_host_have_more_rounds(monkeypatch, seconds, rounds):
+    monkeypatch.setattr(gemm, "ROUNDS", turns.ROUNDS)
+    monkeypatch.setattr(gemm, "SHORT_ROUNDS", turns.SHORT_ROUNDS)
+    player = OneByOne(Call(enqueue=lambda: None))
+    monkeypatch.setattr(player, "turn", lambda: [seconds, seconds, 1.0])
+    assert gemm.rounds_of(player) == rounds
+    assert gemm.rounds_of(BackToBack(Call(enqueue=lambda: None))) == gemm.BACK_TO_BACK_ROUNDS
+
+
 def test_turns_change_their_order():
     told = []
     players = [OneByOne(Call(enqueue=lambda name=name: told.append(name))) for name in "ab"]
