@@ -148,18 +148,20 @@ class _Run:
     def _measure(self) -> list[float]:
         """Our seconds; those of the peers go to them."""
         players: list[Player] = [self._player, *(p for rival in self._rivals for p in rival.players)]
-        times = play(players, rounds_of(self._player))
+        times = play(players, 1)
+        for known, further in zip(times, play(players, rounds_of(self._player, times[0]) - 1), strict=True):
+            known += further
         rest = iter(times[1:])
         for rival in self._rivals:
             rival.times = [next(rest) for _ in rival.players]
         return times[0]
 
 
-def rounds_of(player: Player) -> int:
-    """How many rounds a product and its peers play; on NumPy arrays one turn tells."""
+def rounds_of(player: Player, first: list[float]) -> int:
+    """How many rounds a product and its peers play, by the seconds of its first turn."""
     if isinstance(player, BackToBack):
         return BACK_TO_BACK_ROUNDS
-    return SHORT_ROUNDS if statistics.median(player.turn()) < SHORT_SECONDS else ROUNDS
+    return SHORT_ROUNDS if statistics.median(first) < SHORT_SECONDS else ROUNDS
 
 
 def _player(call: Call, memory: Memory) -> Player:

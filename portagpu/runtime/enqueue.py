@@ -53,13 +53,18 @@ def enqueue_on(capabilities: Capabilities) -> Enqueue:
 
 @functools.cache
 def _enqueue_without_event() -> Enqueue:
-    """By OpenCL's function, from the loader that PyOpenCL's module is linked with: its objects belong to that one.
+    """By OpenCL's function, found in the order in which PyOpenCL's module finds it.
 
-    With an event where a module's dependencies are not searched for names (Windows).
+    That is the whole process first, where tracers and simulators that are loaded beforehand put theirs, then the loader
+    that the module is linked with. With an event where neither can be searched for names (Windows).
     """
-    try:
-        launch = ctypes.PyDLL(_cl.__file__).clEnqueueNDRangeKernel
-    except (OSError, AttributeError):
+    for library in (None, _cl.__file__):
+        try:
+            launch = ctypes.PyDLL(library).clEnqueueNDRangeKernel
+            break
+        except (OSError, AttributeError, TypeError):
+            continue
+    else:
         return enqueue_with_event
     pointer, count = ctypes.c_void_p, ctypes.c_uint32
     launch.argtypes = (pointer, pointer, count, pointer, pointer, pointer, count, pointer, pointer)

@@ -162,10 +162,9 @@ def test_calls_back_to_back_are_waited_for_once(monkeypatch):
 def test_short_products_on_the_host_have_more_rounds(monkeypatch, seconds, rounds):
     monkeypatch.setattr(gemm, "ROUNDS", turns.ROUNDS)
     monkeypatch.setattr(gemm, "SHORT_ROUNDS", turns.SHORT_ROUNDS)
-    player = OneByOne(Call(enqueue=lambda: None))
-    monkeypatch.setattr(player, "turn", lambda: [seconds, seconds, 1.0])
-    assert gemm.rounds_of(player) == rounds
-    assert gemm.rounds_of(BackToBack(Call(enqueue=lambda: None))) == gemm.BACK_TO_BACK_ROUNDS
+    call, times = Call(enqueue=lambda: None), [seconds, seconds, 1.0]
+    assert gemm.rounds_of(OneByOne(call), times) == rounds
+    assert gemm.rounds_of(BackToBack(call), times) == gemm.BACK_TO_BACK_ROUNDS
 
 
 def test_turns_change_their_order():

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pyopencl as cl
 import pytest
+from pyopencl import _cl
 
 from portagpu import cuda
 from portagpu.device.capabilities import DeviceType
-from portagpu.runtime.enqueue import LaunchSizes, enqueue_on, enqueue_with_event
+from portagpu.runtime.enqueue import LaunchSizes, _enqueue_without_event, enqueue_on, enqueue_with_event
 from portagpu.runtime.program import build
 
 SOURCE = """
@@ -60,7 +64,57 @@ def test_what_is_wrong_is_said_as_by_pyopencl(device, enqueue, kernel):
     assert (caught.value.code, caught.value.routine) == (wanted.value.code, wanted.value.routine)
 
 
-def test_gpus_get_no_events(device):
-    kinds = {kind: dataclasses.replace(device.capabilities, device_type=kind) for kind in DeviceType}
-    assert enqueue_on(kinds[DeviceType.GPU]) is not enqueue_with_event
-    assert enqueue_on(kinds[DeviceType.CPU]) is enqueue_with_event
+@pytest.fixture
+def anew():
+    """Libraries are searched again, then and afterwards."""
+    _enqueue_without_event.cache_clear()
+    yield
+    _enqueue_without_event.cache_clear()
+
+
+def of_kind(device, kind):
+    return enqueue_on(dataclasses.replace(device.capabilities, device_type=kind))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modules' dependencies are not searched for names")
+def test_gpus_get_no_events(device, anew):
+    assert of_kind(device, DeviceType.GPU) is not enqueue_with_event
+    assert of_kind(device, DeviceType.CPU) is enqueue_with_event
+
+
+@pytest.mark.parametrize("error", [OSError, AttributeError, TypeError])
+def test_events_where_the_function_is_not_found(device, anew, monkeypatch, error):
+    def missing(library):
+        raise error(library)
+
+    monkeypatch.setattr(ctypes, "PyDLL", missing)
+    assert of_kind(device, DeviceType.GPU) is enqueue_with_event
+
+
+def test_the_process_is_searched_before_the_linked_loader(device, anew, monkeypatch):
+    """What is loaded beforehand, as tracers are, sees launches as it sees all that PyOpenCL calls."""
+    asked = []
+
+    def library(name):
+        asked.append(name)
+        if name is None:
+            raise AttributeError(name)
+        return SimpleNamespace(clEnqueueNDRangeKernel=lambda *args: 0)
+
+    monkeypatch.setattr(ctypes, "PyDLL", library)
+    of_kind(device, DeviceType.GPU)
+    assert asked == [None, _cl.__file__]
+
+
+def test_what_fails_without_an_event_is_tried_with_one(device, anew, kernel, monkeypatch):
+    """PyOpenCL frees garbage before it tries: the launch is made then."""
+
+    class Failing:
+        def __call__(self, *args):
+            return -4  # CL_MEM_OBJECT_ALLOCATION_FAILURE
+
+    monkeypatch.setattr(ctypes, "PyDLL", lambda name: SimpleNamespace(clEnqueueNDRangeKernel=Failing()))
+    array = cuda.to_device(np.full(12, -1, np.int32))
+    kernel.set_args(array.buffer)
+    of_kind(device, DeviceType.GPU)(cuda.default_stream().queue, kernel, LaunchSizes((12,), (3,)))
+    np.testing.assert_array_equal(array.copy_to_host(), np.arange(12) // 3)
