@@ -20,17 +20,7 @@ from portagpu.bench.cells import Cell, Memory
 from portagpu.bench.core_types import CoreTypes
 from portagpu.bench.peers import Matrix, Peer, blas_problem, peers_for
 from portagpu.bench.problems import missing, shape_text
-from portagpu.bench.turns import (
-    BACK_TO_BACK_ROUNDS,
-    ROUNDS,
-    SHORT_ROUNDS,
-    SHORT_SECONDS,
-    BackToBack,
-    Call,
-    OneByOne,
-    Player,
-    play,
-)
+from portagpu.bench.turns import BACK_TO_BACK_ROUNDS, ROUNDS, SHORT_ROUNDS, BackToBack, Call, OneByOne, Player, play
 from portagpu.blas.matmul import matmul
 from portagpu.blas.problem import Problem
 from portagpu.blas.trial import operand
@@ -148,20 +138,14 @@ class _Run:
     def _measure(self) -> list[float]:
         """Our seconds; those of the peers go to them."""
         players: list[Player] = [self._player, *(p for rival in self._rivals for p in rival.players)]
-        times = play(players, 1)
-        for known, further in zip(times, play(players, rounds_of(self._player, times[0]) - 1), strict=True):
-            known += further
+        if isinstance(self._player, BackToBack):
+            times = play(players, BACK_TO_BACK_ROUNDS)
+        else:
+            times = play(players, ROUNDS, SHORT_ROUNDS)
         rest = iter(times[1:])
         for rival in self._rivals:
             rival.times = [next(rest) for _ in rival.players]
         return times[0]
-
-
-def rounds_of(player: Player, first: list[float]) -> int:
-    """How many rounds a product and its peers play, by the seconds of its first turn."""
-    if isinstance(player, BackToBack):
-        return BACK_TO_BACK_ROUNDS
-    return SHORT_ROUNDS if statistics.median(first) < SHORT_SECONDS else ROUNDS
 
 
 def _player(call: Call, memory: Memory) -> Player:

@@ -7,6 +7,7 @@ a user sees who enqueues products one after the other, whether the device or the
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,12 +16,10 @@ from typing import Any, Protocol
 Product = Callable[[], None]  # computes the product once and waits for it
 
 ROUNDS = 5
-SHORT_ROUNDS = (
-    15  # of products that take less than `SHORT_SECONDS`: what others do to the cores lasts longer than a turn
-)
-SHORT_SECONDS = 0.05
+SHORT_ROUNDS = 15  # of short products: what others do to the cores lasts longer than a turn
 BACK_TO_BACK_ROUNDS = 9
 PAUSE_SECONDS = 0.15  # before a turn: BLAS libraries let their threads spin for some 0.1 s after a product
+_SHORT_SECONDS = 0.05
 _TURN_SECONDS = 0.08
 _MAX_TURN_REPEATS = 40
 _BACK_TO_BACK_SECONDS = 0.05
@@ -108,15 +107,23 @@ class BackToBack:
         return calls
 
 
-def play(players: list[Player], rounds: int) -> list[list[float]]:
-    """Seconds of each player's products; every other round is played in the opposite order."""
+def play(players: list[Player], rounds: int, short_rounds: int | None = None) -> list[list[float]]:
+    """Seconds of each player's products; every other round is played in the opposite order.
+
+    ``short_rounds`` are played in place of ``rounds``, if given, where the first player's products turn out to be
+    short.
+    """
     times: list[list[float]] = [[] for _ in players]
     order = list(range(len(players)))
-    for number in range(rounds):
+    number = 0
+    while number < rounds:
         for index in order if number % 2 == 0 else reversed(order):
             times[index] += players[index].turn()
+        number += 1
+        if number == 1 and short_rounds is not None and statistics.median(times[0]) < _SHORT_SECONDS:
+            rounds = short_rounds
     return times
 
 
-__all__ = ["BACK_TO_BACK_ROUNDS", "PAUSE_SECONDS", "ROUNDS", "SHORT_ROUNDS", "SHORT_SECONDS", "BackToBack", "Call"]
-__all__ += ["OneByOne", "Player", "Product", "play", "take_turn"]
+__all__ = ["BACK_TO_BACK_ROUNDS", "PAUSE_SECONDS", "ROUNDS", "SHORT_ROUNDS", "BackToBack", "Call", "OneByOne"]
+__all__ += ["Player", "Product", "play", "take_turn"]

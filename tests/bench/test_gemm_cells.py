@@ -158,13 +158,25 @@ def test_calls_back_to_back_are_waited_for_once(monkeypatch):
     assert told[-1] == "wait" and told.count("call") > told.count("wait") and "wait" not in told[last:-1]
 
 
-@pytest.mark.parametrize("seconds, rounds", [(0.04, 15), (0.06, 5)])
-def test_short_products_on_the_host_have_more_rounds(monkeypatch, seconds, rounds):
-    monkeypatch.setattr(gemm, "ROUNDS", turns.ROUNDS)
-    monkeypatch.setattr(gemm, "SHORT_ROUNDS", turns.SHORT_ROUNDS)
-    call, times = Call(enqueue=lambda: None), [seconds, seconds, 1.0]
-    assert gemm.rounds_of(OneByOne(call), times) == rounds
-    assert gemm.rounds_of(BackToBack(call), times) == gemm.BACK_TO_BACK_ROUNDS
+@pytest.mark.parametrize("seconds, rounds", [(0.04, turns.SHORT_ROUNDS), (0.06, turns.ROUNDS)])
+def test_short_products_have_more_rounds(seconds, rounds):
+    """The first player's products count, those of a typical repetition."""
+    told = []
+
+    class Told:
+        def __init__(self, name, seconds):
+            self.name, self.seconds = name, seconds
+
+        def turn(self):
+            told.append(self.name)
+            return self.seconds
+
+    players = [Told("a", [seconds, seconds, 1.0]), Told("b", [0.05])]
+    first, second = play(players, turns.ROUNDS, turns.SHORT_ROUNDS)
+    assert (len(first), len(second)) == (3 * rounds, rounds)
+    assert "".join(told) == ("abba" * rounds)[: 2 * rounds]
+    assert len(play(players, turns.ROUNDS)[1]) == turns.ROUNDS
+    assert turns.SHORT_ROUNDS > turns.ROUNDS
 
 
 def test_turns_change_their_order():
