@@ -36,7 +36,8 @@ from portagpu.runtime.context import Context
 from portagpu.settings import Settings
 from portagpu.tuning import Budget, Progress, Session, Store
 from portagpu.tuning.choice import Rule
-from portagpu.tuning.session import left_until, store_path, task_of
+from portagpu.tuning.session import left_until
+from portagpu.tuning.tasks import store_path, task_of
 
 ENOUGH_UNTUNED, ENOUGH_SHORT = 0.85, 0.96
 _MODEL = "model"

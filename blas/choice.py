@@ -13,7 +13,7 @@ from portagpu.runtime.context import Context
 from portagpu.settings import Settings
 from portagpu.tuning import Choice, Chooser
 from portagpu.tuning.choice import chooser_for
-from portagpu.tuning.session import store_path
+from portagpu.tuning.tasks import store_path
 
 
 def choose(problem: Problem, context: Context) -> Config | None:

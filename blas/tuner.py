@@ -15,7 +15,7 @@ from portagpu.blas.tunable import GEMM
 from portagpu.device import DeviceRecord
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import Budget, Progress, SearchResult, Session, Store, TaskKey, session, shapes
+from portagpu.tuning import Budget, Progress, SearchResult, Session, Store, TaskKey, session, shapes, tasks
 from portagpu.tuning.strategies import DEFAULT
 
 
@@ -35,12 +35,12 @@ class TunedProblem:
 @cache
 def store_path(settings: Settings) -> Path:
     """File of GEMM's tuning results."""
-    return session.store_path(GEMM.name, settings)
+    return tasks.store_path(GEMM.name, settings)
 
 
 def task_key(problem: Problem, device_key: str) -> TaskKey:
     """The store's key of a problem on a device."""
-    return session.task_of(GEMM, problem.values, device_key)
+    return tasks.task_of(GEMM, problem.values, device_key)
 
 
 def tune_gemm(

@@ -26,13 +26,13 @@ from portagpu.tuning.figures import figures_of
 from portagpu.tuning.model import Prediction
 from portagpu.tuning.outcomes import duration
 from portagpu.tuning.search import shown
-from portagpu.tuning.session import AnyDevice, device_of, problem_of, store_path, task_of
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point
 from portagpu.tuning.store import Store, TaskKey, results_written
+from portagpu.tuning.tasks import AnyDevice, device_of, problem_of, store_path, task_of
 from portagpu.tuning.tunable import Parameters
 
-_OUTWEIGHED = 0.8  # of the seconds that the model expects of another class's shipped result: its own choice is better
+_OUTWEIGHED = 0.9  # of the seconds that the model expects of another class's shipped result: its own choice is better
 NEAR = 2.0  # octaves: results serve problems at most this far away, in each size
 _REMEMBERED = 4096  # choices
 _FRESH_SECONDS = 0.02
@@ -154,9 +154,16 @@ class Chooser:
         return revision
 
     def _choose(self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
+        found = self.from_results(tunable, problem, device, settings)
+        return _from_model(tunable, problem, device, settings) if found is None else found
+
+    def from_results(
+        self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings
+    ) -> Choice | None:
+        """As `choose` where results say something of the problem, else None. Not remembered."""
         found = self._measured(tunable, problem, device, settings)
         if found is None:
-            return _from_model(tunable, problem, device, settings)
+            return None
         found = replace(found, expected=expected(tunable, problem, found.point, device, figures_of(device, settings)))
         own = found.rule is not Rule.SHIPPED or found.source is None or shapes.same_class(found.source, problem)
         if not own and callable(tunable.default):

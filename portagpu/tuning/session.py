@@ -15,29 +15,30 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
-from portagpu.device import DeviceRecord, default_device, find_device
+from portagpu.device import DeviceRecord
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
 from portagpu.tuning import compilers, outcomes, shapes
 from portagpu.tuning.ahead import Ahead
+from portagpu.tuning.choice import Chooser
 from portagpu.tuning.compilers import START_LIMIT, Compilers
 from portagpu.tuning.expectation import NoLegalPointError, modelled
 from portagpu.tuning.faults import raised
 from portagpu.tuning.figures import DeviceFigures, figures_of, look_again
-from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, OutOfBounds, Spilled, shortened
+from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, OutOfBounds, Spilled
 from portagpu.tuning.search import Budget, Progress, SearchResult, search, shown
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point
-from portagpu.tuning.store import Store, TaskKey
+from portagpu.tuning.store import Store
 from portagpu.tuning.strategies import DEFAULT, Given, Strategy, make_strategy
-from portagpu.tuning.tunable import Parameters, Tunable, reference_of
+from portagpu.tuning.tasks import task_of
+from portagpu.tuning.tunable import Tunable, reference_of
 from portagpu.tuning.worker import Worker, WorkerDied
 
 _KEPT_FOR_CLASSES = 0.3  # share of the budget
 _BEST_FEW = 4
-_LONGEST_NAME = 100
 _LEAST_SECONDS = 1e-3  # of a search: for one trial, where the model took the budget
 _LEAST_PREPARING = START_LIMIT  # right results by NumPy may take longer than a trial
 _VERIFYING = 3.0  # trials that `verify` may take as long as
@@ -59,62 +60,6 @@ def seconds_of(value: float | str) -> float:
     if not (math.isfinite(number) and number >= 0):
         raise TuningError(f"{value!r} is no time", hint="write 60, '60s', '2m' or '1h'")
     return number
-
-
-class HasRecord(Protocol):
-    """A device of a higher layer, such as `cuda.gpus` holds."""
-
-    @property
-    def record(self) -> DeviceRecord:
-        """What it is the device of."""
-
-
-AnyDevice = DeviceRecord | HasRecord | str | int
-
-
-def device_of(device: AnyDevice | None, settings: Settings) -> DeviceRecord:
-    """The working device that is meant; None is the default one. Raises `TuningError`, `DeviceSelectionError`."""
-    if device is None:
-        return default_device(settings)
-    given: Any = device  # whatever a user gave
-    found = getattr(given, "record", given)
-    record = found if isinstance(found, DeviceRecord) else find_device(given, settings)
-    if record.capabilities is None:
-        raise TuningError(f"{record.name} does not work: {record.problem}", hint=record.remedy)
-    return record
-
-
-def store_path(name: str, settings: Settings) -> Path:
-    """File of a tunable's results. Raises `TuningError` for a name that is no file's."""
-    if not name.isprintable() or name != Path(name).name or name.startswith(".") or not 0 < len(name) <= _LONGEST_NAME:
-        raise TuningError(
-            f"{shortened(name, 80)!r} cannot name a tunable",
-            hint=f"its results are in a file of that name: use no slashes, and {_LONGEST_NAME} characters at most",
-        )
-    return settings.data_dir / "tuning" / f"{name}.jsonl"
-
-
-def task_of(tunable: Parameters, problem: Problem, device: str) -> TaskKey:
-    """The store's key of a problem; ``device`` is `DeviceRecord.key` or a class of devices."""
-    dtype = problem.get("dtype", "")
-    named = isinstance(dtype, str) and bool(dtype)
-    rest = {name: value for name, value in problem.items() if name != "dtype" or not named}
-    return TaskKey(
-        device=device,
-        kernel=tunable.name,
-        kernel_version=tunable.version,
-        dtype=str(dtype) if named else "",
-        shape_class=shapes.text_of(rest),
-    )
-
-
-def problem_of(task: TaskKey) -> dict[str, shapes.Value] | None:
-    """The problem that a key was made of; None for a key of another kind."""
-    try:
-        found = shapes.parse(task.shape_class)
-    except TuningError:
-        return None
-    return {**found, "dtype": task.dtype} if task.dtype else found
 
 
 @dataclass(slots=True)
@@ -188,7 +133,7 @@ class Session:
         seed: int = 0,
         progress: Callable[[Progress], None] = lambda state: None,
     ) -> SearchResult:
-        """Search the points of one problem."""
+        """Search the points of one problem; first what it gets without the search, then the tunable's default."""
         started = time.monotonic()
         figures = self.figures()
         ahead = self._ahead(problem) if budget.seconds > 0 and budget.trials != 0 else None
@@ -196,7 +141,8 @@ class Session:
         if budget.seconds > 0:  # the model's part counts
             left = budget.seconds - (time.monotonic() - started)
             budget = replace(budget, seconds=max(left, min(budget.seconds, _LEAST_SECONDS)))
-        first = self.tunable.default_for(problem, self.device)
+        used = Chooser(self.store).from_results(self.tunable, problem, self.device, self.settings)
+        default = self.tunable.default_for(problem, self.device)
         return search(
             found.history,
             make_strategy(strategy, seed),
@@ -206,7 +152,7 @@ class Session:
             task=task_of(self.tunable, problem, self.device.key),
             budget=budget,
             trial_limit=self.trial_limit,
-            seeds=(*([first] if first else []), *seeds),
+            seeds=(*([used.point] if used else []), *([default] if default else []), *seeds),
             roof=found.roof,
             ahead=ahead,
             progress=progress,

@@ -15,10 +15,11 @@ from portagpu.tuning import shapes
 from portagpu.tuning.choice import file_of
 from portagpu.tuning.console import Bar, on_terminal
 from portagpu.tuning.search import Budget, Progress, SearchResult
-from portagpu.tuning.session import AnyDevice, Session, device_of, kept_for_classes, left_until, seconds_of
+from portagpu.tuning.session import Session, kept_for_classes, left_until, seconds_of
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.store import Store
 from portagpu.tuning.strategies import DEFAULT, Strategy
+from portagpu.tuning.tasks import AnyDevice, device_of
 from portagpu.tuning.tunable import Tunable
 from portagpu.tuning.values import whole
 from portagpu.tuning.worker import is_child

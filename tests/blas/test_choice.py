@@ -23,7 +23,7 @@ from portagpu.blas.tuner import store_path, task_key
 from portagpu.device.ideal import IDEAL
 from portagpu.stamp import FOLDER
 from portagpu.tuning import Store
-from portagpu.tuning.session import problem_of
+from portagpu.tuning.tasks import problem_of
 
 gemm_module = sys.modules["portagpu.blas.gemm"]
 

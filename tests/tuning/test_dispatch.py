@@ -34,8 +34,8 @@ from portagpu.tuning.choice import export_shipped, shipped_file
 from portagpu.tuning.expectation import modelled
 from portagpu.tuning.figures import figures_of
 from portagpu.tuning.guards import guarded
-from portagpu.tuning.session import problem_of, task_of
 from portagpu.tuning.space import point_key
+from portagpu.tuning.tasks import problem_of, task_of
 from portagpu.tuning.trial import compare, spills_in
 
 FAST, SLOW = {"fault": "none", "repeat": 1}, {"fault": "none", "repeat": 20}
@@ -135,6 +135,16 @@ def test_the_model_may_outweigh_shipped_results_of_another_class(device, tmp_pat
     assert {n: choice.point for n, choice in found.items()} == {1100: SLOW, 3100: FAST, 4000: FAST}
     store.add_winner(task_of(tunable, {"n": 2048}, device.key), SLOW, 0.5)  # the user's own count in any case
     assert chooser.choose(tunable, {"n": 4000}, device, settings).point == SLOW
+
+
+@pytest.mark.parametrize("used", [FAST, SLOW])
+def test_a_search_begins_with_what_is_used_without_it(device, tmp_path, settings, used):
+    """Else a short search could find less than what was there before, and its winner would be used from then on."""
+    store = Store(tmp_path / "own.jsonl")
+    win(store, 2048, used, device)
+    tuning.tune(PICKY, {"n": 1024}, trials=1, device=device, store=store, settings=settings)
+    ((point, _),) = store.trials(task_of(PICKY, {"n": 1024}, device.key)).values()
+    assert point == used
 
 
 def test_illegal_and_foreign_winners_are_passed_over(device, tmp_path, settings):

@@ -23,8 +23,8 @@ from portagpu.settings import Settings
 from portagpu.tuning import LaunchFailed, Measured, SearchSpace, Store, TaskKey, outcomes, search, shapes
 from portagpu.tuning.choice import Chooser
 from portagpu.tuning.search import Budget, rank
-from portagpu.tuning.session import problem_of, task_of
 from portagpu.tuning.space import UnionSpace, candidates, point_key
+from portagpu.tuning.tasks import problem_of, task_of
 from portagpu.tuning.tunable import resolve
 from portagpu.tuning.worker import Worker, WorkerDied
 

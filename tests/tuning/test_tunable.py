@@ -21,7 +21,8 @@ from portagpu import cuda, tuning
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
 from portagpu.tuning import LaunchFailed, Measured, OutOfBounds, Rule, Store, TimedOut, WrongResult
-from portagpu.tuning.session import seconds_of, store_path
+from portagpu.tuning.session import seconds_of
+from portagpu.tuning.tasks import store_path
 from portagpu.tuning.tunable import reference_of, resolve
 
 PROBLEM = {"n": 4096}

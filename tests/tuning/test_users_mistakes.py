@@ -13,7 +13,7 @@ from portagpu.errors import BuildError, DeviceError, TuningError
 from portagpu.tuning import session
 from portagpu.tuning.faults import CheckFault, finding, raised
 from portagpu.tuning.outcomes import Measured, WrongResult
-from portagpu.tuning.session import task_of
+from portagpu.tuning.tasks import task_of
 from portagpu.tuning.tunable import resolve
 
 SCRIPT = """
