@@ -37,6 +37,14 @@ def device_of(array: DeviceNDArray) -> tuple[int, int]:
     return CPU
 
 
+class _Held:
+    """An array's mapped memory. The array lives as long: with it the block would go to the next one that is made."""
+
+    def __init__(self, mapped: np.ndarray[Any, Any], array: DeviceNDArray) -> None:
+        self.__array_interface__ = mapped.__array_interface__
+        self._held = mapped, array
+
+
 def host_view(array: DeviceNDArray) -> np.ndarray[Any, Any]:
     """The array's own memory as a NumPy array, after the work of all streams; it keeps the memory alive.
 
@@ -51,7 +59,7 @@ def host_view(array: DeviceNDArray) -> np.ndarray[Any, Any]:
         mapped: Any
         mapped, _ = cl.enqueue_map_buffer(queue, buffer, access, 0, (buffer.size,), _BYTE, is_blocking=True)
     result: np.ndarray[Any, Any] = np.ndarray(
-        array.shape, array.dtype, buffer=mapped, offset=array.offset, strides=array.strides
+        array.shape, array.dtype, buffer=np.asarray(_Held(mapped, array)), offset=array.offset, strides=array.strides
     )
     result.flags.writeable = not array.readonly
     begin = mapped.__array_interface__["data"][0] - buffer.get_info(cl.mem_info.OFFSET)  # of the whole allocation

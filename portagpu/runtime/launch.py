@@ -285,11 +285,12 @@ class CompiledKernel:
         kernel.set_args(*values)
         if active.recorder is not None and active.recorder.is_own():
             active.recorder.launches.append((self, shape, values))
-        if tokens is None:
+        self.enqueue(queue, kernel, shape.sizes)
+        # not before: signal handlers and finalisers that launch the same kernel would set their arguments in its place
+        if tokens is None or local.epoch is not self.context.epoch:
             local.free.append(kernel)
         else:
             local.bound[tokens] = kernel
-        self.enqueue(queue, kernel, shape.sizes)
 
     def bound(self, tokens: tuple[Any, ...]) -> cl.Kernel | None:
         """This thread's kernel object with the arguments that the tokens stand for."""

@@ -15,6 +15,7 @@ from pyopencl import _cl
 from portagpu import cuda
 from portagpu.device.capabilities import DeviceType
 from portagpu.runtime.enqueue import LaunchSizes, _enqueue_without_event, enqueue_on, enqueue_with_event
+from portagpu.runtime.launch import CompiledKernel
 from portagpu.runtime.program import build
 
 SOURCE = """
@@ -118,3 +119,33 @@ def test_what_fails_without_an_event_is_tried_with_one(device, anew, kernel, mon
     kernel.set_args(array.buffer)
     of_kind(device, DeviceType.GPU)(cuda.default_stream().queue, kernel, LaunchSizes((12,), (3,)))
     np.testing.assert_array_equal(array.copy_to_host(), np.arange(12) // 3)
+
+
+def test_a_launch_within_a_launch_has_arguments_of_its_own(device, monkeypatch):
+    """As signal handlers and finalisers make them, between the arguments of one and its place in the queue."""
+
+    @cuda.jit
+    def one(x):
+        x[0] = 1
+
+    a, b, warm = (np.zeros(1, np.float32) for _ in range(3))
+    one[1, 1](warm)
+    real, inner = CompiledKernel.launch, []
+
+    def launch(self, *arguments, **options):
+        def enqueue(*what):
+            if not inner:
+                inner.append(True)
+                one[1, 1](b)
+            enqueued(*what)
+
+        enqueued = self.enqueue
+        monkeypatch.setattr(self, "enqueue", enqueue)
+        try:
+            real(self, *arguments, **options)
+        finally:
+            monkeypatch.setattr(self, "enqueue", enqueued)
+
+    monkeypatch.setattr(CompiledKernel, "launch", launch)
+    one[1, 1](a)
+    assert inner and (a[0], b[0]) == (1, 1)

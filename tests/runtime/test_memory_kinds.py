@@ -120,7 +120,8 @@ def test_dlpack_is_the_same_memory_or_a_typed_error(device, size):
     cuda.synchronize()
     np.testing.assert_array_equal(view, np.arange(1.0, size) + 2)
     del array
-    assert view[0] == 3
+    others = [cuda.to_device(np.full(size, -7.0)) for _ in range(4)]  # none of which gets that memory
+    assert view[0] == 3 and len(others) == 4
 
 
 @pytest.mark.parametrize("size", SIZES)
