@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
 from portagpu.blas.choice import chooser_of
 from portagpu.runtime.context import Context
+from portagpu.runtime.living import Living, of_threads
 from portagpu.settings import Settings
 from portagpu.tuning import Chooser
 
@@ -48,8 +48,6 @@ class Known:
 class _Contexts(dict[int, Known]):
     """By context's key; a class of its own, since weak references to dictionaries do not exist."""
 
-    __hash__ = object.__hash__  # type: ignore[assignment]  # a thread's, whatever it holds
-
 
 class Recordings(Generic[K]):
     """Recordings of all threads. Those of a context that is closed are dropped: they keep kernels and scratch memory.
@@ -62,7 +60,7 @@ class Recordings(Generic[K]):
         self._new_known = new
         self._mine = threading.local()
         self._lock = threading.RLock()  # a collection inside may run code that multiplies
-        self._threads: weakref.WeakSet[_Contexts] = weakref.WeakSet()
+        self._threads: Living[_Contexts] = Living()
 
     def of(self, context: Context) -> K:
         """Those of this thread in a context."""
@@ -81,6 +79,7 @@ class Recordings(Generic[K]):
             if contexts is None:
                 contexts = self._mine.contexts = _Contexts()
                 self._threads.add(contexts)
+                of_threads.add(contexts)
             contexts[context.key] = known
         context.holders.add(self)
         return known

@@ -7,12 +7,15 @@ import hashlib
 import json
 import logging
 import os
+import re
 import secrets
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
 _log = logging.getLogger(__name__)
+_ABANDONED = 3600.0  # seconds after which a file that was never finished has no writer any more
 _unswept: dict[Path, int] = {}  # bytes that this process wrote since it looked at all of a folder's files
 
 
@@ -109,17 +112,26 @@ class FileCache:
             _log.debug("%s is not marked as used: %s", self.path(key), error)
 
     def sweep(self) -> None:
-        """Remove the files unused longest where the folder has grown too large. Raises `OSError`."""
+        """Remove the files unused longest where the folder has grown too large, and what killed writers have left.
+
+        Raises `OSError`.
+        """
         entries = []
+        unfinished = re.compile(rf"\..*{re.escape(self._suffix)}\.[0-9a-f]{{12}}")  # as `write_atomically` names them
+        abandoned = time.time() - _ABANDONED
         with os.scandir(self.folder) as found:
             for entry in found:
-                if not entry.name.endswith(self._suffix):
+                is_unfinished = unfinished.fullmatch(entry.name) is not None
+                if not (is_unfinished or entry.name.endswith(self._suffix)):
                     continue
                 try:
                     status = entry.stat()
                 except OSError:
                     continue
-                entries.append((status.st_mtime, status.st_size, entry.path))
+                if not is_unfinished:
+                    entries.append((status.st_mtime, status.st_size, entry.path))
+                elif status.st_mtime < abandoned:
+                    Path(entry.path).unlink(missing_ok=True)
         total = sum(size for _, size, _ in entries)
         for _, size, path in sorted(entries):
             if total <= self._limit:

@@ -52,7 +52,7 @@ class GeneralizedFunction(Pickled):
         self.signatures: list[Signature] = []
         self._options = options
         self._kernels: dict[Any, Dispatcher] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         names = self.core.source.parameters
         if len(names) != self.nin + self.nout:
             raise KernelTypeError(

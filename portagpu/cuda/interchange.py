@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, PortaGPUError
@@ -33,7 +34,10 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
         raise MemoryNotSharedError(f"NumPy cannot use this {type(obj).__name__}: {error}") from error
     context = current_context()
     if shares_with_host(context.capabilities) and host.size and host.flags.aligned:
-        return share_host(context, host)
+        view = host.view()
+        # when the last array dies that uses it, kernels may still run, and nobody else might keep the memory
+        weakref.finalize(view, context.keep, host).atexit = False
+        return share_host(context, view)
     return to_device(host)
 
 

@@ -59,7 +59,7 @@ class Plan:
                 assert values is not None
                 compiled.launch(queue, self._shape, values, tokens)
             else:
-                compiled.launch_again(queue, self._shape, kernel)
+                compiled.launch_again(queue, self._shape, kernel, tokens)
         return True
 
 

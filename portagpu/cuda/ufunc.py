@@ -49,7 +49,7 @@ class VectorizedFunction(Pickled):
         self._options = options
         self._kernels: dict[Any, Dispatcher] = {}
         self._results: dict[Any, np.dtype[Any]] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         for signature in signatures:
             self.add(signature)
 

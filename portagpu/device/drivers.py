@@ -58,7 +58,7 @@ class Places:
     linker_cache: bytes | None = None  # None: this machine's
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _registration: Registration | None = None
 
 

@@ -27,7 +27,7 @@ _MOST_TRIES = 8  # of a function's end: closing brackets of its head may stand b
 _FEW = 4  # statements of a syntax tree that is kept: programs that write programs make one function at a time
 _texts: deque[tuple[str, str]] = deque(maxlen=_KEPT)  # (filename, text), the latest last
 _trees: deque[ast.Module] = deque(maxlen=_KEPT)
-_lock = threading.Lock()
+_lock = threading.RLock()
 _FUTURE = functools.reduce(operator.or_, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
 
 

@@ -16,7 +16,7 @@ from portagpu.errors import UnsupportedSyntaxError
 _FRAMES = 8000  # beyond what the caller has; 3 MiB of a thread's stack of 8 in Python 3.10, much less later
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-_lock = threading.Lock()
+_lock = threading.RLock()
 _users, _before = 0, 0  # of the raised limit, which is the process's
 
 

@@ -293,9 +293,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
             check_target(ary, self.shape, self.dtype)
         if self.size == 0:
             return ary
-        source = self
-        if not (self.is_c_contiguous() or self.is_f_contiguous()):
-            source = self._contiguous(where)
+        source = self if self.is_c_contiguous() or self.is_f_contiguous() else self._contiguous(where)
         same = (
             source.strides == ary.strides
             or (ary.flags.c_contiguous and source.is_c_contiguous())
@@ -352,6 +350,8 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
 
     def to_pyopencl(self, queue: cl.CommandQueue | Stream | None = None) -> pyopencl.array.Array:
         """A `pyopencl.array.Array` of the same memory."""
+        if isinstance(queue, cl.CommandQueue):
+            self.context.stop_pooling()  # the memory may be given back while the queue still works on it
         where = queue if isinstance(queue, cl.CommandQueue) else self._stream(0 if queue is None else queue).queue
         return pyopencl.array.Array(
             where, self.shape, self.dtype, data=self.buffer, offset=self.offset, strides=self.strides

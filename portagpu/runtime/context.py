@@ -1,6 +1,8 @@
 """Contexts: a device with its memory, default stream and programs; one is current in each thread.
 
 Locks are taken in the order: module lock, then a context's ``build_lock``; no lock is held while waiting for a device.
+All may be taken twice: a collection inside, or a signal handler, may run code that uses the device. Such code finds the
+queues in order: what says that one has waited for another is set after the wait is in the queue.
 A driver's threads do not survive a fork: `abandon_all` makes the contexts of a child process unusable.
 """
 
@@ -10,7 +12,7 @@ import atexit
 import contextlib
 import itertools
 import threading
-import weakref
+import time
 from collections import OrderedDict, deque
 from typing import Any, NamedTuple, Protocol
 
@@ -20,8 +22,9 @@ import pyopencl.tools
 from portagpu.device import DeviceRecord, default_device, drivers_are_loaded, find_device, record_for
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import ArgumentTypeError, ClosedError, DeviceLostError, OutOfMemoryError, PortaGPUError
-from portagpu.runtime.deallocations import Deallocations
+from portagpu.runtime.deallocations import Allocation, Deallocations
 from portagpu.runtime.driver_names import ContextNames
+from portagpu.runtime.living import Living
 from portagpu.runtime.stream import Stream
 from portagpu.runtime.translate import translate_cl_errors, translated
 from portagpu.settings import Settings
@@ -33,6 +36,7 @@ _default: Context | None = None
 _local = threading.local()
 _keys = itertools.count()
 _forked = False  # whether the parent process loaded drivers before it forked
+_SHORTLY = 1e-3  # seconds: where nothing is under way, memory goes at once and not with the next copy
 _MAX_WRAPPED = 16  # users' queues that a context remembers
 
 
@@ -50,22 +54,6 @@ class Holder(Protocol):
         """Drop everything that belongs to ``context``."""
 
 
-class _Allocation(cl.Buffer):
-    """A buffer that counts as allocated until it is released."""
-
-    def __init__(self, context: cl.Context, nbytes: int, sizes: dict[int, int]) -> None:
-        self._sizes = sizes  # first: __del__ runs even where the driver has no memory
-        super().__init__(context, cl.mem_flags.READ_WRITE, nbytes)
-        sizes[id(self)] = nbytes
-
-    def release(self) -> None:
-        self._sizes.pop(id(self), None)
-        super().release()
-
-    def __del__(self) -> None:
-        self._sizes.pop(id(self), None)
-
-
 class Context(ContextNames):
     """A device in use. `Context.for_device` gives the one of a device; `Context.wrap` one around a user's own."""
 
@@ -75,7 +63,7 @@ class Context(ContextNames):
         self.capabilities: Capabilities = device.capabilities
         self.settings = settings
         self.key = next(_keys)
-        self.build_lock = threading.Lock()
+        self.build_lock = threading.RLock()
         self.programs: dict[str, cl.Program] = {}
         self.remarks: tuple[str, ...] = ()  # options that change only what the compiler says in its log
         self.only_builds = False  # whether launches build their kernels, but enqueue nothing
@@ -86,14 +74,14 @@ class Context(ContextNames):
         self._cl_context: cl.Context | None = cl_context
         self._abandoned = self._several_streams = False
         self._buried: list[Any] = []  # in a forked child
-        self.order_lock = threading.Lock()
+        self.order_lock = threading.RLock()
         self.ordered = False  # whether the default stream must look after other streams
-        self.streams: weakref.WeakSet[Stream] = weakref.WeakSet()
+        self.streams: Living[Stream] = Living()
         self.orphans: deque[cl.Event] = deque()  # ends of streams that died before the default stream waited for them
-        self.holders: weakref.WeakSet[Holder] = weakref.WeakSet()
+        self.holders: Living[Holder] = Living()
         self.default_stream = Stream(self)
         self._pool: Any = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(self.default_stream.ready()))
-        self._pool_lock = threading.Lock()
+        self._pool_lock = threading.RLock()
         self._sizes: dict[int, int] = {}
         self._wrapped: OrderedDict[int, Stream] = OrderedDict()
 
@@ -174,9 +162,10 @@ class Context(ContextNames):
         return found
 
     def _own_stream(self, queue: cl.CommandQueue) -> Stream | None:
-        with self.order_lock:
-            streams = [self.default_stream, *self.streams]
-        return next((s for s in streams if not s.closed and s.owns(queue)), None)
+        return next((s for s in self._all_streams() if not s.closed and s.owns(queue)), None)
+
+    def _all_streams(self) -> list[Stream]:
+        return [self.default_stream, *self.streams]
 
     def _wrap(self, queue: cl.CommandQueue) -> Stream:
         if (queue.context.int_ptr, queue.device.int_ptr) != self._address():
@@ -198,26 +187,23 @@ class Context(ContextNames):
         return found
 
     def _register(self, stream: Stream) -> Stream:
-        with self._pool_lock:
-            if not self._several_streams:
-                self._several_streams = True
-                self._pool.stop_holding()
+        self.stop_pooling()
         with self.order_lock:
             self.streams.add(stream)
             self.ordered = True
         return stream
 
+    def stop_pooling(self) -> None:
+        """From now on freed memory goes back to the driver: another queue than the default stream's may use it."""
+        with self._pool_lock:
+            if not self._several_streams:
+                self._several_streams = True
+                self._pool.stop_holding()
+
     def adopt(self, end: cl.Event) -> None:
         """Take the end of a stream that dies; the default stream waits for it. Called by the garbage collector."""
         self.orphans.append(end)
         self.ordered = True
-
-    def take_orphans(self) -> list[cl.Event]:
-        """The ends of streams that died."""
-        found = []
-        while self.orphans:
-            found.append(self.orphans.popleft())
-        return found
 
     # memory ---------------------------------------------------------------------------------------------------------
 
@@ -233,7 +219,7 @@ class Context(ContextNames):
         try:
             with self._pool_lock:
                 if self._several_streams or self.only_builds:  # what is never used takes no memory then
-                    return _Allocation(cl_context, max(nbytes, 16), self._sizes)
+                    return Allocation(cl_context, max(nbytes, 16), self._sizes)
                 return self._pool.allocate(max(nbytes, 16))
         except cl.Error as error:
             raise translated(error, self) from error
@@ -265,10 +251,8 @@ class Context(ContextNames):
             return
         address = self._address()
         self.epoch = object()
-        with self.order_lock:
-            streams = [*self.streams, self.default_stream]
         try:
-            for stream in streams:
+            for stream in self._all_streams()[::-1]:  # the default stream last
                 stream.close()
         finally:
             with _lock:
@@ -280,24 +264,35 @@ class Context(ContextNames):
 
     def finish_copies(self) -> None:
         """Wait for the copies that use host memory, in all streams."""
-        with self.order_lock:
-            streams = [self.default_stream, *self.streams]
-        for stream in streams:
+        for stream in self._all_streams():
             stream.finish_copies()
+
+    def keep(self, memory: Any) -> None:
+        """Keep host memory until all that streams have been given so far is done. For finalisers: hardly waits."""
+        if self.closed or self.lost:
+            return
+        with contextlib.suppress(cl.Error):
+            ends = [(self.default_stream, end) for end in list(self.orphans)]
+            ends += [(s, s._marker(queue)) for s in self._all_streams() if (queue := s._queue) is not None]
+            until = time.monotonic() + _SHORTLY
+            for stream, end in ends:
+                while not stream.is_done(end) and time.monotonic() < until:
+                    time.sleep(_SHORTLY / 64)
+                if not stream.is_done(end):
+                    stream.keep(end, memory)
 
     def abandon(self) -> list[Any]:
         """Make the context unusable without a word to the driver; returns what must never be freed."""
         self._abandoned = True
         self.epoch = object()
-        self.order_lock, self.build_lock, self._pool_lock = threading.Lock(), threading.Lock(), threading.Lock()
-        streams = [self.default_stream, *self.streams]
+        self.order_lock, self.build_lock, self._pool_lock = threading.RLock(), threading.RLock(), threading.RLock()
         kept = [self._cl_context, self._pool, dict(self.programs), list(self.orphans), dict(self._wrapped)]
         self._cl_context = None
-        return kept + [stream.abandon() for stream in streams]
+        return kept + [stream.abandon() for stream in self._all_streams()]
 
     def reset(self) -> None:
         """Give back memory that is kept for reuse, and built programs. Arrays and streams stay usable."""
-        for holder in list(self.holders):
+        for holder in self.holders:
             holder.forget(self)
         with self._pool_lock:
             self._pool.free_held()

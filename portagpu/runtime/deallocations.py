@@ -1,11 +1,30 @@
-"""Freed memory that a context keeps."""
+"""What a context counts and keeps of the memory that it gives out."""
 
 from __future__ import annotations
 
 import threading
 from typing import Any
 
+import pyopencl as cl
+
 from portagpu.runtime.hostpool import results
+
+
+class Allocation(cl.Buffer):
+    """A buffer that counts as allocated until it is released."""
+
+    def __init__(self, context: cl.Context, nbytes: int, sizes: dict[int, int]) -> None:
+        self._sizes = sizes  # first: __del__ runs even where the driver has no memory
+        super().__init__(context, cl.mem_flags.READ_WRITE, nbytes)
+        sizes[id(self)] = nbytes
+
+    def release(self) -> None:
+        """Give the memory back."""
+        self._sizes.pop(id(self), None)
+        super().release()
+
+    def __del__(self) -> None:
+        self._sizes.pop(id(self), None)
 
 
 class Deallocations:
@@ -13,7 +32,7 @@ class Deallocations:
 
     __slots__ = ("_lock", "_pool")
 
-    def __init__(self, pool: Any, lock: threading.Lock) -> None:
+    def __init__(self, pool: Any, lock: threading.RLock) -> None:
         self._pool, self._lock = pool, lock
 
     def __len__(self) -> int:

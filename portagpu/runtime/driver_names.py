@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from portagpu.errors import MemoryNotSharedError
+from portagpu.runtime.living import of_threads
 
 if TYPE_CHECKING:
     from portagpu.runtime.event import Event
@@ -48,6 +49,7 @@ class ContextNames:
         if found is None or found.closed:
             found = streams[self.key] = self.stream()
             found.label = "Per-thread default CUDA stream"
+            of_threads.add(found)
         return found
 
     def can_access_peer(self, peer_context: object) -> bool:

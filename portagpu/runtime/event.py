@@ -26,7 +26,7 @@ class Event:
         self._timing = timing
         self._event: cl.Event | None = None
         self._context: Context | None = None
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def __reduce__(self) -> NoReturn:
         raise ArgumentTypeError(

@@ -3,6 +3,8 @@
 Drivers keep threads and locks that do not survive a fork. The child's objects are never freed: their destructors would
 call the driver, and some would wait for it for ever. (A driver's own handlers at a process's end are out of reach: some
 wait for work that was running at the fork. `os._exit`, with which children of multiprocessing end, skips them.)
+
+What other threads keep for themselves would end before a child's handlers run: it is kept from before the fork.
 """
 
 from __future__ import annotations
@@ -19,28 +21,32 @@ from portagpu.runtime.context import abandon_all
 from portagpu.runtime.event import Event
 from portagpu.runtime.hostcalls import HostBuffers, HostCall
 from portagpu.runtime.launch import CompiledKernel
+from portagpu.runtime.living import of_threads
 from portagpu.runtime.recording import Replay
 
-_OWNERS = frozenset({DeviceNDArray, Event, CompiledKernel, Replay, HostBuffers, HostCall, pyopencl.array.Array})
+_OWNERS = (DeviceNDArray, Event, CompiledKernel, Replay, HostBuffers, HostCall, pyopencl.array.Array)
+_kept: list[Any] = []  # during a fork
 
 
 def _leak(value: Any) -> None:
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(value))
 
 
+def _before() -> None:
+    _kept.extend(of_threads)
+
+
 def _in_child() -> None:
-    kept = abandon_all()
-    if not kept:
+    contexts = abandon_all()
+    _leak([*contexts, *_kept])
+    if not contexts:
         return
-    _leak(kept)
     for value in gc.get_objects():
-        if type(value) in _OWNERS:
+        if issubclass(type(value), _OWNERS):  # not isinstance: some objects run code to tell their class
             _leak(value)
-        if type(value) is CompiledKernel:
-            _leak(value.kernels_of_this_thread)
 
 
 def install() -> None:
     """From now on forked children refuse the contexts of their parent with a typed error."""
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_in_child)
+        os.register_at_fork(before=_before, after_in_parent=_kept.clear, after_in_child=_in_child)

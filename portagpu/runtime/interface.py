@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, MaskedArrayError, MemoryNotSharedError
+from portagpu.errors import ArgumentTypeError, MaskedArrayError, MemoryNotSharedError, OutOfMemoryError
 from portagpu.runtime.layout import strides_of
 
 VERSION = 3
@@ -26,7 +26,7 @@ _SLOTS = 1 << 20
 _slots: dict[int, int] = {}  # by allocation
 _arrays: dict[int, list[weakref.ref[Any]]] = {}  # by slot: who asked, and keeps the memory
 _numbers = itertools.count()
-_lock = threading.Lock()
+_lock = threading.RLock()  # a collection inside may run code that asks for another
 
 
 def address(array: Any) -> int:
@@ -40,12 +40,23 @@ def address(array: Any) -> int:
     with _lock:
         slot = _slots.get(key)
         if slot is None:
-            slot = _slots[key] = next(_numbers) % _SLOTS
-            _arrays[slot] = []
-        known = _arrays[slot]
+            slot = _slots.setdefault(key, _free_slot())
+        known = _arrays.setdefault(slot, [])
         if all(r() is not array for r in known):
             known.append(weakref.ref(array, lambda r: _forget(r, key, slot)))
     return _FIRST + slot * _RANGE + offset
+
+
+def _free_slot() -> int:
+    """A slot that no living array has; each is used again as late as possible."""
+    for _ in range(_SLOTS):
+        slot = next(_numbers) % _SLOTS
+        if slot not in _arrays:
+            return slot
+    raise OutOfMemoryError(
+        f"{_SLOTS} allocations have a CUDA Array Interface at the same time, and there are no more addresses for it",
+        hint="drop arrays, or take views of one larger array",
+    )
 
 
 def _forget(dead: weakref.ref[Any], key: int, slot: int) -> None:

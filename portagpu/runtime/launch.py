@@ -20,6 +20,7 @@ from portagpu.errors import BuildError, LaunchConfigError, LaunchConfigTypeError
 from portagpu.ir.program import GridShape, Parameter, ParameterRole
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, element_size
 from portagpu.runtime.enqueue import LaunchSizes, enqueue_on
+from portagpu.runtime.living import of_threads
 from portagpu.runtime.program import build
 from portagpu.runtime.recorder import active
 from portagpu.runtime.translate import translate_cl_errors
@@ -142,13 +143,21 @@ def _show(values: Extent) -> str:
 _BOUND = 4  # kernel objects of a thread that keep their arguments: programs launch in turns, with buffers in turns
 
 
-class _OfThread(threading.local):
+class _KernelObjects:
     """A thread's kernel objects: those whose arguments are known by tokens, and others."""
+
+    __slots__ = ("__weakref__", "bound", "epoch", "free")
 
     def __init__(self) -> None:
         self.bound: dict[tuple[Any, ...], cl.Kernel] = {}
         self.free: list[cl.Kernel] = []
         self.epoch: object = None
+        of_threads.add(self)
+
+
+class _OfThread(threading.local):
+    def __init__(self) -> None:
+        self.objects = _KernelObjects()
 
 
 class CompiledKernel:
@@ -171,7 +180,7 @@ class CompiledKernel:
 
     def _kernel(self, tokens: tuple[Any, ...] | None = None) -> cl.Kernel:
         """A kernel object for new arguments, taken from this thread's (arguments belong to the object)."""
-        local = self._local
+        local = self._local.objects
         if local.epoch is not self.context.epoch:
             local.free += local.bound.values()
             local.bound.clear()
@@ -194,7 +203,7 @@ class CompiledKernel:
     def figure(self, which: Any) -> Any:
         """What the driver tells about the kernel on this device."""
         kernel = self._kernel()
-        self._local.free.append(kernel)
+        self._local.objects.free.append(kernel)
         return kernel.get_work_group_info(which, self.context.device.cl_device)
 
     def driver_binary(self) -> bytes:
@@ -202,11 +211,6 @@ class CompiledKernel:
         with translate_cl_errors(self.context):
             found: Any = self._program.get_info(cl.program_info.BINARIES)
         return bytes(found[0])
-
-    @property
-    def kernels_of_this_thread(self) -> list[cl.Kernel]:
-        """The kernel objects that this thread made."""
-        return [*self._local.free, *self._local.bound.values()]
 
     def is_too_narrow(self, shape: LaunchShape) -> bool:
         """Whether the driver refuses a block of that size for this kernel, but perhaps not if the kernel names it."""
@@ -280,29 +284,32 @@ class CompiledKernel:
         """
         if self.context.only_builds:
             return
-        local = self._local
         kernel = self._kernel(tokens)
         kernel.set_args(*values)
         if active.recorder is not None and active.recorder.is_own():
             active.recorder.launches.append((self, shape, values))
+        self._enqueue(queue, kernel, shape, tokens)
+
+    def bound(self, tokens: tuple[Any, ...]) -> cl.Kernel | None:
+        """This thread's kernel object with the arguments that the tokens stand for, for one `launch_again`."""
+        local = self._local.objects
+        if active.recorder is not None:  # which wants the arguments
+            return None
+        return local.bound.pop(tokens, None) if local.epoch is self.context.epoch else None
+
+    def launch_again(self, queue: Any, shape: LaunchShape, kernel: cl.Kernel, tokens: tuple[Any, ...]) -> None:
+        """Enqueue a kernel object with the arguments that it has; see `launch`."""
+        if not self.context.only_builds:
+            self._enqueue(queue, kernel, shape, tokens)
+
+    def _enqueue(self, queue: Any, kernel: cl.Kernel, shape: LaunchShape, tokens: tuple[Any, ...] | None) -> None:
         self.enqueue(queue, kernel, shape.sizes)
         # not before: signal handlers and finalisers that launch the same kernel would set their arguments in its place
+        local = self._local.objects
         if tokens is None or local.epoch is not self.context.epoch:
             local.free.append(kernel)
         else:
             local.bound[tokens] = kernel
-
-    def bound(self, tokens: tuple[Any, ...]) -> cl.Kernel | None:
-        """This thread's kernel object with the arguments that the tokens stand for."""
-        local = self._local
-        if active.recorder is not None:  # which wants the arguments
-            return None
-        return local.bound.get(tokens) if local.epoch is self.context.epoch else None
-
-    def launch_again(self, queue: Any, shape: LaunchShape, kernel: cl.Kernel) -> None:
-        """Enqueue a kernel object with the arguments that it has; see `launch`."""
-        if not self.context.only_builds:
-            self.enqueue(queue, kernel, shape.sizes)
 
 
 def scalar_dtype(parameter: Parameter) -> Any:

@@ -23,6 +23,7 @@ from portagpu.device import ptx
 from portagpu.errors import BuildError
 from portagpu.files import FileCache
 from portagpu.runtime.translate import translated
+from portagpu.stamp import package_stamp
 from portagpu.version import __version__
 
 if TYPE_CHECKING:
@@ -82,6 +83,8 @@ def build(context: Context, source: str, options: tuple[str, ...]) -> cl.Program
 
 def _digest(context: Context, source: str, options: tuple[str, ...]) -> str:
     parts = (_SCHEMA, __version__, context.device.key, source, *options)
+    if ptx.is_marked(source):  # the binary is what the package, in its present state, makes of the driver's
+        parts += (package_stamp() or "",)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

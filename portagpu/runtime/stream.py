@@ -90,10 +90,11 @@ class Stream:
                 return
             queue = self._new_queue(properties=cl.command_queue_properties.PROFILING_ENABLE)
             with translate_cl_errors(self.context), self.context.order_lock:
-                former = self._changeable()  # the context may have been closed
-                if former is not None:
+                while (former := self._changeable()) is not None:  # the context may have been closed
+                    used = self._used
                     cl.enqueue_barrier(queue, wait_for=[self._marker(former)])
-                    self._queue, self._measures = queue, True
+                    if used == self._used:  # else a finaliser has used the former queue meanwhile
+                        self._queue, self._measures = queue, True
 
     def _changeable(self) -> cl.CommandQueue | None:
         return None if self._measures else self._queue
@@ -162,18 +163,20 @@ class Stream:
     def _wait_for_others(self, queue: cl.CommandQueue) -> None:
         context = self.context
         with translate_cl_errors(context), context.order_lock:
-            streams = list(context.streams)
-            if not streams and not context.orphans:
+            orphans, streams = list(context.orphans), list(context.streams)
+            if not streams and not orphans:
                 context.ordered = False
+                context.ordered = bool(context.streams or context.orphans)  # since it was looked
                 return
-            markers = context.take_orphans()
-            for stream in streams:
-                used = stream._used
-                if used != stream._joined and stream._queue is not None:
-                    markers.append(stream._marker(stream._queue))
-                    stream._joined = used
-            if markers:
-                cl.enqueue_barrier(queue, wait_for=markers)
+            waiting = [(s, q, s._used) for s in streams if s._used != s._joined and (q := s._queue) is not None]
+            ends = orphans + [stream._marker(its) for stream, its, _ in waiting]
+            if ends:
+                cl.enqueue_barrier(queue, wait_for=ends)
+            for stream, _, used in waiting:
+                stream._joined = used
+            for end in orphans:
+                with contextlib.suppress(ValueError):  # a finaliser's launch has waited for it, too
+                    context.orphans.remove(end)
 
     @staticmethod
     def _marker(queue: cl.CommandQueue) -> cl.Event:
@@ -188,6 +191,11 @@ class Stream:
             marker = self._marker(queue)
         with enqueuing(self) as queue:
             cl.enqueue_barrier(queue, wait_for=[marker])
+
+    @staticmethod
+    def is_done(event: cl.Event) -> bool:
+        """Whether a command is done, or has failed."""
+        return int(event.command_execution_status) <= int(cl.command_execution_status.COMPLETE)
 
     def keep(self, event: cl.Event, memory: Any) -> None:
         """Keep host memory until a copy is done. PyOpenCL's event keeps it too, but waits when it is dropped."""
@@ -204,17 +212,15 @@ class Stream:
                 first = pending.popleft()
             except IndexError:  # another thread was faster
                 return
-            if int(first[0].command_execution_status) > int(cl.command_execution_status.COMPLETE):
-                pending.appendleft(first)
-                return
+            if not self.is_done(first[0]):
+                return pending.appendleft(first)
 
     def synchronize(self) -> None:
         """Wait for everything in this stream, callbacks too; for the default stream, everything in the context."""
         with translate_cl_errors(self.context):
             self.ready().finish()
             self._trim()
-        others = list(self.context.streams) if self is self.context.default_stream else ()
-        for stream in (self, *others):
+        for stream in (self, *(self.context.streams if self is self.context.default_stream else ())):
             if stream._callbacks:
                 stream._callbacks.wait()
         if self.context.prints:

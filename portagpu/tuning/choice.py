@@ -102,7 +102,7 @@ class Chooser:
     def __init__(self, store: Store, shipped: tuple[Store, ...] | None = None) -> None:
         self._store = store
         self._shipped = shipped_stores() if shipped is None else shipped
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._answers: dict[Hashable, Any] = {}
         self._known = 0  # the store's revision when the answers were made
         self._written = -1  # by this process, when the store was looked at
@@ -239,7 +239,7 @@ def _from_model(tunable: Parameters, problem: Problem, device: DeviceRecord, set
     return Choice(point=point, rule=rule, problem=problem, expected=says)
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _choosers: dict[Path, Chooser] = {}
 
 

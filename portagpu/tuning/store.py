@@ -68,7 +68,7 @@ class _Entries:
     @property
     def winner(self) -> Record | None:
         """The fastest winner."""
-        return min(self.verified.values(), key=lambda record: timed(record)[1], default=None)
+        return min(self.verified.copy().values(), key=lambda record: timed(record)[1], default=None)
 
 
 _WRITABLE = "make room or set PORTAGPU_DATA_DIR to a folder that can be written"
@@ -93,12 +93,12 @@ class Store:
 
     def __init__(self, path: Path | str) -> None:
         self.path = _path(path)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._seen: tuple[int, int] | None = None  # inode and size at the last look
         self._held: weakref.finalize[..., Any] | None = None  # closes the file that was read
         self._read_to = 0  # bytes up to the last complete line
         self._tasks: dict[TaskKey, _Entries] = {}
-        self._revision = 0
+        self._revision, self._reading = 0, False
 
     @property
     def revision(self) -> int:
@@ -146,15 +146,14 @@ class Store:
         """Trials of a task with all that is known of them, by `point_key`, in the order of measuring."""
         self.refresh()
         with self._lock:
-            entries = self._tasks.get(task)
-            return dict(entries.trials) if entries else {}
+            return dict(self._tasks[task].trials) if task in self._tasks else {}
 
     def winner(self, task: TaskKey, legal: Callable[[Point], bool] = lambda point: True) -> tuple[Point, float] | None:
         """The task's winner and its seconds, or None. ``legal`` leaves out those of an older space."""
         self.refresh()
         with self._lock:
             entries = self._tasks.get(task)
-            known = sorted(map(timed, entries.verified.values()), key=lambda pair: pair[1]) if entries else []
+            known = sorted(map(timed, entries.verified.copy().values()), key=lambda pair: pair[1]) if entries else []
         return next((pair for pair in known if legal(pair[0])), None)
 
     def is_verified(self, task: TaskKey, point: Point) -> bool:
@@ -168,7 +167,7 @@ class Store:
         """All winners."""
         self.refresh()
         with self._lock:
-            return {t: timed(e.winner) for t, e in self._tasks.items() if e.winner is not None}
+            return {t: timed(e.winner) for t, e in self._tasks.copy().items() if e.winner is not None}
 
     def tasks(self) -> tuple[TaskKey, ...]:
         """Every task that something is known of."""
@@ -185,27 +184,36 @@ class Store:
         if seen == self._seen:
             return False
         with self._lock:
+            if self._reading:  # by this thread: a collection inside runs code that asks for results
+                return False
+            self._reading = True
             try:
-                with self.path.open("rb") as file:
-                    seen = _seen(os.fstat(file.fileno()))
-                    if self._seen is None or self._seen[0] != seen[0] or seen[1] < self._read_to:
-                        self._forget()
-                        # as long as it is open, no other file gets its inode
-                        self._held = weakref.finalize(self, os.close, os.dup(file.fileno()))
-                    file.seek(self._read_to)
-                    data = file.read()
-            except OSError as error:  # a store that cannot be read is like none: kernels run untuned
-                self._forget()
-                data = b""
-                if seen is not None:
-                    _log.warning("%s cannot be read: %s", self.path, error)
-            self._seen = seen
-            self._revision += 1
-            complete = data.rfind(b"\n") + 1
-            for line in data[:complete].splitlines():
-                self._read(line)
-            self._read_to += complete
+                self._read_new(seen)
+            finally:
+                self._reading = False
         return True
+
+    def _read_new(self, seen: tuple[int, int] | None) -> None:
+        try:
+            with self.path.open("rb") as file:
+                seen = _seen(os.fstat(file.fileno()))
+                if self._seen is None or self._seen[0] != seen[0] or seen[1] < self._read_to:
+                    self._forget()
+                    # as long as it is open, no other file gets its inode
+                    self._held = weakref.finalize(self, os.close, os.dup(file.fileno()))
+                file.seek(self._read_to)
+                data = file.read()
+        except OSError as error:  # a store that cannot be read is like none: kernels run untuned
+            self._forget()
+            data = b""
+            if seen is not None:
+                _log.warning("%s cannot be read: %s", self.path, error)
+        complete = data.rfind(b"\n") + 1
+        for line in data[:complete].splitlines():
+            self._read(line)
+        self._read_to += complete
+        self._revision += 1
+        self._seen = seen
 
     def _forget(self) -> None:
         if self._held is not None:
@@ -242,7 +250,7 @@ class Store:
 
     def _write(self, lines: Iterable[dict[str, Any]]) -> None:
         """Append lines. Raises `StoreError` where the file cannot be written."""
-        text = b"".join(encoded(line) for line in lines)
+        text = b"".join(map(encoded, lines))
         try:
             with _locked(self.path) as handle:
                 size = os.fstat(handle).st_size
@@ -303,7 +311,7 @@ class Store:
         target = _path(path)
         self.refresh()
         with self._lock:
-            lines = [line for task, entries in self._tasks.items() for line in _lines(task, entries)]
+            lines = [line for task, entries in self._tasks.copy().items() for line in _lines(task, entries)]
         if not lines and target != self.path:
             raise StoreError(
                 f"{self.path} has no results to export", hint="tune first: portagpu tune gemm, or portagpu tune kernel"
@@ -316,11 +324,10 @@ class Store:
         stays unless it is slower. Returns the number of winners in the file. Raises `StoreError`."""
         kept = Store(path)
         kept.refresh()
-        with kept._lock:
-            best = {task: e.winner for task, e in kept._tasks.items() if e.winner is not None}
+        best = {task: e.winner for task, e in kept._tasks.copy().items() if e.winner is not None}
         self.refresh()
         with self._lock:
-            found = [(rename(task), e.winner) for task, e in self._tasks.items() if e.winner is not None]
+            found = [(rename(task), e.winner) for task, e in self._tasks.copy().items() if e.winner is not None]
         for task, winner in found:
             if task is not None and (task not in best or timed(winner)[1] < timed(best[task])[1]):
                 best[task] = winner
@@ -381,8 +388,8 @@ def _is_new(ours: Record | None, theirs: Record) -> bool:
 
 def _lines(task: TaskKey, entries: _Entries) -> list[dict[str, Any]]:
     axes = [] if entries.axes is None else [axes_line(task, entries.axes)]
-    trials = [trial_line(task, record) for record in entries.trials.values()]
-    return axes + trials + [winner_line(task, record) for record in entries.verified.values()]
+    trials = [trial_line(task, record) for record in entries.trials.copy().values()]
+    return axes + trials + [winner_line(task, record) for record in entries.verified.copy().values()]
 
 
 def _results(lines: list[dict[str, Any]]) -> int:

@@ -122,16 +122,52 @@ fork(child)
 assert (portagpu.matmul(a, a) == 96).all()
 """
 
+_THREADS = """
+import weakref
+import portagpu
+from portagpu.runtime.living import of_threads
+cuda.select_device(int(sys.argv[1]))
+array = cuda.to_device(np.zeros(4, np.float32))
+context, ready, done = array.context, threading.Event(), threading.Event()
+
+def work():  # what a thread keeps for itself: kernel objects, a stream, recordings of products
+    with context:
+        increment[1, 4](array)
+        increment[1, 4, context.get_per_thread_default_stream()](array)
+        a = np.ones((96, 96), np.float32)
+        for _ in range(5):
+            portagpu.matmul(a, a)
+        ready.set()
+        done.wait()
+
+thread = threading.Thread(target=work)
+thread.start()
+ready.wait()
+kept = [weakref.ref(value) for value in of_threads]
+assert len({type(r()).__name__ for r in kept}) >= 3, kept
+
+def child():
+    assert all(r() is not None for r in kept)
+
+fork(child)
+done.set()
+thread.join()
+gone = [r for r in kept if r() is None]
+assert gone  # here they go
+assert (array.copy_to_host() == 2).all()
+"""
+
 
 @pytest.mark.parametrize(
     "text",
     [
         _USED,
+        _THREADS,
         _PRODUCTS,
         "working_devices()\nfork(lambda: refused(used_in_child))",
         "fork(used_in_child)\nused_in_child()",
     ],
-    ids=["used", "products", "listed", "unused"],
+    ids=["used", "threads", "products", "listed", "unused"],
 )
 def test_fork(device, text, tmp_path):
     script = tmp_path / "parent.py"

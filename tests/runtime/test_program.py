@@ -12,6 +12,7 @@ import pyopencl as cl
 import pytest
 
 from portagpu import cuda, errors
+from portagpu.device import ptx
 from portagpu.runtime import program
 
 SOURCE = "__kernel void probe(__global int* x) {{ x[get_global_id(0)] = {value}; }}"
@@ -158,3 +159,24 @@ def test_least_recently_used_binaries_go_first(context, monkeypatch):
     monkeypatch.setattr(program, "_LIMIT_BYTES", 2 * size + size // 2)
     program._cache(context).sweep()
     assert set(files(context)) == {paths[0], paths[3]}
+
+
+def test_what_killed_writers_have_left_is_removed(context):
+    program.build(context, SOURCE.format(value=30), ())
+    (kept,) = files(context)
+    left, recent, foreign = (kept.with_name(n) for n in (f".{kept.name}.{'0a' * 6}", f".{kept.name}.{'1b' * 6}", ".x"))
+    for path in (left, recent, foreign):
+        path.write_bytes(b"a part")
+    for path in (left, foreign):
+        os.utime(path, (1000, 1000))
+    program._cache(context).sweep()
+    assert not left.exists() and all(path.exists() for path in (kept, recent, foreign))
+
+
+def test_keys_of_marked_instructions_hold_the_package(context, monkeypatch):
+    """The binary is what the package makes of the driver's text."""
+    plain, marked = SOURCE.format(value=31), SOURCE.format(value=31) + ptx.MARK
+    before = [program._digest(context, source, ()) for source in (plain, marked)]
+    monkeypatch.setattr(program, "package_stamp", lambda: "another")
+    after = [program._digest(context, source, ()) for source in (plain, marked)]
+    assert before[0] == after[0] and before[1] != after[1]

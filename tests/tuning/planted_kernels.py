@@ -56,7 +56,7 @@ FAULTS = ("none", "hangs", "crashes", "exhausts", "raises", "ends", "overruns", 
 PLANTED = tuning.Tunable(
     name="planted",
     space=tuning.SearchSpace.of(
-        lambda fault, repeat: fault == "none" or repeat == 1, fault=FAULTS[::-1], repeat=(80, 1, 20)
+        lambda fault, repeat: fault == "none" or repeat == 1, fault=FAULTS[::-1], repeat=(200, 1, 100)
     ),
     prepare=prepare,
     run=run,
@@ -69,16 +69,17 @@ def verify(problem, point):
     return "planted" if point["repeat"] == 1 else None
 
 
+# far apart, since a machine that is busy with other tests puts threads off for tens of milliseconds
 PICKY = tuning.Tunable(
     name="picky",
-    space=tuning.SearchSpace.of(fault=("none",), repeat=(1, 20, 80)),
+    space=tuning.SearchSpace.of(fault=("none",), repeat=(1, 100, 200)),
     prepare=prepare,
     run=run,
     verify=verify,
 )
 ODD = tuning.Tunable(
     name="odd",
-    space=tuning.SearchSpace.of(fault=("none",), repeat=(1, 20)),
+    space=tuning.SearchSpace.of(fault=("none",), repeat=(1, 100)),
     prepare=prepare,
     run=run,
     verify_on=({"n": 1}, {"n": 1001}),

@@ -38,7 +38,7 @@ from portagpu.tuning.space import point_key
 from portagpu.tuning.tasks import problem_of, task_of
 from portagpu.tuning.trial import compare, spills_in
 
-FAST, SLOW = {"fault": "none", "repeat": 1}, {"fault": "none", "repeat": 20}
+FAST, SLOW = {"fault": "none", "repeat": 1}, {"fault": "none", "repeat": 100}
 
 
 @pytest.fixture

@@ -215,7 +215,7 @@ def test_a_winner_of_an_older_space_hides_no_other(device, tmp_path):
     store = Store(tmp_path / "s.jsonl")
     task = task_of(PICKY, {"n": 64}, device.key)
     store.add_winner(task, {"gone": 1}, 1e-9)
-    legal = {"fault": "none", "repeat": 80}
+    legal = {"fault": "none", "repeat": 200}
     store.add_winner(task, legal, 1e-3)
     found = Chooser(store, ()).choose(PICKY, {"n": 64}, device, Settings.from_environment())
     assert (found.point, found.seconds) == (legal, 1e-3)

@@ -77,10 +77,10 @@ def test_every_planted_fault_is_skipped_and_told(device, tmp_path):
 
 def test_verification_of_winners(device, tmp_path):
     store = Store(tmp_path / "store.jsonl")
-    result = tuning.tune(PICKY, PROBLEM, device=device, budget=60, store=store)
-    assert result.winner == {"fault": "none", "repeat": 20}
+    result = tuning.tune(PICKY, PROBLEM, device=device, budget=300, store=store)
+    assert result.winner == {"fault": "none", "repeat": 100}
     assert result.skipped == (({"fault": "none", "repeat": 1}, WrongResult("planted")),)
-    assert tuning.tune(ODD, PROBLEM, device=device, budget=60, store=store).winner["repeat"] == 1
+    assert tuning.tune(ODD, PROBLEM, device=device, budget=300, store=store).winner["repeat"] == 1
 
 
 def test_a_script_is_tuned_as_a_program(device, tmp_path):

@@ -47,7 +47,7 @@ class Reduce(Pickled):
             )
         self._functor = cuda.jit(functor, device=True) if function is None else function
         self._kernels: dict[tuple[str, int], Dispatcher] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         functools.update_wrapper(self, self._functor.py_func)
 
     def _parts(self) -> tuple[Any, ...]:

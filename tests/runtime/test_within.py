@@ -1,0 +1,299 @@
+"""Code that uses devices where a collection, a finaliser or a signal handler may run it: in the middle of anything."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pyopencl as cl
+import pytest
+from gates import closed_gate
+
+import portagpu.cuda.plans as plans_module
+from portagpu import cuda, errors
+from portagpu.device.capabilities import DeviceType
+from portagpu.runtime import interface
+from portagpu.runtime import stream as stream_module
+from portagpu.runtime.context import Context
+from portagpu.runtime.creation import to_device
+from portagpu.runtime.launch import _BOUND
+from portagpu.runtime.living import Living
+from portagpu.tuning.choice import Chooser
+from portagpu.tuning.store import Store, TaskKey
+
+_LONGEST = 60  # seconds; who waits for itself waits for ever
+
+
+@cuda.jit
+def put(x, value):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] = value
+
+
+@cuda.jit
+def copy(x, y):
+    i = cuda.grid(1)
+    if i < x.size:
+        y[i] = x[i]
+
+
+@cuda.jit
+def increment(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] += 1
+
+
+def ends(work):
+    """Run in a thread that may hang; what it raises is raised here."""
+    failures, context = [], cuda.current_context()
+
+    def run():
+        try:
+            with context:
+                work()
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(_LONGEST)
+    assert not thread.is_alive(), "it waits for itself"
+    for failure in failures:
+        raise failure
+
+
+class Once:
+    """Calls ``before`` before the first call of a function, not before those that this makes."""
+
+    def __init__(self, function, before):
+        self._function, self._before, self.called = function, before, False
+
+    def __call__(self, *args, **kwargs):
+        if not self.called:
+            self.called = True
+            self._before()
+        return self._function(*args, **kwargs)
+
+
+@pytest.fixture
+def own(device):
+    context = Context.wrap(cl.Context([device.cl_device]))
+    with context:
+        yield context
+    context.close()
+
+
+@pytest.fixture
+def arrays(own):
+    return [to_device(np.zeros(8, np.float32), context=own) for _ in range(2)]
+
+
+@pytest.mark.parametrize("of_default", [True, False])
+def test_a_launch_where_streams_are_put_in_order(own, arrays, monkeypatch, of_default):
+    """Also there, it comes after what the launch around it waits for."""
+    x, y = arrays
+    other = own.stream()
+    first, then = (other, own.default_stream) if of_default else (own.default_stream, other)
+    put[1, 8, other](x, 0)  # compiled, and known to the default stream
+    copy[1, 8](x, y)
+    cuda.synchronize()
+
+    def work():
+        with closed_gate(first.queue) as gate:
+            put[1, 8, first](x, 7)
+            within = Once(cl.enqueue_barrier, lambda: copy[1, 8, then](x, y))
+            monkeypatch.setattr(stream_module.cl, "enqueue_barrier", within)
+            gate.open_soon()
+            put[1, 8, then](x, 9)
+            assert within.called
+            monkeypatch.undo()
+            then.synchronize()
+            assert y.copy_to_host().tolist() == [7] * 8
+
+    ends(work)
+
+
+def test_a_launch_where_a_stream_gets_another_queue(own, arrays, monkeypatch):
+    """It may go to the former queue: what follows waits for it."""
+    x, y = arrays
+    stream = own.stream()
+    put[1, 8, stream](x, 0)
+    copy[1, 8, stream](x, y)
+    cuda.synchronize()
+    gates = []
+
+    def within():
+        gates.append(closed_gate(stream._queue))
+        gates[0].__enter__().open_soon()
+        put[1, 8, stream](x, 7)
+
+    def work():
+        once = Once(cl.enqueue_barrier, within)
+        monkeypatch.setattr(stream_module.cl, "enqueue_barrier", once)
+        stream.measure()
+        monkeypatch.undo()
+        assert once.called
+        copy[1, 8, stream](x, y)
+        stream.synchronize()
+        assert y.copy_to_host().tolist() == [7] * 8
+
+    try:
+        ends(work)
+    finally:
+        for gate in gates:
+            gate.__exit__(None, None, None)
+
+
+def test_arrays_made_where_arrays_are_made(own, monkeypatch):
+    class Pool:
+        """PyOpenCL's collects garbage before it gives up."""
+
+        def __init__(self, pool):
+            self._pool = pool
+            self.allocate = Once(pool.allocate, lambda: cuda.to_device(np.zeros(8)))
+
+        def __getattr__(self, name):
+            return getattr(self._pool, name)
+
+    monkeypatch.setattr(own, "_pool", Pool(own._pool))
+    ends(lambda: cuda.to_device(np.zeros(8)))
+    assert own._pool.allocate.called
+
+
+def test_streams_made_while_streams_are_listed(own):
+    streams = [own.stream() for _ in range(3)]
+    listed = iter(own.streams)
+    first = next(listed)
+    made = [own.stream() for _ in range(50)]
+    assert [first, *listed] == streams and len(list(own.streams)) == len(streams) + len(made)
+    cuda.synchronize()
+
+
+def test_what_is_known_as_long_as_it_lives():
+    class Thing:
+        __hash__ = None  # type: ignore[assignment]
+
+    known, things = Living(), [Thing(), Thing()]
+    for thing in (*things, things[0]):
+        known.add(thing)
+    assert [id(thing) for thing in known] == [id(thing) for thing in things]
+    del thing, things[0]
+    gc.collect()
+    assert list(known) == things
+    things.clear()
+    gc.collect()
+    assert not known
+
+
+def test_a_launch_between_a_plan_and_its_queue(device, monkeypatch):
+    """As many launches as push a plan's kernel object out of those that keep their arguments."""
+
+    @cuda.jit
+    def fill(x, value):
+        x[0] = value
+
+    a, *others = (cuda.to_device(np.zeros(1, np.float32)) for _ in range(2 + _BOUND))
+    for _ in range(3):
+        fill[1, 1](a, 1)
+    assert a[0] == 1
+    a[0] = 0
+
+    def within():
+        for other in others:
+            fill[1, 1](other, 1)
+
+    once = Once(plans_module.enqueuing, within)
+    monkeypatch.setattr(plans_module, "enqueuing", once)
+    fill[1, 1](a, 1)
+    assert once.called
+    assert [int(array[0]) for array in (a, *others)] == [1] * (2 + _BOUND)
+
+
+def task(name):
+    return TaskKey(device="d", kernel=name, kernel_version="1", dtype="float32", shape_class="n=1")
+
+
+def test_results_asked_for_while_results_are_read(tmp_path, monkeypatch):
+    store, writer = Store(tmp_path / "s.jsonl"), Store(tmp_path / "s.jsonl")
+    writer.add_winner(task("a"), {"p": 1}, 1.0)
+    writer.add_winner(task("b"), {"p": 1}, 2.0)
+    within = Once(store._read, lambda: store.winners())
+    monkeypatch.setattr(store, "_read", within)
+    ends(store.refresh)
+    assert within.called and len(store.winners()) == 2
+    writer.add_winner(task("c"), {"p": 1}, 3.0)  # what follows is read from its beginning
+    assert len(store.winners()) == 3
+
+
+def test_choices_asked_for_while_choices_are_made(tmp_path, monkeypatch):
+    chooser = Chooser(Store(tmp_path / "s.jsonl"), ())
+    within = Once(chooser._refresh, lambda: chooser.remembered("inner", lambda: 1))
+    monkeypatch.setattr(chooser, "_refresh", within)
+    ends(lambda: chooser.remembered("outer", lambda: 2))
+    assert within.called
+    assert [chooser.remembered(key, lambda: 0) for key in ("inner", "outer")] == [1, 2]
+
+
+def shares(device):
+    return device.capabilities.device_type is DeviceType.CPU and device.capabilities.host_unified_memory
+
+
+def test_memory_of_others_lives_until_kernels_are_done(device):
+    if not shares(device):
+        pytest.skip("the device has memory of its own")
+    host = np.zeros(5000)
+    seen = weakref.ref(host)
+    queue = cuda.default_stream().queue
+    with closed_gate(queue) as gate:
+        array = cuda.from_dlpack(host)
+        increment[-(-array.size // 64), 64](array)
+        del array, host
+        gc.collect()
+        assert seen() is not None
+        gate.open()
+        cuda.synchronize()
+    gc.collect()
+    assert seen() is None
+
+
+def test_memory_of_others_goes_at_once_where_nothing_runs(device):
+    host = np.zeros(5000)
+    seen = weakref.ref(host)
+    array = cuda.from_dlpack(host)
+    increment[-(-array.size // 64), 64](array)
+    assert array.copy_to_host()[-1] == 1
+    del array, host
+    gc.collect()
+    assert seen() is None
+
+
+def test_memory_that_a_users_queue_writes_is_not_given_to_others(own):
+    queue = cl.CommandQueue(own.cl_context)
+    x = cuda.to_device(np.zeros(5000, np.float32))
+    with closed_gate(queue) as gate:
+        theirs = x.to_pyopencl(queue)
+        cl.enqueue_fill_buffer(queue, theirs.data, np.float32(7), 0, 20_000)
+        del x, theirs
+        gc.collect()
+        others = [cuda.to_device(np.zeros(5000, np.float32)) for _ in range(4)]
+        gate.open()
+        queue.finish()
+    assert not any(other.copy_to_host().any() for other in others)
+
+
+def test_addresses_are_those_of_living_arrays(device, monkeypatch):
+    for name, value in (("_SLOTS", 4), ("_slots", {}), ("_arrays", {})):
+        monkeypatch.setattr(interface, name, value)
+    kept = [cuda.to_device(np.full(3, n)) for n in range(2)]
+    descriptions = [array.__cuda_array_interface__ for array in kept]
+    for _ in range(10):
+        assert cuda.to_device(np.zeros(3)).__cuda_array_interface__["data"][0]
+    for n, description in enumerate(descriptions):
+        assert cuda.from_cuda_array_interface(description).copy_to_host().tolist() == [n] * 3
+    more = [cuda.to_device(np.zeros(3)) for _ in range(3)]
+    with pytest.raises(errors.OutOfMemoryError, match="4 allocations"):
+        [array.__cuda_array_interface__ for array in more]
