@@ -255,7 +255,7 @@ def host_product(
 
 
 def _kept(known: OrderedDict[Any, Replay | bool]) -> int:
-    return kept_by(replay for replay in known.values() if isinstance(replay, Replay))
+    return kept_by(replay for replay in list(known.values()) if isinstance(replay, Replay))
 
 
 def _arranged(arrays: tuple[Array, ...]) -> tuple[list[Span], tuple[tuple[int, int], ...]]:

@@ -41,8 +41,8 @@ class Kept:
         with self._lock:
             arrays = self._arrays.setdefault(context.key, OrderedDict())
             arrays[key] = array
-            kept = sum(other.nbytes for other in arrays.values())
-            while kept > most or len(arrays) > self._most:
+            kept = sum(other.nbytes for other in list(arrays.values()))
+            while arrays and (kept > most or len(arrays) > self._most):  # a finaliser may have emptied it
                 dropped.append(arrays.popitem(last=False)[1])
                 kept -= dropped[-1].nbytes
         if context.closed:  # meanwhile, by another thread
@@ -51,7 +51,7 @@ class Kept:
     def kept_bytes(self, context: Context) -> int:
         """Bytes of a context's arrays."""
         with self._lock:
-            return sum(array.nbytes for array in self._arrays.get(context.key, {}).values())
+            return sum(array.nbytes for array in list(self._arrays.get(context.key, {}).values()))
 
     def forget(self, context: Context) -> None:
         """Drop the arrays of a context: it is closed, or gives back what is kept for reuse."""

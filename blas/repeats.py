@@ -114,7 +114,9 @@ def _bound(known: _Table, most: int) -> None:
 
     One that keeps more all by itself is not made again.
     """
-    keeping = {key: found.replay for key, found in known.items() if isinstance(found, _Recording) and found.replay.kept}
+    # a copy: where a collection runs code that multiplies, known may change meanwhile
+    states = [(key, known.get(key)) for key in list(known)]
+    keeping = {key: found.replay for key, found in states if isinstance(found, _Recording) and found.replay.kept}
     for key in list(keeping):
         if kept_by(keeping.values()) <= most:
             return

@@ -131,7 +131,8 @@ class FileCache:
                 if not is_unfinished:
                     entries.append((status.st_mtime, status.st_size, entry.path))
                 elif status.st_mtime < abandoned:
-                    Path(entry.path).unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):  # somebody else's
+                        Path(entry.path).unlink()
         total = sum(size for _, size, _ in entries)
         for _, size, path in sorted(entries):
             if total <= self._limit:

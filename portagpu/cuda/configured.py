@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from portagpu.runtime.advice import advise
 from portagpu.runtime.args import HostWork
 from portagpu.runtime.context import Context
 from portagpu.runtime.faults import launch_checked
+from portagpu.runtime.hostmem import finished
 from portagpu.runtime.launch import Extent, LaunchShape, check_shape
 from portagpu.runtime.placement import place
 from portagpu.runtime.stream import enqueuing
@@ -107,15 +109,16 @@ class Configured:
             stream.wait_stream(other)
         if overload.binary.prints:
             context.prints = True
-        with enqueuing(stream) as queue:
-            if overload.binary.faults:
-                launch_checked(compiled, queue, shape, prepared)
-            else:
-                compiled.launch(queue, shape, compiled.extract(prepared, self.shape.shared))
-        for other in others:
-            other.wait_stream(stream)
-        for action in work.after:
-            action()
+        with finished(stream) if work.after else contextlib.nullcontext():
+            with enqueuing(stream) as queue:
+                if overload.binary.faults:
+                    launch_checked(compiled, queue, shape, prepared)
+                else:
+                    compiled.launch(queue, shape, compiled.extract(prepared, self.shape.shared))
+            for other in others:
+                other.wait_stream(stream)
+            for action in work.after:
+                action()
         if not dispatcher.extensions:
             self._follow(given, prepared, overload)
 

@@ -37,7 +37,9 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
         view = host.view()
         # when the last array dies that uses it, kernels may still run, and nobody else might keep the memory
         weakref.finalize(view, context.keep, host).atexit = False
-        return share_host(context, view)
+        shared = share_host(context, view)
+        shared.buffer.owner = view  # PyOpenCL's arrays of this buffer outlive ours
+        return shared
     return to_device(host)
 
 

@@ -45,6 +45,7 @@ class Plan:
             stream = context.default_stream
         elif type(stream) is not Stream or stream.context is not context:
             return False
+        epoch = context.epoch
         kernel = compiled.bound(tokens)
         values: tuple[Any, ...] | None = None
         if kernel is None:
@@ -57,9 +58,9 @@ class Plan:
         with enqueuing(stream) as queue:
             if kernel is None:
                 assert values is not None
-                compiled.launch(queue, self._shape, values, tokens)
+                compiled.launch(queue, self._shape, values, tokens, epoch)
             else:
-                compiled.launch_again(queue, self._shape, kernel, tokens)
+                compiled.launch_again(queue, self._shape, kernel, tokens, epoch)
         return True
 
 

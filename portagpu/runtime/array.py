@@ -350,8 +350,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
 
     def to_pyopencl(self, queue: cl.CommandQueue | Stream | None = None) -> pyopencl.array.Array:
         """A `pyopencl.array.Array` of the same memory."""
-        if isinstance(queue, cl.CommandQueue):
-            self.context.stop_pooling()  # the memory may be given back while the queue still works on it
+        self.context.stop_pooling()  # it may be given back while queues that nobody here knows still work on it
         where = queue if isinstance(queue, cl.CommandQueue) else self._stream(0 if queue is None else queue).queue
         return pyopencl.array.Array(
             where, self.shape, self.dtype, data=self.buffer, offset=self.offset, strides=self.strides

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import threading
 import time
-import weakref
 from collections import deque
 from collections.abc import Callable
+
+from portagpu.runtime.living import Living
 
 _LONGEST = 30.0  # seconds; a driver that lost its device may never call
 _AT_EXIT = 5.0  # seconds that the end of a program waits for callbacks
@@ -28,8 +30,7 @@ class Callbacks:
 
     def expect(self, function: Callable[[int], None]) -> Callable[[int], None]:
         """The function to give to the driver instead, which notes that it was called."""
-        while self._open and self._open[0].is_set():
-            self._open.popleft()
+        self._trim()
         called = threading.Event()
         _expecting.add(self)
         self._open.append(called)
@@ -44,17 +45,25 @@ class Callbacks:
 
         return call
 
+    def abandon(self) -> None:
+        """Expect none of them any more: in a forked child nobody calls."""
+        self._open.clear()
+
     def wait(self) -> None:
         """Wait until those of finished work have returned; a callback that waits for its own stream does not."""
         if getattr(_thread, "calling", False):
             return
         for called in list(self._open):
             called.wait(_LONGEST)
-        while self._open and self._open[0].is_set():
-            self._open.popleft()
+        self._trim()
+
+    def _trim(self) -> None:
+        with contextlib.suppress(IndexError, ValueError):  # another thread was faster
+            while (first := self._open[0]).is_set():
+                self._open.remove(first)
 
 
-_expecting: weakref.WeakSet[Callbacks] = weakref.WeakSet()
+_expecting: Living[Callbacks] = Living()
 
 
 @atexit.register

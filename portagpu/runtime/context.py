@@ -1,8 +1,9 @@
 """Contexts: a device with its memory, default stream and programs; one is current in each thread.
 
-Locks are taken in the order: module lock, then a context's ``build_lock``; no lock is held while waiting for a device.
-All may be taken twice: a collection inside, or a signal handler, may run code that uses the device. Such code finds the
-queues in order: what says that one has waited for another is set after the wait is in the queue.
+There is one lock, for contexts, the order of streams and memory, which is not held while waiting for a device's work.
+It may be taken twice: a collection inside, or a signal handler, may run code that uses a device, and with a lock for
+each context such code could take two of them in another order than another thread. It finds the queues in order: what
+says that one has waited for another is set after the wait is in the queue.
 A driver's threads do not survive a fork: `abandon_all` makes the contexts of a child process unusable.
 """
 
@@ -12,9 +13,8 @@ import atexit
 import contextlib
 import itertools
 import threading
-import time
-from collections import OrderedDict, deque
-from typing import Any, NamedTuple, Protocol
+from collections import OrderedDict
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import pyopencl as cl
 import pyopencl.tools
@@ -26,17 +26,17 @@ from portagpu.runtime.deallocations import Allocation, Deallocations
 from portagpu.runtime.driver_names import ContextNames
 from portagpu.runtime.living import Living
 from portagpu.runtime.stream import Stream
+from portagpu.runtime.tail import Kept, Tail, drop
 from portagpu.runtime.translate import translate_cl_errors, translated
 from portagpu.settings import Settings
 
-_lock = threading.RLock()
+_lock = threading.RLock()  # for contexts, the order of streams and memory: see above
 _by_device: dict[str, Context] = {}
 _by_cl_context: dict[tuple[int, int], Context] = {}  # by PyOpenCL's context and device
 _default: Context | None = None
 _local = threading.local()
 _keys = itertools.count()
 _forked = False  # whether the parent process loaded drivers before it forked
-_SHORTLY = 1e-3  # seconds: where nothing is under way, memory goes at once and not with the next copy
 _MAX_WRAPPED = 16  # users' queues that a context remembers
 
 
@@ -57,13 +57,14 @@ class Holder(Protocol):
 class Context(ContextNames):
     """A device in use. `Context.for_device` gives the one of a device; `Context.wrap` one around a user's own."""
 
+    order_lock: ClassVar = _lock
+
     def __init__(self, device: DeviceRecord, cl_context: cl.Context, settings: Settings) -> None:
         assert device.capabilities is not None
         self.device = device
         self.capabilities: Capabilities = device.capabilities
         self.settings = settings
         self.key = next(_keys)
-        self.build_lock = threading.RLock()
         self.programs: dict[str, cl.Program] = {}
         self.remarks: tuple[str, ...] = ()  # options that change only what the compiler says in its log
         self.only_builds = False  # whether launches build their kernels, but enqueue nothing
@@ -74,14 +75,13 @@ class Context(ContextNames):
         self._cl_context: cl.Context | None = cl_context
         self._abandoned = self._several_streams = False
         self._buried: list[Any] = []  # in a forked child
-        self.order_lock = threading.RLock()
         self.ordered = False  # whether the default stream must look after other streams
         self.streams: Living[Stream] = Living()
-        self.orphans: deque[cl.Event] = deque()  # ends of streams that died before the default stream waited for them
+        self.tails: list[Tail] = []  # of all streams but the default one, also of those that are gone
+        self.kept = Kept()
         self.holders: Living[Holder] = Living()
         self.default_stream = Stream(self)
         self._pool: Any = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(self.default_stream.ready()))
-        self._pool_lock = threading.RLock()
         self._sizes: dict[int, int] = {}
         self._wrapped: OrderedDict[int, Stream] = OrderedDict()
 
@@ -180,7 +180,7 @@ class Context(ContextNames):
             )
         found = self._register(Stream(self, queue))
         found.label = "External CUDA stream"
-        with self._pool_lock:
+        with self.order_lock:
             self._wrapped[queue.int_ptr] = found
             while len(self._wrapped) > _MAX_WRAPPED:
                 self._wrapped.popitem(last=False)
@@ -188,22 +188,22 @@ class Context(ContextNames):
 
     def _register(self, stream: Stream) -> Stream:
         self.stop_pooling()
-        with self.order_lock:
+        with self.order_lock, translate_cl_errors(self):
+            drop(self.tails, [tail for tail in list(self.tails) if tail.has_run()])
             self.streams.add(stream)
+            self.tails.append(stream._tail)
             self.ordered = True
         return stream
 
     def stop_pooling(self) -> None:
         """From now on freed memory goes back to the driver: another queue than the default stream's may use it."""
-        with self._pool_lock:
+        with self.order_lock:
             if not self._several_streams:
                 self._several_streams = True
                 self._pool.stop_holding()
 
-    def adopt(self, end: cl.Event) -> None:
-        """Take the end of a stream that dies; the default stream waits for it. Called by the garbage collector."""
-        self.orphans.append(end)
-        self.ordered = True
+    def _all_tails(self) -> list[Tail]:
+        return [self.default_stream._tail, *self.tails]
 
     # memory ---------------------------------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class Context(ContextNames):
             )
         cl_context = self.cl_context
         try:
-            with self._pool_lock:
+            with self.order_lock:
                 if self._several_streams or self.only_builds:  # what is never used takes no memory then
                     return Allocation(cl_context, max(nbytes, 16), self._sizes)
                 return self._pool.allocate(max(nbytes, 16))
@@ -227,7 +227,7 @@ class Context(ContextNames):
     @property
     def deallocations(self) -> Deallocations:
         """Freed memory that is kept for the next arrays."""
-        return Deallocations(self._pool, self._pool_lock)
+        return Deallocations(self._pool, self.order_lock)
 
     def get_memory_info(self) -> MemoryInfo:
         """(free, total) bytes of device memory; free is what no live array of this process takes."""
@@ -259,42 +259,36 @@ class Context(ContextNames):
                 _by_cl_context.pop(address, None)
                 self._cl_context = None
             self._wrapped.clear()
-            self.orphans.clear()
+            for tail in self._all_tails():  # also those of streams that only a cycle holds
+                tail.finish()
+            self.tails.clear()
+            self.kept.trim()
             self.reset()
 
     def finish_copies(self) -> None:
-        """Wait for the copies that use host memory, in all streams."""
-        for stream in self._all_streams():
-            stream.finish_copies()
+        """Wait for what uses host memory, in all streams."""
+        for tail in self._all_tails():
+            tail.finish_copies()
+        self.kept.finish()
 
     def keep(self, memory: Any) -> None:
         """Keep host memory until all that streams have been given so far is done. For finalisers: hardly waits."""
-        if self.closed or self.lost:
-            return
-        with contextlib.suppress(cl.Error):
-            ends = [(self.default_stream, end) for end in list(self.orphans)]
-            ends += [(s, s._marker(queue)) for s in self._all_streams() if (queue := s._queue) is not None]
-            until = time.monotonic() + _SHORTLY
-            for stream, end in ends:
-                while not stream.is_done(end) and time.monotonic() < until:
-                    time.sleep(_SHORTLY / 64)
-                if not stream.is_done(end):
-                    stream.keep(end, memory)
+        if not (self.closed or self.lost):
+            self.kept.keep(self._all_tails(), memory)
 
     def abandon(self) -> list[Any]:
         """Make the context unusable without a word to the driver; returns what must never be freed."""
         self._abandoned = True
         self.epoch = object()
-        self.order_lock, self.build_lock, self._pool_lock = threading.RLock(), threading.RLock(), threading.RLock()
-        kept = [self._cl_context, self._pool, dict(self.programs), list(self.orphans), dict(self._wrapped)]
+        kept = [self._cl_context, self._pool, dict(self.programs), dict(self._wrapped), self.kept.abandon()]
         self._cl_context = None
-        return kept + [stream.abandon() for stream in self._all_streams()]
+        return kept + [stream.abandon() for stream in self._all_streams()] + [tail.abandon() for tail in self.tails]
 
     def reset(self) -> None:
         """Give back memory that is kept for reuse, and built programs. Arrays and streams stay usable."""
         for holder in self.holders:
             holder.forget(self)
-        with self._pool_lock:
+        with self.order_lock:
             self._pool.free_held()
         self.programs.clear()
 
@@ -379,7 +373,7 @@ def _refuse_after_fork() -> None:
 def abandon_all() -> list[Any]:
     """Make every context unusable in a forked child; returns what must never be freed there."""
     global _forked, _lock
-    _lock = threading.RLock()  # another thread of the parent may have held it
+    _lock = Context.order_lock = threading.RLock()  # another thread of the parent may have held it
     contexts = [*_by_cl_context.values()]
     # some drivers start their threads when devices are listed, before any context
     _forked = _forked or bool(contexts) or drivers_are_loaded()

@@ -25,7 +25,7 @@ from portagpu.runtime.living import of_threads
 from portagpu.runtime.recording import Replay
 
 _OWNERS = (DeviceNDArray, Event, CompiledKernel, Replay, HostBuffers, HostCall, pyopencl.array.Array)
-_kept: list[Any] = []  # during a fork
+_kept: list[list[Any]] = []  # during forks: several threads may be at one, and the first list has the oldest
 
 
 def _leak(value: Any) -> None:
@@ -33,12 +33,13 @@ def _leak(value: Any) -> None:
 
 
 def _before() -> None:
-    _kept.extend(of_threads)
+    _kept.append(list(of_threads))
 
 
 def _in_child() -> None:
     contexts = abandon_all()
     _leak([*contexts, *_kept])
+    _kept.clear()
     if not contexts:
         return
     for value in gc.get_objects():
@@ -49,4 +50,4 @@ def _in_child() -> None:
 def install() -> None:
     """From now on forked children refuse the contexts of their parent with a typed error."""
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=_before, after_in_parent=_kept.clear, after_in_child=_in_child)
+        os.register_at_fork(before=_before, after_in_parent=lambda: _kept.pop(0), after_in_child=_in_child)

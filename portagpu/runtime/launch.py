@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from portagpu.runtime.context import Context
 
 Extent = tuple[int, int, int]
+Tokens = tuple[Any, ...]
 
 _keys = itertools.count()
 _MAX_AXIS = 2**63 - 1  # thread indices are signed
@@ -275,12 +276,12 @@ class CompiledKernel:
             )
 
     def launch(
-        self, queue: Any, shape: LaunchShape, values: tuple[Any, ...], tokens: tuple[Any, ...] | None = None
+        self, queue: Any, shape: LaunchShape, values: Tokens, tokens: Tokens | None = None, epoch: object = None
     ) -> None:
         """Enqueue; ``values`` are the C arguments in order.
 
-        ``tokens`` stand for the values: `bound` gives the kernel object that has them as long as it is remembered.
-        Nothing is enqueued where the context `only_builds`.
+        ``tokens`` stand for the values in the context's ``epoch`` from before these were read: `bound` gives the kernel
+        object that has them. Nothing is enqueued where the context `only_builds`.
         """
         if self.context.only_builds:
             return
@@ -288,25 +289,25 @@ class CompiledKernel:
         kernel.set_args(*values)
         if active.recorder is not None and active.recorder.is_own():
             active.recorder.launches.append((self, shape, values))
-        self._enqueue(queue, kernel, shape, tokens)
+        self._enqueue(queue, kernel, shape, tokens, epoch)
 
-    def bound(self, tokens: tuple[Any, ...]) -> cl.Kernel | None:
+    def bound(self, tokens: Tokens) -> cl.Kernel | None:
         """This thread's kernel object with the arguments that the tokens stand for, for one `launch_again`."""
         local = self._local.objects
         if active.recorder is not None:  # which wants the arguments
             return None
         return local.bound.pop(tokens, None) if local.epoch is self.context.epoch else None
 
-    def launch_again(self, queue: Any, shape: LaunchShape, kernel: cl.Kernel, tokens: tuple[Any, ...]) -> None:
+    def launch_again(self, queue: Any, shape: LaunchShape, kernel: cl.Kernel, tokens: Tokens, epoch: object) -> None:
         """Enqueue a kernel object with the arguments that it has; see `launch`."""
         if not self.context.only_builds:
-            self._enqueue(queue, kernel, shape, tokens)
+            self._enqueue(queue, kernel, shape, tokens, epoch)
 
-    def _enqueue(self, queue: Any, kernel: cl.Kernel, shape: LaunchShape, tokens: tuple[Any, ...] | None) -> None:
+    def _enqueue(self, queue: Any, kernel: cl.Kernel, shape: LaunchShape, tokens: Tokens | None, epoch: object) -> None:
         self.enqueue(queue, kernel, shape.sizes)
         # not before: signal handlers and finalisers that launch the same kernel would set their arguments in its place
         local = self._local.objects
-        if tokens is None or local.epoch is not self.context.epoch:
+        if tokens is None or epoch is not self.context.epoch or local.epoch is not epoch:  # arrays may have been closed
             local.free.append(kernel)
         else:
             local.bound[tokens] = kernel
@@ -349,7 +350,7 @@ def c_arguments(
         match p.role:
             case ParameterRole.POINTER:
                 buffer = f"{value}.buffer"
-                parts.append(f"({value}._buffer if {value}.base is None else {buffer})" if planned else buffer)
+                parts.append(f"({value}.base is None and {value}._buffer or {buffer})" if planned else buffer)
             case ParameterRole.SHAPE:
                 parts.append(f"{value}.{hidden}shape[{int(p.axis)}]")
             case ParameterRole.STRIDE:

@@ -72,13 +72,11 @@ def build(context: Context, source: str, options: tuple[str, ...]) -> cl.Program
     Raises `BuildError` (with ``log`` and ``opencl_source``) where the driver refuses the text.
     """
     key = _digest(context, source, options)
-    with context.build_lock:
-        known = context.programs.get(key)
-        if known is not None:
-            return known
+    known = context.programs.get(key)
+    if known is not None:
+        return known
     program = _load(context, key, options) or _compile(context, key, source, options)
-    with context.build_lock:
-        return context.programs.setdefault(key, program)
+    return context.programs.setdefault(key, program)  # another thread may have built it, too
 
 
 def _digest(context: Context, source: str, options: tuple[str, ...]) -> str:

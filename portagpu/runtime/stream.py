@@ -2,16 +2,14 @@
 
 The default stream is CUDA's legacy one: its work starts after what other streams of the context got before, and what
 they get afterwards waits for it. `Stream.ready` puts the barriers for that, `enqueuing` is around every driver call
-that enqueues. A use is numbered after it is enqueued, so a number that somebody has seen covers that work.
+that enqueues. A use is numbered after it is enqueued, so a number that somebody has seen covers that work. Collections
+and signals may come anywhere, and what they run may use the same streams: no lock is held around what users enqueue.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-import sys
-import threading
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -23,6 +21,7 @@ from portagpu.errors import ArgumentTypeError, ClosedError, DriverError, PortaGP
 from portagpu.runtime.callbacks import Callbacks
 from portagpu.runtime.output import flush_output
 from portagpu.runtime.recorder import active
+from portagpu.runtime.tail import Tail, drop, marker
 from portagpu.runtime.translate import translate_cl_errors, translated
 
 if TYPE_CHECKING:
@@ -31,41 +30,23 @@ if TYPE_CHECKING:
     from portagpu.runtime.context import Context
     from portagpu.runtime.event import Event
 
-_MAX_PENDING = 256  # copies whose host memory a stream keeps; the next one waits for the oldest
 _uses = itertools.count(1)
 
 
 class Stream:
     """An in-order queue of copies and kernels on one device."""
 
-    __slots__ = (
-        "__weakref__",
-        "_callbacks",
-        "_joined",
-        "_lock",
-        "_measures",
-        "_pending",
-        "_queue",
-        "_seen",
-        "_used",
-        "context",
-        "label",
-        "token",
-    )
+    __slots__ = ("__weakref__", "_callbacks", "_changing", "_measures", "_seen", "_tail", "context", "label", "token")
 
     def __init__(self, context: Context, queue: cl.CommandQueue | None = None) -> None:
-        self._queue: cl.CommandQueue | None = None
         self.context = context
         self.label = "CUDA stream"
         self.token = object()  # stands for this stream where it must not be kept alive
-        self._used = 0  # number of the latest use
-        self._joined = 0  # the use of this stream that the default stream waits for
         self._seen = 0  # the use of the default stream that this stream waits for
-        self._pending: deque[tuple[cl.Event, Any]] = deque()
         self._callbacks = Callbacks()
-        self._lock = threading.RLock()  # held by who enqueues, as long as the queue may still be replaced
         self._measures = queue is not None  # whether the queue will not be replaced by one that measures time
-        self._queue = queue or self._new_queue()
+        self._changing = False  # whether it is being replaced
+        self._tail = Tail(queue or self._new_queue())
 
     def __reduce__(self) -> NoReturn:
         raise ArgumentTypeError(
@@ -85,26 +66,29 @@ class Stream:
         """
         if self._measures:
             return
-        with self._lock:
-            if self._changeable() is None:
-                return
+        tail = self._tail
+        with translate_cl_errors(self.context), self.context.order_lock:
             queue = self._new_queue(properties=cl.command_queue_properties.PROFILING_ENABLE)
-            with translate_cl_errors(self.context), self.context.order_lock:
-                while (former := self._changeable()) is not None:  # the context may have been closed
-                    used = self._used
-                    cl.enqueue_barrier(queue, wait_for=[self._marker(former)])
-                    if used == self._used:  # else a finaliser has used the former queue meanwhile
-                        self._queue, self._measures = queue, True
+            self._changing = True
+            try:
+                while not self._measures and (former := tail.queue) is not None:  # the context may have been closed
+                    used = tail.used
+                    cl.enqueue_barrier(queue, wait_for=[marker(former)])
+                    if tail.queue is former and used == tail.used:  # else a finaliser was at it
+                        tail.queue, self._measures = queue, True
+                        while used != tail.used:  # another thread was, just before the change
+                            used = tail.used
+                            cl.enqueue_barrier(queue, wait_for=[marker(former)])
+            finally:
+                self._changing = False
 
-    def _changeable(self) -> cl.CommandQueue | None:
-        return None if self._measures else self._queue
-
-    def _hold(self) -> threading.RLock | None:
-        """A lock, held, that keeps the queue as it is; the caller releases it. None where it will not change."""
-        if self._measures:
-            return None
-        self._lock.acquire()
-        return self._lock
+    def _follow(self, former: cl.CommandQueue) -> None:
+        """After a command on a queue that was replaced meanwhile: what comes on the new one waits for it."""
+        tail = self._tail
+        with translate_cl_errors(self.context), self.context.order_lock:
+            if tail.queue is not None:
+                cl.enqueue_barrier(tail.queue, wait_for=[marker(former)])
+                tail.used = next(_uses)
 
     @property
     def queue(self) -> cl.CommandQueue:
@@ -115,39 +99,49 @@ class Stream:
         """
         self.measure()
         queue = self.ready()
-        self._used = next(_uses)
+        self._tail.used = next(_uses)
         return queue
 
     @property
     def closed(self) -> bool:
         """Whether `close` was called."""
-        return self._queue is None
+        return self._tail.queue is None or self.context.closed
 
     def owns(self, queue: cl.CommandQueue) -> bool:
         """Whether a queue is this stream's."""
-        return self._queue is not None and self._queue.int_ptr == queue.int_ptr
+        return self._tail.queue is not None and self._tail.queue.int_ptr == queue.int_ptr
 
     def ready(self) -> cl.CommandQueue:
         """The queue, after barriers for what must run before the next command."""
-        held = self._hold()
-        try:
-            return self._ready()
-        finally:
-            if held is not None:
-                held.release()
-
-    def _ready(self) -> cl.CommandQueue:
-        queue = self._queue
-        if queue is None:
-            raise self._unusable()
         context = self.context
-        default = context.default_stream
-        if self is not default:
-            if self._seen != default._used:
-                self._wait_for_default(queue, default)
-        elif context.ordered:
-            self._wait_for_others(queue)
-        return queue
+        if self._changing:
+            with context.order_lock:  # until another thread is ready with it
+                pass
+        tail, default = self._tail, context.default_stream
+        if tail.ended:
+            self._revive()
+        while True:
+            queue = tail.queue
+            if queue is None:
+                raise self._unusable()
+            if self is not default:
+                if self._seen != default._tail.used:
+                    self._wait_for_default(queue, default)
+            elif context.ordered:
+                self._wait_for_others(queue)
+            if tail.queue is queue:  # else what was waited for may be in the other queue only
+                return queue
+
+    def _revive(self) -> None:
+        """A finaliser uses a stream that is gone."""
+        context, tail = self.context, self._tail
+        with context.order_lock:
+            tail.end = None
+            if context.closed:
+                tail.finish()
+            elif tail.queue is not None and tail not in context.tails:
+                context.tails.append(tail)
+                context.ordered = True
 
     def _unusable(self) -> PortaGPUError:
         return self.context.unusable() or ClosedError("the stream is closed", hint="make a new one with cuda.stream()")
@@ -155,71 +149,51 @@ class Stream:
     def _wait_for_default(self, queue: cl.CommandQueue, default: Stream) -> None:
         # the lock makes a second thread wait until the barrier is in the queue
         with translate_cl_errors(self.context), self.context.order_lock:
-            seen = default._used
-            if seen != self._seen and default._queue is not None:
-                cl.enqueue_barrier(queue, wait_for=[default._marker(default._queue)])
+            seen = default._tail.used
+            if seen != self._seen and default._tail.queue is not None:
+                cl.enqueue_barrier(queue, wait_for=[marker(default._tail.queue)])
+                if self._tail.queue is not queue:
+                    self._follow(queue)
                 self._seen = seen
 
     def _wait_for_others(self, queue: cl.CommandQueue) -> None:
         context = self.context
         with translate_cl_errors(context), context.order_lock:
-            orphans, streams = list(context.orphans), list(context.streams)
-            if not streams and not orphans:
+            tails = list(context.tails)
+            if not tails:
                 context.ordered = False
-                context.ordered = bool(context.streams or context.orphans)  # since it was looked
+                if context.tails:  # since it was looked
+                    context.ordered = True
                 return
-            waiting = [(s, q, s._used) for s in streams if s._used != s._joined and (q := s._queue) is not None]
-            ends = orphans + [stream._marker(its) for stream, its, _ in waiting]
-            if ends:
-                cl.enqueue_barrier(queue, wait_for=ends)
-            for stream, _, used in waiting:
-                stream._joined = used
-            for end in orphans:
-                with contextlib.suppress(ValueError):  # a finaliser's launch has waited for it, too
-                    context.orphans.remove(end)
-
-    @staticmethod
-    def _marker(queue: cl.CommandQueue) -> cl.Event:
-        """An event at the queue's end. Flushed: another queue waits for it, and drivers need not start it before."""
-        marker = cl.enqueue_marker(queue)
-        queue.flush()
-        return marker
+            waiting = [(t, q, t.used) for t in tails if t.used != t.joined and (q := t.queue) is not None]
+            if waiting:
+                cl.enqueue_barrier(queue, wait_for=[marker(its) for _, its, _ in waiting])
+                if self._tail.queue is not queue:
+                    self._follow(queue)
+            for tail, _, used in waiting:
+                tail.joined = used
+            drop(context.tails, [tail for tail in tails if tail.is_over()])
 
     def wait_stream(self, other: Stream) -> None:
         """Let what is enqueued from now on wait for everything in another stream of the context."""
         with enqueuing(other) as queue:
-            marker = self._marker(queue)
+            end = marker(queue)
         with enqueuing(self) as queue:
-            cl.enqueue_barrier(queue, wait_for=[marker])
-
-    @staticmethod
-    def is_done(event: cl.Event) -> bool:
-        """Whether a command is done, or has failed."""
-        return int(event.command_execution_status) <= int(cl.command_execution_status.COMPLETE)
+            cl.enqueue_barrier(queue, wait_for=[end])
 
     def keep(self, event: cl.Event, memory: Any) -> None:
         """Keep host memory until a copy is done. PyOpenCL's event keeps it too, but waits when it is dropped."""
-        self._trim()
-        if len(self._pending) >= _MAX_PENDING:
-            self._pending[0][0].wait()
-            self._trim()
-        self._pending.append((event, memory))
-
-    def _trim(self) -> None:
-        pending = self._pending
-        while pending:
-            try:
-                first = pending.popleft()
-            except IndexError:  # another thread was faster
-                return
-            if not self.is_done(first[0]):
-                return pending.appendleft(first)
+        self._tail.keep(event, memory)
 
     def synchronize(self) -> None:
         """Wait for everything in this stream, callbacks too; for the default stream, everything in the context."""
         with translate_cl_errors(self.context):
             self.ready().finish()
-            self._trim()
+            self._tail.trim()
+            if self is self.context.default_stream:
+                for tail in list(self.context.tails):
+                    tail.trim()
+            self.context.kept.trim()
         for stream in (self, *(self.context.streams if self is self.context.default_stream else ())):
             if stream._callbacks:
                 stream._callbacks.wait()
@@ -228,20 +202,15 @@ class Stream:
 
     def answers(self) -> bool:
         """Whether the queue still works. Asks the driver only: what orders streams may be what failed."""
-        if self._queue is None:
+        queue = self._tail.queue
+        if queue is None:
             return False
         try:
-            cl.enqueue_marker(self._queue)
-            self._queue.finish()
+            cl.enqueue_marker(queue)
+            queue.finish()
         except cl.Error:
             return False
         return True
-
-    def finish_copies(self) -> None:
-        """Wait for the copies that use host memory."""
-        if self._pending and self._queue is not None:
-            self._queue.finish()
-            self._trim()
 
     @contextmanager
     def auto_synchronize(self) -> Iterator[Stream]:
@@ -272,9 +241,9 @@ class Stream:
                 hint="pass a function: stream.add_callback(lambda stream, status, arg: ...)",
             )
         with enqueuing(self) as queue:
-            marker = cl.enqueue_marker(queue)
+            end = cl.enqueue_marker(queue)
             call = self._callbacks.expect(lambda status: callback(self, status, arg))
-            marker.set_callback(cl.command_execution_status.COMPLETE, call)
+            end.set_callback(cl.command_execution_status.COMPLETE, call)
             queue.flush()
 
     def async_done(self) -> asyncio.Future[Stream]:
@@ -304,25 +273,20 @@ class Stream:
 
     def close(self) -> None:
         """Wait for the stream and give its queue back."""
-        if self._queue is not None:
+        if self._tail.queue is not None:
             self.synchronize()
-            self._queue = None
+            self._tail.finish()
 
     def abandon(self) -> tuple[Any, ...]:
         """Make the stream unusable without a word to the driver; returns what must never be freed."""
-        kept = (self._queue, self._pending)
-        self._queue, self._pending = None, deque()
-        return kept
+        self._callbacks.abandon()
+        return self._tail.abandon()
 
-    def __del__(self, ends: Callable[[], bool] = sys.is_finalizing) -> None:  # at the end, globals are None
-        if ends() or self._queue is None or self.context.closed or self is self.context.default_stream:
-            return
-        try:
-            self.finish_copies()
-            if self._used != self._joined:  # the default stream must still wait for it
-                self.context.adopt(self._marker(self._queue))
-        except (cl.Error, ImportError):  # the latter while the interpreter ends
-            pass
+    def __del__(self) -> None:
+        """The context keeps the tail until nobody has to wait for it."""
+        tail = getattr(self, "_tail", None)  # None where the driver made no queue
+        if tail is not None:
+            tail.ended = True  # what looks through the tails finds it later: nothing is done here
 
     def __int__(self) -> int:
         """The handle of the driver's queue, which `cuda.external_stream` takes; 0 for the default stream."""
@@ -343,40 +307,35 @@ class enqueuing:
     Gives PyOpenCL's queue.
     """
 
-    __slots__ = ("_held", "_stream")
+    __slots__ = ("_queue", "_stream")
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self._held: threading.RLock | None = None
+        self._queue: cl.CommandQueue | None = None
 
     def __enter__(self) -> cl.CommandQueue:
         recorder = active.recorder
         if recorder is not None and recorder.is_own():
             recorder.commands += 1
         stream = self._stream
-        held = None
-        if not stream._measures:  # as `_hold`, inline as most launches find it
-            held = stream._lock
-            held.acquire()
-        self._held = held
         context = stream.context
-        if stream is context.default_stream and not context.ordered and stream._queue is not None:
-            return stream._queue  # nothing to wait for
-        try:
-            return stream._ready()
-        except BaseException:
-            if held is not None:
-                held.release()
-            raise
+        queue = stream._tail.queue
+        # the former: nothing to wait for
+        if stream is not context.default_stream or context.ordered or stream._changing or queue is None:
+            queue = stream.ready()
+        self._queue = queue
+        return queue
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stream._used = next(_uses)
-        if self._held is not None:
-            self._held.release()
+        stream = self._stream
+        tail = stream._tail
+        tail.used = next(_uses)
+        if tail.queue is not self._queue and self._queue is not None:
+            stream._follow(self._queue)
         if isinstance(error, cl.Error):
-            raise translated(error, self._stream.context) from error
+            raise translated(error, stream.context) from error
 
 
 def as_stream(value: Any, context: Context) -> Stream:

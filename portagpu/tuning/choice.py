@@ -120,15 +120,16 @@ class Chooser:
 
     def remembered(self, key: Hashable, make: Callable[[], T]) -> T:
         """The answer to a question, from the memory if the store is as it was when ``make`` found it."""
+        revision = self._refresh()
         with self._lock:
-            revision = self._refresh()
             if len(self._answers) >= _REMEMBERED:
                 self._answers.clear()
             found: Any = self._answers.get(key)
         if found is None:
             found = make()
+            self._refresh()
             with self._lock:
-                if self._refresh() == revision:  # else new results came while it was made
+                if self._known == revision:  # else new results came while it was made
                     self._answers[key] = found
         answer: T = found
         return answer
@@ -142,16 +143,16 @@ class Chooser:
         now, written = time.monotonic(), results_written()
         if now < self._fresh_until and written == self._written:
             return self._known
-        with self._lock:
-            self._written, self._fresh_until = written, now + _FRESH_SECONDS
-            return self._refresh()
+        self._written, self._fresh_until = written, now + _FRESH_SECONDS
+        return self._refresh()
 
     def _refresh(self) -> int:
-        revision = self._store.revision
-        if revision != self._known:
-            self._answers.clear()
-            self._known = revision
-        return revision
+        revision = self._store.revision  # which takes the store's lock: not within this one's
+        with self._lock:
+            if revision > self._known:
+                self._answers.clear()
+                self._known = revision
+            return self._known
 
     def _choose(self, tunable: Parameters, problem: Problem, device: DeviceRecord, settings: Settings) -> Choice:
         found = self.from_results(tunable, problem, device, settings)

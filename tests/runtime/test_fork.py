@@ -85,7 +85,7 @@ held, done = threading.Event(), threading.Event()
 
 def hold_locks():  # as a thread that compiles or enqueues at the moment of the fork
     context = array.context
-    with context_module._lock, context.order_lock, context.build_lock, increment._lock:
+    with context_module._lock, context.order_lock, increment._lock:
         held.set()
         done.wait()
 

@@ -76,26 +76,28 @@ def test_work_on_the_former_queue_comes_first(device):
     assert (host == 4).all()
 
 
-def test_the_queue_does_not_change_while_another_thread_enqueues(device):
-    """Between the choice of the queue and the launch, the first event of another thread waits."""
+@pytest.mark.parametrize("thread", ["another", "this"])
+def test_the_queue_changes_while_something_is_enqueued(device, thread):
+    """Between the choice of the queue and the launch, by another thread or a signal handler: what follows waits."""
     stream = cuda.stream()
     array = cuda.to_device(np.ones(8, np.float32))
     cuda.synchronize()
-    changed = threading.Event()
-
-    def measure():
-        stream.measure()
-        changed.set()
-
-    other = threading.Thread(target=measure)
     with enqueuing(stream) as queue:
-        other.start()
-        assert not changed.wait(0.05)
+        if thread == "another":
+            other = threading.Thread(target=stream.measure)
+            other.start()
+            other.join()
+        else:
+            cuda.event().record(stream)
+        assert not stream.owns(queue)
+        gate = closed_gate(queue)
+        gate.__enter__().open_soon()
         cl.enqueue_fill_buffer(queue, array.buffer, np.float32(7), array.offset, array.nbytes)
-        assert stream.owns(queue)
-    other.join(10)
-    assert changed.is_set() and not stream.owns(queue)
-    assert (array.copy_to_host(stream=stream) == 7).all()
+        queue.flush()
+    try:
+        assert (array.copy_to_host(stream=stream) == 7).all()
+    finally:
+        gate.__exit__(None, None, None)
 
 
 def test_threads_that_share_a_stream_while_it_begins_to_measure(device):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import threading
 import weakref
@@ -14,12 +15,12 @@ from gates import closed_gate
 import portagpu.cuda.plans as plans_module
 from portagpu import cuda, errors
 from portagpu.device.capabilities import DeviceType
-from portagpu.runtime import context as context_module
 from portagpu.runtime import interface
 from portagpu.runtime import stream as stream_module
+from portagpu.runtime import tail as tail_module
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
-from portagpu.runtime.launch import _BOUND
+from portagpu.runtime.launch import _BOUND, CompiledKernel
 from portagpu.runtime.living import Living
 from portagpu.tuning.choice import Chooser
 from portagpu.tuning.store import Store, TaskKey
@@ -128,7 +129,7 @@ def test_a_launch_where_a_stream_gets_another_queue(own, arrays, monkeypatch):
     gates = []
 
     def within():
-        gates.append(closed_gate(stream._queue))
+        gates.append(closed_gate(stream._tail.queue))
         gates[0].__enter__().open_soon()
         put[1, 8, stream](x, 7)
 
@@ -147,6 +148,149 @@ def test_a_launch_where_a_stream_gets_another_queue(own, arrays, monkeypatch):
     finally:
         for gate in gates:
             gate.__exit__(None, None, None)
+
+
+def test_two_threads_and_a_finaliser(own, arrays, monkeypatch):
+    """One puts the default stream in order and launches on another one there, on which the other thread launches."""
+    x, y = arrays
+    other = own.stream()
+    put[1, 8, other](x, 0)
+    copy[1, 8](x, y)
+    cuda.synchronize()
+    launching = threading.Event()
+
+    def within():
+        thread.start()
+        launching.wait(1)
+        thread.join(0.1)
+        put[1, 8, other](x, 7)
+
+    def launch():
+        with own:
+            for _ in range(20):
+                launching.set()
+                put[1, 8, other](x, 7)
+
+    thread = threading.Thread(target=launch, daemon=True)
+
+    def work():
+        third = own.stream()
+        put[1, 8](x, 3)  # which the other one has not seen, so that its next launch asks for the order
+        put[1, 8, third](x, 3)
+        once = Once(cl.enqueue_barrier, within)
+        monkeypatch.setattr(stream_module.cl, "enqueue_barrier", once)
+        put[1, 8](x, 9)
+        assert once.called
+        thread.join(_LONGEST)
+        assert not thread.is_alive()
+        monkeypatch.undo()
+        cuda.synchronize()
+
+    ends(work)
+
+
+@pytest.mark.parametrize("launches", ["before", "after"])
+def test_streams_in_cycles_are_waited_for(own, arrays, launches):
+    """The collector forgets weak references before finalisers run, which may use the stream or the default one."""
+    x, y = arrays
+    stream = own.stream()
+    put[1, 8, stream](x, 0)
+    copy[1, 8](x, y)
+    cuda.synchronize()
+
+    class Finalised:
+        def __del__(self):
+            if launches == "after":
+                self.stream.__del__()
+                put[1, 8, self.stream](x, 7)
+            copy[1, 8](x, y)
+
+    with closed_gate(stream.queue) as gate:
+        if launches == "before":
+            put[1, 8, stream](x, 7)
+        cycle = Finalised()
+        cycle.cycle, cycle.stream = cycle, stream
+        del cycle, stream
+        gc.collect()
+        gate.open_soon()
+        assert y.copy_to_host().tolist() == [7] * 8
+
+
+def test_tails_of_streams_do_not_pile_up(own, arrays):
+    x, _ = arrays
+    for _ in range(50):
+        stream = own.stream()
+        put[1, 8, stream](x, 7)
+        stream.synchronize()
+    del stream
+    assert len(own.tails) < 40  # some markers take a while
+    cuda.synchronize()
+    own.stream()
+    cuda.synchronize()
+    assert not own.tails
+
+
+def test_a_stream_made_while_the_default_one_looks(own, arrays, monkeypatch):
+    x, _ = arrays
+    own.stream()
+    put[1, 8](x, 0)
+
+    class Tails(list):
+        def __iter__(self):  # as a collection between a look and what is noted of it
+            yield from list.__iter__(self)
+            if not made:
+                made.append(None)
+                made[0] = own.stream()
+
+    made = []
+    own.ordered = True
+    monkeypatch.setattr(own, "tails", Tails(own.tails))
+    put[1, 8](x, 1)
+    assert made and own.ordered
+
+
+def test_an_array_closed_within_a_launch(own, arrays, monkeypatch):
+    """What the launch had is not taken for what comes after."""
+    x, y = arrays
+    view = x[2:]
+    for _ in range(3):
+        put[1, 8](view, 1)
+        put[1, 8](y[2:], 1)
+
+    def within():
+        x.close()
+        put[1, 8](y[2:], 2)
+
+    monkeypatch.setattr(plans_module, "enqueuing", Once(plans_module.enqueuing, within))
+    with contextlib.suppress(errors.ClosedError):
+        put[1, 8](view, 3)
+    monkeypatch.undo()
+    with pytest.raises(errors.ClosedError):
+        put[1, 8](view, 3)
+
+
+def test_an_interrupt_after_a_launch_on_host_memory(device, monkeypatch):
+    """The kernel ends before the exception lets go of the array."""
+    host = np.zeros(5000)
+    increment[-(-host.size // 64), 64](host)
+    real = CompiledKernel.launch
+
+    def launch(self, queue, *arguments, **options):
+        gates.append(closed_gate(queue))
+        gates[0].__enter__().open_soon()
+        real(self, queue, *arguments, **options)
+        raise KeyboardInterrupt
+
+    gates = []
+    monkeypatch.setattr(CompiledKernel, "launch", launch)
+    with pytest.raises(KeyboardInterrupt):
+        increment[-(-host.size // 64), 64](host)
+    monkeypatch.undo()
+    try:
+        if shares(device):
+            assert (host == 2).all()
+    finally:
+        gates[0].__exit__(None, None, None)
 
 
 def test_arrays_made_where_arrays_are_made(own, monkeypatch):
@@ -262,7 +406,7 @@ def test_memory_of_others_lives_until_kernels_are_done(device):
 
 
 def test_memory_of_others_goes_at_once_where_nothing_runs(device, monkeypatch):
-    monkeypatch.setattr(context_module, "_SHORTLY", 30.0)  # on a machine that is busy with other tests
+    monkeypatch.setattr(tail_module, "_SHORTLY", 30.0)  # on a machine that is busy with other tests
     host = np.zeros(5000)
     seen = weakref.ref(host)
     array = cuda.from_dlpack(host)
@@ -285,6 +429,17 @@ def test_memory_that_a_users_queue_writes_is_not_given_to_others(own):
         gate.open()
         queue.finish()
     assert not any(other.copy_to_host().any() for other in others)
+
+
+def test_memory_of_others_under_pyopencls_arrays(device):
+    host = np.full(5000, 3.0)
+    seen = weakref.ref(host)
+    theirs = cuda.from_dlpack(host).to_pyopencl()
+    del host
+    gc.collect()
+    others = [np.full(5000, 9.0) for _ in range(4)]
+    assert (theirs.get() == 3).all() and len(others) == 4
+    assert (seen() is not None) == shares(device)
 
 
 def test_addresses_are_those_of_living_arrays(device, monkeypatch):

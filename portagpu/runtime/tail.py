@@ -1,0 +1,146 @@
+"""How far a stream has got. The context keeps it: work outlives a stream that nobody holds any more."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import deque
+from typing import Any
+
+import pyopencl as cl
+
+_SHORTLY = 1e-3  # seconds: where nothing is under way, memory goes at once and not with the next copy
+_MAX_PENDING = 256  # copies whose host memory is kept; the next one waits for the oldest
+
+
+class Tail:
+    """A stream's queue, the numbers of its latest use and of the one that the default stream waits for, memory in use.
+
+    ``joined`` is set after the wait is in the default stream's queue, ``used`` after a command is in this one.
+    """
+
+    __slots__ = ("end", "ended", "joined", "pending", "queue", "used")
+
+    def __init__(self, queue: cl.CommandQueue) -> None:
+        self.queue: cl.CommandQueue | None = queue
+        self.used = self.joined = 0
+        self.ended = False  # whether the stream is gone
+        self.end: cl.Event | None = None  # then a marker after all its work, once somebody has asked for it
+        self.pending: deque[tuple[cl.Event, Any]] = deque()
+
+    def keep(self, event: cl.Event, memory: Any) -> None:
+        """Keep memory until a command is done; there is not too much of it."""
+        self.trim()
+        if len(self.pending) >= _MAX_PENDING:
+            with contextlib.suppress(IndexError):  # another thread was faster
+                self.pending[0][0].wait()
+            self.trim()
+        self.pending.append((event, memory))
+
+    def trim(self) -> None:
+        """Let go of the memory of commands that are done. Until then it stays in sight of other threads."""
+        pending = self.pending
+        with contextlib.suppress(IndexError, ValueError):  # another thread was faster
+            while is_done((first := pending[0])[0]):
+                pending.remove(first)
+
+    def finish_copies(self) -> None:
+        """Wait for the commands that use host memory."""
+        if self.pending and self.queue is not None:
+            self.queue.finish()
+            self.trim()
+
+    def is_over(self) -> bool:
+        """Whether the stream is gone, and nothing has to be known of it any more."""
+        if not self.ended or (self.used != self.joined and self.queue is not None):
+            return False
+        self.trim()
+        return not self.pending
+
+    def has_run(self) -> bool:
+        """Whether the stream is gone and all its work is done: nobody has to wait for it."""
+        if not self.ended:
+            return False
+        self.trim()
+        if self.pending:
+            return False
+        queue, end = self.queue, self.end
+        if queue is None:
+            return True
+        with contextlib.suppress(cl.Error):  # a queue that failed
+            if end is None:
+                self.end = end = marker(queue)
+            return is_done(end)
+        return True
+
+    def finish(self) -> None:
+        """There will be no more work: its queue was waited for."""
+        self.queue, self.ended = None, True
+
+    def abandon(self) -> tuple[Any, ...]:
+        """Make it unusable without a word to the driver; returns what must never be freed."""
+        kept = (self.queue, self.pending, self.end)
+        self.queue, self.pending, self.end = None, deque(), None
+        return kept
+
+
+class Kept:
+    """Memory of others, until what streams had been given by then is done.
+
+    Not in tails: a tail may be dropped, and with it its memory, while somebody still looks through others.
+    """
+
+    __slots__ = ("_open",)
+
+    def __init__(self) -> None:
+        self._open: dict[object, tuple[list[cl.Event], Any]] = {}
+
+    def keep(self, tails: list[Tail], memory: Any) -> None:
+        """Keep memory until the present ends of streams. Waits for hardly longer than nothing: finalisers call it."""
+        ends: list[cl.Event] = []
+        for tail in tails:
+            with contextlib.suppress(cl.Error):  # a queue that failed does not keep others from being waited for
+                if (queue := tail.queue) is not None:
+                    ends.append(marker(queue))
+        self._open[object()] = ends, memory
+        until = time.monotonic() + _SHORTLY
+        while not all(map(is_done, ends)) and time.monotonic() < until:
+            time.sleep(_SHORTLY / 64)
+        self.trim()
+
+    def trim(self) -> None:
+        """Let go of what is not in use any more."""
+        for key, (ends, _) in list(self._open.items()):
+            if all(map(is_done, ends)):
+                self._open.pop(key, None)
+
+    def finish(self) -> None:
+        """Wait until nothing is in use."""
+        for ends, _ in list(self._open.values()):
+            for end in list(ends):
+                end.wait()
+        self.trim()
+
+    def abandon(self) -> Any:
+        """Forget everything; returns what must never be freed."""
+        kept, self._open = self._open, {}
+        return kept
+
+
+def drop(tails: list[Tail], over: list[Tail]) -> None:
+    """Take out those of streams that are over, which finalisers may have done meanwhile."""
+    for tail in over:
+        with contextlib.suppress(ValueError):
+            tails.remove(tail)
+
+
+def is_done(event: cl.Event) -> bool:
+    """Whether a command is done, or has failed."""
+    return int(event.command_execution_status) <= int(cl.command_execution_status.COMPLETE)
+
+
+def marker(queue: cl.CommandQueue) -> cl.Event:
+    """An event at the queue's end. Flushed: another queue waits for it, and drivers need not start it before."""
+    made = cl.enqueue_marker(queue)
+    queue.flush()
+    return made
