@@ -33,6 +33,7 @@ from portagpu.runtime.stream import Stream, as_stream
 
 Array = Any
 _NUMBERS = (int, float, complex)
+_MOST_LEADING = 30  # axes
 
 
 def matmul(
@@ -178,6 +179,11 @@ def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
         )
     if a.ndim == b.ndim == 2:
         return a.shape[0], b.shape[1]
+    if max(a.ndim, b.ndim) - 2 > _MOST_LEADING:
+        raise ShapeError(
+            f"an operand has {max(a.ndim, b.ndim)} axes, and matmul takes {_MOST_LEADING + 2}",
+            hint="make several leading axes one: x.reshape(-1, *x.shape[-2:])",
+        )
     try:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError as error:

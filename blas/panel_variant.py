@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
+from portagpu.blas.conversions import Conversion, conversion, is_plain, number_type, scaling
 from portagpu.blas.cpu_kernels import multiply_panels, pack
 from portagpu.blas.operands import index_type, operand
+from portagpu.blas.pieces import MOST_TERMS
 from portagpu.blas.problem import Problem
+from portagpu.blas.tile_launch import add_parts
 from portagpu.blas.variant import Config, Product, Variant, clock_mhz
 from portagpu.blas.vectors import name_of, vector_type
 from portagpu.blas.workspace import workspaces
@@ -100,7 +102,9 @@ class PanelVariant(Variant):
         cached = config.tile_n * k * problem.accumulator_itemsize <= 2**19
         overhead = 1.0 + 0.02 * config.unroll_k + (0.0 if cached else 0.1)
         multiplied = rows * config.tile_m * columns * config.tile_n * k * problem.batch / busy * overhead + started
-        return multiplied * waves / (units * config.lanes * clock_mhz(caps) * 1e6) + _LAUNCHES_SECONDS
+        return multiplied * waves / (units * config.lanes * clock_mhz(caps) * 1e6) + _LAUNCHES_SECONDS * math.ceil(
+            k / MOST_TERMS
+        )
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[PanelConfig, ...]:
         """Register tiles that fill the register files of today's processors."""
@@ -113,39 +117,64 @@ class PanelVariant(Variant):
         return tuple(p for p in panels if self.is_legal(p, problem, caps))
 
     def run(self, config: PanelConfig, product: Product) -> None:
-        """Pack both operands (one that a batch shares, once), then multiply panels."""
-        a, b, c, stream = operand(product.a), operand(product.b), operand(product.c), product.stream
-        m, n, k, batch = product.c.shape[-2], product.c.shape[-1], product.a.shape[-1], product.batch
-        found = conversion(name_of(product.a.dtype), name_of(product.c.dtype), config.lanes)
-        dtype = np.dtype(number_type(found.vector))
-        panels_m, panels_n = -(-m // config.tile_m), -(-n // config.tile_n)
-        shape_a = (batch if a.batch else 1, panels_m, k, config.tile_m)
-        shape_b = (batch if b.batch else 1, panels_n, k, config.tile_n)
-        packed_a = workspaces.of(stream, "packed a", shape_a, dtype)
-        packed_b = workspaces.of(stream, "packed b", shape_b, dtype)
-        number = index_type(packed_a, packed_b, a.array, b.array, c.array)
-        for source, packed, lines, along in ((a, packed_a, m, not a.transposed), (b, packed_b, n, b.transposed)):
-            tile = packed.shape[-1]
-            chunk = max(1, min(k, _PACK_BYTES // (tile * dtype.itemsize)))
-            grid = (packed.shape[1], -(-k // chunk), packed.shape[0])
-            width = 1 if along else math.gcd(tile, config.lanes)
-            vector = vector_type(name_of(dtype), width) if width > 1 else None
-            numbers = map(number, (lines, k, chunk, source.pitch, source.batch))
-            pack[grid, 1, stream](source.array, packed, *numbers, tile, width, vector, along, source.transposed)
-        group_m, group_n = min(config.group_m, panels_m), min(config.group_n, panels_n)
-        grid = (-(-panels_m // group_m), -(-panels_n // group_n), batch)
-        multiply_panels[grid, 1, stream](
-            packed_a,
-            packed_b,
-            c.array,
-            *map(number, (m, n, c.pitch, c.batch, k, panels_m, panels_n, group_m, group_n)),
-            *found.numbers(product.alpha, product.beta),
-            config.tile_m,
-            config.vectors_n,
-            found.vector,
-            found.scaled,
-            found.stored,
-            scaling(product.alpha, product.beta),
-            found.whole,
-            config.unroll_k,
-        )
+        """The product, or several along k, whose results are added."""
+        k, steps = product.a.shape[-1], math.ceil(product.a.shape[-1] / MOST_TERMS)
+        accumulator = np.dtype(_conversion(config, product).vector.dtype.name)
+        if steps <= 1:
+            _multiply(config, product)
+            return
+        depth, sums = math.ceil(k / steps), product
+        if product.c.dtype != accumulator:  # what is added again and again does not lose digits in between
+            parts = workspaces.of(product.stream, "sums", (product.batch, 1, *product.c.shape[-2:]), accumulator)
+            sums = replace(product, c=parts.reshape(*product.c.shape), alpha=1, beta=0)
+        for begin in range(0, k, depth):
+            terms = slice(begin, min(k, begin + depth))
+            part = replace(sums, a=product.a[..., terms], b=product.b[..., terms, :])
+            _multiply(config, part if begin == 0 else replace(part, beta=1))
+        if sums is not product:
+            found = _conversion(config, product)
+            c, shape = operand(product.c), (product.batch, product.c.shape[-2], product.c.shape[-1])
+            add_parts(parts, c, shape, found, product.alpha, product.beta, product.stream)
+
+
+def _conversion(config: PanelConfig, product: Product) -> Conversion:
+    return conversion(name_of(product.a.dtype), name_of(product.c.dtype), config.lanes)
+
+
+def _multiply(config: PanelConfig, product: Product) -> None:
+    """Pack both operands (one that a batch shares, once), then multiply panels."""
+    a, b, c, stream = operand(product.a), operand(product.b), operand(product.c), product.stream
+    m, n, k, batch = product.c.shape[-2], product.c.shape[-1], product.a.shape[-1], product.batch
+    found = _conversion(config, product)
+    dtype = np.dtype(number_type(found.vector))
+    panels_m, panels_n = -(-m // config.tile_m), -(-n // config.tile_n)
+    shape_a = (batch if a.batch else 1, panels_m, k, config.tile_m)
+    shape_b = (batch if b.batch else 1, panels_n, k, config.tile_n)
+    packed_a = workspaces.of(stream, "packed a", shape_a, dtype)
+    packed_b = workspaces.of(stream, "packed b", shape_b, dtype)
+    number = index_type(packed_a, packed_b, a.array, b.array, c.array)
+    for source, packed, lines, along in ((a, packed_a, m, not a.transposed), (b, packed_b, n, b.transposed)):
+        tile = packed.shape[-1]
+        chunk = max(1, min(k, _PACK_BYTES // (tile * dtype.itemsize)))
+        grid = (packed.shape[1], -(-k // chunk), packed.shape[0])
+        width = 1 if along else math.gcd(tile, config.lanes)
+        vector = vector_type(name_of(dtype), width) if width > 1 else None
+        numbers = map(number, (lines, k, chunk, source.pitch, source.batch))
+        pack[grid, 1, stream](source.array, packed, *numbers, tile, width, vector, along, source.transposed)
+    group_m, group_n = min(config.group_m, panels_m), min(config.group_n, panels_n)
+    grid = (-(-panels_m // group_m), -(-panels_n // group_n), batch)
+    multiply_panels[grid, 1, stream](
+        packed_a,
+        packed_b,
+        c.array,
+        *map(number, (m, n, c.pitch, c.batch, k, panels_m, panels_n, group_m, group_n)),
+        *found.numbers(product.alpha, product.beta),
+        config.tile_m,
+        config.vectors_n,
+        found.vector,
+        found.scaled,
+        found.stored,
+        scaling(product.alpha, product.beta),
+        found.whole,
+        config.unroll_k,
+    )

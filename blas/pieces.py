@@ -22,6 +22,12 @@ LARGEST = 2**27
 SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256)
 """Pieces of a sum that the variants' configurations have; with 256 of them a single tile fills a large GPU twice."""
 
+MOST_TERMS = 2**14
+"""Terms that a thread of a CPU adds to one running sum, at most: as sums get larger, terms lose digits.
+
+The blocks along k of BLAS libraries are shorter still.
+"""
+
 _NOTHING = np.int32(0)  # in place of an array that is not needed
 
 

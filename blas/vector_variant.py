@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
-from portagpu.blas.few_rows import few_rows
+from portagpu.blas.few_rows import FewRows, few_rows
 from portagpu.blas.operands import Operand, index_type, operand
-from portagpu.blas.pieces import split_of
+from portagpu.blas.pieces import MOST_TERMS, split_of
 from portagpu.blas.problem import Problem
 from portagpu.blas.tile_launch import add_parts
 from portagpu.blas.variant import Config, Product, Variant, clock_mhz
@@ -70,7 +70,8 @@ class VectorVariant(Variant):
         view = few_rows(problem)
         units, lanes = max(1, caps.compute_units), _lanes(problem, caps, view.rows)
         width = config.lines * (1 if view.along else lanes)
-        blocks = math.ceil(view.n / width) * config.split_k * problem.batch
+        split = _parts(config, view, lanes)
+        blocks = math.ceil(view.n / width) * split * problem.batch
         used = math.ceil(view.n / width) * width / view.n
         # loads of a row of the few by several lines at once keep the caches free; short segments waste them
         segment = (1 if view.along else config.lines) * lanes
@@ -78,11 +79,11 @@ class VectorVariant(Variant):
         busy = min(1.0, blocks / (units * _BUSY_BLOCKS)) * min(1.0, blocks / units)
         rounds = math.ceil(blocks / units) * units / blocks if blocks < 4 * units else 1.0
         bandwidth = units * _BYTES_A_CYCLE * clock_mhz(caps) * 1e6
-        terms = view.k / config.split_k / (lanes if view.along else 1)
+        terms = view.k / split / (lanes if view.along else 1)
         latency = terms * 100.0 / _UNROLL_K / (clock_mhz(caps) * 1e6)
         parts = 0.0
-        if config.split_k > 1:
-            parts = _FURTHER_SECONDS + 2 * config.split_k * problem.batch * view.rows * view.n * 8 / bandwidth
+        if split > 1:
+            parts = _FURTHER_SECONDS + 2 * split * problem.batch * view.rows * view.n * 8 / bandwidth
         return max(problem.nbytes * used * rounds / (bandwidth * busy * share), latency) + parts + _LAUNCH_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[VectorConfig, ...]:
@@ -102,7 +103,7 @@ class VectorVariant(Variant):
         few_transposed = not few.transposed if view.swapped else few.transposed
         lanes = _lanes(problem, context.capabilities, view.rows)
         found = conversion(problem.dtype, problem.out_dtype, lanes)
-        split, chunk = split_of(config.split_k, lanes, view.k)
+        split, chunk = split_of(_parts(config, view, lanes), lanes, view.k)
         target, mode = c, scaling(product.alpha, product.beta)
         if split > 1:
             parts = workspaces.of(product.stream, "parts", (batch, split, m, n), np.dtype(number_type(found.vector)))
@@ -138,6 +139,11 @@ class VectorVariant(Variant):
         )
         if split > 1:
             add_parts(target.array, c, (batch, m, n), found, product.alpha, product.beta, product.stream)
+
+
+def _parts(config: VectorConfig, view: FewRows, lanes: int) -> int:
+    """Parts of the sums: more than the configuration says where a thread's sum would have too many terms."""
+    return max(config.split_k, math.ceil(view.k / (MOST_TERMS * (lanes if view.along else 1))))
 
 
 def _lanes(problem: Problem, caps: Capabilities, rows: int) -> int:

@@ -4,6 +4,7 @@ model's. Results of a tuning run, in any process, count from the next question o
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import threading
 import time
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 
 from portagpu.device import DeviceRecord
 from portagpu.device.families import device_class
-from portagpu.errors import TuningError
+from portagpu.errors import ArgumentTypeError, TuningError
 from portagpu.files import user_path
 from portagpu.runtime.context import current_context
 from portagpu.settings import Settings
@@ -29,8 +30,8 @@ from portagpu.tuning.search import shown
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point
 from portagpu.tuning.store import Store, TaskKey, results_written
-from portagpu.tuning.tasks import AnyDevice, device_of, problem_of, store_path, task_of
-from portagpu.tuning.tunable import Parameters
+from portagpu.tuning.tasks import AnyDevice, device_of, problem_of, settings_of, store_path, task_of
+from portagpu.tuning.tunable import Parameters, checked_tunable
 
 _OUTWEIGHED = 0.9  # of the seconds that the model expects of another class's shipped result: its own choice is better
 NEAR = 2.0  # octaves: results serve problems at most this far away, in each size
@@ -275,11 +276,25 @@ def best(
     ``device`` is as of `tune`. Results of `tune` count at once, in every process.
     Raises `TuningError`.
     """
+    checked_tunable(tunable)
     record = current_context().device if device is None else device
-    chosen = settings or Settings.from_environment()
+    chosen = settings_of(settings)
     path = file_of(store, tunable.name, chosen)
     choice = chooser_for(path).choose(tunable, shapes.checked(problem), device_of(record, chosen), chosen)
     return replace(choice, point=dict(choice.point))  # the caller's own: the answer is remembered
+
+
+def _misfit(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str | None:
+    """Why a function cannot be called with arguments, as far as its signature tells."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        return str(error)
+    return None
 
 
 def tuned(tunable: Parameters, problem: Callable[..., Problem]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -291,12 +306,30 @@ def tuned(tunable: Parameters, problem: Callable[..., Problem]) -> Callable[[Cal
         def scale(point, x, y): ...
 
         scale(x, y)
+
+    Raises `TuningError` for what is no tunable or no function; calls raise `ArgumentTypeError` for arguments that
+    ``problem`` does not take.
     """
+
+    checked_tunable(tunable)
+    if not callable(problem):
+        raise TuningError(f"problem={problem!r} is no function", hint='write problem=lambda x: {"n": x.size}')
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            return function(best(tunable, problem(*args, **kwargs)).point, *args, **kwargs)
+            try:
+                wanted = problem(*args, **kwargs)
+            except TypeError as error:
+                text = _misfit(problem, args, kwargs)
+                if text is None:
+                    raise
+                name = getattr(function, "__name__", "the function")
+                raise ArgumentTypeError(
+                    f"{name}() was called with other arguments than its problem= takes: {text}",
+                    hint=f"problem= takes the arguments of {name}() without the point",
+                ) from error
+            return function(best(tunable, wanted).point, *args, **kwargs)
 
         return call
 

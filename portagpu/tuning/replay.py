@@ -12,12 +12,13 @@ import numpy as np
 
 from portagpu.errors import TuningError
 from portagpu.tuning.lines import Axes
-from portagpu.tuning.outcomes import Measured, Outcome
+from portagpu.tuning.outcomes import Measured, Outcome, duration
+from portagpu.tuning.search import shown
 from portagpu.tuning.session import seconds_of
 from portagpu.tuning.space import Axis, Point, PointKey, SearchSpace, UnionSpace, point_key
 from portagpu.tuning.store import Record, Store, TaskKey
 from portagpu.tuning.strategies import History, Strategy, make_strategy
-from portagpu.tuning.values import whole
+from portagpu.tuning.values import plain_point, whole
 
 _COST = 1.0  # seconds of a trial whose cost was not recorded
 
@@ -33,6 +34,8 @@ class Recording:
     def load(cls, source: Store | Path | str, task: TaskKey | None = None) -> Recording:
         """The recording in a store; ``task`` where it has several. Raises `TuningError`."""
         store = source if isinstance(source, Store) else Store(source)
+        if not store.path.is_file():
+            raise TuningError(f"there is no file {store.path}", hint="give the file of a store")
         tasks = [t for t in store.tasks() if task is None or t == task]
         if len(tasks) != 1:
             found = "no trials" if not tasks else f"trials of {len(tasks)} tasks"
@@ -115,6 +118,14 @@ class Replayed:
         found = [s for s in self.steps if isinstance(s.outcome, Measured) and s.outcome.seconds == self.steps[-1].best]
         return found[0].point if found else None
 
+    def __str__(self) -> str:
+        if self.winner is None:
+            return f"{len(self.steps)} trials: no point worked"
+        return (
+            f"{len(self.steps)} trials in {duration(max(self.steps[-1].elapsed, 1e-9))}: {shown(self.winner)}, "
+            f"{self.share():.0%} of the fastest recorded point's speed ({duration(self.optimum)})"
+        )
+
     def share(self, trials: int | None = None) -> float:
         """Speed after so many trials (None: all) over the fastest recorded point's; 0.0 where nothing worked."""
         steps = self.steps if trials is None else self.steps[:trials]
@@ -144,6 +155,7 @@ def replay(strategy: str | Strategy, recorded: Recording, *, budget: int | float
         point = chosen.propose(history) if elapsed < seconds else None
         if point is None:
             break
+        point = plain_point(point, "what the strategy proposed")
         key = point_key(point)
         record = recorded.records.get(key)
         if record is None or key in history.tried:

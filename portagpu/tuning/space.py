@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 import linecache
@@ -20,6 +21,28 @@ Constraint = Callable[..., bool]
 _MOST_POINTS = 100_000  # of a space that is looked at as a whole
 _SAMPLED = 20_000  # points of a larger one
 _DRAWS = 4  # for each point that is wanted: small corners of a space are drawn more than once
+_MOST_LOOKS = 1_000_000  # values of axes that are tried, where legal points are rare: some seconds
+_LOOKS_OF_A_DRAW = 10_000  # then the next draw begins elsewhere
+_MOST_VALUES = 100_000  # of an axis
+
+
+class Looks:
+    """How many values of axes may still be tried on the way to legal points."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+
+    def spend(self) -> None:
+        """One more. Raises `NoLooksLeft`."""
+        if self.left <= 0:
+            raise NoLooksLeft
+        self.left -= 1
+
+
+class NoLooksLeft(Exception):
+    """Legal points are too rare to look for more of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +98,16 @@ class SearchSpace:
     def of(cls, *constraints: Constraint, **axes: Sequence[Any]) -> SearchSpace:
         """A space of axes given by name: ``SearchSpace.of(lambda a, b: a <= b, a=(1, 2), b=(1, 2, 4))``.
 
-        Raises `TuningError` for an axis without values, or with values that cannot be stored.
+        Raises `TuningError` for an axis without values, with more than 100,000, or with values that cannot be stored.
         """
         found = []
         for name, values in axes.items():
-            several: tuple[Any, ...] = () if isinstance(values, str) or not isinstance(values, Iterable) else (*values,)
+            given = () if isinstance(values, str) or not isinstance(values, Iterable) else values
+            several = tuple(itertools.islice(given, _MOST_VALUES + 1))
             if not several:
                 raise TuningError(f"the axis {name} has no values", hint=f"write {name}=(1, 2, 4)")
+            if len(several) > _MOST_VALUES:
+                raise TuningError(f"the axis {name} has more than {_MOST_VALUES:,} values", hint="take larger steps")
             found.append(Axis(name, several))
         return cls(tuple(found), constraints)
 
@@ -106,10 +132,17 @@ class SearchSpace:
         return None if broken is None else f"the constraint {_text_of(broken)} does not hold"
 
     def __iter__(self) -> Iterator[Point]:
-        return self._walk(lambda values: values, self._constraints())
+        return self.walk()
 
-    def draws(self, generator: random.Random) -> Iterator[Point]:
-        """Legal points at random, without end; nothing where there is none. The same point may come again."""
+    def walk(self, looks: Looks | None = None) -> Iterator[Point]:
+        """Every legal point. Raises `NoLooksLeft`."""
+        return self._walk(lambda values: values, self._constraints(), looks)
+
+    def draws(self, generator: random.Random, looks: Looks | None = None) -> Iterator[Point]:
+        """Legal points at random, until there are no ``looks`` left; nothing where there is none.
+
+        The same point may come again.
+        """
 
         def shuffled(values: tuple[Any, ...]) -> Iterator[Any]:
             rest = list(values)
@@ -119,16 +152,24 @@ class SearchSpace:
                 yield rest.pop()
 
         constraints = self._constraints()
-        while True:
-            point = next(self._walk(shuffled, constraints), None)
-            if point is None:
-                return
-            yield point
+        while looks is None or looks.left > 0:
+            part = None if looks is None else Looks(min(looks.left, _LOOKS_OF_A_DRAW))
+            first = 0 if part is None else part.left
+            found: list[Point | None] = []
+            with contextlib.suppress(NoLooksLeft):
+                found.append(next(self._walk(shuffled, constraints, part), None))
+            if looks is not None and part is not None:
+                looks.left -= first - part.left
+            for point in found:
+                if point is None:
+                    return
+                yield point
 
     def _walk(
         self,
         order: Callable[[tuple[Any, ...]], Iterable[Any]],
         waiting: list[tuple[Constraint, tuple[str, ...] | None]],
+        looks: Looks | None,
     ) -> Iterator[Point]:
         """Every legal point, an axis's values in the given order."""
         # each constraint is asked as soon as the axes that it names have values
@@ -148,6 +189,8 @@ class SearchSpace:
                 return
             axis = self.axes[depth]
             for value in order(axis.values):
+                if looks is not None:
+                    looks.spend()
                 point[axis.name] = value
                 if all(_holds(c, names, point) for c, names in due[depth]):
                     yield from extend(depth + 1)
@@ -202,11 +245,15 @@ class UnionSpace:
         return "; ".join(dict.fromkeys(str(s.objection(point)) for s in akin)) or "none of the spaces has its axes"
 
     def __iter__(self) -> Iterator[Point]:
-        return itertools.chain.from_iterable(self.spaces)
+        return self.walk()
 
-    def draws(self, generator: random.Random) -> Iterator[Point]:
-        """Legal points at random, without end: each of the spaces in turn."""
-        waiting = [space.draws(generator) for space in self.spaces]
+    def walk(self, looks: Looks | None = None) -> Iterator[Point]:
+        """As `SearchSpace.walk`."""
+        return itertools.chain.from_iterable(space.walk(looks) for space in self.spaces)
+
+    def draws(self, generator: random.Random, looks: Looks | None = None) -> Iterator[Point]:
+        """As `SearchSpace.draws`, from each of the spaces in turn."""
+        waiting = [space.draws(generator, looks) for space in self.spaces]
         while waiting:
             found = [(source, point) for source in waiting if (point := next(source, None)) is not None]
             waiting = [source for source, _ in found]
@@ -229,17 +276,31 @@ def axes_of(space: Space) -> tuple[tuple[Axis, ...], ...] | None:
 
 def candidates(space: Space, most: int = _MOST_POINTS, sampled: int = _SAMPLED) -> list[Point]:
     """Every legal point of a space once; of a space of more than ``most``, about ``sampled`` points at random, always
-    the same ones. Millions of points would need more time for the model, and more memory, than they are worth."""
-    found = {point_key(p): p for p in itertools.islice(space, most + 1)}
-    draws = getattr(space, "draws", None)
-    if len(found) <= most or draws is None:
-        return list(found.values())
-    drawn: dict[PointKey, Point] = {}
-    for point in itertools.islice(draws(random.Random(0)), _DRAWS * sampled):
-        drawn.setdefault(point_key(point), point)
-        if len(drawn) >= sampled:
+    the same ones. Millions of points would need more time for the model, and more memory, than they are worth.
+
+    Where legal points are so rare that looking for all of them would take minutes, those found in some seconds. Raises
+    `TuningError` where that is none.
+    """
+    if not isinstance(space, SearchSpace | UnionSpace):
+        return list({point_key(p): p for p in itertools.islice(space, most)}.values())
+    found: dict[PointKey, Point] = {}
+    with contextlib.suppress(NoLooksLeft):
+        for point in itertools.islice(space.walk(Looks(_MOST_LOOKS)), most + 1):
+            found[point_key(point)] = point
+        if len(found) <= most:
+            return list(found.values())
+        found.clear()
+    # what the walk found so far is of one corner of the space
+    for point in itertools.islice(space.draws(random.Random(0), Looks(_MOST_LOOKS)), _DRAWS * sampled):
+        found.setdefault(point_key(point), point)
+        if len(found) >= sampled:
             break
-    return list(drawn.values())
+    if not found:
+        raise TuningError(
+            f"no legal point is among {2 * _MOST_LOOKS:,} combinations of the space",
+            hint="name axes in constraints (lambda tile, threads: ...), and put axes that rule out much first",
+        )
+    return list(found.values())
 
 
 def point_key(point: Mapping[str, Any]) -> PointKey:

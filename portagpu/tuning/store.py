@@ -71,7 +71,7 @@ class _Entries:
         return min(self.verified.copy().values(), key=lambda record: timed(record)[1], default=None)
 
 
-_WRITABLE = "make room or set PORTAGPU_DATA_DIR to a folder that can be written"
+_WRITABLE = "make room, or name another file (store=), or another folder for all results (PORTAGPU_DATA_DIR)"
 
 
 class _Written:

@@ -40,6 +40,16 @@ def device_of(device: AnyDevice | None, settings: Settings) -> DeviceRecord:
     return record
 
 
+def settings_of(settings: Settings | None) -> Settings:
+    """What was given, or the environment's. Raises `TuningError`."""
+    given: Any = settings  # whatever a user gave
+    if given is not None and not isinstance(given, Settings):
+        raise TuningError(
+            f"settings={given!r} are no Settings", hint="leave them out, or give portagpu.settings.Settings()"
+        )
+    return Settings.from_environment() if settings is None else settings
+
+
 def store_path(name: str, settings: Settings) -> Path:
     """File of a tunable's results. Raises `TuningError` for a name that is no file's."""
     if not name.isprintable() or name != Path(name).name or name.startswith(".") or not 0 < len(name) <= _LONGEST_NAME:

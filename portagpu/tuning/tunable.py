@@ -54,6 +54,19 @@ class Case:
     facts: Any = None
 
     def __post_init__(self) -> None:
+        for field_name in ("outputs", "inputs", "expected"):
+            value = getattr(self, field_name)
+            if not isinstance(value, Mapping) and (value is not None or field_name != "expected"):
+                raise TuningError(
+                    f"{field_name} of the Case is of type {type(value).__name__}, no mapping of names to values",
+                    hint=f'write {field_name}={{"x": x}}',
+                )
+        twice = sorted(set(self.inputs) & set(self.outputs))
+        if twice:
+            raise TuningError(
+                f"{twice[0]!r} is an input and an output of the Case",
+                hint="an array that the kernel reads and writes is an output alone: it begins with its contents",
+            )
         for name, value in self.outputs.items():
             if not isinstance(value, np.ndarray):
                 raise TuningError(
@@ -105,6 +118,11 @@ class Parameters:
         return str(self._made("describe", self.describe, problem))
 
     def __post_init__(self) -> None:
+        name: Any = self.name  # whatever a user gave
+        if not isinstance(name, str):
+            raise TuningError(f"name={name!r} is no text", hint="the name says where results are kept: name='scale'")
+        for name in ("model", "roof", "describe"):
+            self._check_function(name)
         if not callable(self.space) and not hasattr(self.space, "is_legal"):
             raise TuningError(
                 f"{type(self.space).__name__} is no search space", hint="write SearchSpace.of(block=(64, 128))"
@@ -115,6 +133,12 @@ class Parameters:
             raise TuningError(f"version={self.version!r} is no whole number", hint="write version=1") from error
         if self.default is not None and not callable(self.default) and not callable(self.space):
             self._checked_default(self.default, self.space, "")
+
+    def _check_function(self, name: str, *, needed: bool = False) -> None:
+        value = getattr(self, name)
+        if not callable(value) and (needed or value is not None):
+            kind = "missing" if value is None else f"of type {type(value).__name__}"
+            raise TuningError(f"{name} of {self.name} is {kind}, no function", hint=f"write {name}=a_function")
 
     def space_for(self, problem: Problem, device: DeviceRecord) -> Space:
         """The search space of a problem on a device. Raises `TuningError` where the function for it fails."""
@@ -197,6 +221,10 @@ class Tunable(Parameters):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for name in ("prepare", "run"):
+            self._check_function(name, needed=True)
+        for name in ("check", "verify", "prepare_to_compile"):
+            self._check_function(name)
         given: Any = self.verify_on  # whatever a user gave
         if isinstance(given, Mapping | str) or not isinstance(given, Iterable):
             what = "one problem" if isinstance(given, Mapping) else "no problems"
@@ -215,6 +243,13 @@ class Tunable(Parameters):
         return self._checked_default(found, self.space_for(problem, device), where)
 
 
+def checked_tunable(given: Any, kind: type[Parameters] = Parameters) -> None:
+    """Raise `TuningError` for what is no tunable."""
+    if not isinstance(given, kind):
+        what = given.__name__ if isinstance(given, types.ModuleType) else type(given).__name__
+        raise TuningError(f"{what} is no tunable", hint="give the Tunable itself, which a module's variable holds")
+
+
 def reference_of(tunable: Tunable) -> str:
     """``module:name``, or ``path.py:name`` for a script, by which a child process finds a tunable.
 
@@ -222,7 +257,8 @@ def reference_of(tunable: Tunable) -> str:
     """
     if tunable.reference is not None:
         return tunable.reference
-    functions: list[Any] = [tunable.run, tunable.prepare, *filter(None, (tunable.check, tunable.model))]
+    others = (tunable.check, tunable.model, tunable.verify, tunable.space, tunable.default, tunable.roof)
+    functions: list[Any] = [tunable.run, tunable.prepare, *filter(callable, others)]
     for function in functions:
         values: dict[str, Any] = getattr(function, "__globals__", {})
         found = [key for key, value in values.items() if value is tunable]

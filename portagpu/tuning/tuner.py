@@ -19,8 +19,8 @@ from portagpu.tuning.session import Session, kept_for_classes, left_until, secon
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.store import Store
 from portagpu.tuning.strategies import DEFAULT, Strategy
-from portagpu.tuning.tasks import AnyDevice, device_of
-from portagpu.tuning.tunable import Tunable
+from portagpu.tuning.tasks import AnyDevice, device_of, settings_of
+from portagpu.tuning.tunable import Tunable, checked_tunable
 from portagpu.tuning.values import whole
 from portagpu.tuning.worker import is_child
 
@@ -62,11 +62,14 @@ def tune(
             "tune() was called while a trial's process ran the script",
             hint="put the script's main part under: if __name__ == '__main__':",
         )
+    checked_tunable(tunable, Tunable)
+    if progress is not None and not callable(progress):
+        raise TuningError(f"progress={progress!r} is no function", hint="it is called with a Progress after each trial")
     limit = seconds_of(trial_limit)
     if limit <= 0:
         raise TuningError(f"trial_limit={trial_limit!r}: a trial needs time", hint="write '20s'")
     seed, trials = whole("seed", seed), None if trials is None else whole("trials", trials)
-    chosen = settings or Settings.from_environment()
+    chosen = settings_of(settings)
     record = device_of(chosen_device() if device is None else device, chosen)
     wanted = shapes.checked(problem)
     others = _further(classes, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import random
@@ -18,14 +19,15 @@ from planted_kernels import ODD, PICKY
 
 from portagpu import tuning
 from portagpu.device import find_device
-from portagpu.errors import StoreError, TuningError
+from portagpu.errors import ArgumentTypeError, StoreError, TuningError
 from portagpu.settings import Settings
 from portagpu.tuning import LaunchFailed, Measured, SearchSpace, Store, TaskKey, outcomes, search, shapes
+from portagpu.tuning import space as space_module
 from portagpu.tuning.choice import Chooser
 from portagpu.tuning.search import Budget, rank
 from portagpu.tuning.space import UnionSpace, candidates, point_key
 from portagpu.tuning.tasks import problem_of, task_of
-from portagpu.tuning.tunable import resolve
+from portagpu.tuning.tunable import Case, reference_of, resolve
 from portagpu.tuning.worker import Worker, WorkerDied
 
 TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="", shape_class="n=1")
@@ -136,6 +138,77 @@ def test_of_millions_of_points_some_are_candidates():
     same = SearchSpace.of(a=(1, 2))
     assert candidates(UnionSpace((same, same))) == [{"a": 1}, {"a": 2}]
     assert list(SearchSpace.of(lambda a: a > 2, a=(1, 2)).draws(random.Random(0))) == []
+
+
+def test_legal_points_that_are_rare_are_looked_for_so_long(monkeypatch):
+    monkeypatch.setattr(space_module, "_MOST_LOOKS", 20_000)
+    monkeypatch.setattr(space_module, "_LOOKS_OF_A_DRAW", 2_000)
+    rare = SearchSpace.of(lambda p: sum(p.values()) % 97 == 5, **dict.fromkeys("abcdef", range(50)))
+    some = candidates(rare)
+    assert some and all(rare.is_legal(point) for point in some) and some == candidates(rare)
+    assert len({point["a"] for point in some}) > 1  # not all of the corner where a walk begins
+    none = SearchSpace.of(lambda p: p["a"] < 0, **dict.fromkeys("abcdef", range(50)))
+    for space in (none, UnionSpace((none, none))):
+        with pytest.raises(TuningError, match="no legal point is among 40,000 combinations"):
+            candidates(space)
+    assert candidates(SearchSpace.of(lambda a: a > 2, a=(1, 2))) == []
+    with pytest.raises(TuningError, match="more than 100,000 values"):
+        SearchSpace.of(a=range(10**12))
+
+
+def _case(problem):
+    return Case(outputs={"y": np.zeros(1)})
+
+
+def _verify(problem, point):
+    return None
+
+
+VERIFIED = tuning.Tunable(
+    name="verified",
+    space=SearchSpace.of(a=(1,)),
+    prepare=functools.partial(_case),
+    run=functools.partial(_case),
+    verify=_verify,
+)
+
+
+def test_mistakes_in_what_the_tuner_is_given_are_told(device, tmp_path):
+    space = SearchSpace.of(a=(1,))
+    for wrong, match in (
+        (lambda: tuning.best(5, {"n": 1}), "int is no tunable"),
+        (lambda: tuning.tune(np, {"n": 1}), "numpy is no tunable"),
+        (lambda: tuning.tuned(np, problem=len), "numpy is no tunable"),
+        (lambda: tuning.tuned(VERIFIED, problem=3), "problem=3 is no function"),
+        (lambda: tuning.tune(VERIFIED, {"n": 1}, progress=3), "progress=3 is no function"),
+        (lambda: tuning.best(VERIFIED, {"n": 1}, settings=3), "settings=3"),
+        (lambda: tuning.Tunable(name=None, space=space, prepare=_case, run=_case), "name=None is no text"),
+        (lambda: tuning.Tunable(name="x", space=space, prepare=5, run=_case), "prepare of x is of type int"),
+        (lambda: tuning.Tunable(name="x", space=space, prepare=_case, run=None), "run of x is missing"),
+        (lambda: tuning.Tunable(name="x", space=space, prepare=_case, run=_case, model=3), "model of x is of type int"),
+        (lambda: Case(outputs=3), "outputs of the Case is of type int"),
+        (lambda: Case(outputs={"y": np.zeros(1)}, inputs=3), "inputs of the Case is of type int"),
+        (lambda: Case(outputs={"y": np.zeros(1)}, inputs={"y": 1}), "'y' is an input and an output"),
+        (lambda: tuning.Recording.load(tmp_path / "none.jsonl"), "there is no file"),
+    ):
+        with pytest.raises(TuningError, match=match):
+            wrong()
+
+
+def test_a_tunable_is_found_by_any_of_its_functions():
+    assert reference_of(VERIFIED).endswith(":VERIFIED")
+
+
+def test_calls_that_the_function_for_the_problem_does_not_take():
+    @tuning.tuned(VERIFIED, problem=lambda x, y: {"n": x + y})
+    def add(point, x, y):
+        return point["a"] + x + y
+
+    assert add(1, 2) == 4
+    with pytest.raises(ArgumentTypeError, match=r"add\(\) was called with other arguments .* 'y'"):
+        add(1)
+    with pytest.raises(TypeError, match="unsupported operand"):  # the user's own
+        add(1, "2")
 
 
 @pytest.mark.parametrize("proposed", [{"x": 1}, {"x": 99}, 5])

@@ -1,0 +1,81 @@
+"""Sums of very many terms: in parts, whose errors do not grow with the sum that they are added to."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import portagpu
+from portagpu import cuda
+from portagpu.blas import panel_variant, vector_variant
+from portagpu.blas.gemm import gemm
+from portagpu.blas.panel_variant import PanelConfig, native_lanes
+from portagpu.blas.vector_variant import VectorConfig
+
+_TERMS = 2**20
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("m, n", [(17, 17), (2, 3), (1, 3)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_errors_of_long_sums(device, dtype, m, n, order):
+    """Random errors of k additions add up to sqrt(k) of them (Higham and Mary, SIAM J. Sci. Comput. 41, 2019).
+
+    One running sum would have more: of sums that are large the terms lose digits, always the same ones.
+    """
+    if device.capabilities.local_memory_dedicated:
+        pytest.skip("on GPUs many threads share a sum, and some matrix units round towards zero")
+    generator = np.random.default_rng(0)
+    a, b = (
+        np.asarray(generator.random(shape, np.float32).astype(dtype), order=order)
+        for shape in ((m, _TERMS), (_TERMS, n))
+    )
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    found = portagpu.matmul(a, b, dtype=np.float32)
+    assert np.abs(found / exact - 1).max() <= np.sqrt(_TERMS) * np.finfo(np.float32).eps / 4
+
+
+def whole(generator, shape, dtype):
+    """Small whole numbers, whose products and sums are exact."""
+    return generator.integers(-3, 4, shape).astype(dtype)
+
+
+@pytest.mark.parametrize(
+    "dtype, out", [("float32", "float32"), ("float16", "float32"), ("float16", "float16"), ("int8", "int32")]
+)
+@pytest.mark.parametrize("kind", ["panel", "vector"])
+@pytest.mark.parametrize("batch", [0, 3])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_sums_in_parts(device, monkeypatch, dtype, out, kind, batch, order):
+    caps = device.capabilities
+    if caps.local_memory_dedicated:
+        pytest.skip("variants of CPUs")
+    for module in (panel_variant, vector_variant):
+        monkeypatch.setattr(module, "MOST_TERMS", 16)
+    lanes = native_lanes(caps, 4)
+    config = (
+        PanelConfig(tile_m=4, vectors_n=1, lanes=lanes, unroll_k=2, group_m=1, group_n=1)
+        if kind == "panel"
+        else VectorConfig(lines=1, split_k=1)
+    )
+    generator = np.random.default_rng(1)
+    m, n, k = 5, 9, 16 * 5 * (lanes if kind == "vector" else 1) + 3
+    lead = (batch,) if batch else ()
+    a, b = whole(generator, (*lead, m, k), dtype), whole(generator, (*lead, k, n), dtype)
+    c = whole(generator, (*lead, m, n), out)
+    laid = [np.swapaxes(np.ascontiguousarray(np.swapaxes(x, -1, -2)), -1, -2) if order == "F" else x for x in (a, b)]
+    arrays = [cuda.to_device(x) for x in laid]
+    for alpha, beta in ((1, 0), (2, 3)):
+        result = cuda.to_device(c)
+        gemm(*arrays, result, cuda.default_stream(), alpha=alpha, beta=beta, config=config)
+        expected = alpha * (a.astype(np.int64) @ b.astype(np.int64)) + beta * c.astype(np.int64)
+        assert (np.abs(expected) < 2048).all()  # exact in float16
+        assert (result.copy_to_host() == expected).all()
+
+
+def test_dtypes_that_are_narrower_than_sums(device):
+    """The parts of a sum are added before they are rounded."""
+    k = 2**16
+    a, b = np.full((17, k), 1 / 64, ml_dtypes.bfloat16), np.full((k, 17), 1 / 64, ml_dtypes.bfloat16)
+    assert (portagpu.matmul(a, b) == k / 4096).all()
