@@ -160,8 +160,11 @@ def test_without_the_library_neighbours_serve(path, monkeypatch):
 
 
 def test_recordings_that_say_nothing(tmp_path):
-    with pytest.raises(TuningError, match="has no trials"):
+    with pytest.raises(TuningError, match="there is no file"):
         Recording.load(tmp_path / "none.jsonl")
+    (tmp_path / "empty.jsonl").touch()
+    with pytest.raises(TuningError, match="has no trials"):
+        Recording.load(tmp_path / "empty.jsonl")
     store = Store(tmp_path / "store.jsonl")
     store.add_trial(TASK, {"x": 1}, CompileFailed("no"))
     with pytest.raises(TuningError, match="no measured trial"):
