@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
 from portagpu.blas.direct_kernels import multiply_elements
 from portagpu.blas.operands import index_type, operand
+from portagpu.blas.pieces import MOST_TERMS
 from portagpu.blas.problem import Problem
 from portagpu.blas.variant import Config, Product, Variant, clock_mhz
 from portagpu.blas.vectors import name_of
@@ -33,7 +34,8 @@ class ElementVariant(Variant):
 
     def supports(self, problem: Problem, caps: Capabilities) -> bool:
         """Small products of all real dtypes, and batches of them."""
-        return is_plain(problem) and problem.m * problem.n * problem.k <= _LIMIT
+        is_long = problem.k > MOST_TERMS and not caps.local_memory_dedicated
+        return is_plain(problem) and problem.m * problem.n * problem.k <= _LIMIT and not is_long
 
     def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
         """Threads of a block."""

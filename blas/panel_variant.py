@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from portagpu.blas.conversions import Conversion, conversion, is_plain, number_type, scaling
+from portagpu.blas.conversions import conversion, is_plain, number_type, scaling
 from portagpu.blas.cpu_kernels import multiply_panels, pack
-from portagpu.blas.operands import index_type, operand
+from portagpu.blas.operands import Operand, index_type, operand
 from portagpu.blas.pieces import MOST_TERMS
 from portagpu.blas.problem import Problem
 from portagpu.blas.tile_launch import add_parts
@@ -99,7 +99,7 @@ class PanelVariant(Variant):
         waves = (groups + units) / groups
         started = 15_000 * groups
         # the panel of B that the micro-kernel walks again and again must stay in the second-level cache
-        cached = config.tile_n * k * problem.accumulator_itemsize <= 2**19
+        cached = config.tile_n * min(k, MOST_TERMS) * problem.accumulator_itemsize <= 2**19
         overhead = 1.0 + 0.02 * config.unroll_k + (0.0 if cached else 0.1)
         multiplied = rows * config.tile_m * columns * config.tile_n * k * problem.batch / busy * overhead + started
         return multiplied * waves / (units * config.lanes * clock_mhz(caps) * 1e6) + _LAUNCHES_SECONDS * math.ceil(
@@ -118,38 +118,38 @@ class PanelVariant(Variant):
 
     def run(self, config: PanelConfig, product: Product) -> None:
         """The product, or several along k, whose results are added."""
-        k, steps = product.a.shape[-1], math.ceil(product.a.shape[-1] / MOST_TERMS)
-        accumulator = np.dtype(_conversion(config, product).vector.dtype.name)
-        if steps <= 1:
-            _multiply(config, product)
+        k, c = product.a.shape[-1], operand(product.c)
+        depth = math.ceil(k / math.ceil(k / MOST_TERMS))
+        found = conversion(name_of(product.a.dtype), name_of(product.c.dtype), config.lanes)
+        accumulator = np.dtype(found.vector.dtype.name)
+        if k == depth or product.c.dtype == accumulator:
+            _multiply_parts(config, product, c, depth)
             return
-        depth, sums = math.ceil(k / steps), product
-        if product.c.dtype != accumulator:  # what is added again and again does not lose digits in between
-            parts = workspaces.of(product.stream, "sums", (product.batch, 1, *product.c.shape[-2:]), accumulator)
-            sums = replace(product, c=parts.reshape(*product.c.shape), alpha=1, beta=0)
-        for begin in range(0, k, depth):
-            terms = slice(begin, min(k, begin + depth))
-            part = replace(sums, a=product.a[..., terms], b=product.b[..., terms, :])
-            _multiply(config, part if begin == 0 else replace(part, beta=1))
-        if sums is not product:
-            found = _conversion(config, product)
-            c, shape = operand(product.c), (product.batch, product.c.shape[-2], product.c.shape[-1])
-            add_parts(parts, c, shape, found, product.alpha, product.beta, product.stream)
+        # what is added again and again must not lose digits in between
+        batch, m, n = product.batch, product.c.shape[-2], product.c.shape[-1]
+        sums = workspaces.of(product.stream, "sums", (batch, 1, m, n), accumulator)
+        _multiply_parts(config, replace(product, alpha=1, beta=0), Operand(sums, n, m * n, False), depth)
+        add_parts(sums, c, (batch, m, n), found, product.alpha, product.beta, product.stream)
 
 
-def _conversion(config: PanelConfig, product: Product) -> Conversion:
-    return conversion(name_of(product.a.dtype), name_of(product.c.dtype), config.lanes)
+def _multiply_parts(config: PanelConfig, product: Product, c: Operand, depth: int) -> None:
+    """The product of ``depth`` terms at a time, into c in place of the product's."""
+    k = product.a.shape[-1]
+    for begin in range(0, k, depth):
+        terms = slice(begin, min(k, begin + depth))
+        part = replace(product, a=product.a[..., terms], b=product.b[..., terms, :]) if depth < k else product
+        _multiply(config, part if begin == 0 else replace(part, beta=1), c, depth)
 
 
-def _multiply(config: PanelConfig, product: Product) -> None:
-    """Pack both operands (one that a batch shares, once), then multiply panels."""
-    a, b, c, stream = operand(product.a), operand(product.b), operand(product.c), product.stream
+def _multiply(config: PanelConfig, product: Product, c: Operand, depth: int) -> None:
+    """Pack both operands (one that a batch shares, once), then multiply panels. There are up to ``depth`` terms."""
+    a, b, stream = operand(product.a), operand(product.b), product.stream
     m, n, k, batch = product.c.shape[-2], product.c.shape[-1], product.a.shape[-1], product.batch
-    found = _conversion(config, product)
+    found = conversion(name_of(product.a.dtype), name_of(c.array.dtype), config.lanes)
     dtype = np.dtype(number_type(found.vector))
     panels_m, panels_n = -(-m // config.tile_m), -(-n // config.tile_n)
-    shape_a = (batch if a.batch else 1, panels_m, k, config.tile_m)
-    shape_b = (batch if b.batch else 1, panels_n, k, config.tile_n)
+    shape_a = (batch if a.batch else 1, panels_m, depth, config.tile_m)
+    shape_b = (batch if b.batch else 1, panels_n, depth, config.tile_n)
     packed_a = workspaces.of(stream, "packed a", shape_a, dtype)
     packed_b = workspaces.of(stream, "packed b", shape_b, dtype)
     number = index_type(packed_a, packed_b, a.array, b.array, c.array)

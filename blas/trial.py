@@ -10,6 +10,7 @@ import numpy as np
 
 from portagpu import dtypes
 from portagpu.blas.gemm import gemm
+from portagpu.blas.pieces import MOST_TERMS
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import from_json, is_legal
 from portagpu.blas.variant import Config
@@ -125,7 +126,8 @@ def _odd_shapes(problem: Problem, config: Config) -> list[tuple[int, int, int]]:
     """Shapes that a configuration can be asked to compute: odd ones, one that is a multiple of most tiles, one of 1."""
     caps = current_context().capabilities
     m, n, k = (min(limit, size) for limit, size in ((130, problem.m), (259, problem.n), (77, problem.k)))
-    deep = min(problem.k, 8207)  # sums that are split need terms for each part
+    # sums that are split need terms for each part, and on CPUs long ones are
+    deep = min(problem.k, 8207 if problem.k <= MOST_TERMS else MOST_TERMS + 823)
     wanted = [(m, n, k), (m, n, deep), (256, 256, 256), (1, 1, 1)]
     found = [shape for shape in wanted if _can(problem, config, shape, caps)]
     return list(dict.fromkeys(found)) or [(problem.m, problem.n, problem.k)]

@@ -144,8 +144,9 @@ class Chooser:
         now, written = time.monotonic(), results_written()
         if now < self._fresh_until and written == self._written:
             return self._known
-        self._written, self._fresh_until = written, now + _FRESH_SECONDS
-        return self._refresh()
+        known = self._refresh()
+        self._written, self._fresh_until = written, now + _FRESH_SECONDS  # only now, since other threads look
+        return known
 
     def _refresh(self) -> int:
         revision = self._store.revision  # which takes the store's lock: not within this one's

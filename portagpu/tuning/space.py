@@ -144,12 +144,12 @@ class SearchSpace:
         The same point may come again.
         """
 
-        def shuffled(values: tuple[Any, ...]) -> Iterator[Any]:
-            rest = list(values)
-            while rest:
-                at = generator.randrange(len(rest))
-                rest[at], rest[-1] = rest[-1], rest[at]
-                yield rest.pop()
+        def shuffled(values: tuple[Any, ...]) -> Iterator[Any]:  # without a copy, since mostly few are asked for
+            moved: dict[int, int] = {}
+            for last in range(len(values) - 1, -1, -1):
+                at = generator.randrange(last + 1)
+                yield values[moved.get(at, at)]
+                moved[at] = moved.get(last, last)
 
         constraints = self._constraints()
         while looks is None or looks.left > 0:
@@ -245,19 +245,7 @@ class UnionSpace:
         return "; ".join(dict.fromkeys(str(s.objection(point)) for s in akin)) or "none of the spaces has its axes"
 
     def __iter__(self) -> Iterator[Point]:
-        return self.walk()
-
-    def walk(self, looks: Looks | None = None) -> Iterator[Point]:
-        """As `SearchSpace.walk`."""
-        return itertools.chain.from_iterable(space.walk(looks) for space in self.spaces)
-
-    def draws(self, generator: random.Random, looks: Looks | None = None) -> Iterator[Point]:
-        """As `SearchSpace.draws`, from each of the spaces in turn."""
-        waiting = [space.draws(generator, looks) for space in self.spaces]
-        while waiting:
-            found = [(source, point) for source in waiting if (point := next(source, None)) is not None]
-            waiting = [source for source, _ in found]
-            yield from (point for _, point in found)
+        return itertools.chain.from_iterable(self.spaces)
 
     def neighbours(self, point: Point) -> Iterator[Point]:
         """Neighbours within the point's own space."""
@@ -278,29 +266,57 @@ def candidates(space: Space, most: int = _MOST_POINTS, sampled: int = _SAMPLED) 
     """Every legal point of a space once; of a space of more than ``most``, about ``sampled`` points at random, always
     the same ones. Millions of points would need more time for the model, and more memory, than they are worth.
 
-    Where legal points are so rare that looking for all of them would take minutes, those found in some seconds. Raises
-    `TuningError` where that is none.
+    The same where legal points are so rare that it would take minutes to find all of them. Raises `TuningError` where
+    none was found in a million values that were tried, twice.
     """
-    if not isinstance(space, SearchSpace | UnionSpace):
-        return list({point_key(p): p for p in itertools.islice(space, most)}.values())
-    found: dict[PointKey, Point] = {}
-    with contextlib.suppress(NoLooksLeft):
-        for point in itertools.islice(space.walk(Looks(_MOST_LOOKS)), most + 1):
-            found[point_key(point)] = point
-        if len(found) <= most:
-            return list(found.values())
-        found.clear()
-    # what the walk found so far is of one corner of the space
-    for point in itertools.islice(space.draws(random.Random(0), Looks(_MOST_LOOKS)), _DRAWS * sampled):
-        found.setdefault(point_key(point), point)
-        if len(found) >= sampled:
+    parts = space.spaces if type(space) is UnionSpace else (space,)
+    walked = [_walked(part, most + 1) for part in parts]
+    found = {point_key(point): point for points, _ in walked for point in points}
+    if all(is_whole for _, is_whole in walked) and len(found) <= most:
+        return list(found.values())
+    generator = random.Random(0)
+    waiting = [_some(part, *entry, most, generator) for part, entry in zip(parts, walked, strict=True)]
+    drawn: dict[PointKey, Point] = {}
+    for point in itertools.islice(_in_turns(waiting), _DRAWS * sampled):
+        drawn.setdefault(point_key(point), point)
+        if len(drawn) >= sampled:
             break
-    if not found:
+    if not drawn:
         raise TuningError(
-            f"no legal point is among {2 * _MOST_LOOKS:,} combinations of the space",
-            hint="name axes in constraints (lambda tile, threads: ...), and put axes that rule out much first",
+            f"no legal point was found in {2 * _MOST_LOOKS:,} values of axes that were tried",
+            hint="constraints whose parameters are the first axes rule out much at once; or allow more points",
         )
-    return list(found.values())
+    return list(drawn.values())
+
+
+def _walked(space: Space, most: int) -> tuple[list[Point], bool]:
+    """Up to ``most`` legal points in the space's order, as far as they are found, and whether it was looked for all."""
+    found: list[Point] = []
+    points = space.walk(Looks(_MOST_LOOKS)) if type(space) is SearchSpace else iter(space)
+    try:
+        for point in itertools.islice(points, most):
+            found.append(point)
+    except NoLooksLeft:
+        return found, False
+    return found, True
+
+
+def _some(space: Space, walked: list[Point], is_whole: bool, most: int, generator: random.Random) -> Iterator[Point]:
+    """Points of a space at random, some of them more than once."""
+    if not (is_whole and len(walked) <= most):
+        # what was walked is a corner of the space: the rest comes first
+        if type(space) is SearchSpace:
+            yield from space.draws(generator, Looks(_MOST_LOOKS))
+        elif hasattr(space, "draws"):
+            yield from space.draws(generator)
+    yield from generator.sample(walked, len(walked))
+
+
+def _in_turns(waiting: list[Iterator[Point]]) -> Iterator[Point]:
+    while waiting:
+        found = [(source, point) for source in waiting if (point := next(source, None)) is not None]
+        waiting = [source for source, _ in found]
+        yield from (point for _, point in found)
 
 
 def point_key(point: Mapping[str, Any]) -> PointKey:

@@ -11,6 +11,9 @@ from portagpu import cuda
 from portagpu.blas import panel_variant, vector_variant
 from portagpu.blas.gemm import gemm
 from portagpu.blas.panel_variant import PanelConfig, native_lanes
+from portagpu.blas.pieces import MOST_TERMS
+from portagpu.blas.problem import Problem
+from portagpu.blas.registry import is_legal
 from portagpu.blas.vector_variant import VectorConfig
 
 _TERMS = 2**20
@@ -47,7 +50,8 @@ def whole(generator, shape, dtype):
 @pytest.mark.parametrize("kind", ["panel", "vector"])
 @pytest.mark.parametrize("batch", [0, 3])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_sums_in_parts(device, monkeypatch, dtype, out, kind, batch, order):
+@pytest.mark.parametrize("extents", [(5, 9), (7, 1), (1, 7), (17, 18)])
+def test_sums_in_parts(device, monkeypatch, dtype, out, kind, batch, order, extents):
     caps = device.capabilities
     if caps.local_memory_dedicated:
         pytest.skip("variants of CPUs")
@@ -60,22 +64,32 @@ def test_sums_in_parts(device, monkeypatch, dtype, out, kind, batch, order):
         else VectorConfig(lines=1, split_k=1)
     )
     generator = np.random.default_rng(1)
-    m, n, k = 5, 9, 16 * 5 * (lanes if kind == "vector" else 1) + 3
+    m, n = extents
+    k = 16 * 5 * (lanes if kind == "vector" else 1) + 3
+    if not is_legal(config, Problem(m=m, n=n, k=k, dtype=dtype, out=out), caps):
+        pytest.skip("the variant takes no such product")
     lead = (batch,) if batch else ()
     a, b = whole(generator, (*lead, m, k), dtype), whole(generator, (*lead, k, n), dtype)
     c = whole(generator, (*lead, m, n), out)
     laid = [np.swapaxes(np.ascontiguousarray(np.swapaxes(x, -1, -2)), -1, -2) if order == "F" else x for x in (a, b)]
     arrays = [cuda.to_device(x) for x in laid]
     for alpha, beta in ((1, 0), (2, 3)):
-        result = cuda.to_device(c)
+        wide = cuda.to_device(np.full((*lead, m, 2 * n + 1), 99, out))
+        result = wide[..., ::2][..., :n] if order == "F" else wide[..., 1 : n + 1]
+        result.copy_to_device(c)
         gemm(*arrays, result, cuda.default_stream(), alpha=alpha, beta=beta, config=config)
         expected = alpha * (a.astype(np.int64) @ b.astype(np.int64)) + beta * c.astype(np.int64)
         assert (np.abs(expected) < 2048).all()  # exact in float16
         assert (result.copy_to_host() == expected).all()
+        assert (wide.copy_to_host() == 99).sum() >= c.size // n * (n + 1)  # nothing beside
 
 
-def test_dtypes_that_are_narrower_than_sums(device):
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_dtypes_that_are_narrower_than_sums(device, dtype):
     """The parts of a sum are added before they are rounded."""
-    k = 2**16
-    a, b = np.full((17, k), 1 / 64, ml_dtypes.bfloat16), np.full((k, 17), 1 / 64, ml_dtypes.bfloat16)
-    assert (portagpu.matmul(a, b) == k / 4096).all()
+    generator = np.random.default_rng(2)
+    k = 10 * MOST_TERMS
+    a, b = (generator.random(shape, np.float32).astype(dtype) / 16 for shape in ((17, k), (k, 17)))
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    unit = float(ml_dtypes.finfo(dtype).eps)
+    assert np.abs(portagpu.matmul(a, b).astype(np.float64) / exact - 1).max() <= unit / 2 * 1.02

@@ -149,8 +149,15 @@ def test_legal_points_that_are_rare_are_looked_for_so_long(monkeypatch):
     assert len({point["a"] for point in some}) > 1  # not all of the corner where a walk begins
     none = SearchSpace.of(lambda p: p["a"] < 0, **dict.fromkeys("abcdef", range(50)))
     for space in (none, UnionSpace((none, none))):
-        with pytest.raises(TuningError, match="no legal point is among 40,000 combinations"):
+        with pytest.raises(TuningError, match="no legal point was found in 40,000 values"):
             candidates(space)
+    easy = SearchSpace.of(z=range(700))
+    for union in (UnionSpace((easy, none)), UnionSpace((none, easy))):
+        assert len(candidates(union)) == 700  # a part's search does not take from another's
+    assert len(candidates(UnionSpace((rare, easy)))) > 750
+    medium = SearchSpace.of(lambda p: sum(p.values()) % 5 == 0, **dict.fromkeys("abcdef", range(50)))
+    found = candidates(medium, sampled=500)
+    assert len(found) == 500 and sum(point["a"] == 0 for point in found) < 50
     assert candidates(SearchSpace.of(lambda a: a > 2, a=(1, 2))) == []
     with pytest.raises(TuningError, match="more than 100,000 values"):
         SearchSpace.of(a=range(10**12))
