@@ -20,6 +20,7 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.space import Axis
 
 _LAUNCHES_SECONDS = 15e-6  # of packing both operands and multiplying
+_PACKED_A_CYCLE = 6.0  # bytes that a compute unit reads and writes to pack operands
 _PACK_BYTES = 64 * 1024  # of a panel that one work-group packs
 
 
@@ -102,9 +103,10 @@ class PanelVariant(Variant):
         cached = config.tile_n * min(k, MOST_TERMS) * problem.accumulator_itemsize <= 2**19
         overhead = 1.0 + 0.02 * config.unroll_k + (0.0 if cached else 0.1)
         multiplied = rows * config.tile_m * columns * config.tile_n * k * problem.batch / busy * overhead + started
-        return multiplied * waves / (units * config.lanes * clock_mhz(caps) * 1e6) + _LAUNCHES_SECONDS * math.ceil(
-            k / MOST_TERMS
-        )
+        # operands are read, and written as what sums are formed in
+        packed = (m + n) * k * problem.batch * (problem.itemsize + problem.accumulator_itemsize)
+        cycles = multiplied * waves / config.lanes + packed / _PACKED_A_CYCLE
+        return cycles / (units * clock_mhz(caps) * 1e6) + _LAUNCHES_SECONDS * math.ceil(k / MOST_TERMS)
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[PanelConfig, ...]:
         """Register tiles that fill the register files of today's processors."""

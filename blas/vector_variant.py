@@ -12,8 +12,10 @@ from portagpu.blas.few_rows import FewRows, few_rows
 from portagpu.blas.operands import Operand, index_type, operand
 from portagpu.blas.pieces import MOST_TERMS, split_of
 from portagpu.blas.problem import Problem
+from portagpu.blas.rows import swapped
 from portagpu.blas.tile_launch import add_parts
-from portagpu.blas.variant import Config, Product, Variant, clock_mhz
+from portagpu.blas.transpose_kernels import swapped_order
+from portagpu.blas.variant import Config, Product, Variant, clock_mhz, order_of
 from portagpu.blas.vector_kernels import multiply_across, multiply_along
 from portagpu.blas.workspace import workspaces
 from portagpu.device.capabilities import Capabilities
@@ -26,6 +28,9 @@ _SUM_BYTES = 2048  # of registers and the nearest cache for the sums of a thread
 _UNROLL_K = 4
 _BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
 _BUSY_BLOCKS = 2  # of a compute unit, with which it gets that
+_FEW_SUMS = 8  # rows whose sums stay in registers
+_VECTORS_A_CYCLE = 0.2  # multiplied and added beyond that, across lines; measured with AVX-512
+_VECTORS_A_CYCLE_ALONG = 0.4
 _LAUNCH_SECONDS = 4e-6
 _FURTHER_SECONDS = 12e-6  # of a second launch
 
@@ -84,7 +89,8 @@ class VectorVariant(Variant):
         parts = 0.0
         if split > 1:
             parts = _FURTHER_SECONDS + 2 * split * problem.batch * view.rows * view.n * 8 / bandwidth
-        return max(problem.nbytes * used * rounds / (bandwidth * busy * share), latency) + parts + _LAUNCH_SECONDS
+        work = _arithmetic_seconds(problem, view, units * lanes * clock_mhz(caps) * 1e6)
+        return max(problem.nbytes * used * rounds / (bandwidth * busy * share), latency, work) + parts + _LAUNCH_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[VectorConfig, ...]:
         """Blocks of one thread."""
@@ -97,8 +103,7 @@ class VectorVariant(Variant):
         problem, context = product.problem, product.c.context
         view, batch = few_rows(problem), product.batch
         m, n = problem.m, problem.n
-        a, b, c = operand(product.a), operand(product.b), operand(product.c)
-        few, large = (b, a) if view.swapped else (a, b)
+        few, large, c = _few(product, view), operand(product.a if view.swapped else product.b), operand(product.c)
         # as rows: of the transpose, where the large matrix is a
         few_transposed = not few.transposed if view.swapped else few.transposed
         lanes = _lanes(problem, context.capabilities, view.rows)
@@ -139,6 +144,28 @@ class VectorVariant(Variant):
         )
         if split > 1:
             add_parts(target.array, c, (batch, m, n), found, product.alpha, product.beta, product.stream)
+
+
+def _arithmetic_seconds(problem: Problem, view: FewRows, lanes_a_second: float) -> float:
+    """What multiplying takes where that may be more than reading: with more rows than have their sums in registers.
+
+    Other variants, which keep tiles in registers, are then twice as fast; but not where the large matrix is b and lies
+    along k, which they would have to transpose, nor where it has to be converted.
+    """
+    if view.rows <= _FEW_SUMS or (view.along and (not view.swapped or problem.itemsize < problem.accumulator_itemsize)):
+        return 0.0
+    terms = view.rows * view.n * view.k * problem.batch
+    return terms / (lanes_a_second * (_VECTORS_A_CYCLE_ALONG if view.along else _VECTORS_A_CYCLE))
+
+
+def _few(product: Product, view: FewRows) -> Operand:
+    """The few rows. Where vectors go along k they have to lie along it, too: gathering them takes ten times as long."""
+    matrix = product.b if view.swapped else product.a
+    columns = matrix if view.swapped else swapped(matrix)  # (k, rows)
+    if not view.along or min(columns.shape[-2:]) == 1 or order_of(columns) != "C":
+        return operand(matrix)
+    made = swapped_order(columns, "few rows", product.stream)
+    return operand(made if view.swapped else swapped(made))
 
 
 def _parts(config: VectorConfig, view: FewRows, lanes: int) -> int:

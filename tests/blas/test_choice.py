@@ -184,3 +184,18 @@ def test_explanations_say_what_shapes_have_no_units(context, monkeypatch):
     text = explanation(Problem(m=4, n=64, k=64, dtype="float32", precision="f16x3"), context)
     assert "have no f16x3: computed in float32" in text
     assert "computed in" not in explanation(Problem(m=512, n=512, k=512, dtype="float32", precision="f16x3"), context)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("orders", [*itertools.product("CF", repeat=2)])
+def test_few_columns_on_cpus(device, dtype, orders):
+    """With so many that their sums leave the registers, tiles are faster than lines."""
+    if device.capabilities.local_memory_dedicated:
+        pytest.skip("GPUs have the skinny variant")
+    a, b = orders
+
+    def kind(n):
+        problem = Problem(m=4096, n=n, k=1024, dtype=dtype, a_order=a, b_order=b)
+        return registry.variant_of(default_config(problem, device.capabilities)).name
+
+    assert [kind(n) for n in (2, 8, 16, 17)] == ["vector", "vector", "block", "block"]
