@@ -79,12 +79,10 @@ def _conversion(name: str, operand: Any) -> str:
     dtype = operand.dtype
     if dtype.names is not None:
         return f'take one field of the records: {name}["{dtype.names[0]}"]'
-    if dtype.kind in "MmUS":
-        return (
-            "give arrays of numbers"
-            if dtype.kind in "US"
-            else f"take the numbers: {name}.astype(np.int64).astype(float)"
-        )
+    if dtype.kind in "US":
+        return "give arrays of numbers"
+    if dtype.kind in "Mm":
+        return f"take the numbers: {name}.astype(np.int64).astype(float)"
     # float32 holds the numbers of formats of up to 16 bits, and bools
     wanted = "complex128" if dtype.kind == "c" else "float32" if 0 < dtype.itemsize <= 2 else "float64"
     if isinstance(operand, DeviceNDArray):

@@ -151,9 +151,7 @@ class Stream:
         with translate_cl_errors(self.context), self.context.order_lock:
             seen = default._tail.used
             if seen != self._seen and default._tail.queue is not None:
-                cl.enqueue_barrier(queue, wait_for=[marker(default._tail.queue)])
-                if self._tail.queue is not queue:
-                    self._follow(queue)
+                self._wait(queue, [marker(default._tail.queue)])
                 self._seen = seen
 
     def _wait_for_others(self, queue: cl.CommandQueue) -> None:
@@ -167,12 +165,16 @@ class Stream:
                 return
             waiting = [(t, q, t.used) for t in tails if t.used != t.joined and (q := t.queue) is not None]
             if waiting:
-                cl.enqueue_barrier(queue, wait_for=[marker(its) for _, its, _ in waiting])
-                if self._tail.queue is not queue:
-                    self._follow(queue)
+                self._wait(queue, [marker(its) for _, its, _ in waiting])
             for tail, _, used in waiting:
                 tail.joined = used
             drop(context.tails, [tail for tail in tails if tail.is_over()])
+
+    def _wait(self, queue: cl.CommandQueue, ends: list[cl.Event]) -> None:
+        """A barrier in this stream's queue, and in the one that it may have got meanwhile."""
+        cl.enqueue_barrier(queue, wait_for=ends)
+        if self._tail.queue is not queue:
+            self._follow(queue)
 
     def wait_stream(self, other: Stream) -> None:
         """Let what is enqueued from now on wait for everything in another stream of the context."""

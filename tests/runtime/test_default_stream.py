@@ -10,25 +10,12 @@ import numpy as np
 import pyopencl as cl
 import pytest
 from gates import closed_gate
+from small_kernels import copy, put
 
 from portagpu import cuda, errors
 from portagpu.runtime import stream as stream_module
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
-
-
-@cuda.jit
-def put(x, value):
-    i = cuda.grid(1)
-    if i < x.size:
-        x[i] = value
-
-
-@cuda.jit
-def copy(x, y):
-    i = cuda.grid(1)
-    if i < x.size:
-        y[i] = x[i]
 
 
 @pytest.fixture

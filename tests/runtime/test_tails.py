@@ -13,6 +13,7 @@ import pyopencl as cl
 import pytest
 from gates import closed_gate
 from interrupts import before_lines, by_another_thread
+from small_kernels import copy, put
 
 from portagpu import cuda, errors
 from portagpu.cuda.plans import Plan
@@ -25,28 +26,6 @@ from portagpu.runtime.stream import Stream, enqueuing
 from portagpu.runtime.tail import Tail, marker
 
 _LONGEST = 60  # seconds
-
-
-@cuda.jit
-def put(x, value):
-    i = cuda.grid(1)
-    if i < x.size:
-        x[i] = value
-
-
-@cuda.jit
-def copy(x, y):
-    i = cuda.grid(1)
-    if i < x.size:
-        y[i] = x[i]
-
-
-@pytest.fixture
-def own(device):
-    context = Context.wrap(cl.Context([device.cl_device]))
-    with context:
-        yield context
-    context.close()
 
 
 @pytest.fixture

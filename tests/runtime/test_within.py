@@ -11,6 +11,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 from gates import closed_gate
+from small_kernels import copy, put
 
 import portagpu.cuda.plans as plans_module
 from portagpu import cuda, errors
@@ -18,7 +19,6 @@ from portagpu.device.capabilities import DeviceType
 from portagpu.runtime import interface
 from portagpu.runtime import stream as stream_module
 from portagpu.runtime import tail as tail_module
-from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
 from portagpu.runtime.launch import _BOUND, CompiledKernel
 from portagpu.runtime.living import Living
@@ -26,20 +26,6 @@ from portagpu.tuning.choice import Chooser
 from portagpu.tuning.store import Store, TaskKey
 
 _LONGEST = 60  # seconds; who waits for itself waits for ever
-
-
-@cuda.jit
-def put(x, value):
-    i = cuda.grid(1)
-    if i < x.size:
-        x[i] = value
-
-
-@cuda.jit
-def copy(x, y):
-    i = cuda.grid(1)
-    if i < x.size:
-        y[i] = x[i]
 
 
 @cuda.jit
@@ -79,14 +65,6 @@ class Once:
             self.called = True
             self._before()
         return self._function(*args, **kwargs)
-
-
-@pytest.fixture
-def own(device):
-    context = Context.wrap(cl.Context([device.cl_device]))
-    with context:
-        yield context
-    context.close()
 
 
 @pytest.fixture
