@@ -12,6 +12,10 @@ from portagpu.device.registry import DeviceRecord
 
 _SHARED_BYTES = 4 << 30  # that a driver may keep for the processes of a search
 
+# GPUs whose shipped results serve others with the same processors, by the architecture of their PTX and compute units:
+# an H200, a GH200 or an H100 NVL is this one with other memory
+_MEASURED_PROCESSORS = {((9, 0), 132): "NVIDIA H100 80GB HBM3"}
+
 # driver families by a part of the platform's name, lower case
 _FAMILIES = (
     ("portable computing language", "PoCL"),
@@ -46,6 +50,16 @@ def device_class(record: DeviceRecord) -> str:
         cores = 1 << (max(1, record.capabilities.compute_units) - 1).bit_length()
         return f"{vector_class(record.capabilities)} CPU of {cores} core{'s' * (cores > 1)} under {family}"
     return f"{record.name} under {family}"
+
+
+def device_classes(record: DeviceRecord) -> tuple[str, ...]:
+    """The class of a device, then that of another with the same processors, whose results serve where it has none."""
+    own, caps = device_class(record), record.capabilities
+    if caps is None or record.device_type is not DeviceType.GPU:
+        return (own,)
+    measured = _MEASURED_PROCESSORS.get((caps.ptx_target, caps.compute_units))
+    kin = f"{measured} under {driver_family(record.platform)}"
+    return (own,) if measured is None or kin == own else (own, kin)
 
 
 def trial_environment(shared: Path | None = None) -> dict[str, str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from portagpu.device import DeviceRecord
-from portagpu.device.families import device_class
+from portagpu.device.families import device_class, device_classes
 from portagpu.errors import ArgumentTypeError, TuningError
 from portagpu.files import user_path
 from portagpu.runtime.context import current_context
@@ -209,7 +209,8 @@ class Chooser:
     def _sources(self, device: DeviceRecord, settings: Settings) -> Iterator[tuple[int, Store, str]]:
         yield 0, self._store, device.key
         for store in self._shipped if settings.shipped else ():
-            yield 1, store, device_class(device)
+            for rank, name in enumerate(device_classes(device), 1):
+                yield rank, store, name
 
 
 def _winners(

@@ -137,6 +137,21 @@ def test_the_model_may_outweigh_shipped_results_of_another_class(device, tmp_pat
     assert chooser.choose(tunable, {"n": 4000}, device, settings).point == SLOW
 
 
+def test_results_of_another_class_with_the_same_processors_serve_where_there_are_none(
+    device, tmp_path, settings, monkeypatch
+):
+    store, shipped = Store(tmp_path / "own.jsonl"), Store(tmp_path / "shipped.jsonl")
+    shipped.add_winner(task_of(PICKY, {"n": 1024}, "Kin"), SLOW, 0.5)
+    chooser = Chooser(store, (shipped,))
+    assert chooser.from_results(PICKY, {"n": 1024}, device, settings) is None
+    own = device_class(device)
+    monkeypatch.setattr("portagpu.tuning.choice.device_classes", lambda record: (own, "Kin"))
+    found = chooser.from_results(PICKY, {"n": 1024}, device, settings)
+    assert (found.rule, found.point) == (Rule.SHIPPED, SLOW)
+    shipped.add_winner(task_of(PICKY, {"n": 1024}, own), FAST, 0.6)  # its own class comes first
+    assert chooser.from_results(PICKY, {"n": 1024}, device, settings).point == FAST
+
+
 @pytest.mark.parametrize("used", [FAST, SLOW])
 def test_a_search_begins_with_what_is_used_without_it(device, tmp_path, settings, used):
     """Else a short search could find less than what was there before, and its winner would be used from then on."""

@@ -8,11 +8,12 @@ import os
 
 import pytest
 
-from portagpu.device.families import device_class, driver_family
+from portagpu.device.families import device_class, device_classes, driver_family
 from portagpu.device.ideal import IDEAL
 from portagpu.device.rates import measure
 from portagpu.settings import Settings
 from portagpu.tuning import DeviceFigures, Limit, Resources, figures_of, predict
+from portagpu.tuning.choice import shipped_file
 from portagpu.tuning.model import obstacle
 
 GPU = DeviceFigures(
@@ -115,4 +116,17 @@ def test_classes_of_devices(device):
     assert device_class(narrow) == "AVX2 CPU of 16 cores under PoCL"
     gpu = dataclasses.replace(device, name="A GPU", device_type=type(device.device_type).GPU, platform="NVIDIA CUDA")
     assert device_class(gpu) == "A GPU under NVIDIA"
+    assert device_classes(gpu) == ("A GPU under NVIDIA",) and device_classes(named) == (device_class(named),)
+
+
+def test_gpus_of_the_same_processors_share_shipped_results(device):
+    gpu = type(device.device_type).GPU
+    caps = dataclasses.replace(IDEAL, device_type=gpu, ptx_target=(9, 0), compute_units=132)
+    record = dataclasses.replace(device, name="NVIDIA H200", device_type=gpu, platform="NVIDIA CUDA", capabilities=caps)
+    measured = "NVIDIA H100 80GB HBM3"
+    assert device_classes(record) == ("NVIDIA H200 under NVIDIA", f"{measured} under NVIDIA")
+    assert device_classes(dataclasses.replace(record, name=measured)) == (f"{measured} under NVIDIA",)
+    for other in ({"compute_units": 114}, {"ptx_target": (10, 0)}):
+        assert len(device_classes(dataclasses.replace(record, capabilities=dataclasses.replace(caps, **other)))) == 1
+    assert shipped_file(dataclasses.replace(record, name=measured)).exists()  # the class has results
     assert driver_family("A new platform") == "A new platform"
