@@ -24,9 +24,10 @@ def explanation(problem: Problem, context: Context) -> str:
         lines.append(f"the device has no {problem.precision}, and computes in {problem.dtype}")
         problem = replace(problem, precision=precision)
     if problem.is_complex:
-        real, transposed = as_real(problem)
-        which = ", that of the transposes," if transposed else ""
-        lines.append(f"made of one real product{which} with twice the columns and terms:")
+        real, form = as_real(problem)
+        which = ", that of the transposes," if form.turned else ""
+        more = "rows and columns" if form.separated else "columns and terms"
+        lines.append(f"made of one real product{which} with twice the {more}:")
         problem = dense(real)
     plan = plan_of(problem, context)
     if plan.problem.precision != problem.precision:

@@ -110,8 +110,8 @@ def scale_elements(c, m, n, c_pitch, c_batch, batch, beta_re, beta_im, mode: cud
 
 
 @cuda.jit
-def expand_complex(b, real, k, n, b_down, b_right, b_batch, batch, alpha_re, alpha_im, scale: cuda.constexpr):
-    """Complex matrices as real ones, times alpha if ``scale``: rows ``[re, im, re, im, ...]`` times them are such rows.
+def expand_complex(b, real, k, n, b_down, b_right, b_batch, batch):
+    """Complex matrices as real ones: rows ``[re, im, re, im, ...]`` times them are such rows.
 
     b: pairs of numbers with steps (in pairs) between rows, columns and matrices; real: (batch, 2 * k, 2 * n), C order;
     element ``x + iy`` of b becomes ``[[x, y], [-y, x]]``. A thread for each element of b.
@@ -125,10 +125,78 @@ def expand_complex(b, real, k, n, b_down, b_right, b_batch, batch, alpha_re, alp
         row, column = within // n, within % n
         place = 2 * (position // size * b_batch + row * b_down + column * b_right)
         re, im = source[place], source[place + 1]
-        if scale:
-            re, im = alpha_re * re - alpha_im * im, alpha_re * im + alpha_im * re
         first = position // size * (4 * size) + row * (4 * n) + column * 2
         target[first] = re
         target[first + 1] = im
         target[first + 2 * n] = -im
         target[first + 2 * n + 1] = re
+
+
+@cuda.jit
+def separate_complex(a, real, m, k, a_down, a_right, a_batch, batch):
+    """Complex matrices as real ones with twice the rows: first those of the real parts, then of the imaginary ones.
+
+    a: as b of `expand_complex`; real: (batch, 2 * m, k), C order. A thread for each element of a.
+    """
+    source = a.ravel()
+    target = real.ravel()
+    size = m * k
+    position = type(size)(cuda.grid(1))
+    if position < size * batch:
+        within = position % size
+        place = 2 * (position // size * a_batch + within // k * a_down + within % k * a_right)
+        first = position // size * (2 * size) + within
+        target[first] = source[place]
+        target[first + size] = source[place + 1]
+
+
+@cuda.jit
+def join_complex(
+    sums,
+    c,
+    m,
+    n,
+    c_down,
+    c_right,
+    c_batch,
+    batch,
+    alpha_re,
+    alpha_im,
+    beta_re,
+    beta_im,
+    separated: cuda.constexpr,
+    alpha_parts: cuda.constexpr,
+    beta_parts: cuda.constexpr,
+):
+    """``c = alpha * sums + beta * c`` of complex numbers whose sums are real matrices.
+
+    sums: (batch, m, 2 * n), C order, with real and imaginary parts side by side; if ``separated``, (batch, 2 * m, 2 * n):
+    rows of the real parts of a factor times the other, then rows of its imaginary parts times the other. c: as b of
+    `expand_complex`. ``alpha_parts``, ``beta_parts``: 1 for a real factor, 2 for a complex one, 0 if c is not read. A
+    thread for each element of c.
+    """
+    source = sums.ravel()
+    target = c.ravel()
+    size = m * n
+    position = type(size)(cuda.grid(1))
+    if position < size * batch:
+        within = position % size
+        row, column = within // n, within % n
+        first = position // size * ((4 if separated else 2) * size) + row * (2 * n) + column * 2
+        re, im = source[first], source[first + 1]
+        if separated:
+            re, im = re - source[first + 2 * size + 1], im + source[first + 2 * size]
+        if alpha_parts == 2:
+            re, im = alpha_re * re - alpha_im * im, alpha_re * im + alpha_im * re
+        else:
+            re, im = alpha_re * re, alpha_re * im
+        place = 2 * (position // size * c_batch + row * c_down + column * c_right)
+        if beta_parts > 0:
+            old_re, old_im = target[place], target[place + 1]
+            if beta_parts == 2:
+                old_re, old_im = beta_re * old_re - beta_im * old_im, beta_re * old_im + beta_im * old_re
+            else:
+                old_re, old_im = beta_re * old_re, beta_re * old_im
+            re, im = re + old_re, im + old_im
+        target[place] = re
+        target[place + 1] = im

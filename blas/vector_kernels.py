@@ -142,7 +142,7 @@ def multiply_along(
 
 
 @cuda.jit(device=True)
-def _columns(source, place, column, n, vector: cuda.constexpr, aligned: cuda.constexpr):
+def columns_of(source, place, column, n, vector: cuda.constexpr, aligned: cuda.constexpr):
     """A vector of a row from a column on, zeros beyond the last column."""
     if column + vector.lanes <= n:
         return vector(cuda.vload(source, place, vector.lanes, aligned=aligned))
@@ -210,7 +210,7 @@ def multiply_across(
             for j in cuda.unroll(range(lines)):
                 column = column0 + j * lanes
                 place = b_start + (p0 + u) * b_pitch + column
-                found[u, j] = _columns(flat_b, place, column, n, vector, aligned)
+                found[u, j] = columns_of(flat_b, place, column, n, vector, aligned)
         for u in cuda.unroll(range(unroll_k)):
             for i in cuda.unroll(range(rows)):
                 value = accumulator(flat_x[x_start + i * x_row + (p0 + u) * x_step])
@@ -219,7 +219,7 @@ def multiply_across(
     for p in range(rounds, end):
         for j in cuda.unroll(range(lines)):
             column = column0 + j * lanes
-            found[0, j] = _columns(flat_b, b_start + p * b_pitch + column, column, n, vector, aligned)
+            found[0, j] = columns_of(flat_b, b_start + p * b_pitch + column, column, n, vector, aligned)
         for i in cuda.unroll(range(rows)):
             value = accumulator(flat_x[x_start + i * x_row + p * x_step])
             for j in cuda.unroll(range(lines)):

@@ -17,6 +17,7 @@ from portagpu.blas.tile_launch import add_parts
 from portagpu.blas.transpose_kernels import swapped_order
 from portagpu.blas.variant import Config, Product, Variant, clock_mhz, order_of
 from portagpu.blas.vector_kernels import multiply_across, multiply_along
+from portagpu.blas.wide_vector_kernels import multiply_lines
 from portagpu.blas.workspace import workspaces
 from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.space import Axis
@@ -25,19 +26,28 @@ FEW = 16
 """Rows, or columns, that a thread keeps sums for at the most."""
 
 _SUM_BYTES = 2048  # of registers and the nearest cache for the sums of a thread, at most
+_MOST_LINES = 8  # of a block whose sums may be in registers
+_WIDE_SUM_BYTES = 32768  # of the nearest cache for the sums of a block with more lines
 _UNROLL_K = 4
+_WIDE_UNROLL_K = 8
 _BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
 _BUSY_BLOCKS = 2  # of a compute unit, with which it gets that
 _FEW_SUMS = 8  # rows whose sums stay in registers
 _VECTORS_A_CYCLE = 0.2  # multiplied and added beyond that, across lines; measured with AVX-512
+_VECTORS_A_CYCLE_WIDE = 0.4
 _VECTORS_A_CYCLE_ALONG = 0.4
+_LONG_SEGMENT = 4096  # bytes of a line that processors read ahead
+_SHARE_OF_SHORT = 0.2  # of the bandwidth, without that; measured with PoCL, 1 x 4096 x 1024 in float32
 _LAUNCH_SECONDS = 4e-6
 _FURTHER_SECONDS = 12e-6  # of a second launch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorConfig(Config):
-    """Parameters of the vector variant: lines of a block, which is one thread, and parts of sums."""
+    """Parameters of the vector variant: lines of a block, which is one thread, and parts of sums.
+
+    More than eight lines, which only matrices that lie along n have, are those of `wide_vector_kernels`.
+    """
 
     lines: int
     split_k: int
@@ -56,7 +66,7 @@ class VectorVariant(Variant):
     def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
         """Lines and parts."""
         return (
-            Axis("lines", (1, 2, 4, 8)),
+            Axis("lines", (1, 2, 4, 8, 16, 32, 64, 128)),
             Axis("split_k", (1, 2, 4, 8, 16)),
         )
 
@@ -65,8 +75,12 @@ class VectorVariant(Variant):
         view = few_rows(problem)
         lanes = _lanes(problem, caps, view.rows)
         sums = view.rows * config.lines * lanes * problem.accumulator_itemsize
-        step = lanes if view.along else _UNROLL_K  # terms that a block takes at once
-        return (config.lines == 1 or sums <= _SUM_BYTES) and (
+        step = lanes if view.along else _WIDE_UNROLL_K if config.lines > _MOST_LINES else _UNROLL_K  # terms at once
+        if config.lines > _MOST_LINES:
+            fits = not view.along and sums <= _WIDE_SUM_BYTES
+        else:
+            fits = config.lines == 1 or sums <= _SUM_BYTES
+        return fits and (
             config.split_k == 1 or problem.k >= 2 * config.split_k * step
         )
 
@@ -78,9 +92,8 @@ class VectorVariant(Variant):
         split = _parts(config, view, lanes)
         blocks = math.ceil(view.n / width) * split * problem.batch
         used = math.ceil(view.n / width) * width / view.n
-        # loads of a row of the few by several lines at once keep the caches free; short segments waste them
-        segment = (1 if view.along else config.lines) * lanes
-        share = min(1.0, segment * problem.itemsize / 64) * (1.0 if config.lines > 1 or view.rows == 1 else 0.9)
+        # loads of a row of the few by several lines at once keep the caches free
+        share = _share(width, problem, view) * (1.0 if config.lines > 1 or view.rows == 1 else 0.9)
         busy = min(1.0, blocks / (units * _BUSY_BLOCKS)) * min(1.0, blocks / units)
         rounds = math.ceil(blocks / units) * units / blocks if blocks < 4 * units else 1.0
         bandwidth = units * _BYTES_A_CYCLE * clock_mhz(caps) * 1e6
@@ -89,12 +102,14 @@ class VectorVariant(Variant):
         parts = 0.0
         if split > 1:
             parts = _FURTHER_SECONDS + 2 * split * problem.batch * view.rows * view.n * 8 / bandwidth
-        work = _arithmetic_seconds(problem, view, units * lanes * clock_mhz(caps) * 1e6)
+        wide = config.lines > _MOST_LINES
+        work = _arithmetic_seconds(problem, view, wide, units * lanes * clock_mhz(caps) * 1e6)
         return max(problem.nbytes * used * rounds / (bandwidth * busy * share), latency, work) + parts + _LAUNCH_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[VectorConfig, ...]:
         """Blocks of one thread."""
-        found = (VectorConfig(lines=lines, split_k=split) for lines in (4, 2, 1) for split in (1, 2, 4, 8, 16, 32, 64))
+        widths = (64, 128, 32, 16, 4, 2, 1)
+        found = (VectorConfig(lines=lines, split_k=split) for lines in widths for split in (1, 2, 4, 8, 16, 32, 64))
         legal = tuple(c for c in found if self.is_legal(c, problem, caps))
         return legal or tuple(c for c in self.candidates(problem, caps) if isinstance(c, VectorConfig))
 
@@ -123,7 +138,8 @@ class VectorVariant(Variant):
             else (found.numbers(product.alpha, product.beta))
         )
         numbers = (view.n, view.k, x_row, x_step, few.batch, large.pitch, large.batch, c_row, c_column, target.batch)
-        kernel = multiply_along if view.along else multiply_across
+        wide = config.lines > _MOST_LINES
+        kernel = multiply_along if view.along else multiply_lines if wide else multiply_across
         kernel[-(-view.n // width) * split * batch, 1, product.stream](
             few.array,
             large.array,
@@ -137,7 +153,7 @@ class VectorVariant(Variant):
             number_type(found.vector),
             mode,
             found.whole,
-            (x_step == 1) if view.along else _UNROLL_K,
+            (x_step == 1) if view.along else _WIDE_UNROLL_K if wide else _UNROLL_K,
             large.is_aligned(lanes),
             few.transposed,
             large.transposed,
@@ -146,16 +162,24 @@ class VectorVariant(Variant):
             add_parts(target.array, c, (batch, m, n), found, product.alpha, product.beta, product.stream)
 
 
-def _arithmetic_seconds(problem: Problem, view: FewRows, lanes_a_second: float) -> float:
+def _share(width: int, problem: Problem, view: FewRows) -> float:
+    """Of the bandwidth, that a block gets which reads ``width`` columns: short segments of lines are not read ahead."""
+    if view.along or width >= view.n:
+        return 1.0
+    return min(1.0, max(_SHARE_OF_SHORT, width * problem.itemsize / _LONG_SEGMENT))
+
+
+def _arithmetic_seconds(problem: Problem, view: FewRows, wide: bool, lanes_a_second: float) -> float:
     """What multiplying takes where that may be more than reading: with more rows than have their sums in registers.
 
     Other variants, which keep tiles in registers, are then twice as fast; but not where the large matrix is b and lies
     along k, which they would have to transpose, nor where it has to be converted.
     """
-    if view.rows <= _FEW_SUMS or (view.along and (not view.swapped or problem.itemsize < problem.accumulator_itemsize)):
+    if (view.rows <= _FEW_SUMS and not wide) or (view.along and (not view.swapped or problem.itemsize < problem.accumulator_itemsize)):
         return 0.0
     terms = view.rows * view.n * view.k * problem.batch
-    return terms / (lanes_a_second * (_VECTORS_A_CYCLE_ALONG if view.along else _VECTORS_A_CYCLE))
+    rate = _VECTORS_A_CYCLE_ALONG if view.along else _VECTORS_A_CYCLE_WIDE if wide else _VECTORS_A_CYCLE
+    return terms / (lanes_a_second * rate)
 
 
 def _few(product: Product, view: FewRows) -> Operand:

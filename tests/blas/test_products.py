@@ -249,10 +249,19 @@ def test_results_are_the_same_each_time(device):
     "dtype, out, rows, split", [("float32", "float32", 3, 1), ("float16", "float32", 1, 3), ("int8", "int32", 6, 1)]
 )
 def test_vector_variant(device, dtype, out, rows, split):
-    """Few rows and few columns, the large matrix in both orders, with and without aligned rows."""
+    """Few rows and few columns, the large matrix in both orders, with and without aligned rows, read wide and narrow."""
     stream = cuda.default_stream()
-    config = VectorConfig(lines=2, split_k=split)
-    for n, k, order, few in ((40, 96, "C", "C"), (37, 53, "F", "C"), (40, 64, "F", "F"), (37, 53, "C", "F")):
+    narrow, wide = (VectorConfig(lines=lines, split_k=split) for lines in (2, 16))
+    cases = (
+        (40, 96, "C", "C", narrow),
+        (37, 53, "F", "C", narrow),
+        (40, 64, "F", "F", narrow),
+        (37, 53, "C", "F", narrow),
+        (37, 53, "C", "F", wide),
+        (288, 64, "C", "C", wide),
+        (531, 27, "C", "C", wide),
+    )
+    for n, k, order, few, config in cases:
         a = np.array(numbers((rows, k), dtype), order=few)
         b = np.array(numbers((k, n), dtype, 1), order=order)
         old = numbers((rows, n), out, 2)
