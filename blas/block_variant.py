@@ -25,6 +25,8 @@ _PACKED_BYTES = 2**24  # of B's block: a share of the last-level cache
 _LAUNCHES_SECONDS = 15e-6  # of packing and multiplying
 _BLOCK_SECONDS = 40e-6  # the same for one more block: Python's share is in the way where kernels are short
 _KEPT_BYTES = 3 * 2**18  # of a group's rows of A and panels of B: a share of the second-level cache
+_PAGE_BYTES = 2048
+_PAGE_CYCLES = 18.0  # for 64 bytes of a line of B that is packed in short pieces; 4 x 4096 x 1024, float32, PoCL
 _COPY_BYTES = 2**19  # of A, by a work-group
 _CHUNK = 64  # rows that a work-group packs
 
@@ -151,6 +153,8 @@ class BlockVariant(Variant):
         fetched += 2 * m * n * blocks * problem.batch * item * 0.04  # c, read and written
         # what another work-group packed comes from farther caches
         packed = n * k * problem.batch * (3.0 if config.packs else 6.0) / lanes
+        if problem.b_order == "C" and n * problem.itemsize >= _PAGE_BYTES:  # lines lie in pages of their own, or in every other one
+            packed += n * k * problem.batch * problem.itemsize / 64 * _PAGE_CYCLES
         # a fast work-group takes another one while a slow one ends
         waves = (groups + 1.5 * (units - 1)) / groups
         if config.packs:  # few work-groups, all alike

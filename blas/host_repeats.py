@@ -238,10 +238,9 @@ def host_product(
     """
     if a.ndim != 2 or b.ndim != 2 or a.dtype is not b.dtype or a.shape[1] != b.shape[0] or a.dtype.kind not in "fc":
         return None
-    if not min(a.nbytes, b.nbytes) >= SMALL or not max(a.nbytes, b.nbytes) <= _MOST_BYTES:
-        return None
     shape = (a.shape[0], b.shape[1])
-    if not SMALL <= shape[0] * shape[1] * a.itemsize <= _MOST_BYTES:
+    sizes = a.nbytes, b.nbytes, shape[0] * shape[1] * a.itemsize
+    if not max(sizes[:2]) >= SMALL or not max(sizes) <= _MOST_BYTES or not min(sizes) > 0:
         return None
     if out is not None and not (out.shape == shape and out.dtype is a.dtype and out.flags.writeable):
         return None
@@ -251,6 +250,8 @@ def host_product(
     context = current_context()
     if not context.capabilities.host_unified_memory or (stream is not None and stream.context is not context):
         return None
+    if min(sizes) < SMALL and _recordings.of(context).kept_buffers(context) is None:
+        return None  # copies of cache lines would overwrite what others write beside so small an array
     return HostProduct(a, b, out, numbers, context, stream)
 
 

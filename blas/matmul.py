@@ -67,6 +67,12 @@ def matmul(
         and _is_plain(alpha, beta, precision, dtype, stream)
         and (dtype is None or _is_dtype(dtype, a))
     ):
+        if a.ndim + b.ndim == 3 and _is_vector_product(a, b, out):
+            column = b.ndim == 1
+            left, right = (a, b[:, None]) if column else (a[None], b)
+            wide = None if out is None else out[:, None] if column else out[None]
+            made = matmul(left, right, wide, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
+            return out if out is not None else made[:, 0] if column else made[0]
         plain = (alpha, beta, precision)
         made = host_again(a, b, out, plain, stream)
         if made is not None:
@@ -114,6 +120,14 @@ def matmul(
     if host is not None:
         host.remember(a, b, lambda left, right, into: settings.multiply(left, right, into, where))
     return result if shape or out is not None else result[()]  # of two vectors: a scalar, as NumPy's
+
+
+def _is_vector_product(a: Array, b: Array, out: Array) -> bool:
+    """Whether operands of one and two axes fit, so that they can be two matrices; what does not is told as it is."""
+    shape = a.shape[:-1] + b.shape[1:]
+    if a.shape[-1] != b.shape[0] or a.dtype is not b.dtype:
+        return False
+    return out is None or (out.shape == shape and out.dtype is a.dtype and out.flags.writeable)
 
 
 def dot(a: Array, b: Array, out: Array = None) -> Array:

@@ -44,7 +44,7 @@ def _four(source, first, step, lane: cuda.constexpr, count):
 
 
 @cuda.jit(device=True)
-def _gathered(source, first, step, count, vector: cuda.constexpr):
+def gathered(source, first, step, count, vector: cuda.constexpr):
     """The first ``count`` of a vector's lanes from elements that are ``step`` apart, zeros in the others."""
     if vector.lanes == 2:
         return vector(_lane(source, first, step, 0, count), _lane(source, first, step, 1, count))
@@ -120,7 +120,7 @@ def multiply_along(
                 values[i] = vector(cuda.vload(flat_x, x_start + i * x_row + p, lanes))
             else:
                 first = x_start + i * x_row + p * x_step
-                values[i] = _gathered(flat_x, first, x_step, lanes, vector)
+                values[i] = gathered(flat_x, first, x_step, lanes, vector)
         for j in cuda.unroll(range(lines)):
             line = b_start + min(line0 + j, n - 1) * b_pitch
             found = vector(cuda.vload(flat_b, line + p, lanes, aligned=aligned))
@@ -142,11 +142,11 @@ def multiply_along(
 
 
 @cuda.jit(device=True)
-def columns_of(source, place, column, n, vector: cuda.constexpr, aligned: cuda.constexpr):
+def _columns(source, place, column, n, vector: cuda.constexpr, aligned: cuda.constexpr):
     """A vector of a row from a column on, zeros beyond the last column."""
     if column + vector.lanes <= n:
         return vector(cuda.vload(source, place, vector.lanes, aligned=aligned))
-    return _gathered(source, place, 1, n - column, vector)
+    return gathered(source, place, 1, n - column, vector)
 
 
 @cuda.jit(block_dim=(1, 1, 1))
@@ -210,7 +210,7 @@ def multiply_across(
             for j in cuda.unroll(range(lines)):
                 column = column0 + j * lanes
                 place = b_start + (p0 + u) * b_pitch + column
-                found[u, j] = columns_of(flat_b, place, column, n, vector, aligned)
+                found[u, j] = _columns(flat_b, place, column, n, vector, aligned)
         for u in cuda.unroll(range(unroll_k)):
             for i in cuda.unroll(range(rows)):
                 value = accumulator(flat_x[x_start + i * x_row + (p0 + u) * x_step])
@@ -219,7 +219,7 @@ def multiply_across(
     for p in range(rounds, end):
         for j in cuda.unroll(range(lines)):
             column = column0 + j * lanes
-            found[0, j] = columns_of(flat_b, b_start + p * b_pitch + column, column, n, vector, aligned)
+            found[0, j] = _columns(flat_b, b_start + p * b_pitch + column, column, n, vector, aligned)
         for i in cuda.unroll(range(rows)):
             value = accumulator(flat_x[x_start + i * x_row + p * x_step])
             for j in cuda.unroll(range(lines)):

@@ -34,9 +34,9 @@ _BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
 _BUSY_BLOCKS = 2  # of a compute unit, with which it gets that
 _FEW_SUMS = 8  # rows whose sums stay in registers
 _VECTORS_A_CYCLE = 0.2  # multiplied and added beyond that, across lines; measured with AVX-512
-_VECTORS_A_CYCLE_WIDE = 0.4
+_VECTORS_A_CYCLE_WIDE = 0.6
 _VECTORS_A_CYCLE_ALONG = 0.4
-_LONG_SEGMENT = 4096  # bytes of a line that processors read ahead
+_LONG_SEGMENT = 2048  # bytes of a line that processors read ahead
 _SHARE_OF_SHORT = 0.2  # of the bandwidth, without that; measured with PoCL, 1 x 4096 x 1024 in float32
 _LAUNCH_SECONDS = 4e-6
 _FURTHER_SECONDS = 12e-6  # of a second launch
@@ -94,7 +94,8 @@ class VectorVariant(Variant):
         used = math.ceil(view.n / width) * width / view.n
         # loads of a row of the few by several lines at once keep the caches free
         share = _share(width, problem, view) * (1.0 if config.lines > 1 or view.rows == 1 else 0.9)
-        busy = min(1.0, blocks / (units * _BUSY_BLOCKS)) * min(1.0, blocks / units)
+        wide = config.lines > _MOST_LINES
+        busy = min(1.0, blocks / (units * (1 if wide else _BUSY_BLOCKS))) * min(1.0, blocks / units)
         rounds = math.ceil(blocks / units) * units / blocks if blocks < 4 * units else 1.0
         bandwidth = units * _BYTES_A_CYCLE * clock_mhz(caps) * 1e6
         terms = view.k / split / (lanes if view.along else 1)
@@ -102,7 +103,6 @@ class VectorVariant(Variant):
         parts = 0.0
         if split > 1:
             parts = _FURTHER_SECONDS + 2 * split * problem.batch * view.rows * view.n * 8 / bandwidth
-        wide = config.lines > _MOST_LINES
         work = _arithmetic_seconds(problem, view, wide, units * lanes * clock_mhz(caps) * 1e6)
         return max(problem.nbytes * used * rounds / (bandwidth * busy * share), latency, work) + parts + _LAUNCH_SECONDS
 

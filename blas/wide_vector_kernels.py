@@ -8,7 +8,15 @@ from __future__ import annotations
 
 from portagpu import cuda
 from portagpu.blas.result_kernels import multiply_add, store_element
-from portagpu.blas.vector_kernels import columns_of
+from portagpu.blas.vector_kernels import gathered
+
+
+@cuda.jit(device=True)
+def _last_columns(source, place, held, vector: cuda.constexpr):
+    """The last vector of ``held`` columns, which overlaps the one before; zeros beyond the last where there is none."""
+    if held >= vector.lanes:
+        return vector(cuda.vload(source, place + (held - vector.lanes), vector.lanes))
+    return gathered(source, place, 1, held, vector)
 
 
 @cuda.jit(block_dim=(1, 1, 1))
@@ -83,21 +91,28 @@ def multiply_lines(
                 sums[i, j] = acc[i]
         if rest > 0:
             for u in cuda.unroll(range(terms)):
-                place = b_start + (p0 + u) * b_pitch + vectors * lanes
-                last = columns_of(flat_b, place, vectors * lanes, held, vector, aligned)
+                last = _last_columns(flat_b, b_start + (p0 + u) * b_pitch, held, vector)
                 for i in cuda.unroll(range(rows)):
                     sums[i, vectors] = multiply_add(values[i, u], last, sums[i, vectors], whole)
     for p in range(rounds, end):
-        for j in range((held + (lanes - 1)) // lanes):
-            last = columns_of(flat_b, b_start + p * b_pitch + j * lanes, j * lanes, held, vector, aligned)
+        for i in cuda.unroll(range(rows)):
+            values[i, 0] = vector(accumulator(flat_x[x_start + i * x_row + p * x_step]))
+        for j in range(vectors):
+            found[0] = vector(cuda.vload(flat_b, b_start + p * b_pitch + j * lanes, lanes, aligned=aligned))
             for i in cuda.unroll(range(rows)):
-                value = vector(accumulator(flat_x[x_start + i * x_row + p * x_step]))
-                sums[i, j] = multiply_add(value, last, sums[i, j], whole)
+                sums[i, j] = multiply_add(values[i, 0], found[0], sums[i, j], whole)
+        if rest > 0:
+            last = _last_columns(flat_b, b_start + p * b_pitch, held, vector)
+            for i in cuda.unroll(range(rows)):
+                sums[i, vectors] = multiply_add(values[i, 0], last, sums[i, vectors], whole)
     for i in cuda.unroll(range(rows)):
         for j in range((held + (lanes - 1)) // lanes):
             acc[i] = sums[i, j]
+            first = j * lanes
+            if j == vectors and held >= lanes:
+                first = held - lanes
             for lane in cuda.unroll(range(lanes)):
-                column = j * lanes + lane
-                if column < held:
+                column = first + lane
+                if column >= j * lanes and column < held:
                     place = c_start + i * c_row + (column0 + column) * c_column
                     store_element(acc[i][lane], flat_c, place, alpha, beta, scaling)

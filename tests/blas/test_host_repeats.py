@@ -13,8 +13,9 @@ import portagpu
 import portagpu.blas.matmul as product_module
 from portagpu import cuda
 from portagpu.blas.host_repeats import host_product
-from portagpu.errors import ArgumentTypeError
+from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime import recording
+from portagpu.runtime.hostcalls import is_in_place
 from portagpu.runtime.recording import Replay
 
 _NUMBERS = (1, 0, None)
@@ -295,3 +296,55 @@ def test_what_runs_in_the_middle_of_a_recording_is_no_part_of_it(device, monkeyp
     assert counter.copy_to_host().tolist() == [1]
     wanted = a.copy_to_host() @ b.copy_to_host()
     assert np.allclose(out.copy_to_host(), wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("column", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+def test_vectors_are_matrices_of_one_row_or_column(device, column, dtype):
+    """Also short ones, which would be copied by themselves."""
+    square = matrix(90, 90, dtype)
+    for seed in range(6):
+        x, out = matrix(1, 90, dtype, seed)[0], np.zeros(90, dtype)
+        operands = (square, x) if column else (x, square)
+        found = portagpu.matmul(*operands)
+        assert found.shape == (90,)
+        assert close(found, np.matmul(*operands))
+        assert portagpu.matmul(*operands, out=out) is out
+        assert close(out, np.matmul(*operands))
+        assert portagpu.matmul(*operands, out=out, alpha=2, beta=-1) is out
+        assert close(out, np.matmul(*operands))
+    strided = np.zeros((90, 3), dtype)[:, 1]
+    assert portagpu.matmul(square, x, out=strided) is strided
+    assert close(strided, square @ x)
+
+
+def test_products_with_vectors_are_recorded(device):
+    if not is_in_place(cuda.current_context()):
+        pytest.skip("small arrays are copied")
+    square, x, out = apart(matrix(90, 90)), apart(matrix(90, 1)), apart(matrix(90, 1))
+    for _ in range(3):
+        portagpu.matmul(square, x[:, 0], out=out[:, 0])
+    x[...] = 1
+    assert is_recorded(square, x, out)
+    assert close(out, square @ x)
+
+
+def test_what_lies_beside_short_vectors_is_left_alone(device):
+    room = np.full(16 * 100, 7, np.float32)
+    square = matrix(64, 64)
+    for first in (16, 19, 50):
+        for _ in range(4):
+            room[...] = 7
+            x, out = room[first : first + 64], room[first + 70 : first + 134]
+            x[...] = 2
+            portagpu.matmul(square, x, out=out)
+            assert close(out, square @ np.full(64, 2, np.float32))
+            assert (x == 2).all()
+            assert (np.r_[room[:first], room[first + 64 : first + 70], room[first + 134 :]] == 7).all()
+
+
+def test_vectors_that_do_not_fit_are_told_as_they_are(device):
+    with pytest.raises(ShapeError, match=r"shapes \(3, 4\) and \(3,\) do not fit"):
+        portagpu.matmul(np.ones((3, 4)), np.ones(3))
+    with pytest.raises(ShapeError, match=r"\(3,\)"):
+        portagpu.matmul(np.ones((3, 4)), np.ones(4), out=np.ones(5))
