@@ -44,13 +44,37 @@ def operand_of(value: Any, name: str) -> Any:
     raise ArgumentTypeError(f"operand {name} is a {type(value).__name__}", hint="pass NumPy arrays or device arrays")
 
 
+def operands_of(a: Any, b: Any) -> tuple[Any, Any, bool]:
+    """Both operands as of `operand_of`, and whether they are on the device. Raises `ArgumentTypeError` if one is."""
+    left, right = operand_of(a, "a"), operand_of(b, "b")
+    on_device = isinstance(left, DeviceNDArray)
+    if on_device == isinstance(right, DeviceNDArray):
+        return left, right, on_device
+    name, other, given, found = ("b", "a", b, right) if on_device else ("a", "b", a, left)
+    kind = type(given).__name__
+    if found.ndim == 0:
+        raise ArgumentTypeError(
+            f"operand {name} is a scalar ({kind}), the other is an array on the device",
+            hint="scale with a kernel, with * on the host, or with alpha= of a product",
+        )
+    if isinstance(given, np.ndarray):
+        raise ArgumentTypeError(
+            "one operand is a NumPy array, the other is on the device",
+            hint="move one: cuda.to_device(x), or x.copy_to_host()",
+        )
+    raise ArgumentTypeError(
+        f"operand {name} is a {kind}, the other is on the device",
+        hint=f"move it: cuda.to_device(np.array({name}, {other}.dtype))",
+    )
+
+
 def check_dtypes(a: Any, b: Any, on_device: bool) -> None:
     """Raise `DTypeError` for operands that no product takes."""
     for name, operand, other in (("a", a, b), ("b", b, a)):
         if name_of(operand.dtype) not in DTYPES and (on_device or not _joins(operand, other)):
             raise DTypeError(
                 f"matmul takes {', '.join(DTYPES)}; operand {name} is {operand.dtype}",
-                hint=_conversion(name, operand),
+                hint=conversion(name, operand),
             )
         if isinstance(operand, DeviceNDArray) and not operand.dtype.isnative:
             raise DTypeError(
@@ -75,11 +99,12 @@ def _joins(operand: Any, other: Any) -> bool:
         return False
 
 
-def _conversion(name: str, operand: Any) -> str:
+def conversion(name: str, operand: Any) -> str:
+    """What to do about an operand whose dtype no product takes."""
     dtype = operand.dtype
     if dtype.names is not None:
         return f'take one field of the records: {name}["{dtype.names[0]}"]'
-    if dtype.kind in "US":
+    if dtype.kind in "US" or dtype.type is np.void:
         return "give arrays of numbers"
     if dtype.kind in "Mm":
         return f"take the numbers: {name}.astype(np.int64).astype(float)"
@@ -127,7 +152,7 @@ def _check_out(out: Any, shape: tuple[int, ...], kind: type[Any]) -> None:
         )
     writeable = not out.readonly if isinstance(out, DeviceNDArray) else out.flags.writeable
     if not writeable:
-        raise ArgumentTypeError("out is read-only", hint="leave out= away to get a new array")
+        raise ArgumentTypeError("out is read-only", hint="leave out= away to get a new array, or pass out.copy()")
 
 
 def check_beta(beta: complex, out: Any) -> None:
@@ -142,7 +167,7 @@ def _result_dtype(operands: np.dtype[Any], dtype: Any, out: Any) -> np.dtype[Any
     """Dtype of a product: what is asked for, else that of ``out``, else the default. Raises `DTypeError`."""
     allowed = OUTPUTS[name_of(operands)]
     if dtype is not None:
-        row = dtypes.parse(native(dtype) if isinstance(dtype, np.dtype) else dtype)
+        row = dtypes.parse(dtype)
         if row is None:
             raise DTypeError(f"{dtype!r} is no dtype that devices have", hint=f"dtype= is one of {', '.join(allowed)}")
         found = row.numpy
@@ -163,7 +188,11 @@ def _numpy(name: str, operands: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def check_scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtype[Any]) -> complex:
-    """Alpha or beta as a Python number. Raises `ArgumentTypeError`."""
+    """Alpha or beta as a Python number. Raises `ArgumentTypeError`.
+
+    Infinities and NaN are numbers that may be meant; what only becomes infinite in the arithmetic's type is an error.
+    What becomes 0 there is none, as in SciPy.
+    """
     try:
         found = _scalar(value, name, operands, result)
     except OverflowError as error:
@@ -172,7 +201,7 @@ def check_scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtyp
         for part in (found.real, found.imag):
             if _BEYOND_FLOAT32 <= abs(part) < math.inf:
                 raise ArgumentTypeError(
-                    f"{name} is {value}, too large for the float32 that sums are scaled in",
+                    f"{name} is {found}, too large for the float32 that sums are scaled in",
                     hint="scale the operands instead, or convert them to float64",
                 )
     return found
@@ -186,7 +215,8 @@ def _scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtype[Any
         value = value[()]
     if isinstance(value, np.generic) and name_of(value.dtype) == "bfloat16":  # ml_dtypes does not call it a number
         value = float(value)
-    if isinstance(value, bool) or not isinstance(value, numbers.Number | np.number):
+    # NumPy takes spans of time for integers
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, numbers.Number | np.number):
         raise ArgumentTypeError(f"{name} is a {type(value).__name__}", hint=f"{name} is a number")
     number: Any = value
     if isinstance(number, complex | np.complexfloating):
@@ -194,14 +224,29 @@ def _scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtype[Any
             raise ArgumentTypeError(
                 f"{name} is complex, the operands are {operands}", hint=f"pass {name}.real, or complex operands"
             )
-        return complex(number)
+        found = complex(number)
+        _check_finite((found.real, number.real), (found.imag, number.imag))
+        return found
+    try:
+        rounded = float(number)
+    except (TypeError, ValueError) as error:  # a signaling NaN, or a number of somebody's own
+        raise ArgumentTypeError(f"{name} is {number!r}, which becomes no float", hint=f"{name} is a number") from error
+    _check_finite((rounded, number))
     if result.kind not in "iu":
-        return float(number)
-    if not float(number).is_integer() or not -(2**31) <= number < 2**31:
+        return rounded
+    if not rounded.is_integer() or not -(2**31) <= rounded < 2**31:
+        shown = int(rounded) if rounded.is_integer() else rounded
         raise ArgumentTypeError(
-            f"{name} is {number}; products in {result} take whole numbers of 32 bits", hint='ask for dtype="float32"'
+            f"{name} is {shown}; products in {result} take whole numbers of 32 bits", hint='ask for dtype="float32"'
         )
-    return int(number)
+    return int(rounded)
+
+
+def _check_finite(*pairs: tuple[float, Any]) -> None:
+    """Raise `OverflowError` where a float is infinite and the number that it was made of is not."""
+    for found, number in pairs:
+        if math.isinf(found) and number != found:
+            raise OverflowError
 
 
 def check_precision(precision: Any, dtype: str, out: str, context: Context) -> str:
@@ -210,7 +255,7 @@ def check_precision(precision: Any, dtype: str, out: str, context: Context) -> s
     A precision is a leave, not an order: programs that give it run everywhere, nowhere less accurately than it says.
     Raises `UnknownOptionError` for those that these dtypes have on no device.
     """
-    if precision is None or precision == "":
+    if precision is None or (isinstance(precision, str) and precision == ""):
         return ""
     real = {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
     problem = Problem(m=1024, n=1024, k=1024, dtype=real, out=real if real != dtype else out)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portagpu.blas.arguments import check_beta, check_dtypes, check_precision, check_scalar, checked_result, operand_of
+from portagpu.blas.arguments import check_beta, check_dtypes, check_precision, check_scalar, checked_result, operands_of
 from portagpu.blas.gemm import gemm
 from portagpu.blas.matmul import matmul
 from portagpu.blas.problem import Problem
@@ -59,13 +59,7 @@ def grouped_matmul(
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`.
     """
-    a, b = operand_of(a, "a"), operand_of(b, "b")
-    on_device = isinstance(a, DeviceNDArray)
-    if on_device != isinstance(b, DeviceNDArray):
-        raise ArgumentTypeError(
-            "one operand is a NumPy array, the other is on the device",
-            hint="move one: cuda.to_device(x), or x.copy_to_host()",
-        )
+    a, b, on_device = operands_of(a, b)
     check_dtypes(a, b, True)
     if a.ndim != 2 or b.ndim != 3 or a.shape[1] != b.shape[1]:
         raise ShapeError(
@@ -83,7 +77,9 @@ def grouped_matmul(
     factors = _Factors(
         alpha=check_scalar(alpha, "alpha", a.dtype, kind),
         beta=check_scalar(beta, "beta", a.dtype, kind),
-        precision=check_precision(precision, name_of(a.dtype), name_of(kind), where.context) if precision else "",
+        precision=""
+        if precision is None
+        else check_precision(precision, name_of(a.dtype), name_of(kind), where.context),
     )
     check_beta(factors.beta, out)
     if not on_device:

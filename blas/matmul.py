@@ -16,6 +16,7 @@ from portagpu.blas.arguments import (
     checked_result,
     native,
     operand_of,
+    operands_of,
 )
 from portagpu.blas.batching import multiply
 from portagpu.blas.host_repeats import host_again, host_product
@@ -47,7 +48,13 @@ def matmul(
     dtype: Any = None,
     stream: Stream | None = None,
 ) -> Array:
-    """`portagpu.matmul`, which tells what it takes."""
+    """`portagpu.matmul`, which tells what it takes.
+
+    New results of NumPy arrays of some KB and more are views of memory that serves later results once nobody refers to
+    them: they do not own their data, so that `numpy.ndarray.resize` cannot give them another size in place. Products
+    that overflow become infinite without NumPy's `RuntimeWarning`. Operands have at most 32 axes. Factors that the
+    arithmetic's type rounds to 0 (1e-50 in float32) count as that, but what they scale is read.
+    """
     numbers = None  # what a product on the device depends on besides its arrays
     if (
         type(a) is type(b) is DeviceNDArray
@@ -80,13 +87,7 @@ def matmul(
         host = host_product(a, b, out, plain, stream) if a.dtype.isnative else None
         if host is not None and host.again():
             return host.result
-    a, b = operand_of(a, "a"), operand_of(b, "b")
-    on_device = isinstance(a, DeviceNDArray)
-    if on_device != isinstance(b, DeviceNDArray):
-        raise ArgumentTypeError(
-            "one operand is a NumPy array, the other is on the device",
-            hint="move one: cuda.to_device(x), or x.copy_to_host()",
-        )
+    a, b, on_device = operands_of(a, b)
     check_dtypes(a, b, on_device)
     if a.ndim == 0 or b.ndim == 0:
         hint = "scale with a kernel" if on_device else "use * for scalars"
@@ -98,7 +99,7 @@ def matmul(
     settings = _Settings(
         alpha=check_scalar(alpha, "alpha", operands, kind),
         beta=check_scalar(beta, "beta", operands, kind),
-        precision=check_precision(precision, operands.name, kind.name, where.context) if precision else "",
+        precision=check_precision(precision, operands.name, kind.name, where.context) if precision is not None else "",
     )
     check_beta(settings.beta, out)
     if on_device:
@@ -132,8 +133,7 @@ def _is_vector_product(a: Array, b: Array, out: Array) -> bool:
 
 def dot(a: Array, b: Array, out: Array = None) -> Array:
     """`numpy.dot` of device arrays where it is a matrix product: of vectors and matrices. See `matmul`."""
-    a, b = operand_of(a, "a"), operand_of(b, "b")
-    for name, operand in (("a", a), ("b", b)):
+    for name, operand in (("a", operand_of(a, "a")), ("b", operand_of(b, "b"))):
         if not 1 <= operand.ndim <= 2:
             raise ShapeError(
                 f"numpy.dot of device arrays takes vectors and matrices; operand {name} has {operand.ndim} axes",
@@ -201,7 +201,10 @@ def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
     try:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError as error:
-        raise ShapeError(f"the leading axes of {a.shape} and {b.shape} do not broadcast") from error
+        raise ShapeError(
+            f"the leading axes of {a.shape} and {b.shape} do not broadcast",
+            hint="counted from the last, they are equal, or one is 1 or missing: x[:, None] inserts a 1",
+        ) from error
     rows = a.shape[-2:-1] if a.ndim > 1 else ()
     columns = b.shape[-1:] if b.ndim > 1 else ()
     return (*batch, *rows, *columns)

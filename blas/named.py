@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.arguments import check_scalar, operand_of
+from portagpu.blas.arguments import check_scalar, conversion, operand_of
 from portagpu.blas.conjugate_kernels import conjugated
 from portagpu.blas.matmul import matmul
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
@@ -38,8 +38,9 @@ def sgemm(
     its order. ``c``: (m, n), or a vector (m) where n is 1, which makes the result one; read only if ``beta`` is not 0,
     and left as it is unless ``overwrite_c``. Then the result may be put into it, and is if it is a device array, or a
     NumPy array of that dtype in Fortran order. Numbers may be NumPy's, bools, or arrays with one element; unlike
-    SciPy's, they are not rounded or cut, nor read from lists and texts. For device arrays the product is enqueued on
-    ``stream``.
+    SciPy's, they are not rounded to whole ones or cut, nor read from lists and texts, and must not be too large for the
+    function's dtype; those that it rounds to 0 (1e-50 in float32) count as 0, as SciPy's do, but what they scale is
+    read. For device arrays the product is enqueued on ``stream``.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """
@@ -112,18 +113,18 @@ def _gemm(
     right = _op(_matrix(b, "b", name, kind), "trans_b", trans_b, stream)
     shape = (left.shape[0], right.shape[1])
     alpha, beta = (check_scalar(_number(x), n, kind, kind) for n, x in (("alpha", alpha), ("beta", beta)))
-    whole = None if c is None else operand_of(c, "c")
-    present = None if whole is None else _matrix(whole, "c", name, kind)
-    if whole is None or present is None:
-        return matmul(left, right, _unset(left, shape, kind), alpha=alpha, stream=stream)
-    if present.shape != shape:
-        raise ShapeError(f"c has shape {whole.shape}; the product has {shape}", hint="pass a c of that shape")
     try:
         overwrite_c = operator.index(_number(overwrite_c))
     except TypeError:
         raise UnknownOptionError(
             f"overwrite_c is {overwrite_c!r}", hint="0 leaves c as it is, 1 lets it be overwritten"
         ) from None
+    whole = None if c is None else operand_of(c, "c")
+    present = None if whole is None else _matrix(whole, "c", name, kind)
+    if whole is None or present is None:
+        return matmul(left, right, _unset(left, shape, kind), alpha=alpha, stream=stream)
+    if present.shape != shape:
+        raise ShapeError(f"c has shape {whole.shape}; the product has {shape}", hint="pass a c of that shape")
     if beta == 0 and not overwrite_c:
         made = matmul(left, right, _unset(left, shape, kind), alpha=alpha, stream=stream)
         return made if whole.ndim == 2 else made.reshape(whole.shape)
@@ -163,14 +164,26 @@ def _matrix(value: Any, name: str, function: str, dtype: np.dtype[Any]) -> Any:
                 f"{function} takes {dtype}; {name} is {found.dtype}",
                 hint="call the function of its dtype, or convert it with a kernel",
             )
-        if found.dtype.kind not in ("bifuc" if dtype.kind == "c" else "biuf"):
-            raise DTypeError(
-                f"{function} takes {dtype}; {name} is {found.dtype}",
-                hint="call the function of its dtype: s, d, c or z",
-            )
+        if not _is_converted(found.dtype, dtype):
+            raise DTypeError(f"{function} takes {dtype}; {name} is {found.dtype}", hint=_hint(found, name, dtype))
         with out_of_memory(found.shape, dtype, f"{name}, converted,"):
             found = found.astype(dtype)
     return found if found.ndim == 2 else found.reshape((found.size, 1))
+
+
+def _is_converted(given: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy arrays of a dtype are converted to the function's: those of numbers, but complex ones to real."""
+    if given.kind == "V":  # those of ml_dtypes, which NumPy knows how to convert, and records, which it does not
+        return np.can_cast(given, dtype)
+    return given.kind in ("bifuc" if dtype.kind == "c" else "biuf")
+
+
+def _hint(matrix: Any, name: str, dtype: np.dtype[Any]) -> str:
+    if matrix.dtype.kind == "c":
+        return "call cgemm or zgemm"
+    if matrix.dtype.kind in "OSU":
+        return f"where all elements are numbers, convert them: {name}.astype(np.{dtype})"
+    return conversion(name, matrix)
 
 
 def _op(matrix: Any, name: str, trans: Any, stream: Stream | None) -> Any:

@@ -6,6 +6,7 @@ import itertools
 import subprocess
 import sys
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -201,5 +202,50 @@ def test_the_names_are_found_without_their_kernels():
 def test_overwriting_is_a_whole_number(device):
     a = np.ones((3, 3))
     for wrong in ("no", 0.5, None, [1]):
-        with pytest.raises(errors.UnknownOptionError, match="overwrite_c"):
-            dgemm(1.0, a, a, 1.0, a.copy(), overwrite_c=wrong)
+        for c in (a.copy(), None):
+            with pytest.raises(errors.UnknownOptionError, match="overwrite_c"):
+                dgemm(1.0, a, a, 1.0, c, overwrite_c=wrong)
+
+
+@pytest.mark.parametrize("letter", FUNCTIONS)
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_other_floats_are_converted(device, letter, name):
+    function, dtype = FUNCTIONS[letter]
+    theirs = getattr(scipy_blas, f"{letter}gemm")
+    a = np.arange(-4, 5).reshape(3, 3).astype(getattr(ml_dtypes, name))
+    b = np.arange(9).reshape(3, 3).astype(dtype)
+    for arguments in ((1, a, b), (1, b, a), (1, a, a, 2, a)):
+        assert close(function(*arguments), theirs(*arguments))
+
+
+@pytest.mark.parametrize("letter", FUNCTIONS)
+@pytest.mark.parametrize("given", ["O", "U3", "S3"])
+def test_objects_and_texts_are_converted_by_the_caller(device, letter, given):
+    function, dtype = FUNCTIONS[letter]
+    numbers, one = np.arange(9).reshape(3, 3), np.eye(3, dtype=dtype)
+    a = numbers.astype(given)
+    with pytest.raises(errors.DTypeError, match=f"a is (.|\\n)*hint: .*a.astype\\(np.{np.dtype(dtype)}\\)"):
+        function(1, a, one)
+    assert np.array_equal(function(1, a.astype(dtype), one), numbers)  # as the hint says
+
+
+@pytest.mark.parametrize(
+    ("dtype", "hint"),
+    [
+        ("complex128", "call cgemm or zgemm"),
+        ("V4", "give arrays of numbers"),
+        ("m8[s]", "a.astype(np.int64).astype(float)"),
+        ([("x", "f4"), ("y", "f4")], 'a["x"]'),
+    ],
+)
+def test_hints_for_what_is_not_converted(device, dtype, hint):
+    with pytest.raises(errors.DTypeError) as caught:
+        sgemm(1, np.zeros((3, 3), dtype), np.eye(3))
+    assert hint in str(caught.value)
+
+
+def test_factors_beyond_the_dtype(device):
+    a = np.eye(3, dtype=np.float32)
+    with pytest.raises(errors.ArgumentTypeError, match="too large for the float32"):
+        sgemm(1e50, a, a)
+    assert close(sgemm(1e-50, a, a), scipy_blas.sgemm(1e-50, a, a))

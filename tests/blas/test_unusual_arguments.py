@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import array
 import ctypes
+import numbers
+from decimal import Decimal
+from fractions import Fraction
 
 import ml_dtypes
 import numpy as np
@@ -36,12 +39,21 @@ def test_other_byte_orders(device, dtype):
 
 @pytest.mark.parametrize("dtype", [">f4", ">f8", ">c16"])
 def test_results_are_in_the_byte_order_of_the_machine(device, dtype):
-    wanted = np.dtype(dtype)
-    x = X.astype(wanted.newbyteorder("="))
-    for operand in (x, X.astype(wanted)):
-        found = portagpu.matmul(operand, operand, dtype=wanted)
-        assert found.dtype == x.dtype and np.array_equal(found, X @ X)
-    assert portagpu.matmul(cuda.to_device(x), cuda.to_device(x), dtype=wanted).dtype == x.dtype
+    """Another one cannot be asked for, by text or dtype; NumPy's functions refuse it, too."""
+    swapped = np.dtype(dtype)
+    x = X.astype(swapped.newbyteorder("="))
+    moved = cuda.to_device(x)
+    for wanted in (dtype, swapped):
+        for operand in (x, X.astype(swapped), moved):
+            with pytest.raises(
+                errors.DTypeError, match=f"'{dtype}'.* is no dtype that devices have\\n.*{x.dtype.name}"
+            ):
+                portagpu.matmul(operand, operand, dtype=wanted)
+    for wanted in (x.dtype, swapped.type, x.dtype.name, x.dtype.str):
+        for operand in (x, X.astype(swapped)):
+            found = portagpu.matmul(operand, operand, dtype=wanted)
+            assert found.dtype == x.dtype and np.array_equal(found, X @ X)
+        assert portagpu.matmul(moved, moved, dtype=wanted).dtype == x.dtype
 
 
 def test_other_byte_orders_on_the_device_are_refused(device):
@@ -237,3 +249,150 @@ def test_steps_of_a_single_row_may_be_anything(device, on_device, dtype):
     assert np.all(np.asarray(found.copy_to_host() if on_device else found) == 4096)
     portagpu.matmul(row, column, out=out)
     assert np.all(np.asarray(out.copy_to_host() if on_device else out) == 4096)
+
+
+class Opaque(numbers.Number):
+    """A number, as it says, that becomes no float."""
+
+
+class Listing:
+    """What is no array, but becomes one."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.ones(3, np.float32)
+
+
+@pytest.mark.parametrize("name", ["alpha", "beta"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8])
+@pytest.mark.parametrize("value", [np.longdouble("1e4000"), Decimal("1e400"), Decimal("-1e400"), 10**400], ids=str)
+def test_finite_scalars_never_become_infinite(device, name, dtype, value):
+    if isinstance(value, np.longdouble) and np.isinf(value):
+        pytest.skip("a longdouble is a double here")
+    if dtype == np.float64 and not device.capabilities.fp64:
+        pytest.skip("no float64")
+    x = np.ones((3, 3), dtype)
+    out = np.ones((3, 3), np.int32 if dtype == np.int8 else dtype)
+    with pytest.raises(errors.ArgumentTypeError, match=f"{name} is too large for a float"):
+        portagpu.matmul(x, x, out=out, **{name: value})
+    with pytest.raises(errors.ArgumentTypeError, match=f"{name} is too large for a float"):
+        portagpu.grouped_matmul(x, x[None], [0, 3], out=out, **{name: value})
+
+
+def test_finite_complex_scalars_never_become_infinite(device):
+    large = np.longdouble("1e4000")
+    if np.isinf(large):
+        pytest.skip("a longdouble is a double here")
+    x = np.ones((3, 3), np.complex64)
+    for value in (np.clongdouble(large), np.clongdouble(1j) * large):
+        with pytest.raises(errors.ArgumentTypeError, match="alpha is too large for a float"):
+            portagpu.matmul(x, x, alpha=value)
+
+
+@pytest.mark.parametrize("value", [np.longdouble("inf"), Decimal("Infinity"), np.float16(np.inf), np.inf], ids=repr)
+def test_infinite_scalars_are_numbers(device, value):
+    x = np.ones((3, 3), np.float32)
+    assert np.isposinf(portagpu.matmul(x, x, alpha=value)).all()
+    assert np.isnan(portagpu.matmul(x, x, alpha=Decimal("NaN"))).all()
+
+
+def test_scalars_that_float32_rounds_to_zero(device):
+    x = np.ones((3, 3), np.float32)
+    assert (portagpu.matmul(x, x, alpha=1e-50) == 0).all()
+    assert (portagpu.matmul(x, x, out=np.ones_like(x), beta=1e-50) == 3).all()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Decimal("sNaN"),
+        np.timedelta64(3, "s"),
+        np.timedelta64(2),
+        np.array(np.timedelta64(2)),
+        Fraction(10**5000, 10**4700 + 1),
+        Opaque(),
+    ],
+    ids=["sNaN", "seconds", "span", "array", "fraction", "opaque"],
+)
+@pytest.mark.parametrize("name", ["alpha", "beta"])
+def test_numbers_that_are_none_are_told(device, name, value):
+    for dtype in (np.float32, np.int8):
+        x = np.ones((3, 3), dtype)
+        with pytest.raises(errors.ArgumentTypeError, match=f"{name} is ") as caught:
+            portagpu.matmul(x, x, out=np.ones((3, 3), np.int32 if dtype == np.int8 else dtype), **{name: value})
+        assert "hint:" in str(caught.value)
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+@pytest.mark.parametrize("precision", [np.array(["tf32", "x"]), np.array([]), 0, False, []], ids=repr)
+def test_precisions_that_are_no_texts(device, on_device, precision):
+    x = np.ones((64, 64), np.float32)
+    x = cuda.to_device(x) if on_device else x
+    with pytest.raises(errors.UnknownOptionError, match=r"precision .* does not exist"):
+        portagpu.matmul(x, x, precision=precision)
+    with pytest.raises(errors.UnknownOptionError, match=r"precision .* does not exist"):
+        portagpu.grouped_matmul(x, x.reshape((1, 64, 64)), [0, 64], precision=precision)
+
+
+def test_no_precision_may_be_an_empty_text(device):
+    x = np.ones((3, 3), np.float32)
+    assert (portagpu.matmul(x, x, precision="") == 3).all()
+    assert (portagpu.grouped_matmul(x, x[None], [0, 3], precision="") == 3).all()
+
+
+SCALARS = [3, 2.0, np.float32(3), np.array(3.0)]
+
+
+@pytest.mark.parametrize("other", SCALARS, ids=repr)
+def test_scalars_beside_device_arrays_are_told(device, other):
+    x = cuda.to_device(np.eye(4, dtype=np.float32))
+    told = rf"a scalar \({type(other).__name__}\)(.|\n)*hint: .*kernel.*alpha="
+    for call in (lambda: portagpu.matmul(x, other), lambda: x @ other, lambda: portagpu.grouped_matmul(x, other, [0])):
+        with pytest.raises(errors.ArgumentTypeError, match=f"operand b is {told}"):
+            call()
+    for call in (lambda: portagpu.matmul(other, x), lambda: portagpu.grouped_matmul(other, x, [0])):
+        with pytest.raises(errors.ArgumentTypeError, match=f"operand a is {told}"):
+            call()
+
+
+@pytest.mark.parametrize("other", [[1, 2, 3], (1, 2, 3), range(3), Listing()], ids=lambda x: type(x).__name__)
+def test_lists_beside_device_arrays_are_told(device, other):
+    x = cuda.to_device(np.eye(3, dtype=np.float32))
+    told = f"is a {type(other).__name__}, the other is on the device"
+    for call in (lambda: portagpu.matmul(x, other), lambda: x @ other, lambda: np.dot(x, other)):
+        with pytest.raises(errors.ArgumentTypeError, match=f"operand b {told}") as caught:
+            call()
+        assert "hint: move it: cuda.to_device(np.array(b, a.dtype))" in str(caught.value)
+    with pytest.raises(errors.ArgumentTypeError, match=f"operand a {told}"):
+        other @ x
+    moved = cuda.to_device(np.array(other, x.dtype))  # as the hint says
+    assert np.array_equal((x @ moved).copy_to_host(), np.asarray(other))
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+def test_errors_that_say_what_to_do(device, on_device):
+    move = cuda.to_device if on_device else np.asarray
+    x = move(np.ones((3, 3), np.float32))
+    out = np.zeros((3, 3), np.float32)
+    out.flags.writeable = False
+    out = cuda.to_device(out).as_readonly() if on_device else out
+    with pytest.raises(errors.ArgumentTypeError, match=r"read-only\n.*out\.copy\(\)"):
+        portagpu.matmul(x, x, out=out)
+    copied = out.copy()
+    assert portagpu.matmul(x, x, out=copied) is copied
+    many, three = move(np.ones((2, 4, 4), np.float32)), move(np.ones((3, 4, 4), np.float32))
+    with pytest.raises(errors.ShapeError, match=r"do not broadcast\n.*x\[:, None\]"):
+        portagpu.matmul(many, three)
+    assert portagpu.matmul(many[:, None], three).shape == (2, 3, 4, 4)
+
+
+def test_results_of_host_products_are_views(device):
+    """As docs/gemm.md says."""
+    large, small = (np.full((n, n), 3e38, np.float32) for n in (200, 3))
+    for x in (large, small):
+        with np.errstate(all="raise"):
+            assert np.isinf(portagpu.matmul(x, x)).all()
+    found = portagpu.matmul(large, large)
+    assert not found.flags.owndata and found.base is not None
+    with pytest.raises(ValueError, match="does not own its data"):
+        found.resize((300, 300))
+    assert portagpu.matmul(*[np.ones((1,) * 32, np.float32)] * 2).ndim == 32

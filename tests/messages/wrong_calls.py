@@ -118,12 +118,19 @@ CASES = {
     "product of batches that do not broadcast": lambda: portagpu.matmul(zeros(2, 3, 4), zeros(3, 4, 5)),
     "product of a scalar": lambda: portagpu.matmul(np.float32(2), zeros(3, 4)),
     "product of host and device": lambda: portagpu.matmul(zeros(3, 3), cuda.to_device(zeros(3, 3))),
+    "product of a device array and a number": lambda: on_device(3, 3) @ 2,
+    "product of a list and a device array": lambda: [1, 2, 3] @ on_device(3, 3),
     "product of two dtypes on the device": lambda: (
         cuda.to_device(zeros(3, 3)) @ cuda.to_device(zeros(3, 3, dtype=np.float64))
     ),
     "product into a wrong shape": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 4), out=zeros(2, 3)),
     "product into a wrong dtype": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 4), out=zeros(2, 4, dtype=np.float64)),
     "product into a list": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 4), out=[[0] * 4] * 2),
+    "product into a read-only array": lambda: portagpu.matmul(
+        zeros(1, 1), zeros(1, 1), out=np.frombuffer(bytes(4), np.float32).reshape(1, 1)
+    ),
+    "product as a dtype of other machines": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), dtype=np.dtype(">f4")),
+    "product times a span of time": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), alpha=np.timedelta64(2, "s")),
     "product of text": lambda: portagpu.matmul("a", zeros(3, 4)),
     "ufunc without implementation": lambda: np.sin(cuda.to_device(zeros(4))),
     "shape that is a float": lambda: cuda.device_array(3.5),
