@@ -153,7 +153,7 @@ class BlockVariant(Variant):
         fetched += 2 * m * n * blocks * problem.batch * item * 0.04  # c, read and written
         # what another work-group packed comes from farther caches
         packed = n * k * problem.batch * (3.0 if config.packs else 6.0) / lanes
-        if problem.b_order == "C" and n * problem.itemsize >= _PAGE_BYTES:  # lines lie in pages of their own, or in every other one
+        if problem.b_order == "C" and n * problem.itemsize >= _PAGE_BYTES:  # hardly two lines in one page
             packed += n * k * problem.batch * problem.itemsize / 64 * _PAGE_CYCLES
         # a fast work-group takes another one while a slow one ends
         waves = (groups + 1.5 * (units - 1)) / groups

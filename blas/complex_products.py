@@ -1,7 +1,7 @@
 """Products of complex matrices as products of real ones, so that every real variant serves them. In one of two forms:
 
-Expanded: with real and imaginary parts side by side, c (m, n) is a real (m, 2 n) and a (m, k) a real (m, 2 k); b becomes
-(2 k, 2 n), each ``x + iy`` of it ``[[x, y], [-y, x]]``.
+Expanded: with real and imaginary parts side by side, c (m, n) is a real (m, 2 n) and a (m, k) a real (m, 2 k); b
+becomes (2 k, 2 n), each ``x + iy`` of it ``[[x, y], [-y, x]]``.
 
 Separated: real and imaginary parts of a become the rows of a (2 m, k), b (k, n) is a real (k, 2 n) as it is, and c is
 put together from the four products in a real (2 m, 2 n). For few rows, of which neither this nor a takes long.
@@ -86,7 +86,7 @@ def multiply_complex(product: Product, multiply: Multiply) -> None:
 
 
 def as_real(problem: Problem) -> tuple[Problem, Form]:
-    """The real product that `multiply_complex` computes for complex matrices without gaps, c in C order, and its form."""
+    """The real product that `multiply_complex` computes for complex matrices without gaps, c in C order; its form."""
     flipped = {"C": "F", "F": "C", "": ""}
     turned = replace(
         problem,
@@ -105,14 +105,14 @@ def as_real(problem: Problem) -> tuple[Problem, Form]:
 
 
 def _cheapest(plain: _Sizes, turned: _Sizes) -> Form:
-    forms = [(sizes.moved(separated), separated, sizes is turned) for separated in (False, True) for sizes in (plain, turned)]
-    _, separated, is_turned = min(forms, key=lambda form: form[0])
-    return Form(is_turned, separated)
+    forms = [Form(is_turned, separated) for separated in (False, True) for is_turned in (False, True)]
+    return min(forms, key=lambda form: (turned if form.turned else plain).moved(form.separated))
 
 
 def _sizes_in(problem: Problem) -> _Sizes:
     m, n, k = problem.m, problem.n, problem.k
-    a_rows, b_rows, c_rows = problem.a_order == "C" or k == 1, problem.b_order == "C" or n == 1, problem.c_order == "C" or n == 1
+    orders = ((problem.a_order, k), (problem.b_order, n), (problem.c_order, n))
+    a_rows, b_rows, c_rows = (order == "C" or columns == 1 for order, columns in orders)
     return _Sizes(m * k, k * n, m * n, a_rows, b_rows, c_rows)
 
 

@@ -170,8 +170,8 @@ def join_complex(
 ):
     """``c = alpha * sums + beta * c`` of complex numbers whose sums are real matrices.
 
-    sums: (batch, m, 2 * n), C order, with real and imaginary parts side by side; if ``separated``, (batch, 2 * m, 2 * n):
-    rows of the real parts of a factor times the other, then rows of its imaginary parts times the other. c: as b of
+    sums: (batch, m, 2 * n), C order, with real and imaginary parts side by side; if ``separated``, (batch, 2 * m, 2 *
+    n): rows of the real parts of a factor times the other, then rows of its imaginary parts times the other. c: as b of
     `expand_complex`. ``alpha_parts``, ``beta_parts``: 1 for a real factor, 2 for a complex one, 0 if c is not read. A
     thread for each element of c.
     """

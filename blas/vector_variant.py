@@ -34,7 +34,7 @@ _BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
 _BUSY_BLOCKS = 2  # of a compute unit, with which it gets that
 _FEW_SUMS = 8  # rows whose sums stay in registers
 _VECTORS_A_CYCLE = 0.2  # multiplied and added beyond that, across lines; measured with AVX-512
-_VECTORS_A_CYCLE_WIDE = 0.6
+_VECTORS_A_CYCLE_WIDE = 0.5
 _VECTORS_A_CYCLE_ALONG = 0.4
 _LONG_SEGMENT = 2048  # bytes of a line that processors read ahead
 _SHARE_OF_SHORT = 0.2  # of the bandwidth, without that; measured with PoCL, 1 x 4096 x 1024 in float32
@@ -80,9 +80,7 @@ class VectorVariant(Variant):
             fits = not view.along and sums <= _WIDE_SUM_BYTES
         else:
             fits = config.lines == 1 or sums <= _SUM_BYTES
-        return fits and (
-            config.split_k == 1 or problem.k >= 2 * config.split_k * step
-        )
+        return fits and (config.split_k == 1 or problem.k >= 2 * config.split_k * step)
 
     def predict(self, config: VectorConfig, problem: Problem, caps: Capabilities) -> float:
         """Bytes over bandwidth, as far as there are blocks enough for it, and a second launch for parts."""
@@ -175,7 +173,8 @@ def _arithmetic_seconds(problem: Problem, view: FewRows, wide: bool, lanes_a_sec
     Other variants, which keep tiles in registers, are then twice as fast; but not where the large matrix is b and lies
     along k, which they would have to transpose, nor where it has to be converted.
     """
-    if (view.rows <= _FEW_SUMS and not wide) or (view.along and (not view.swapped or problem.itemsize < problem.accumulator_itemsize)):
+    converted = problem.itemsize < problem.accumulator_itemsize
+    if (view.rows <= _FEW_SUMS and not wide) or (view.along and (not view.swapped or converted)):
         return 0.0
     terms = view.rows * view.n * view.k * problem.batch
     rate = _VECTORS_A_CYCLE_ALONG if view.along else _VECTORS_A_CYCLE_WIDE if wide else _VECTORS_A_CYCLE

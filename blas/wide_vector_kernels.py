@@ -49,7 +49,7 @@ def multiply_lines(
     x_transposed: cuda.constexpr,
     b_transposed: cuda.constexpr,
 ):
-    """As `vector_kernels.multiply_across`, with sums of ``lines`` vectors in memory and ``terms`` rows of b at a time."""
+    """As `vector_kernels.multiply_across`, with sums of ``lines`` vectors in memory and ``terms`` rows of b at once."""
     lanes = vector.lanes
     flat_x = x.T.ravel() if x_transposed and x.ndim == 2 else x.ravel()
     flat_b = b.T.ravel() if b_transposed and b.ndim == 2 else b.ravel()

@@ -198,4 +198,6 @@ def test_few_columns_on_cpus(device, dtype, orders):
         problem = Problem(m=4096, n=n, k=1024, dtype=dtype, a_order=a, b_order=b)
         return registry.variant_of(default_config(problem, device.capabilities)).name
 
-    assert [kind(n) for n in (2, 8, 16, 17)] == ["vector", "vector", "block", "block"]
+    assert [kind(n) for n in (2, 8, 17)] == ["vector", "vector", "block"]
+    if a == "C":  # else long segments of lines are as fast
+        assert kind(16) == "block"

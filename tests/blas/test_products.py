@@ -249,7 +249,7 @@ def test_results_are_the_same_each_time(device):
     "dtype, out, rows, split", [("float32", "float32", 3, 1), ("float16", "float32", 1, 3), ("int8", "int32", 6, 1)]
 )
 def test_vector_variant(device, dtype, out, rows, split):
-    """Few rows and few columns, the large matrix in both orders, with and without aligned rows, read wide and narrow."""
+    """Few rows and few columns, the large matrix in both orders, with and without aligned rows, wide and narrow."""
     stream = cuda.default_stream()
     narrow, wide = (VectorConfig(lines=lines, split_k=split) for lines in (2, 16))
     cases = (
