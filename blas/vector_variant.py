@@ -38,6 +38,7 @@ _VECTORS_A_CYCLE_WIDE = 0.5
 _VECTORS_A_CYCLE_ALONG = 0.4
 _LONG_SEGMENT = 2048  # bytes of a line that processors read ahead
 _SHARE_OF_SHORT = 0.2  # of the bandwidth, without that; measured with PoCL, 1 x 4096 x 1024 in float32
+_SHARE_OF_FEW_LINES = 0.85  # of the bandwidth, with fewer lines along k at a time than eight; measured with the same
 _LAUNCH_SECONDS = 4e-6
 _FURTHER_SECONDS = 12e-6  # of a second launch
 
@@ -92,6 +93,8 @@ class VectorVariant(Variant):
         used = math.ceil(view.n / width) * width / view.n
         # loads of a row of the few by several lines at once keep the caches free
         share = _share(width, problem, view) * (1.0 if config.lines > 1 or view.rows == 1 else 0.9)
+        if view.along and config.lines < _MOST_LINES:
+            share *= _SHARE_OF_FEW_LINES
         wide = config.lines > _MOST_LINES
         busy = min(1.0, blocks / (units * (1 if wide else _BUSY_BLOCKS))) * min(1.0, blocks / units)
         rounds = math.ceil(blocks / units) * units / blocks if blocks < 4 * units else 1.0
@@ -106,7 +109,7 @@ class VectorVariant(Variant):
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[VectorConfig, ...]:
         """Blocks of one thread."""
-        widths = (64, 128, 32, 16, 4, 2, 1)
+        widths = (64, 128, 32, 16, 8, 4, 2, 1)
         found = (VectorConfig(lines=lines, split_k=split) for lines in widths for split in (1, 2, 4, 8, 16, 32, 64))
         legal = tuple(c for c in found if self.is_legal(c, problem, caps))
         return legal or tuple(c for c in self.candidates(problem, caps) if isinstance(c, VectorConfig))

@@ -70,6 +70,9 @@ def matmul(
     have none of these compute in float32. For device arrays the product is enqueued on ``stream`` (default: the
     device's default stream).
 
+    Unlike NumPy's, new results of NumPy arrays may be views of memory that serves later results once nobody refers to
+    them (`numpy.ndarray.resize` refuses these), overflow gives no warning, and operands have at most 32 axes.
+
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """
     return _products()[0](a, b, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
