@@ -27,7 +27,7 @@ from portagpu.tuning import Progress as SearchProgress
 from portagpu.tuning import tune as tune_kernel
 from portagpu.tuning.console import best_of, stage_of
 from portagpu.tuning.outcomes import describe
-from portagpu.tuning.search import shown, skips
+from portagpu.tuning.report import shown, skips
 from portagpu.tuning.shapes import parse
 from portagpu.tuning.strategies import DEFAULT
 from portagpu.tuning.tunable import resolve

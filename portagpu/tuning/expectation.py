@@ -12,7 +12,8 @@ from portagpu.tuning import shapes
 from portagpu.tuning.faults import words_of
 from portagpu.tuning.figures import DeviceFigures
 from portagpu.tuning.model import Prediction, Resources, predict
-from portagpu.tuning.search import rank, shown
+from portagpu.tuning.report import shown
+from portagpu.tuning.search import rank
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point, point_key
 from portagpu.tuning.strategies import History
