@@ -469,3 +469,17 @@ def test_bad_definitions_are_told_with_their_line(tmp_path, monkeypatch, kind):
     ) as caught:
         resolve(reference)
     assert "SearchSpace.of" in caught.value.hint
+
+
+def test_a_verification_that_is_late_is_stored_as_that(device, script, tmp_path, monkeypatch):
+    ask = session.Session._ask
+
+    def late(self, request, limit):
+        if request["action"] == "verify":
+            raise TimeoutError("no answer")
+        return ask(self, request, limit)
+
+    monkeypatch.setattr(session.Session, "_ask", late)
+    options = {"device": device, "budget": 60, "trials": 1, "trial_limit": 30, "store": tmp_path / "store.jsonl"}
+    result = tuning.tune(tunable(script, "VERIFY_RAISES"), {"n": 100}, **options)
+    assert [outcome for _, outcome in result.failures] == [tuning.TimedOut(30.0)]
