@@ -60,11 +60,14 @@ def save(path: Path, results: Results) -> None:
 
 
 def load(path: Path) -> Results:
-    """Read a result file. Raises `StoreError` for an unreadable one or one of a newer version."""
+    """Read a result file. Raises `StoreError` for an unreadable one, one of another kind or of a newer version."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
+        check_object(data)
+        if "kind" in data:
+            raise ValueError(f"it is one of the {data['kind']}, which is another kind of file")
         schema = int(data["schema"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise StoreError(
             f"{path} is no benchmark result: {error}", hint="make one with `portagpu bench -o FILE`"
         ) from error
@@ -76,6 +79,14 @@ def load(path: Path) -> Results:
         return Results(machine=dict(data["machine"]), cells=tuple(_cell(c, schema) for c in data["cells"]))
     except (KeyError, TypeError) as error:
         raise StoreError(f"{path} is damaged: {error}") from error
+
+
+def check_object(data: object) -> None:
+    """Raise ValueError for JSON that is no result file of any kind."""
+    if not isinstance(data, dict):
+        raise ValueError(f"it has a JSON {'array' if isinstance(data, list) else 'value'}, not an object")
+    if "schema" not in data:
+        raise ValueError("it names no schema")
 
 
 def _cell(values: dict[str, Any], schema: int) -> Cell:

@@ -95,11 +95,20 @@ def gains(
     for problem in map(dense, problems):
         with tempfile.TemporaryDirectory(prefix="portagpu-tuned-") as folder:
             states = {name: replace(settings, data_dir=Path(folder, name)) for name in (_UNTUNED, _SHORT, _LONG)}
-            trials = _search(device, problem, states, short, long, progress)
-            if keep is not None:
-                Store(keep).merge(store_path(GEMM.name, states[_LONG]))
+            try:
+                trials = _search(device, problem, states, short, long, progress)
+            finally:  # also what an interrupted search has measured
+                if keep is not None:
+                    _keep(keep, states)
             progress(f"{problem.arithmetic} {shape_text(problem)}: measuring")
             yield _measured(device, problem, states, trials)
+
+
+def _keep(path: Path, states: dict[str, Settings]) -> None:
+    """Add what the searches measured, if anything, to a file."""
+    measured = store_path(GEMM.name, states[_LONG])
+    if Store(measured).tasks():
+        Store(path).merge(measured)
 
 
 def check_kept(path: Path) -> None:

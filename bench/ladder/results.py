@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from portagpu.bench.results import check_object
 from portagpu.errors import StoreError
 from portagpu.files import write_atomically
 
@@ -64,8 +65,11 @@ def load(path: Path) -> LadderResult:
     """Read a result file. Raises `StoreError` for another kind of file, a damaged one or one of a newer version."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
+        check_object(data)
+        if "kind" not in data:
+            raise ValueError("it names no kind, as those of `portagpu bench`, which are another one")
         schema, kind = int(data.pop("schema")), data.pop("kind")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise StoreError(
             f"{path} is no result of the ladder: {error}", hint="make one with `portagpu bench ladder -o FILE`"
         ) from error

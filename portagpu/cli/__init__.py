@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
+import os
 import sys
 
 import click
 
+from portagpu.cli.interruption import InterruptibleGroup
 from portagpu.errors import PortaGPUError
 from portagpu.version import __version__
 
+_UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 _COMMANDS = {
     "devices": ("portagpu.cli.devices", "devices_command", "List the OpenCL devices of this machine."),
     "doctor": (
@@ -25,7 +30,7 @@ _COMMANDS = {
 }
 
 
-class LazyGroup(click.Group):
+class LazyGroup(InterruptibleGroup):
     """Imports a command's module only when it runs, so that ``portagpu --help`` is quick."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -56,7 +61,7 @@ def cli(ctx: click.Context, debug: bool) -> None:
 
 
 def main() -> None:
-    """Entry point: our own errors end in one clean message."""
+    """Entry point: our own errors end in one clean message, and so does output that cannot be written."""
     debug = "--debug" in sys.argv[1:]
     try:
         cli(prog_name="portagpu")
@@ -64,4 +69,12 @@ def main() -> None:
         if debug:
             raise
         click.echo(f"error: {error}", err=True)
+        sys.exit(1)
+    except OSError as error:
+        if debug or error.errno not in _UNWRITABLE:
+            raise
+        with contextlib.suppress(OSError, ValueError):  # what is left in the buffer is not tried again at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with contextlib.suppress(OSError):
+            click.echo(f"error: the output cannot be written: {error}", err=True)
         sys.exit(1)

@@ -15,6 +15,7 @@ from portagpu.bench.cells import Cell
 from portagpu.bench.core_types import CoreTypes
 from portagpu.bench.results import Results, load, machine_facts, markdown, save, speed, worst_text
 from portagpu.blas.problem import Problem
+from portagpu.cli.interruption import keep_in
 from portagpu.cli.ladder import ladder
 from portagpu.cli.options import check_writable, refuse_options
 from portagpu.cli.products import Products, product_options
@@ -58,6 +59,7 @@ def bench(ctx: click.Context, selectors: tuple[str, ...], products: Products, co
 
     def keep(cells: tuple[Cell, ...]) -> None:  # after each, so that little is lost when the command is ended
         save(output, Results(machine=facts, cells=cells))
+        keep_in(output)
 
     cells = measure(console, devices, products.on, settings, core_types=core_types, keep=keep)
     show(console, cells)

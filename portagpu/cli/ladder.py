@@ -53,9 +53,9 @@ def ladder(
     old = results.load(compare) if compare else None
     if picture is not None:
         check_plot(picture)
-    for file in (output, picture):
+    for file, option in ((output, "-o"), (picture, "--plot")):
         if file is not None:
-            check_writable(file)
+            check_writable(file, option)
     device = find_device(selector, settings) if selector else default_device(settings)
     size = size or (old.size if old else measure.default_size(device))
     dtype = dtype or (old.dtype if old else "float32")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from portagpu.errors import StoreError
 
@@ -27,16 +29,21 @@ time_option = partial(click.option, callback=_seconds, metavar="TIME", show_defa
 
 def refuse_options(ctx: click.Context) -> None:
     """Options before the name of a subcommand would be lost without a word."""
-    for name in ctx.params:
-        if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"write options behind {ctx.invoked_subcommand!r}, not before it", ctx)
+    if given(ctx):
+        raise click.UsageError(f"write options behind {ctx.invoked_subcommand!r}, not before it", ctx)
 
 
-def check_writable(path: Path) -> None:
+def given(ctx: click.Context, *, but: Collection[str] = ()) -> list[str]:
+    """The options of the command line, as users write them; ``but`` names parameters that do not count."""
+    parameters = (p for p in ctx.command.params if isinstance(p, click.Option) and p.name and p.name not in but)
+    return [p.opts[-1] for p in parameters if ctx.get_parameter_source(p.name or "") is ParameterSource.COMMANDLINE]
+
+
+def check_writable(path: Path, option: str = "-o") -> None:
     """Create the folder of a file to be written, before the work for it starts. Raises `StoreError`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error}", hint="name another file with -o") from error
+        raise StoreError(f"{path} cannot be written: {error}", hint=f"name another file with {option}") from error

@@ -17,9 +17,11 @@ from portagpu.blas.parameters import dense
 from portagpu.blas.problem import DTYPES, Problem
 from portagpu.blas.registry import all_precisions
 from portagpu.blas.tuner import TunedProblem, store_path, tune_gemm
-from portagpu.cli.options import refuse_options, time_option
+from portagpu.cli.interruption import TerminableGroup, keep_in
+from portagpu.cli.options import given, refuse_options, time_option
 from portagpu.cli.tuning_files import compact_command, export_command, import_command
 from portagpu.device import DeviceRecord, DeviceType, default_device, find_device
+from portagpu.errors import TuningError
 from portagpu.runtime.context import Context
 from portagpu.settings import Settings
 from portagpu.tuning import Measured, best, strategy_names
@@ -27,13 +29,15 @@ from portagpu.tuning import Progress as SearchProgress
 from portagpu.tuning import tune as tune_kernel
 from portagpu.tuning.console import best_of, stage_of
 from portagpu.tuning.outcomes import describe
-from portagpu.tuning.search import shown, skips
-from portagpu.tuning.shapes import parse
+from portagpu.tuning.report import shown, skips
+from portagpu.tuning.shapes import parse_words
 from portagpu.tuning.strategies import DEFAULT
+from portagpu.tuning.tasks import store_path as kernel_store
 from portagpu.tuning.tunable import resolve
 
 _TUNED = tuple(name for name in DTYPES if not name.startswith("complex"))  # complex products are made of real ones
 _LAYOUTS = ("NN", "NT", "TN", "TT")
+_GOES_ON = ", and the next run goes on from there"
 _device_option = click.option("--device", "selector", default=None, help="index, name part, vendor, gpu or cpu")
 _explain_option = click.option(
     "--explain",
@@ -73,7 +77,7 @@ def _chosen(selector: str | None, settings: Settings) -> DeviceRecord:
     return find_device(selector, settings) if selector else default_device(settings)
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=TerminableGroup, invoke_without_command=True)
 @_explain_option
 @click.option("--dtype", type=click.Choice(DTYPES), default="float32", help="with --explain")
 @_layout_option
@@ -95,6 +99,8 @@ def tune(
     if sizes_explained is not None:
         explain(sizes_explained, dtype, layout, selector, precision)
         return
+    if given(ctx):
+        raise click.UsageError(f"{given(ctx)[0]} needs --explain M N K, or a command before it", ctx)
     click.echo(ctx.get_help())
 
 
@@ -106,6 +112,13 @@ def explain(sizes: tuple[int, int, int], dtype: str, layout: str, selector: str 
     orders = ["F" if letter == "T" else "C" for letter in layout]
     problem = Problem(m=m, n=n, k=k, dtype=dtype, precision=precision, a_order=orders[0], b_order=orders[1])
     click.echo(explanation(dense(problem), context))
+
+
+def refuse_beside_explain(ctx: click.Context, fitting: tuple[str, ...]) -> None:
+    """Options of a search would be lost without a word."""
+    others = given(ctx, but=fitting)
+    if others:
+        raise click.UsageError(f"--explain measures nothing: {others[0]} does not go with it", ctx)
 
 
 @tune.command("gemm")
@@ -129,7 +142,9 @@ def explain(sizes: tuple[int, int, int], dtype: str, layout: str, selector: str 
 @_compilers_option
 @_explain_option
 @_layout_option
+@click.pass_context
 def tune_gemm_command(
+    ctx: click.Context,
     budget: float,
     selector: str | None,
     sizes: tuple[int, ...],
@@ -145,8 +160,12 @@ def tune_gemm_command(
 ) -> None:
     """Find GEMM's fastest parameters; can be interrupted and started again at any time."""
     if sizes_explained is not None:
-        explain(sizes_explained, dtypes[0] if dtypes else "float32", layout, selector, precision)
+        refuse_beside_explain(ctx, ("sizes_explained", "dtypes", "layout", "precision", "selector"))
+        for dtype in dict.fromkeys(dtypes or ("float32",)):
+            explain(sizes_explained, dtype, layout, selector, precision)
         return
+    if "--layout" in given(ctx):
+        raise click.UsageError("--layout needs --explain M N K: the search measures row-major operands", ctx)
     settings = Settings.from_environment()
     device = _chosen(selector, settings)
     names = dtypes or (("float32", "float64") if device.capabilities and device.capabilities.fp64 else ("float32",))
@@ -169,10 +188,11 @@ def tune_gemm_command(
             progress=progress,
         )
 
+    keep_in(store_path(settings), _GOES_ON)
     results = run(console, search, budget)
     console.print(table(results))
     for tuned in results:
-        for line in skips(tuned.result.failures)[:1]:
+        for line in [*filter(None, [tuned.result.remark]), *skips(tuned.result.failures)[:1]]:
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     if not any(tuned.result.winner for tuned in results):
         raise click.ClickException("no trial worked within the budget; matmul goes on with what it had")
@@ -188,26 +208,39 @@ def tune_gemm_command(
 @click.option("--classes", type=click.IntRange(min=0), default=0, help="as for gemm")
 @time_option("--trial-limit", default="20s", help="time limit of one trial")
 @_compilers_option
+@click.option("--trials", type=click.IntRange(min=1), default=None, help="number of trials after which it ends, too")
 @click.option("--explain", "only_explain", is_flag=True, help="tell what is used now; nothing is measured")
+@click.pass_context
 def tune_kernel_command(
-    reference: str, problem: tuple[str, ...], selector: str | None, only_explain: bool, **options: Any
+    ctx: click.Context,
+    /,
+    reference: str,
+    problem: tuple[str, ...],
+    selector: str | None,
+    only_explain: bool,
+    **options: Any,
 ) -> None:
     """Tune an own kernel: portagpu tune kernel my_kernels.py:SCALE n=1048576 dtype=float32."""
+    if only_explain:
+        refuse_beside_explain(ctx, ("only_explain", "selector"))
     settings = Settings.from_environment()
     place, colon, name = reference.rpartition(":")
     found = f"{Path(place).resolve()}{colon}{name}" if place.endswith(".py") else reference
     tunable = replace(resolve(found), reference=found)
-    device, values = _chosen(selector, settings), parse(" ".join(problem))
-    if not only_explain:
-        try:
+    device, values = _chosen(selector, settings), parse_words(problem)
+    try:
+        if not only_explain:
+            keep_in(kernel_store(tunable.name, settings), _GOES_ON)
             result = tune_kernel(tunable, values, device=device, settings=settings, **options)
-        except KeyboardInterrupt:
-            click.echo("Interrupted; what was measured is kept, and the next run goes on from there.")
-            raise click.exceptions.Exit(130) from None
-        click.echo(result)
-        if result.winner is None:
-            raise click.ClickException("no trial worked within the budget")
-    click.echo(best(tunable, values, device=device, settings=settings))
+            click.echo(result)
+            if result.winner is None:
+                raise click.ClickException("no trial worked within the budget")
+        click.echo(best(tunable, values, device=device, settings=settings))
+    except TuningError as error:
+        if values:
+            raise
+        hint = "name the problem: NAME=VALUE, such as n=1048576"
+        raise TuningError(f"no NAME=VALUE was given: {error.message}", hint=hint) from error
 
 
 def run(
@@ -233,11 +266,7 @@ def run(
                 best=best_of(state, problem.flops),
             )
 
-        try:
-            return search(progress)
-        except KeyboardInterrupt:
-            console.print("Interrupted; what was measured is kept, and the next run goes on from there.")
-            raise click.exceptions.Exit(130) from None
+        return search(progress)
 
 
 def _size(problem: Problem) -> str:

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from portagpu.bench.problems import shape_text
 from portagpu.bench.tuned import check_kept, gains, heading, obstacle, row, summary
+from portagpu.cli.interruption import keep_in
 from portagpu.cli.options import time_option
 from portagpu.cli.products import Products, product_options
 from portagpu.device import default_device, find_device
@@ -37,6 +38,7 @@ def tuned(selector: str | None, products: Products, short: float, long: float, k
     device = find_device(selector, settings) if selector else default_device(settings)
     if keep is not None:
         check_kept(keep)
+        keep_in(keep)
     console = Console(stderr=True)
     problems = []
     for problem in products.on(device):

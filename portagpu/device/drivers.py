@@ -7,6 +7,7 @@ folder's name is a digest of its content, so processes that run at the same time
 
 from __future__ import annotations
 
+import atexit
 import errno
 import hashlib
 import logging
@@ -259,7 +260,15 @@ def _vendors_folder(parent: Path, drivers: Sequence[DriverRecord]) -> Path:
         return _filled(folder, files)
     except OSError as error:
         _logger.debug("cache folder unusable (%s); a temporary one is used", error)
-        return _filled(Path(tempfile.mkdtemp(prefix="portagpu-vendors-")) / "vendors", files)
+        temporary = Path(tempfile.mkdtemp(prefix="portagpu-vendors-"))
+        atexit.register(_remove, temporary, os.getpid())
+        return _filled(temporary / "vendors", files)
+
+
+def _remove(folder: Path, creator: int) -> None:
+    """Remove a folder at the end of the process that made it, and not of one that was forked from it."""
+    if os.getpid() == creator:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _filled(folder: Path, files: Mapping[str, str]) -> Path:
@@ -271,9 +280,9 @@ def _filled(folder: Path, files: Mapping[str, str]) -> Path:
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=".new-", dir=folder.parent))
-    for name, library in files.items():
-        (staging / name).write_text(library, encoding="utf-8")
     try:
+        for name, library in files.items():
+            (staging / name).write_text(library, encoding="utf-8")
         staging.rename(folder)
     except OSError as error:
         shutil.rmtree(staging, ignore_errors=True)

@@ -17,7 +17,8 @@ from portagpu.tuning.outcomes import (
     WrongResult,
 )
 from portagpu.tuning.replay import Recording, Replayed, replay
-from portagpu.tuning.search import Budget, Progress, SearchResult, search
+from portagpu.tuning.report import SearchResult
+from portagpu.tuning.search import Budget, Progress, search
 from portagpu.tuning.session import Session
 from portagpu.tuning.space import Axis, SearchSpace, UnionSpace
 from portagpu.tuning.store import Record, Store, TaskKey

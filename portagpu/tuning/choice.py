@@ -26,7 +26,7 @@ from portagpu.tuning.expectation import expected, modelled
 from portagpu.tuning.figures import figures_of
 from portagpu.tuning.model import Prediction
 from portagpu.tuning.outcomes import duration
-from portagpu.tuning.search import shown
+from portagpu.tuning.report import shown
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point
 from portagpu.tuning.store import Store, TaskKey, results_written

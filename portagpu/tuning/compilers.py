@@ -16,13 +16,12 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from portagpu.device import DeviceRecord, DeviceType
 from portagpu.device.families import trial_environment
 from portagpu.settings import Settings
+from portagpu.tuning.own_folder import own_folder
 from portagpu.tuning.values import whole
 from portagpu.tuning.worker import Worker, WorkerDied
 
@@ -64,8 +63,8 @@ def environment_for(compilers: int) -> Iterator[dict[str, str]]:
     if not compilers:
         yield trial_environment()
         return
-    with TemporaryDirectory(prefix="portagpu-compiled-", ignore_cleanup_errors=True) as folder:
-        yield trial_environment(Path(folder))
+    with own_folder("portagpu-compiled-") as folder:
+        yield trial_environment(folder)
 
 
 @dataclass(order=True, slots=True)

@@ -7,7 +7,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from portagpu.tuning.outcomes import Measured, describe, duration
-from portagpu.tuning.search import Progress, shown
+from portagpu.tuning.report import shown
+from portagpu.tuning.search import Progress
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from portagpu.device import DeviceRecord
 from portagpu.errors import PortaGPUWarning, TuningError
 from portagpu.tuning import shapes
-from portagpu.tuning.faults import words_of
+from portagpu.tuning.faults import with_place, words_of
 from portagpu.tuning.figures import DeviceFigures
 from portagpu.tuning.model import Prediction, Resources, predict
-from portagpu.tuning.search import rank, shown
+from portagpu.tuning.report import shown
+from portagpu.tuning.search import rank
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point, point_key
 from portagpu.tuning.strategies import History
@@ -99,10 +100,11 @@ def _said(
         seconds = float(says.seconds if isinstance(says, Prediction) else says)
     except TuningError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         where = f"{shapes.text_of(problem)} and {point}"
+        text = f"the model of {tunable.name} raised {type(error).__name__} for {where}: {words_of(error)}"
         raise TuningError(
-            f"the model of {tunable.name} raised {type(error).__name__} for {where}: {words_of(error)}",
+            with_place(text, error),
             hint="a model returns Resources, a Prediction, seconds, or None for what cannot run",
         ) from error
     if not seconds >= 0:

@@ -3,6 +3,8 @@ the point."""
 
 from __future__ import annotations
 
+import importlib
+import runpy
 import sys
 import traceback
 from collections.abc import Callable
@@ -15,7 +17,9 @@ from portagpu.errors import DeviceError, PortaGPUError, TuningError
 from portagpu.tuning.outcomes import shortened
 
 _PACKAGE = Path(__file__).parents[1]
+_LOADERS = frozenset({runpy.__file__, importlib.__file__})  # which run a user's file
 _LONGEST = 4000  # characters of a reason
+_LONGEST_VALUE = 200  # of what a check returned
 _MOST_ARGUMENTS = 16  # of an exception that is made again in the tuner's process
 _MOST_BITS = 1024  # of an integer among them: Python writes no text of very long ones
 
@@ -45,9 +49,18 @@ def _written(write: Callable[[], str], otherwise: str) -> str:
 def blamed(error: BaseException) -> tuple[str, int] | None:
     """File and line of the deepest call in the user's file; None where there is none."""
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = [f for f in frames if Path(f.filename).is_file() and not Path(f.filename).is_relative_to(_PACKAGE)]
+    theirs = [f for f in frames if _is_users(f.filename)]
     lines = [f.lineno for f in theirs if f.filename == theirs[0].filename]
     return (theirs[0].filename, lines[-1] or 0) if theirs else None
+
+
+def with_place(text: str, error: BaseException) -> str:
+    """A text with the user's line that raised, where there is one."""
+    return _at(text, blamed(error))
+
+
+def _is_users(file: str) -> bool:
+    return file not in _LOADERS and Path(file).is_file() and not Path(file).is_relative_to(_PACKAGE)
 
 
 def finding(what: str, function: Callable[..., object], *arguments: object, launches: bool) -> str | None:
@@ -69,7 +82,7 @@ def finding(what: str, function: Callable[..., object], *arguments: object, laun
         raise CheckFault({"message": _at(text, place), **_original(error)}) from error
     if found is None or isinstance(found, str):
         return found
-    value = _written(lambda: repr(found), f"a {type(found).__name__}")
+    value = shortened(_written(lambda: repr(found), f"a {type(found).__name__}"), _LONGEST_VALUE)
     raise CheckFault({"message": _at(f"the {what} function {name} returned {value}", _defined(function))})
 
 

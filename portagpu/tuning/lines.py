@@ -48,6 +48,11 @@ def timed(record: Record | None) -> tuple[Point, float]:
     return record.point, record.outcome.seconds
 
 
+def is_foreign(values: dict[str, Any]) -> bool:
+    """Whether a line is another version's: of another number, or of a type that this one does not know."""
+    return bool(values["v"] != VERSION) or values["type"] not in ("trial", "winner", AXES)
+
+
 def record_of(values: dict[str, Any]) -> Record:
     """A record from JSON values. Raises `StoreError`, KeyError, TypeError or ValueError for foreign ones."""
     kind = values["type"]

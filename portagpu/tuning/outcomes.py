@@ -54,9 +54,9 @@ class WrongResult:
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """The trial did not end within its limit."""
+    """The trial, or the verification, did not end in time: a search with a larger limit tries the point again."""
 
-    limit: float  # seconds
+    limit: float  # seconds of a trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def describe(outcome: Outcome) -> str:
         case Measured():
             return f"{duration(outcome.seconds)}"
         case TimedOut():
-            return f"timed out after {outcome.limit:g} s"
+            return f"timed out under a trial limit of {outcome.limit:g} s"
         case Spilled():
             return f"spills {outcome.bytes} bytes of registers a thread (limit {outcome.limit})"
         case CompileFailed():

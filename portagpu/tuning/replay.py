@@ -13,7 +13,7 @@ import numpy as np
 from portagpu.errors import TuningError
 from portagpu.tuning.lines import Axes
 from portagpu.tuning.outcomes import Measured, Outcome, duration
-from portagpu.tuning.search import shown
+from portagpu.tuning.report import shown
 from portagpu.tuning.session import seconds_of
 from portagpu.tuning.space import Axis, Point, PointKey, SearchSpace, UnionSpace, point_key
 from portagpu.tuning.store import Record, Store, TaskKey

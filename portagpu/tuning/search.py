@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from portagpu.errors import TuningError
 from portagpu.tuning import run_off
 from portagpu.tuning.ahead import Ahead
-from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, TimedOut, WrongResult, describe, duration
+from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, TimedOut, WrongResult
+from portagpu.tuning.report import SearchResult
 from portagpu.tuning.space import Point, Space, axes_of, candidates, point_key
 from portagpu.tuning.store import Store, TaskKey
 from portagpu.tuning.strategies import History, Strategy
@@ -20,10 +20,11 @@ from portagpu.tuning.worker import WorkerDied
 
 _MUCH_FASTER = 0.7  # than the winner: worth a verification at once
 _VERIFYING_SHARE = 0.15  # of the time so far that verifications may take, otherwise
+_SHORTER = 0.99  # of a trial's limit: what timed out under less is tried again
 _IMPROVEMENT = 0.99  # a new winner must be at least this much faster, so that noise does not cause verifications
 
 Evaluate = Callable[[Point, float], Outcome]  # (point, limit in seconds)
-Verify = Callable[[Point], str | None]  # None, or what is wrong
+Verify = Callable[[Point], str | None]  # None, or what is wrong; TimeoutError where it takes too long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,54 +53,6 @@ class Budget:
 
     seconds: float
     trials: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
-    """What a search found. ``str(result)`` is a report of it."""
-
-    winner: Point | None
-    seconds: float | None
-    trials: int
-    failures: tuple[tuple[Point, Outcome], ...]  # what was skipped in this search, and why
-    resumed: int = 0  # trials that earlier searches left in the store
-    elapsed: float = 0.0
-    predicted: float | None = None  # seconds that the model expected of the winner
-    roof: float | None = None  # seconds that the model says no candidate can beat
-
-    @property
-    def skipped(self) -> tuple[tuple[Point, Outcome], ...]:
-        """The same as ``failures``."""
-        return self.failures
-
-    def __str__(self) -> str:
-        known = f", {self.resumed} known from before" if self.resumed else ""
-        lines = [f"{self.trials} trials in {duration(max(self.elapsed, 1e-9))}{known}"]
-        if self.winner is None or self.seconds is None:
-            known = "; what failed before is not tried again: raise the tunable's version when it is repaired"
-            lines.append("no point worked" + known * bool(self.resumed))
-        else:
-            facts = [f"model said {duration(self.predicted)}"] if self.predicted else []
-            facts += [f"{self.roof / self.seconds:.0%} of the model's roof"] if self.roof else []
-            lines.append(
-                f"winner: {shown(self.winner)}: {duration(self.seconds)}" + f" ({', '.join(facts)})" * bool(facts)
-            )
-        return "\n".join([*lines, *skips(self.failures)])
-
-
-def shown(point: Point) -> str:
-    """A point's values for people."""
-    return " ".join(f"{name}={value}" for name, value in point.items())
-
-
-def skips(failures: tuple[tuple[Point, Outcome], ...], most: int = 20) -> list[str]:
-    """What was skipped, a line each, after a line that counts the kinds; nothing for no failures."""
-    if not failures:
-        return []
-    kinds = Counter(type(outcome).__name__ for _, outcome in failures)
-    lines = ["skipped: " + ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())]
-    lines += [f"  {shown(point)}: {describe(outcome)}" for point, outcome in failures[:most]]
-    return [*lines, f"  and {len(failures) - most} more"] if len(failures) > most else lines
 
 
 def rank(space: Space, predict: Callable[[Point], float] | None) -> History:
@@ -165,6 +118,7 @@ class _Search:
         self._roof = roof
         self._ahead = ahead
         self._failures: list[tuple[Point, Outcome]] = []
+        self._known_failures: tuple[Outcome, ...] = ()
         self._axes = axes_of(history.space)  # until they are stored, with the first trial
         self._verifying = 0.0  # seconds so far
         self._limit = 0.0  # of a trial
@@ -182,6 +136,7 @@ class _Search:
         self._limit, self._started, self._deadline = limit, started, started + budget.seconds
         self._learn()
         resumed = len(self._history.tried)
+        self._known_failures = tuple(o for _, o in self._history.tried.values() if not isinstance(o, Measured))
         count = 0
         kept = run_off.SHARE if budget.trials is None else 0.0
         seconds = (1 - kept) * budget.seconds
@@ -276,9 +231,13 @@ class _Search:
             return LaunchFailed(str(error))
 
     def _learn(self) -> None:
-        """Take over what the store has: earlier trials, other processes' and what verification found wrong."""
+        """Take over what the store has: earlier trials, other processes' and what verification found wrong.
+
+        What timed out under a shorter limit than this search's is not known: it may work."""
         tried = self._history.tried
         for key, (point, outcome) in self._store.trials(self._task).items():
+            if isinstance(outcome, TimedOut) and outcome.limit < _SHORTER * self._limit:
+                continue
             if key in tried or self._history.space.is_legal(point):  # a store may hold points of an older space
                 tried[key] = (point, outcome)
 
@@ -354,12 +313,15 @@ class _Search:
         started = time.monotonic()
         try:
             problem = self._verify(found[0])
+            failure: Outcome | None = None if problem is None else WrongResult(problem)
+        except TimeoutError:  # says nothing of the results
+            failure = TimedOut(self._limit)
         finally:
             self._verifying += time.monotonic() - started
-        if problem is None:
+        if failure is None:
             self._store.add_winner(self._task, *found)
             return True
-        self._failures.append((found[0], WrongResult(problem)))
+        self._failures.append((found[0], failure))
         self._store.add_trial(self._task, *self._failures[-1])
         self._history.tried[point_key(found[0])] = self._failures[-1]
         return False
@@ -371,6 +333,7 @@ class _Search:
             seconds=winner[1] if winner else None,
             trials=0,
             failures=tuple(self._failures),
+            known_failures=self._known_failures,
             predicted=self._history.predicted.get(point_key(winner[0])) if winner else None,
             roof=self._roof,
         )

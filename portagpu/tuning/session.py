@@ -28,7 +28,8 @@ from portagpu.tuning.expectation import NoLegalPointError, modelled
 from portagpu.tuning.faults import raised
 from portagpu.tuning.figures import DeviceFigures, figures_of, look_again
 from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, OutOfBounds, Spilled
-from portagpu.tuning.search import Budget, Progress, SearchResult, search, shown
+from portagpu.tuning.report import SearchResult, shown
+from portagpu.tuning.search import Budget, Progress, search
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point
 from portagpu.tuning.store import Store
@@ -274,7 +275,7 @@ class Session:
         try:
             request = {"action": "verify", "problem": dict(problem), "point": point}
             wrong: str | None = self._ask(request, self._checks * self.trial_limit)["problem"]
-        except (TimeoutError, WorkerDied) as error:  # whatever ends the child disqualifies the point
+        except WorkerDied as error:  # whatever ends the child disqualifies the point, but for being late
             return f"verification failed: {error}"
         if wrong is not None and self._worker is not None:
             self._worker.close()  # what it wrote, and where, is not known

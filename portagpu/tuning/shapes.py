@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeGuard
 
@@ -62,11 +62,24 @@ def is_plain(value: Value) -> bool:
 
 def parse(text: str) -> dict[str, Value]:
     """The inverse of `text_of`. Raises `TuningError`."""
+    return parse_words(text.split())
+
+
+def parse_words(words: Sequence[str]) -> dict[str, Value]:
+    """A problem of a command line's words: each is ``name=value``, or several of these. A value may have spaces.
+
+    Raises `TuningError`."""
+    parts: list[str] = []
+    for word in words:
+        split = word.split()
+        parts += split if all("=" in part for part in split) else [word.strip()]
     found: dict[str, Value] = {}
-    for part in text.split():
+    for part in parts:
         name, equals, value = part.partition("=")
-        if not equals or not name:
-            raise TuningError(f"{text!r} is no problem", hint="write n=1024 dtype=float32")
+        if not equals or not name or any(c.isspace() for c in name):
+            raise TuningError(f"{' '.join(words)!r} is no problem", hint="write n=1024 dtype=float32")
+        if name in found:
+            raise TuningError(f"{name} is named twice in {' '.join(words)!r}", hint="give it one value")
         try:
             read = json.loads(value)
         except ValueError:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from portagpu.errors import TuningError
-from portagpu.tuning.faults import words_of
+from portagpu.tuning.faults import with_place, words_of
 from portagpu.tuning.values import plain
 
 Point = dict[str, Any]
@@ -357,9 +357,9 @@ def _named(constraint: Constraint, axes: frozenset[str]) -> tuple[str, ...] | No
 def _holds(constraint: Constraint, names: tuple[str, ...] | None, point: Point) -> bool:
     try:
         return bool(constraint(point) if names is None else constraint(**{n: point[n] for n in names}))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         shown = {n: point[n] for n in names} if names is not None else point
         raise TuningError(
-            f"a constraint raised {type(error).__name__} for {shown}: {words_of(error)}",
+            with_place(f"a constraint raised {type(error).__name__} for {shown}: {words_of(error)}", error),
             hint="a constraint is asked about every combination of values, before any other has ruled it out",
         ) from error

@@ -1,7 +1,8 @@
 """The store of trials and winners: an append-only file of JSON lines.
 
 A line is written with one call under a file lock, so that processes do not mix their lines, and a process that dies
-loses at most the line it was writing. Lines that are torn, foreign or of another version are skipped when reading.
+loses at most the line it was writing. Lines that are torn, foreign or of another version are skipped when reading;
+those of other versions stay when the file is rewritten.
 The fastest winner of a task counts, so that tuning in two processes at once, or merging stores, never replaces a winner
 by another, slower point. Of one point the latest line counts: its time may have been luck, and what fails later is no
 winner.
@@ -9,7 +10,6 @@ winner.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import math
@@ -17,24 +17,22 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from portagpu.errors import StoreError
-from portagpu.files import user_path, write_atomically
 from portagpu.tuning import outcomes
 from portagpu.tuning.lines import (
     AXES,
-    VERSION,
     Axes,
     Record,
     TaskKey,
     axes_line,
     axes_of,
     encoded,
+    is_foreign,
     record_of,
     timed,
     trial_line,
@@ -42,6 +40,7 @@ from portagpu.tuning.lines import (
 )
 from portagpu.tuning.outcomes import Outcome
 from portagpu.tuning.space import Point, PointKey, point_key
+from portagpu.tuning.store_file import is_same, locked, path_of, replaced, seen, unwritable
 from portagpu.version import __version__
 
 _log = logging.getLogger(__name__)
@@ -71,9 +70,6 @@ class _Entries:
         return min(self.verified.copy().values(), key=lambda record: timed(record)[1], default=None)
 
 
-_WRITABLE = "make room, or name another file (store=), or another folder for all results (PORTAGPU_DATA_DIR)"
-
-
 class _Written:
     """How often this process has written to any store."""
 
@@ -92,12 +88,13 @@ class Store:
     """
 
     def __init__(self, path: Path | str) -> None:
-        self.path = _path(path)
+        self.path = path_of(path)
         self._lock = threading.RLock()
         self._seen: tuple[int, int] | None = None  # inode and size at the last look
         self._held: weakref.finalize[..., Any] | None = None  # closes the file that was read
         self._read_to = 0  # bytes up to the last complete line
         self._tasks: dict[TaskKey, _Entries] = {}
+        self._foreign: list[bytes] = []  # lines of other versions
         self._revision, self._reading = 0, False
 
     @property
@@ -178,26 +175,26 @@ class Store:
     def refresh(self) -> bool:
         """Read what was written since the last look. Returns whether there was anything new."""
         try:
-            seen = _seen(self.path.stat())
+            now = seen(self.path.stat())
         except OSError:
-            seen = None
-        if seen == self._seen:
+            now = None
+        if now == self._seen:
             return False
         with self._lock:
             if self._reading:  # by this thread: a collection inside runs code that asks for results
                 return False
             self._reading = True
             try:
-                self._read_new(seen)
+                self._read_new(now)
             finally:
                 self._reading = False
         return True
 
-    def _read_new(self, seen: tuple[int, int] | None) -> None:
+    def _read_new(self, now: tuple[int, int] | None) -> None:
         try:
             with self.path.open("rb") as file:
-                seen = _seen(os.fstat(file.fileno()))
-                if self._seen is None or self._seen[0] != seen[0] or seen[1] < self._read_to:
+                now = seen(os.fstat(file.fileno()))
+                if self._seen is None or self._seen[0] != now[0] or now[1] < self._read_to:
                     self._forget()
                     # as long as it is open, no other file gets its inode
                     self._held = weakref.finalize(self, os.close, os.dup(file.fileno()))
@@ -206,26 +203,28 @@ class Store:
         except OSError as error:  # a store that cannot be read is like none: kernels run untuned
             self._forget()
             data = b""
-            if seen is not None:
+            if now is not None:
                 _log.warning("%s cannot be read: %s", self.path, error)
         complete = data.rfind(b"\n") + 1
         for line in data[:complete].splitlines():
             self._read(line)
         self._read_to += complete
         self._revision += 1
-        self._seen = seen
+        self._seen = now
 
     def _forget(self) -> None:
         if self._held is not None:
             self._held()
         self._held = None
         self._tasks.clear()
+        self._foreign.clear()
         self._read_to = 0
 
     def _read(self, line: bytes) -> None:
         try:
             values = json.loads(line)
-            if values["v"] != VERSION:
+            if is_foreign(values):
+                self._foreign.append(line)
                 return
             task = TaskKey(**values["task"])
             if not all(isinstance(text, str) for text in (task.device, task.kernel, task.dtype, task.shape_class)):
@@ -252,7 +251,7 @@ class Store:
         """Append lines. Raises `StoreError` where the file cannot be written."""
         text = b"".join(map(encoded, lines))
         try:
-            with _locked(self.path) as handle:
+            with locked(self.path) as handle:
                 size = os.fstat(handle).st_size
                 if size and os.pread(handle, 1, size - 1) != b"\n":
                     text = b"\n" + text  # another process died in the middle of its line
@@ -260,7 +259,7 @@ class Store:
                     text = text[os.write(handle, text) :]
                 os.fsync(handle)
         except OSError as error:
-            raise StoreError(f"{self.path} cannot be written: {error}", hint=_WRITABLE) from error
+            raise unwritable(self.path, error) from error
         finally:
             _Written.count += 1
 
@@ -308,16 +307,28 @@ class Store:
 
         Returns the number of results. Raises `StoreError`.
         """
-        target = _path(path)
+        target = path_of(path)
+        if is_same(target, self.path):
+            self.compact()
+        lines = self._all_lines()
+        if not lines:
+            others = f", but {len(self._foreign)} lines of another version of PortaGPU" * bool(self._foreign)
+            hint = (
+                "export them with that version" if others else "tune first: portagpu tune gemm, or portagpu tune kernel"
+            )
+            raise StoreError(f"{self.path} has no results to export{others}", hint=hint)
+        if not is_same(target, self.path):
+            replaced(target, map(encoded, lines))
+        return _results(lines)
+
+    def _foreign_lines(self) -> list[bytes]:
+        with self._lock:
+            return [line + b"\n" for line in self._foreign]
+
+    def _all_lines(self) -> list[dict[str, Any]]:
         self.refresh()
         with self._lock:
-            lines = [line for task, entries in self._tasks.copy().items() for line in _lines(task, entries)]
-        if not lines and target != self.path:
-            raise StoreError(
-                f"{self.path} has no results to export", hint="tune first: portagpu tune gemm, or portagpu tune kernel"
-            )
-        _replace(target, [encoded(line) for line in lines])
-        return _results(lines)
+            return [line for task, entries in self._tasks.copy().items() for line in _lines(task, entries)]
 
     def export_winners(self, path: Path | str, rename: Callable[[TaskKey], TaskKey | None]) -> int:
         """Write winners only, under other tasks: ``rename`` maps a task, None leaves it out; what the file already has
@@ -332,52 +343,25 @@ class Store:
             if task is not None and (task not in best or timed(winner)[1] < timed(best[task])[1]):
                 best[task] = winner
         lines = [encoded(winner_line(task, record)) for task, record in best.items()]
-        _replace(kept.path, sorted(lines))
+        replaced(kept.path, kept._foreign_lines() + sorted(lines))
         return len(lines)
 
     def compact(self) -> tuple[int, int]:
-        """Rewrite the file as `export` does. Returns bytes before and after. Raises `StoreError`."""
+        """Rewrite the file with what `export` writes, behind other versions' lines, which stay as they are.
+
+        Returns bytes before and after. Raises `StoreError`, also for a file of which nothing would be left.
+        """
         try:
-            with _locked(self.path) as handle:  # who waits for the lock finds another file, and opens that
+            with locked(self.path) as handle:  # who waits for the lock finds another file, and opens that
                 before = os.fstat(handle).st_size
-                self.export(self.path)
+                lines = [encoded(line) for line in self._all_lines()]
+                lines = self._foreign_lines() + lines
+                if before and not lines:
+                    raise StoreError(f"{self.path} has no tuning results", hint="remove it, if nobody needs it")
+                replaced(self.path, lines)
                 return before, self.path.stat().st_size
         except OSError as error:
-            raise StoreError(f"{self.path} cannot be written: {error}", hint=_WRITABLE) from error
-
-
-def _path(path: Path | str) -> Path:
-    given: Any = path  # whatever a user gave
-    if not isinstance(given, str | os.PathLike):
-        raise StoreError(f"{given!r} is no file", hint="give the path of a file of tuning results")
-    return user_path(given)
-
-
-def _seen(status: os.stat_result) -> tuple[int, int]:
-    return status.st_ino, status.st_size
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[int]:
-    """The file, open for appending, while nobody else writes to it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    while True:
-        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            if not path.exists() or os.fstat(handle).st_ino != path.stat().st_ino:
-                continue  # it was compacted or deleted meanwhile
-            yield handle
-            return
-        finally:
-            os.close(handle)
-
-
-def _replace(path: Path, lines: list[bytes]) -> None:
-    try:
-        write_atomically(path, b"".join(lines))
-    except OSError as error:
-        raise StoreError(f"{path} cannot be written: {error}", hint=_WRITABLE) from error
+            raise unwritable(self.path, error) from error
 
 
 def _is_new(ours: Record | None, theirs: Record) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 from portagpu.device import DeviceRecord
 from portagpu.errors import PortaGPUError, TuningError
 from portagpu.tuning.comparison import expected_array
-from portagpu.tuning.faults import words_of
+from portagpu.tuning.faults import blamed, with_place, words_of
 from portagpu.tuning.model import Prediction, Resources
 from portagpu.tuning.shapes import Problem, checked, text_of
 from portagpu.tuning.space import Point, Space, objection_of
@@ -176,11 +176,10 @@ class Parameters:
             return make(dict(problem), *device)
         except PortaGPUError:
             raise
-        except Exception as error:
-            line = traceback.extract_tb(error.__traceback__)[-1]
+        except (Exception, SystemExit) as error:
+            text = f"the {what} of {self.name} raised {type(error).__name__} for {text_of(problem)}: {words_of(error)}"
             raise TuningError(
-                f"the {what} of {self.name} raised {type(error).__name__} for {text_of(problem)}: {words_of(error)}"
-                f" ({line.filename}:{line.lineno})",
+                with_place(text, error),
                 hint=f"a function for the {what} takes a problem{' and a device' * bool(device)}",
             ) from error
 
@@ -335,8 +334,14 @@ def _loaded(place: str, load: Callable[[], T]) -> T:
     """What a user's module gives. Raises `TuningError` where it raises."""
     try:
         return load()
-    except (PortaGPUError, ModuleNotFoundError):
+    except ModuleNotFoundError:
         raise
+    except PortaGPUError as error:
+        blame = None if error.span is not None else blamed(error)  # errors of kernels tell their place
+        if blame is None:
+            raise
+        text = f"{place} cannot be loaded: {blame[0]}:{blame[1]}: {error.message}"
+        raise TuningError(text, hint=error.hint) from error
     except (Exception, SystemExit) as error:
         lines = traceback.extract_tb(error.__traceback__)
         where = f"{lines[-1].filename}:{lines[-1].lineno}: " if lines else ""

@@ -14,7 +14,8 @@ from portagpu.settings import Settings
 from portagpu.tuning import shapes
 from portagpu.tuning.choice import file_of
 from portagpu.tuning.console import Bar, on_terminal
-from portagpu.tuning.search import Budget, Progress, SearchResult
+from portagpu.tuning.report import SearchResult
+from portagpu.tuning.search import Budget, Progress
 from portagpu.tuning.session import Session, kept_for_classes, left_until, seconds_of
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.store import Store

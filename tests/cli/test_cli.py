@@ -136,3 +136,30 @@ def test_our_errors_end_in_one_message():
     assert done.returncode == 1
     assert done.stderr.startswith("error: no device matches")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{}", "it names no schema"),
+        ("[]", "it has a JSON array, not an object"),
+        ('{"schema": 1, "kind": "ladder"}', "it is one of the ladder, which is another kind of file"),
+    ],
+)
+def test_files_that_are_no_benchmark_results_are_told_apart(tmp_path, text, why):
+    file = tmp_path / "r.json"
+    file.write_text(text)
+    with pytest.raises(StoreError, match=f"is no benchmark result: {why}"):
+        CliRunner().invoke(cli, ["matrix", str(file)], catch_exceptions=False)
+    file.write_text('{"schema": 2, "machine": {}, "cells": []}')
+    with pytest.raises(StoreError, match="is no result of the ladder: it names no kind"):
+        CliRunner().invoke(cli, ["bench", "ladder", "--compare", str(file)], catch_exceptions=False)
+
+
+def test_a_plot_that_cannot_be_written_is_named_by_its_option(tmp_path):
+    pytest.importorskip("matplotlib")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError) as caught:
+        command = ["bench", "ladder", "--plot", str(tmp_path / "file" / "p.png")]
+        CliRunner().invoke(cli, command, catch_exceptions=False)
+    assert "--plot" in caught.value.hint

@@ -160,3 +160,48 @@ def test_an_own_kernel_from_the_command_line(device, tmp_path):
     result = _invoke(tmp_path, *arguments, "--budget", "5s")
     assert result.exit_code == 0 and "winner: block=" in result.output
     assert "rule: stored result of the same class" in _invoke(tmp_path, *arguments, "--explain").output
+
+
+def test_options_that_would_be_lost_are_refused(tmp_path):
+    for arguments, text in (
+        (("gemm", "--layout", "TN"), "--layout needs --explain M N K"),
+        (("--dtype", "float64"), "--dtype needs --explain M N K"),
+        (("gemm", "--explain", "64", "64", "64", "--budget", "5s"), "--budget does not go with it"),
+        (("kernel", "m:N", "--explain", "--trials", "1"), "--trials does not go with it"),
+    ):
+        result = _invoke(tmp_path, *arguments)
+        assert result.exit_code == 2 and text in result.output, result.output
+
+
+def test_explain_tells_of_each_dtype(device, tmp_path):
+    arguments = ("gemm", "--explain", "64", "64", "48", "--device", str(device.index))
+    result = _invoke(tmp_path, *arguments, "--dtype", "float32", "--dtype", "float16")
+    assert "64 x 64 x 48 float32" in result.output and "64 x 64 x 48 float16" in result.output
+
+
+LABELLED = """
+import numpy as np
+from portagpu import tuning
+
+def prepare(problem):
+    assert problem["label"] == "a b"
+    return tuning.Case(outputs={"y": np.zeros(problem["n"])})
+
+def run(data, point):
+    pass
+
+LABELLED = tuning.Tunable(name="labelled", space=tuning.SearchSpace.of(x=(1, 2, 3)), prepare=prepare, run=run)
+"""
+
+
+def test_problems_on_the_command_line(device, tmp_path):
+    file = tmp_path / "labelled.py"
+    file.write_text(LABELLED)
+    command = ("kernel", f"{file}:LABELLED", "--device", str(device.index))
+    with pytest.raises(TuningError, match="n is named twice"):
+        _invoke(tmp_path, *command, "n=5", "n=6")
+    with pytest.raises(TuningError, match="no NAME=VALUE was given"):
+        _invoke(tmp_path, *command)
+    result = _invoke(tmp_path, *command, "label=a b", "n=5", "--trials", "1", "--budget", "60s")
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("1 trial in ") and "nothing else was tried" in result.output

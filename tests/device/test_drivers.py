@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from portagpu.device import drivers
 from portagpu.device.driver_check import LoadOutcome, LoadResult, PlatformInfo
 from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState
 from portagpu.device.driver_search import DriverFamily
-from portagpu.device.drivers import Places, Registration, perform
+from portagpu.device.drivers import Places, Registration, _filled, perform
 from portagpu.settings import Settings
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux loaders read a folder")
@@ -249,6 +250,32 @@ def test_without_a_cache_folder_a_temporary_one_serves(
     monkeypatch.setattr(tempfile, "tempdir", str(machine.root))
     registration = machine.register(replace(settings, cache_dir=blocked))
     assert _listed(registration) == {found}
+
+
+def test_the_temporary_folder_goes_with_the_process_that_made_it(tmp_path: Path) -> None:
+    (tmp_path / "blocked").write_text("a file where the folder should be")
+    text = """
+import os, sys
+from pathlib import Path
+from portagpu.device.drivers import _vendors_folder
+assert _vendors_folder(Path(sys.argv[1]), ()).is_dir()
+if os.fork():
+    assert os.waitpid(-1, 0)[1] == 0
+    assert any(name.startswith("portagpu-vendors-") for name in os.listdir(os.environ["TMPDIR"]))
+"""
+    command = [sys.executable, "-c", text, str(tmp_path / "blocked" / "vendors")]
+    subprocess.run(command, env={**os.environ, "TMPDIR": str(tmp_path)}, check=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["blocked"]
+
+
+def test_a_full_disk_leaves_no_half_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object, **options: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match="No space left"):
+        _filled(tmp_path / "folder", {"00-a.icd": "a"})
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_dry_run_changes_nothing(machine: Machine, settings: Settings) -> None:

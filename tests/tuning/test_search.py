@@ -187,3 +187,51 @@ def test_two_processes_tune_at_once(device, environment, tmp_path):
     lines = store.path.read_bytes().splitlines()
     assert all(line.startswith(b"{") and line.endswith(b"}") for line in lines)
     assert len(store.winners()) == 1
+
+
+def _needs_two_seconds(point, limit):
+    if limit < 2:
+        raise TimeoutError
+    return Measured(0.1 * point["x"])
+
+
+def test_what_timed_out_is_tried_again_under_a_larger_limit(tmp_path):
+    store = Store(tmp_path / "store.jsonl")
+    first = run_search(_needs_two_seconds, lambda p: None, store, trial_limit=1.0)
+    assert first.winner is None and first.trials == 12 and "no point worked" in str(first)
+    store.add_trial(TASK, {"x": 12}, WrongResult("planted"))
+    again = run_search(_needs_two_seconds, lambda p: None, store, trial_limit=1.0)
+    assert again.trials == 0 and again.resumed == 12
+    assert "not tried again (11 TimedOut, 1 WrongResult)" in str(again)
+    assert "under a trial limit of more than 1 s" in str(again)
+    longer = run_search(_needs_two_seconds, lambda p: None, store, trial_limit=3.0)
+    assert (longer.winner, longer.trials, longer.resumed) == ({"x": 1}, 11, 1)
+
+
+def test_a_verification_that_is_late_says_nothing_of_the_results(tmp_path):
+    store = Store(tmp_path / "store.jsonl")
+
+    def verify(late):
+        def call(point):
+            if late and point["x"] == 1:
+                raise TimeoutError
+            return None
+
+        return call
+
+    result = run_search(_needs_two_seconds, verify(True), store, trial_limit=2.0)
+    assert result.winner == {"x": 2} and ({"x": 1}, TimedOut(2.0)) in result.failures
+    assert store.trials(TASK)[(("x", 1),)][1] == TimedOut(2.0)
+    assert run_search(_needs_two_seconds, verify(False), store, trial_limit=2.0).winner == {"x": 2}
+    assert run_search(_needs_two_seconds, verify(False), store, trial_limit=4.0).winner == {"x": 1}
+
+
+def test_a_search_of_one_trial_says_that_nothing_else_was_tried(tmp_path):
+    store = Store(tmp_path / "store.jsonl")
+    history = rank(SPACE, None)
+    options = {"store": store, "task": TASK, "trial_limit": 3.0}
+    for trials, said in ((1, True), (2, False)):
+        budget = Budget(seconds=60, trials=trials)
+        result = search(history, make_strategy("model"), _needs_two_seconds, lambda p: None, budget=budget, **options)
+        assert ("nothing else was tried" in str(result)) == said
+        assert str(result).startswith("1 trial in " if said else "2 trials in ")

@@ -248,3 +248,41 @@ def test_nothing_is_not_exported(tmp_path):
     with pytest.raises(StoreError, match="no results to export"):
         Store(tmp_path / "none.jsonl").export(tmp_path / "folder" / "out.jsonl")
     assert not (tmp_path / "folder").exists()
+
+
+NEWER = (
+    b'{"v": 2, "type": "trial", "task": {"device":  "d"}, "point": {"x": 1}}',
+    b'{"v": 1, "type": "remark", "text": "of a later version"}',
+)
+
+
+def test_lines_of_other_versions_survive_a_compaction_as_they_are(tmp_path):
+    path = tmp_path / "store.jsonl"
+    path.write_bytes(NEWER[0] + b"\nnot json\n" + NEWER[1] + b"\n")
+    Store(path).compact()
+    assert path.read_bytes().splitlines() == [*NEWER]
+    store = Store(path)
+    with pytest.raises(StoreError, match="no results to export, but 2 lines of another version"):
+        store.export(tmp_path / "export.jsonl")
+    for _ in range(2):
+        store.add_trial(TASK, {"x": 1}, Measured(0.5))
+    store.compact()
+    assert path.read_bytes().splitlines()[:2] == [*NEWER]
+    assert len(path.read_bytes().splitlines()) == 3
+    assert store.export(path) == 1  # onto itself
+    assert path.read_bytes().splitlines()[:2] == [*NEWER]
+
+
+def test_a_file_of_which_nothing_would_be_left_is_not_compacted(tmp_path):
+    path = tmp_path / "store.jsonl"
+    path.write_text("somebody's notes\n")
+    with pytest.raises(StoreError, match="has no tuning results"):
+        Store(path).compact()
+    assert path.read_text() == "somebody's notes\n"
+
+
+def test_a_folder_that_cannot_be_made_is_no_matter_of_room(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError) as raised:
+        Store(tmp_path / "file" / "tuning" / "gemm.jsonl").check_writable()
+    assert "make room" not in raised.value.hint and "cannot be made" in raised.value.hint

@@ -123,6 +123,14 @@ def decorated(point, n=100):
 VERIFY_ON_LACKS_N = tuning.Tunable(**PLAIN, verify_on=({"n": 50}, {"m": 50}))
 VERIFY_ON_IS_ODD = tuning.Tunable(**{**PLAIN, "prepare": prepare_odd}, verify_on=[{"n": 50, "m": 3}])
 VERIFY_ON_ENDS = tuning.Tunable(**{**PLAIN, "prepare": prepare_or_end}, verify_on=[{"n": 50}])
+MODEL_RAISES = tuning.Tunable(**PLAIN, model=broken)
+MODEL_ENDS = tuning.Tunable(**PLAIN, model=lambda problem, point, device: sys.exit("no model"))
+UNDECIDED = tuning.SearchSpace.of(broken, block=(1, 2))
+CONSTRAINT_RAISES = tuning.Tunable(**{**PLAIN, "space": lambda problem, device: UNDECIDED})
+def check_long(case, results):
+    return np.zeros(10000)
+
+CHECK_IS_LONG = tuning.Tunable(**PLAIN, check=check_long)
 NOT_COMPARABLE = tuning.Tunable(**{**PLAIN, "prepare": prepare_nested})
 """
 LINE = next(number for number, line in enumerate(SCRIPT.splitlines(), 1) if "to blame" in line)
@@ -427,3 +435,51 @@ def test_a_store_that_is_no_file(device, script):
     for call in (tuning.tune, tuning.best):
         with pytest.raises(TuningError, match="store=3 is no file"):
             call(tunable(script, "GOOD"), {"n": 100}, device=device, store=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("MODEL_RAISES", rf"the model of mistaken raised KeyError for .*mistaken.py:{LINE}\)"),
+        ("MODEL_ENDS", r"the model of mistaken raised SystemExit for .*: no model \(.*mistaken.py:\d+\)"),
+        ("CONSTRAINT_RAISES", rf"a constraint raised KeyError for .*mistaken.py:{LINE}\)"),
+    ],
+)
+def test_functions_of_the_tuners_process_are_told_with_their_line(device, script, name, text):
+    with pytest.raises(TuningError, match=text):
+        tuning.best(tunable(script, name), {"n": 100}, device=device)
+
+
+def test_what_a_check_returns_is_told_in_short(device, script, tmp_path):
+    with pytest.raises(TuningError, match=r"check_long returned array\(\[") as caught:
+        tuning.tune(tunable(script, "CHECK_IS_LONG"), {"n": 100}, device=device, budget=60, store=tmp_path / "s.jsonl")
+    assert len(caught.value.message) < 600
+
+
+@pytest.mark.parametrize("kind", ["script", "module"])
+def test_bad_definitions_are_told_with_their_line(tmp_path, monkeypatch, kind):
+    file = tmp_path / "bad_definitions.py"
+    file.write_text(
+        "from portagpu import tuning\n\nSPACE = 5\nBAD = tuning.Tunable(name='b', space=5, prepare=len, run=len)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    reference = f"{file}:BAD" if kind == "script" else "bad_definitions:BAD"
+    with pytest.raises(
+        TuningError, match=r"cannot be loaded: .*bad_definitions.py:4: int is no search space"
+    ) as caught:
+        resolve(reference)
+    assert "SearchSpace.of" in caught.value.hint
+
+
+def test_a_verification_that_is_late_is_stored_as_that(device, script, tmp_path, monkeypatch):
+    ask = session.Session._ask
+
+    def late(self, request, limit):
+        if request["action"] == "verify":
+            raise TimeoutError("no answer")
+        return ask(self, request, limit)
+
+    monkeypatch.setattr(session.Session, "_ask", late)
+    options = {"device": device, "budget": 60, "trials": 1, "trial_limit": 30, "store": tmp_path / "store.jsonl"}
+    result = tuning.tune(tunable(script, "VERIFY_RAISES"), {"n": 100}, **options)
+    assert [outcome for _, outcome in result.failures] == [tuning.TimedOut(30.0)]

@@ -1,0 +1,139 @@
+"""Commands that are ended before their time, and output that cannot be written."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from portagpu.bench import gemm
+from portagpu.bench.ladder import measure
+from portagpu.cli import cli
+from portagpu.cli import tune as tune_commands
+from portagpu.cli.interruption import keep_in
+from portagpu.tuning import Store, compilers
+from portagpu.tuning.own_folder import own_folder
+
+SLOW = """
+import time
+import numpy as np
+from portagpu import tuning
+
+def prepare(problem):
+    return tuning.Case(outputs={"y": np.zeros(problem["n"])})
+
+def run(data, point):
+    time.sleep(0.3)
+
+SLOW = tuning.Tunable(name="slow", space=tuning.SearchSpace.of(x=tuple(range(1000))), prepare=prepare, run=run)
+"""
+
+
+def interrupted(*arguments, **keywords):
+    raise KeyboardInterrupt
+
+
+def test_sigterm_ends_a_search_as_ctrl_c_does(device, tmp_path):
+    (tmp_path / "slow.py").write_text(SLOW)
+    (tmp_path / "temporary").mkdir()
+    environment = {**os.environ, "PORTAGPU_DATA_DIR": str(tmp_path), "TMPDIR": str(tmp_path / "temporary")}
+    command = [sys.executable, "-m", "portagpu", "tune", "kernel", f"{tmp_path / 'slow.py'}:SLOW", "n=8"]
+    child = subprocess.Popen(
+        [*command, "--budget", "5m", "--compilers", "1", "--device", str(device.index)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    store = Store(tmp_path / "tuning" / "slow.jsonl")
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and not any(map(store.trials, store.tasks())):
+        time.sleep(0.1)
+    child.send_signal(signal.SIGTERM)
+    output, _ = child.communicate(timeout=60)
+    assert child.returncode == 143, output
+    assert f"Terminated; what was measured is kept in {store.path}" in output and "Traceback" not in output
+    assert not [path.name for path in (tmp_path / "temporary").iterdir() if "compiled" in path.name]
+
+
+def test_folders_of_killed_processes_are_removed_and_those_of_others_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    text = (
+        "import os, signal, sys, tempfile\nfrom portagpu.tuning.own_folder import own_folder\n"
+        "with own_folder('portagpu-compiled-') as folder:\n"
+        "    (folder / 'code').write_text('x')\n    print(folder, flush=True)\n    sys.stdin.read()"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", text],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with child:
+        folder = Path(child.stdout.readline().strip())
+        (tmp_path / "portagpu-compiled-by_somebody").mkdir()
+        with own_folder("portagpu-compiled-") as mine:
+            assert folder.is_dir() and mine.is_dir(), "its process lives"
+        assert not mine.exists()
+        child.kill()
+        child.wait()
+    with compilers.environment_for(1):
+        assert not folder.exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["portagpu-compiled-by_somebody"]
+
+
+def test_ctrl_c_in_a_benchmark_tells_what_is_kept(device, tmp_path, monkeypatch):
+    file, cells = tmp_path / "b.json", gemm.cells
+
+    def first(*arguments, **keywords):
+        yield next(iter(cells(*arguments, **keywords)))
+        raise KeyboardInterrupt
+
+    command = ["bench", "--device", str(device.index), "--shape", "8x8x8", "--dtype", "float32", "--no-core-types"]
+    monkeypatch.setattr(gemm, "cells", interrupted)
+    result = CliRunner().invoke(cli, [*command, "-o", str(file)])
+    assert result.exit_code == 130 and "Interrupted\n" in result.output and not file.exists()
+    monkeypatch.setattr(gemm, "cells", first)
+    result = CliRunner().invoke(cli, [*command, "-o", str(file)])
+    assert result.exit_code == 130 and f"Interrupted; what was measured is kept in {file}" in result.output
+
+
+def test_ctrl_c_in_other_commands(device, tmp_path, monkeypatch):
+    monkeypatch.setattr(measure, "run", interrupted)
+    monkeypatch.setattr("portagpu.cli.tuned.gains", interrupted)
+    monkeypatch.setattr(tune_commands, "resolve", interrupted)
+    where = ("--device", str(device.index))
+    for command in (("bench", "ladder"), ("bench", "tuned", "--shape", "8x8x8"), ("tune", "kernel", "m:N", "n=1")):
+        result = CliRunner().invoke(cli, [*command, *where])
+        assert (result.exit_code, result.output.splitlines()[-1]) == (130, "Interrupted"), result.output
+    kept = tmp_path / "kept.jsonl"
+
+    @click.command("fails")
+    def command():
+        kept.write_text("x")
+        keep_in(kept)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(cli), "get_command", lambda *arguments: command)
+    result = CliRunner().invoke(cli, ["fails"])
+    assert result.exit_code == 130 and f"kept in {kept}" in result.output
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
+@pytest.mark.parametrize("command", ["devices", "--help"])
+def test_a_full_output_ends_in_one_line(device, command):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "portagpu", command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    (line,) = [text for text in done.stderr.splitlines() if "Warning" not in text]
+    assert line.startswith("error: the output cannot be written: ")
