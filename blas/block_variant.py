@@ -26,7 +26,7 @@ _LAUNCHES_SECONDS = 15e-6  # of packing and multiplying
 _BLOCK_SECONDS = 40e-6  # the same for one more block: Python's share is in the way where kernels are short
 _KEPT_BYTES = 3 * 2**18  # of a group's rows of A and panels of B: a share of the second-level cache
 _PAGE_BYTES = 2048
-_PAGE_CYCLES = 18.0  # for 64 bytes of a line of B that is packed in short pieces; 4 x 4096 x 1024, float32, PoCL
+_PAGE_CYCLES = 18.0  # for 64 bytes of a line of B that is packed in short pieces; 4 x 4096 x 1024, float32, AVX-512
 _COPY_BYTES = 2**19  # of A, by a work-group
 _CHUNK = 64  # rows that a work-group packs
 
