@@ -50,10 +50,11 @@ def matmul(
 ) -> Array:
     """`portagpu.matmul`, which tells what it takes.
 
-    New results of NumPy arrays of some KB and more are views of memory that serves later results once nobody refers to
-    them: they do not own their data, so that `numpy.ndarray.resize` cannot give them another size in place. Products
-    that overflow become infinite without NumPy's `RuntimeWarning`. Operands have at most 32 axes. Factors that the
-    arithmetic's type rounds to 0 (1e-50 in float32) count as that, but what they scale is read.
+    New results of NumPy arrays of some KB and more, and those of a vector, are views of memory that serves later
+    results once nobody refers to them: they do not own their data, so that `numpy.ndarray.resize` cannot give them
+    another size in place. Products that overflow become infinite without NumPy's `RuntimeWarning`. Operands have at
+    most 32 axes. Factors that the arithmetic's type rounds to 0 (1e-50 in float32) count as that, but what they scale
+    is read.
     """
     numbers = None  # what a product on the device depends on besides its arrays
     if (
@@ -74,7 +75,7 @@ def matmul(
         and _is_plain(alpha, beta, precision, dtype, stream)
         and (dtype is None or _is_dtype(dtype, a))
     ):
-        if a.ndim + b.ndim == 3 and _is_vector_product(a, b, out):
+        if {a.ndim, b.ndim} == {1, 2} and _is_vector_product(a, b, out):
             column = b.ndim == 1
             left, right = (a, b[:, None]) if column else (a[None], b)
             wide = None if out is None else out[:, None] if column else out[None]

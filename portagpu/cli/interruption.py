@@ -57,7 +57,7 @@ def _kept(ctx: click.Context) -> str:
         is_there = path is not None and path.stat().st_size > 0
     except OSError:
         is_there = False
-    return f"; what was measured is kept in {path}{remark}" if is_there else ""
+    return f"; what is measured is kept in {path}{remark}" if is_there else ""
 
 
 @contextlib.contextmanager

@@ -53,7 +53,7 @@ def device_class(record: DeviceRecord) -> str:
 
 
 def device_classes(record: DeviceRecord) -> tuple[str, ...]:
-    """The class of a device, then that of another with the same processors, whose results serve where it has none."""
+    """The class of a device, then that of another with the same processors, whose results serve beside its own."""
     own, caps = device_class(record), record.capabilities
     if caps is None or record.device_type is not DeviceType.GPU:
         return (own,)

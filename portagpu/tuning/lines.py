@@ -50,7 +50,7 @@ def timed(record: Record | None) -> tuple[Point, float]:
 
 def is_foreign(values: dict[str, Any]) -> bool:
     """Whether a line is another version's: of another number, or of a type that this one does not know."""
-    return bool(values["v"] != VERSION) or values["type"] not in ("trial", "winner", AXES)
+    return bool(values["v"] != VERSION) or values.get("type") not in ("trial", "winner", AXES)
 
 
 def record_of(values: dict[str, Any]) -> Record:

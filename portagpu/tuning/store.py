@@ -308,7 +308,7 @@ class Store:
         Returns the number of results. Raises `StoreError`.
         """
         target = path_of(path)
-        if is_same(target, self.path):
+        if is_same(target, self.path) and self.path.exists():
             self.compact()
         lines = self._all_lines()
         if not lines:
@@ -354,6 +354,8 @@ class Store:
         try:
             with locked(self.path) as handle:  # who waits for the lock finds another file, and opens that
                 before = os.fstat(handle).st_size
+                if before and os.pread(handle, 1, before - 1) != b"\n":
+                    os.write(handle, b"\n")  # nobody is about to write the rest of the last line
                 lines = [encoded(line) for line in self._all_lines()]
                 lines = self._foreign_lines() + lines
                 if before and not lines:

@@ -396,3 +396,17 @@ def test_results_of_host_products_are_views(device):
     with pytest.raises(ValueError, match="does not own its data"):
         found.resize((300, 300))
     assert portagpu.matmul(*[np.ones((1,) * 32, np.float32)] * 2).ndim == 32
+
+
+def test_scalars_of_no_axes_are_refused_beside_arrays_of_any(device):
+    scalar = np.array(2, np.float32)
+    for n in (0, 1, 2, 3):
+        x = np.ones((4,) * n, np.float32)
+        for operands in ((x, scalar), (scalar, x)):
+            with pytest.raises(errors.ShapeError, match="at least one axis"):
+                portagpu.matmul(*operands)
+
+
+def test_results_of_vectors_are_views(device):
+    found = portagpu.matmul(np.ones((8, 4), np.float32), np.ones(4, np.float32))
+    assert found.shape == (8,) and not found.flags.owndata

@@ -59,7 +59,7 @@ def test_sigterm_ends_a_search_as_ctrl_c_does(device, tmp_path):
     child.send_signal(signal.SIGTERM)
     output, _ = child.communicate(timeout=60)
     assert child.returncode == 143, output
-    assert f"Terminated; what was measured is kept in {store.path}" in output and "Traceback" not in output
+    assert f"Terminated; what is measured is kept in {store.path}" in output and "Traceback" not in output
     assert not [path.name for path in (tmp_path / "temporary").iterdir() if "compiled" in path.name]
 
 
@@ -103,7 +103,7 @@ def test_ctrl_c_in_a_benchmark_tells_what_is_kept(device, tmp_path, monkeypatch)
     assert result.exit_code == 130 and "Interrupted\n" in result.output and not file.exists()
     monkeypatch.setattr(gemm, "cells", first)
     result = CliRunner().invoke(cli, [*command, "-o", str(file)])
-    assert result.exit_code == 130 and f"Interrupted; what was measured is kept in {file}" in result.output
+    assert result.exit_code == 130 and f"Interrupted; what is measured is kept in {file}" in result.output
 
 
 def test_ctrl_c_in_other_commands(device, tmp_path, monkeypatch):

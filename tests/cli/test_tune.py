@@ -41,7 +41,7 @@ def test_ctrl_c_keeps_what_was_measured(device, tmp_path):
     child.send_signal(signal.SIGINT)
     output, _ = child.communicate(timeout=60)
     assert child.returncode == 130, output
-    assert "what was measured is kept" in " ".join(output.split())
+    assert "what is measured is kept" in " ".join(output.split())
     assert "Traceback" not in output
     assert store.winners()
 

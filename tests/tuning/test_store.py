@@ -286,3 +286,22 @@ def test_a_folder_that_cannot_be_made_is_no_matter_of_room(tmp_path):
     with pytest.raises(StoreError) as raised:
         Store(tmp_path / "file" / "tuning" / "gemm.jsonl").check_writable()
     assert "make room" not in raised.value.hint and "cannot be made" in raised.value.hint
+
+
+def test_a_last_line_without_its_end_survives_a_compaction(tmp_path):
+    path = tmp_path / "store.jsonl"
+    store = Store(path)
+    store.add_trial(TASK, {"x": 1}, Measured(0.5))
+    own = path.read_bytes()
+    for last in (NEWER[1], own.replace(b"0.5", b"0.25").rstrip()):
+        path.write_bytes(own + last)
+        Store(path).compact()
+        assert path.read_bytes().count(b"\n") == 1 + (last == NEWER[1])
+        assert last in path.read_bytes() and path.read_bytes().endswith(b"\n")
+
+
+def test_an_export_of_nothing_leaves_no_file(tmp_path):
+    path = tmp_path / "store.jsonl"
+    with pytest.raises(StoreError, match="no results to export"):
+        Store(path).export(path)
+    assert not path.exists()
