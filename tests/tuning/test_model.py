@@ -114,7 +114,10 @@ def test_classes_of_devices(device):
     assert device_class(dataclasses.replace(named, driver_version="another")) == device_class(named)
     narrow = dataclasses.replace(named, capabilities=dataclasses.replace(caps, vector_width_float=8, compute_units=12))
     assert device_class(narrow) == "AVX2 CPU of 16 cores under PoCL"
-    gpu = dataclasses.replace(device, name="A GPU", device_type=type(device.device_type).GPU, platform="NVIDIA CUDA")
+    caps = dataclasses.replace(caps, device_type=type(device.device_type).GPU)
+    gpu = dataclasses.replace(
+        device, name="A GPU", device_type=caps.device_type, platform="NVIDIA CUDA", capabilities=caps
+    )
     assert device_class(gpu) == "A GPU under NVIDIA"
     assert device_classes(gpu) == ("A GPU under NVIDIA",) and device_classes(named) == (device_class(named),)
 
