@@ -1,4 +1,4 @@
-"""``portagpu devices``: a table of what can compute here."""
+"""``portagpu devices``: what can compute here."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.markup import escape
+from rich.padding import Padding
 
 from portagpu.device.doctor import device_as_json
 from portagpu.device.registry import DeviceRecord, default_device, devices, discover
 from portagpu.errors import DeviceError
 from portagpu.settings import Settings
+
+_INDENT = 5  # of a paragraph's further lines
 
 
 @click.command("devices")
@@ -33,7 +36,7 @@ def devices_command(*, as_json: bool, fresh: bool) -> None:
     except DeviceError as error:
         console.print(f"[red]{error.message}[/red]", highlight=False)
         default = None
-    console.print(device_table(records, default))
+    show_devices(console, records, default)
     for record in records:
         if record.problem is not None:
             console.print(f"[red]{record.index}[/red] {record.problem}\n  remedy: {record.remedy}", highlight=False)
@@ -41,33 +44,28 @@ def devices_command(*, as_json: bool, fresh: bool) -> None:
         raise SystemExit(1)
 
 
-def device_table(records: tuple[DeviceRecord, ...], default: DeviceRecord | None) -> Table:
-    """One row a device; the default one is marked with an asterisk."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("", justify="right")
-    table.add_column("device", overflow="fold")
-    table.add_column("platform", overflow="fold")
-    table.add_column("type")
-    table.add_column("units", justify="right")
-    table.add_column("memory", justify="right")
-    table.add_column("local", justify="right")
-    table.add_column("GFLOP/s f32", justify="right")
-    table.add_column("can do", overflow="fold")
+def show_devices(console: Console, records: tuple[DeviceRecord, ...], default: DeviceRecord | None) -> None:
+    """A paragraph a device, whose lines end between words at any width; the default one is marked with an asterisk."""
     for record in records:
-        chosen = default is not None and record.index == default.index
-        mark = f"[green]*[/green] {record.index}" if chosen else str(record.index)
+        mark = "*" if default is not None and record.index == default.index else " "
+        head = f"[green]{mark}[/green] [bold]{record.index}[/bold]  {escape(record.name)}"
+        console.print(f"{head} ({escape(record.platform)})", highlight=False, soft_wrap=True)
         caps = record.capabilities
-        cells = ["", "", "", "", "[red]does not work[/red]"]
-        if caps is not None:
-            cells = [
-                str(caps.compute_units),
-                f"{caps.global_memory / 2**30:.1f} GiB",
-                f"{max(caps.local_memory_static, caps.local_memory_argument) / 2**10:.0f} KiB",
-                f"{caps.measured_gflops:.3g}",
-                " ".join(_abilities(record)),
-            ]
-        table.add_row(mark, record.name, record.platform, record.device_type.value, *cells)
-    return table
+        if caps is None:
+            show_below(console, f"{record.device_type.value}, [red]does not work[/red]")
+            continue
+        local = max(caps.local_memory_static, caps.local_memory_argument) / 2**10
+        show_below(
+            console,
+            f"{record.device_type.value}, {caps.compute_units} units, {caps.global_memory / 2**30:.1f} GiB of memory,"
+            f" {local:.0f} KiB local, {caps.measured_gflops:.3g} GFLOP/s in float32",
+        )
+        show_below(console, f"can do: {' '.join(_abilities(record))}")
+
+
+def show_below(console: Console, text: str) -> None:
+    """A further line of a paragraph."""
+    console.print(Padding(text, (0, 0, 0, _INDENT), expand=False), highlight=False)
 
 
 def _abilities(record: DeviceRecord) -> list[str]:

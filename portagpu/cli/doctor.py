@@ -7,9 +7,8 @@ import json
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
-from portagpu.cli.devices import device_table
+from portagpu.cli.devices import show_below, show_devices
 from portagpu.device.doctor import Diagnosis, Severity, as_json, diagnose
 from portagpu.device.driver_records import DriverRecord, DriverState
 from portagpu.settings import Settings
@@ -38,21 +37,23 @@ def show(diagnosis: Diagnosis, console: Console) -> None:
     if diagnosis.simulator:
         console.print("  This process runs inside a simulator, which replaces every driver.")
     elif diagnosis.drivers:
-        console.print(_driver_table(diagnosis.drivers))
+        _show_drivers(console, diagnosis.drivers)
     else:
         console.print("  none found")
     console.print("\n[bold]Devices[/bold] (* is used by default)")
     if diagnosis.devices:
-        console.print(device_table(diagnosis.devices, diagnosis.default))
+        show_devices(console, diagnosis.devices, diagnosis.default)
     else:
         console.print("  none found")
     console.print("\n[bold]Findings[/bold]")
     for finding in diagnosis.findings:
         style = _STYLES[finding.severity]
-        console.print(f"[{style}]{finding.severity.value}[/{style}] {escape(finding.subject)}", highlight=False)
-        console.print(f"  {escape(finding.problem)}", highlight=False)
+        console.print(
+            f"[{style}]{finding.severity.value}[/{style}] {escape(finding.subject)}", highlight=False, soft_wrap=True
+        )
+        show_below(console, escape(finding.problem))
         if finding.remedy:
-            console.print(f"  [bold]remedy:[/bold] {escape(finding.remedy)}", highlight=False)
+            show_below(console, f"[bold]remedy:[/bold] {escape(finding.remedy)}")
     if not diagnosis.findings:
         console.print("  nothing is wrong")
     console.print(f"\nPyOpenCL {diagnosis.pyopencl_version}, cache {diagnosis.cache_dir}", highlight=False)
@@ -60,17 +61,11 @@ def show(diagnosis: Diagnosis, console: Console) -> None:
         console.print(f"OCL_ICD_VENDORS={diagnosis.vendors_folder} (set for this process)", highlight=False)
 
 
-def _driver_table(drivers: tuple[DriverRecord, ...]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("library", "named by", "state", "platforms"):
-        table.add_column(name, overflow="fold")
+def _show_drivers(console: Console, drivers: tuple[DriverRecord, ...]) -> None:
     for driver in drivers:
         style = "green" if driver.state in _SERVING else "yellow"
-        platforms = "; ".join(f"{p.name}: {', '.join(p.devices) or 'no device'}" for p in driver.platforms)
-        table.add_row(
-            escape(driver.path or driver.library),
-            escape(driver.icd_file or driver.source.value),
-            f"[{style}]{driver.state.value}[/{style}]",
-            escape(platforms),
-        )
-    return table
+        path = escape(driver.path or driver.library)  # in one piece at any width, to be copied
+        console.print(f"  {path} [{style}]{driver.state.value}[/{style}]", highlight=False, soft_wrap=True)
+        console.print(f"     {escape(driver.icd_file or driver.source.value)}", highlight=False, soft_wrap=True)
+        for platform in driver.platforms:
+            show_below(console, f"{escape(platform.name)}: {escape(', '.join(platform.devices)) or 'no device'}")

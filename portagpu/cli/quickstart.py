@@ -19,7 +19,7 @@ from portagpu.blas.problem import Problem
 from portagpu.blas.tuner import TunedProblem, tune_gemm
 from portagpu.cli import bench as bench_cli
 from portagpu.cli import tune as tune_cli
-from portagpu.cli.devices import device_table
+from portagpu.cli.devices import show_devices
 from portagpu.cli.options import time_option
 from portagpu.device import default_device, devices, find_device
 from portagpu.settings import Settings
@@ -109,7 +109,7 @@ def quickstart(selector: str | None, tuning_seconds: float) -> None:
 
     console.rule("1. Devices")
     device = find_device(selector, settings) if selector else default_device(settings)
-    console.print(device_table(devices(settings), device))
+    show_devices(console, devices(settings), device)
     cuda.select_device(device)
     console.print(f"Using [bold]{device.name}[/bold] ({device.platform})\n")
 
@@ -131,7 +131,7 @@ def quickstart(selector: str | None, tuning_seconds: float) -> None:
 
     console.print(tune_cli.table(tune_cli.run(console, search, tuning_seconds)))
 
-    console.rule(f"4. Two {_SIZE} x {_SIZE} float32 matrices, against the installed library")
+    console.rule("4. Products of float32 matrices, against the installed library")
     products = [Problem(m=n, n=n, k=n, dtype="float32") for n in (1024, _SIZE)]
     cells = bench_cli.measure(console, (device,), lambda _: products, settings)
     bench_cli.show(console, cells)

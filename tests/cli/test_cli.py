@@ -14,8 +14,10 @@ from portagpu.bench import gemm
 from portagpu.bench.results import Results, save
 from portagpu.cli import bench, cli
 from portagpu.cli.options import time_option
-from portagpu.device import registry
+from portagpu.device import devices, registry
+from portagpu.device.doctor import diagnose
 from portagpu.errors import NoDeviceError, StoreError
+from portagpu.settings import Settings
 
 
 def invoke(*arguments):
@@ -28,11 +30,20 @@ def test_help_lists_every_command():
         assert name in result.output
 
 
+@pytest.mark.parametrize("columns", ["40", "80"])
 @pytest.mark.parametrize("command", [["devices"], ["doctor", "--cached"]])
-def test_tables(device, command):
+def test_devices_are_legible_at_any_width(device, command, columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
     result = invoke(*command)
     assert result.exit_code == 0
-    assert device.name[:4] in result.output
+    assert f"{device.index}  {device.name} ({device.platform})\n" in result.output  # names stay whole
+    lines = [line.split() for line in result.output.splitlines()]
+    words = [word for line in lines for word in line]
+    assert "in float32" in " ".join(words)
+    assert ("int64-atomics" in words) == any(d.capabilities.int64_atomics for d in devices() if d.capabilities)
+    if command == ["doctor", "--cached"]:
+        paths = [driver.path for driver in diagnose(Settings.from_environment()).drivers if driver.path]
+        assert all(path in words for path in paths)
 
 
 def test_tune_bench_matrix(device, tmp_path):
