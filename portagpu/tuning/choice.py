@@ -115,7 +115,7 @@ class Chooser:
             tunable,
             device.key,
             settings.shipped,
-            tuple(sorted(problem.items())),
+            tuple((name, type(value), value) for name, value in sorted(problem.items())),  # 1, 1.0 and True differ
         )  # one of the same name may have another space
         return self.remembered(key, lambda: self._choose(tunable, problem, device, settings))
 

@@ -57,6 +57,7 @@ class TimedOut:
     """The trial, or the verification, did not end in time: a search with a larger limit tries the point again."""
 
     limit: float  # seconds of a trial
+    verified_for: float = 0.0  # seconds that a verification was given which did not end
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,7 @@ Outcome = Measured | CompileFailed | LaunchFailed | WrongResult | TimedOut | Spi
 _KINDS: dict[str, type[Any]] = {
     kind.__name__: kind for kind in (Measured, CompileFailed, LaunchFailed, WrongResult, TimedOut, Spilled, OutOfBounds)
 }
-_NUMBERS = frozenset({"limit", "bytes"})
+_NUMBERS = frozenset({"limit", "bytes", "verified_for"})
 _DIGITS = 6  # significant ones that times are stored with
 _LONGEST = 4000  # characters of a reason that are stored: of a compiler's log, say
 
@@ -90,6 +91,8 @@ def to_json(outcome: Outcome) -> dict[str, Any]:
         values["repetitions"] = [float(f"{r:.{_DIGITS}g}") for r in outcome.repetitions]
     elif "reason" in values:
         values["reason"] = shortened(str(values["reason"]), _LONGEST)
+    elif isinstance(outcome, TimedOut) and not outcome.verified_for:
+        del values["verified_for"]  # of the usual kind, which earlier versions read
     return values
 
 
@@ -124,6 +127,8 @@ def describe(outcome: Outcome) -> str:
         case Measured():
             return f"{duration(outcome.seconds)}"
         case TimedOut():
+            if outcome.verified_for:
+                return f"its verification did not end within {outcome.verified_for:g} s"
             return f"timed out under a trial limit of {outcome.limit:g} s"
         case Spilled():
             return f"spills {outcome.bytes} bytes of registers a thread (limit {outcome.limit})"
@@ -140,7 +145,7 @@ def describe(outcome: Outcome) -> str:
 def duration(seconds: float) -> str:
     """A time with a unit that suits it."""
     for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= scale:
+        if seconds >= 0.9995 * scale:  # what rounds to 1
             return f"{seconds / scale:.3g} {unit}"
     return f"{seconds * 1e9:.3g} ns"
 

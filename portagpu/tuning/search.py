@@ -315,7 +315,7 @@ class _Search:
             problem = self._verify(found[0])
             failure: Outcome | None = None if problem is None else WrongResult(problem)
         except TimeoutError:  # says nothing of the results
-            failure = TimedOut(self._limit)
+            failure = TimedOut(self._limit, round(time.monotonic() - started, 1))
         finally:
             self._verifying += time.monotonic() - started
         if failure is None:

@@ -43,6 +43,7 @@ from portagpu.tuning.space import Point, PointKey, point_key
 from portagpu.tuning.store_file import is_same, locked, path_of, replaced, seen, unwritable
 from portagpu.version import __version__
 
+_LATER = 0.001  # seconds: what lines tell apart
 _log = logging.getLogger(__name__)
 
 
@@ -51,6 +52,7 @@ class _Entries:
     trials: dict[PointKey, Record] = field(default_factory=dict)
     verified: dict[PointKey, Record] = field(default_factory=dict)  # points that are or were winners
     axes: Axes | None = None  # of the latest search's space
+    latest: float = 0.0  # time of a line
 
     def fails(self, key: PointKey, since: float) -> bool:
         """Whether a point failed at a time or later."""
@@ -113,15 +115,22 @@ class Store:
         cost: float | None = None,
     ) -> None:
         """Append a trial. ``predicted``: the model's seconds; ``cost``: seconds that the trial took in all."""
-        record = Record(
-            point=point, outcome=outcome, at=time.time(), portagpu=__version__, predicted=predicted, cost=cost
-        )
+        at = max(time.time(), self._latest(task))
+        record = Record(point=point, outcome=outcome, at=at, portagpu=__version__, predicted=predicted, cost=cost)
         self._write([trial_line(task, record)])
 
     def add_winner(self, task: TaskKey, point: Point, seconds: float) -> None:
         """Append a verified winner."""
-        record = Record(point=point, outcome=outcomes.Measured(seconds), at=time.time(), portagpu=__version__)
+        at = max(time.time(), self._latest(task) + _LATER)
+        record = Record(point=point, outcome=outcomes.Measured(seconds), at=at, portagpu=__version__)
         self._write([winner_line(task, record)])
+
+    def _latest(self, task: TaskKey) -> float:
+        """The time of a task's latest line. A new one is later, whatever the clock says, which may have been set back:
+        of one point the latest line counts."""
+        self.refresh()
+        with self._lock:
+            return self._tasks[task].latest if task in self._tasks else 0.0
 
     def add_axes(self, task: TaskKey, axes: Axes) -> None:
         """Note the axes that a search's points are of, in the space's order, if the store does not have them yet."""
@@ -239,6 +248,7 @@ class Store:
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, StoreError):
             return  # whatever a file may hold
         entries = self._tasks.setdefault(task, _Entries())
+        entries.latest = max(entries.latest, record.at)
         if values["type"] == "trial":
             entries.trials[key] = record
             verified = entries.verified.get(key)

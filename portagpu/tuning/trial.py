@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import re
 import statistics
 import time
@@ -61,14 +62,20 @@ class Bench:
                 self.guards[name] = guarded(np.asarray(value), context)
                 value = self.guards[name].array
             self.data[name] = value
+        self.refills = all(name in self.guards or _is_constant(value) for name, value in self.case.inputs.items())
         self.used = False  # whether a kernel ran on these arrays
         self.waited = 0.0  # seconds for the device in `run_once`: it ran then, which while compiling is not known
 
-    def run_once(self, point: Point) -> None:
-        """Fill the outputs anew, run and wait."""
-        for name, host in self.case.outputs.items():
-            self.guards[name].array.copy_to_device(host)
+    def refill(self) -> None:
+        """Fill the arrays anew, inputs too: what one candidate left in scratch memory may make another's results right
+        that leaves out to write it."""
+        for name, host in {**self.case.inputs, **self.case.outputs}.items():
+            if name in self.guards:
+                self.guards[name].array.copy_to_device(np.asarray(host))
         self.context.default_stream.synchronize()
+
+    def run_once(self, point: Point) -> None:
+        """Run and wait."""
         self.used = True
         self.run(point)
         enqueued = time.perf_counter()
@@ -102,6 +109,11 @@ class Bench:
         """Give the memory back."""
         for guard in self.guards.values():
             guard.release()
+
+
+def _is_constant(value: object) -> bool:
+    """Whether a candidate cannot change an input that is no NumPy array."""
+    return value is None or isinstance(value, numbers.Number | str | bytes | np.generic | np.dtype)
 
 
 _tunables: dict[str, Tunable] = {}
@@ -163,8 +175,13 @@ def _trial(
     outcome = _measure(bench, point, best)
     if not isinstance(outcome, Measured | CompileFailed | Spilled):
         _forget(reference, problem, context)
-    # an earlier candidate may have spoilt an input
-    return None if isinstance(outcome, WrongResult) and not fresh else outcome
+    if fresh:
+        return outcome
+    # an earlier candidate may have spoilt what cannot be filled anew, or left there what this one lacks
+    leads = isinstance(outcome, Measured) and outcome.seconds < best and not bench.refills
+    if leads:
+        _forget(reference, problem, context)
+    return None if leads or isinstance(outcome, WrongResult) else outcome
 
 
 def _bench(tunable: Tunable, reference: str, problem: Problem, context: Context) -> tuple[Bench, bool]:
@@ -186,6 +203,7 @@ def _forget(reference: str, problem: Problem, context: Context) -> None:
 def _checked(bench: Bench, point: Point) -> Outcome | float:
     """Run once and look at everything but the time; the seconds of this first run, which compiles, if all is well."""
     before = set(bench.context.programs)
+    bench.refill()
     started = time.perf_counter()
     try:
         bench.run_once(point)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import numbers
 import operator
 import runpy
 import sys
@@ -158,7 +159,14 @@ class Parameters:
 
     def roof_for(self, problem: Problem, device: DeviceRecord) -> float | None:
         """Seconds that no kernel can beat, if the tunable says so. Raises `TuningError`, as `space_for`."""
-        return None if self.roof is None else self._made("roof", self.roof, problem, device)
+        if self.roof is None:
+            return None
+        found: Any = self._made("roof", self.roof, problem, device)  # whatever a user returns
+        if found is None or isinstance(found, numbers.Real):
+            return None if found is None else float(found)
+        raise TuningError(
+            f"the roof of {self.name} is {found!r} for {text_of(problem)}", hint="return seconds, or None"
+        )
 
     def _checked_default(self, default: Point, space: Space, where: str) -> Point:
         """The default in values that are stored. Raises `TuningError` for a point that is not in the space."""

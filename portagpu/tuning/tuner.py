@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def tune(
         if progress is not None:
             progress(state)
         if bar is not None:
-            bar(state)
+            bar(replace(state, elapsed=seconds - (deadline - time.monotonic())))  # of all searches, with the start
 
     session = Session(tunable, record, chosen, results, limit, compilers)
     deadline = time.monotonic() + seconds

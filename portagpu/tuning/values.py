@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,11 @@ def plain(value: object, what: str) -> Any:
         value = value.tolist()
     if isinstance(value, list | tuple):
         return tuple(plain(inner, what) for inner in value)
+    if isinstance(value, Enum):
+        raise TuningError(
+            f"{what} cannot be {value!r}: results are stored as JSON, which knows no such members",
+            hint=f"use its value, {value.value!r}, or its name, {value.name!r}",
+        )
     if value is None or (isinstance(value, bool | int | float | str) and value == value):  # NaN differs from itself
         return value
     raise TuningError(

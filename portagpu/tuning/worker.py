@@ -31,6 +31,7 @@ _MARK = "portagpu-answer "
 _FAILED = "portagpu-failed "
 _END_SECONDS = 10.0
 _LOOK_SECONDS = 0.5
+_MOST_SECONDS = 1e8  # that Python's timers surely take
 _LONGEST = 4000  # characters of a reason
 _log = logging.getLogger(__name__)
 
@@ -182,7 +183,8 @@ def main(module: str, function: str, parent: int) -> None:
     for line in requests:
         limit, _, request = line.partition(" ")
         # a trial that keeps the interpreter's lock keeps `_watch_parent` from noticing that the parent was killed
-        faulthandler.dump_traceback_later(float(limit) + _END_SECONDS, exit=True, file=nothing)
+        seconds = min(float(limit) + _END_SECONDS, _MOST_SECONDS)
+        faulthandler.dump_traceback_later(seconds, exit=True, file=nothing)
         try:
             text = _MARK + json.dumps(call(json.loads(request)))
         except Exception as error:  # the parent starts a new child, and tells the reason

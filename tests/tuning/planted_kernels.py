@@ -99,6 +99,38 @@ SLOWLY_PREPARED = tuning.Tunable(
 )
 
 
+@cuda.jit
+def copy(source, target):
+    i = cuda.grid(1)
+    if i < source.size:
+        target[i] = source[i]
+
+
+def prepare_with_scratch(problem):
+    case = prepare(problem)
+    scratch = np.zeros(problem["n"], np.float32)
+    inputs = {**case.inputs, "scratch": cuda.to_device(scratch) if problem["on_device"] else scratch}
+    return tuning.Case(inputs=inputs, outputs=case.outputs, expected=case.expected)
+
+
+def run_in_two_stages(data, point):
+    grid = -(-data["source"].size // BLOCK), BLOCK
+    if point["lazy"]:
+        time.sleep(1e-3)
+    else:
+        time.sleep(50e-3)
+        add_one[grid](data["source"], data["scratch"], 0, 1)
+    copy[grid](data["scratch"], data["target"])
+
+
+LAZY = tuning.Tunable(
+    name="lazy",
+    space=tuning.SearchSpace.of(lazy=(False, True)),
+    prepare=prepare_with_scratch,
+    run=run_in_two_stages,
+)
+
+
 if __name__ == "__main__":
     result = tuning.tune(PLANTED, {"n": 4096}, budget="90s", trial_limit="15s", show=True, strategy="model")
     print(result)

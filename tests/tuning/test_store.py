@@ -20,6 +20,19 @@ from portagpu.tuning.space import point_key
 TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="float32", shape_class="8x8x8")
 
 
+def test_the_latest_line_counts_when_the_clock_is_set_back(tmp_path, monkeypatch):
+    store, clock = Store(tmp_path / "store.jsonl"), [2e9]
+    monkeypatch.setattr("portagpu.tuning.store.time.time", lambda: clock[0])
+    store.add_winner(TASK, {"x": 1}, 0.5)
+    clock[0] = 1e9
+    store.add_winner(TASK, {"x": 1}, 0.7)
+    assert Store(store.path).winner(TASK) == ({"x": 1}, 0.7)
+    store.add_trial(TASK, {"x": 1}, WrongResult("planted"))
+    assert Store(store.path).winner(TASK) is None
+    store.add_winner(TASK, {"x": 1}, 0.6)
+    assert store.winner(TASK) == Store(store.path).winner(TASK) == ({"x": 1}, 0.6)
+
+
 def test_trials_and_winners_survive(tmp_path):
     path = tmp_path / "store.jsonl"
     store = Store(path)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import planted_kernels
 import pytest
-from planted_kernels import ODD, PICKY, PLANTED
+from planted_kernels import LAZY, ODD, PICKY, PLANTED
 
 import portagpu
 from portagpu import cuda, tuning
@@ -81,6 +81,14 @@ def test_verification_of_winners(device, tmp_path):
     assert result.winner == {"fault": "none", "repeat": 100}
     assert result.skipped == (({"fault": "none", "repeat": 1}, WrongResult("planted")),)
     assert tuning.tune(ODD, PROBLEM, device=device, budget=300, store=store).winner["repeat"] == 1
+
+
+@pytest.mark.parametrize("on_device", [False, True], ids=["array", "device array"])
+def test_no_point_profits_from_what_another_left_in_scratch_memory(device, tmp_path, on_device):
+    store, problem = Store(tmp_path / "store.jsonl"), {"n": 100, "on_device": on_device}
+    result = tuning.tune(LAZY, problem, device=device, budget=60, strategy="model", store=store)
+    assert result.winner == {"lazy": False}
+    assert [(point, type(outcome)) for point, outcome in result.skipped] == [({"lazy": True}, WrongResult)]
 
 
 def test_a_script_is_tuned_as_a_program(device, tmp_path):

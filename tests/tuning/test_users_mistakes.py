@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 from dataclasses import replace
 
@@ -107,6 +108,11 @@ PREPARE_IS_SLOW = tuning.Tunable(**{**PLAIN, "prepare": slow_prepare, "run": wro
 CHECK_FAILS_FOR_200 = tuning.Tunable(**PLAIN, check=check_200)
 DEFAULT_FOR_100 = tuning.Tunable(**PLAIN, default=lambda problem, device: {"block": 64 if problem["n"] == 100 else 99})
 STRIDED = tuning.Tunable(**{**PLAIN, "prepare": prepare_strided})
+ROOF_IS_A_TEXT = tuning.Tunable(**PLAIN, model=lambda problem, point, device: 1.0, roof=lambda problem, device: "soon")
+DEFAULT_BY_TYPE = tuning.Tunable(
+    **{**PLAIN, "space": tuning.SearchSpace.of(block=(64, 128, 256))},
+    default=lambda problem, device: {"block": {int: 64, float: 128, bool: 256}[type(problem["n"])]},
+)
 ROOF_RAISES = tuning.Tunable(**PLAIN, model=lambda problem, point, device: 1.0, roof=broken)
 DESCRIBE_RAISES = tuning.Tunable(**PLAIN, describe=broken)
 FROM_32 = tuning.Tunable(**{**PLAIN, "space": constrained})
@@ -483,3 +489,23 @@ def test_a_verification_that_is_late_is_stored_as_that(device, script, tmp_path,
     options = {"device": device, "budget": 60, "trials": 1, "trial_limit": 30, "store": tmp_path / "store.jsonl"}
     result = tuning.tune(tunable(script, "VERIFY_RAISES"), {"n": 100}, **options)
     assert [outcome for _, outcome in result.failures] == [tuning.TimedOut(30.0)]
+
+
+def test_a_roof_that_is_no_time(device, script, tmp_path):
+    roof, store = tunable(script, "ROOF_IS_A_TEXT"), tuning.Store(tmp_path / "store.jsonl")
+    with pytest.raises(TuningError, match="the roof of mistaken is 'soon' for n=100"):
+        tuning.tune(roof, {"n": 100}, device=device, budget=20, store=store)
+
+
+def test_members_of_enumerations_are_no_values():
+    kind = enum.IntEnum("Kind", "NAIVE TILED")
+    with pytest.raises(TuningError, match=r"cannot be <Kind\.NAIVE: 1>") as caught:
+        tuning.SearchSpace.of(kind=tuple(kind))
+    assert "'NAIVE'" in str(caught.value)
+
+
+def test_a_choice_tells_traits_from_sizes(device, script, tmp_path):
+    """1, 1.0 and True are equal for Python, and stand for different problems."""
+    traits, store = tunable(script, "DEFAULT_BY_TYPE"), tmp_path / "store.jsonl"
+    found = [tuning.best(traits, {"n": n}, device=device, store=store).point for n in (1, 1.0, True)]
+    assert found == [{"block": 64}, {"block": 128}, {"block": 256}]
