@@ -4,7 +4,8 @@ Expanded: with real and imaginary parts side by side, c (m, n) is a real (m, 2 n
 becomes (2 k, 2 n), each ``x + iy`` of it ``[[x, y], [-y, x]]``.
 
 Separated: real and imaginary parts of a become the rows of a (2 m, k), b (k, n) is a real (k, 2 n) as it is, and c is
-put together from the four products in a real (2 m, 2 n). For few rows, of which neither this nor a takes long.
+put together from the four products in a real (2 m, 2 n). For few rows, of which neither this nor a takes long. Of two
+vectors both are read where they lie: the real parts of one row, and the imaginary ones, are two rows of any steps.
 
 Of both forms, of a product and its transpose, that one is computed whose operands are cheapest to make: a matrix is
 read where it lies if the other is a vector. The multiplications are those of the definition, four for each term. An
@@ -19,7 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
-from portagpu.blas.operands import index_type, real_dtype, real_flat, real_rows
+from portagpu.blas.operands import index_type, real_dtype, real_flat, real_rows, with_strides
 from portagpu.blas.problem import Problem
 from portagpu.blas.result_kernels import expand_complex, join_complex, separate_complex
 from portagpu.blas.rows import new_rows, swapped
@@ -69,9 +70,12 @@ class _Sizes:
     a_rows: bool
     b_rows: bool
     c_rows: bool
+    are_vectors: bool  # one row, one column
 
     def moved(self, separated: bool) -> int:
         """What is read and written beside the real product."""
+        if separated and self.are_vectors:
+            return (1 + _EXPANSION) * self.c
         if separated:
             return 2 * self.a + (1 + _EXPANSION) * self.c + (0 if self.b_rows else 2 * self.b)
         copied = (0 if self.a_rows else self.a) + (0 if self.c_rows else self.c)
@@ -100,6 +104,8 @@ def as_real(problem: Problem) -> tuple[Problem, Form]:
     first = turned if form.turned else problem
     dtype = {"complex64": "float32", "complex128": "float64"}[problem.dtype]
     rows = dict.fromkeys(("a_order", "b_order", "c_order"), "C")
+    if form.separated and first.m == first.n == 1:
+        rows["a_order"] = "F"
     m, k = (2 * first.m, first.k) if form.separated else (first.m, 2 * first.k)
     return replace(first, m=m, n=2 * first.n, k=k, dtype=dtype, out="", **rows), form  # type: ignore[arg-type]
 
@@ -113,14 +119,14 @@ def _sizes_in(problem: Problem) -> _Sizes:
     m, n, k = problem.m, problem.n, problem.k
     orders = ((problem.a_order, k), (problem.b_order, n), (problem.c_order, n))
     a_rows, b_rows, c_rows = (order == "C" or columns == 1 for order, columns in orders)
-    return _Sizes(m * k, k * n, m * n, a_rows, b_rows, c_rows)
+    return _Sizes(m * k, k * n, m * n, a_rows, b_rows, c_rows, m == n == 1)
 
 
 def _sizes_of(product: Product) -> _Sizes:
     parts = product.a, product.b, product.c
     a, b, c = map(_nbytes, parts)
     a_rows, b_rows, c_rows = map(_has_rows, parts)
-    return _Sizes(a, b, c, a_rows, b_rows, c_rows)
+    return _Sizes(a, b, c, a_rows, b_rows, c_rows, product.c.shape[-2:] == (1, 1))
 
 
 def _nbytes(matrix: DeviceNDArray) -> int:
@@ -146,7 +152,9 @@ def _multiply(product: Product, separated: bool, multiply: Multiply) -> None:
         _multiply(replace(product, c=held), separated, multiply)
         copy_strided(held, c, stream)
         return
-    if separated:
+    if separated and c.shape[-2:] == (1, 1):
+        left, right = _parts_as_rows(product.a), real_rows(product.b)
+    elif separated:
         left, right = _separate(product.a, stream), real_rows(_in_rows(product.b, stream))
     else:
         left, right = real_rows(_in_rows(product.a, stream)), _expand(product.b, stream)
@@ -171,6 +179,12 @@ def _in_rows(matrix: DeviceNDArray, stream: Stream) -> DeviceNDArray:
     shared = _is_shared(matrix)
     rows = new_rows(matrix[0] if shared else matrix, stream)
     return rows.broadcast_to(matrix.shape) if shared else rows
+
+
+def _parts_as_rows(a: DeviceNDArray) -> DeviceNDArray:
+    """The real parts of a row, and the imaginary ones, in two rows of the same memory."""
+    real = real_dtype(a.dtype)
+    return with_strides(a, (*a.shape[:-2], 2, a.shape[-1]), (*a.strides[:-2], real.itemsize, a.strides[-1]), real)
 
 
 def _separate(a: DeviceNDArray, stream: Stream) -> DeviceNDArray:

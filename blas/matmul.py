@@ -75,12 +75,18 @@ def matmul(
         and _is_plain(alpha, beta, precision, dtype, stream)
         and (dtype is None or _is_dtype(dtype, a))
     ):
-        if {a.ndim, b.ndim} == {1, 2} and _is_vector_product(a, b, out):
-            column = b.ndim == 1
-            left, right = (a, b[:, None]) if column else (a[None], b)
-            wide = None if out is None else out[:, None] if column else out[None]
+        if (a.ndim == 1 or b.ndim == 1) and _is_vector_product(a, b, out):
+            row, column = a.ndim == 1, b.ndim == 1
+            left, right = a[None] if row else a, b[:, None] if column else b
+            wide = out
+            if out is not None:
+                wide = out[None] if row else out
+                wide = wide[..., None] if column else wide
             made = matmul(left, right, wide, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
-            return out if out is not None else made[:, 0] if column else made[0]
+            if out is not None:
+                return out
+            made = made[..., 0] if column else made
+            return made[0] if row else made
         plain = (alpha, beta, precision)
         made = host_again(a, b, out, plain, stream)
         if made is not None:
@@ -127,7 +133,7 @@ def matmul(
 def _is_vector_product(a: Array, b: Array, out: Array) -> bool:
     """Whether operands of one and two axes fit, so that they can be two matrices; what does not is told as it is."""
     shape = a.shape[:-1] + b.shape[1:]
-    if a.shape[-1] != b.shape[0] or a.dtype is not b.dtype:
+    if not {a.ndim, b.ndim} <= {1, 2} or a.shape[-1] != b.shape[0] or a.dtype is not b.dtype:
         return False
     return out is None or (out.shape == shape and out.dtype is a.dtype and out.flags.writeable)
 

@@ -36,6 +36,8 @@ _FEW_SUMS = 8  # rows whose sums stay in registers
 _VECTORS_A_CYCLE = 0.2  # multiplied and added beyond that, across lines; measured with AVX-512
 _VECTORS_A_CYCLE_WIDE = 0.5
 _VECTORS_A_CYCLE_ALONG = 0.4
+_SUM_CYCLES = 12.0  # for the sum of a vector's lanes, along k
+_REST_CYCLES = 4.0  # for each term that fills no vector; both measured with AVX-512 and few terms
 _LONG_SEGMENT = 2048  # bytes of a line that processors read ahead
 _SHARE_OF_SHORT = 0.2  # of the bandwidth, without that; measured with AVX-512, 1 x 4096 x 1024 in float32
 _SHARE_OF_FEW_LINES = 0.85  # of the bandwidth, with fewer lines along k at a time than eight; measured with the same
@@ -105,6 +107,10 @@ class VectorVariant(Variant):
         if split > 1:
             parts = _FURTHER_SECONDS + 2 * split * problem.batch * view.rows * view.n * 8 / bandwidth
         work = _arithmetic_seconds(problem, view, wide, units * lanes * clock_mhz(caps) * 1e6)
+        if view.along and view.swapped:  # others have to transpose what is not
+            sums = view.rows * view.n * problem.batch * split
+            cycles = _SUM_CYCLES + _REST_CYCLES * (view.k % lanes) / split
+            work += sums * cycles / (min(units, blocks) * clock_mhz(caps) * 1e6)
         return max(problem.nbytes * used * rounds / (bandwidth * busy * share), latency, work) + parts + _LAUNCH_SECONDS
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[VectorConfig, ...]:

@@ -20,6 +20,7 @@ from portagpu.blas.problem import Problem
 from portagpu.blas.registry import default_config
 from portagpu.blas.skinny_variant import SkinnyVariant
 from portagpu.blas.tuner import store_path, task_key
+from portagpu.blas.vector_variant import VectorVariant
 from portagpu.device.ideal import IDEAL
 from portagpu.stamp import FOLDER
 from portagpu.tuning import Store
@@ -201,3 +202,16 @@ def test_few_columns_on_cpus(device, dtype, orders):
     assert [kind(n) for n in (2, 8, 17)] == ["vector", "vector", "block"]
     if a == "C":  # else long segments of lines are as fast
         assert kind(16) == "block"
+
+
+def test_terms_that_fill_no_vector_have_their_price():
+    """20000 rows of 15 numbers by 16 columns took ten times what rows of 16 take."""
+    caps = dataclasses.replace(IDEAL, vector_width_float=16, local_memory_dedicated=False, compute_units=2)
+    variant = VectorVariant()
+
+    def predicted(k):
+        problem = Problem(m=20000, n=16, k=k, dtype="float32")
+        return min(variant.predict(config, problem, caps) for config in variant.shortlist(problem, caps))
+
+    assert predicted(15) > 2 * predicted(16)
+    assert predicted(8) > predicted(16)

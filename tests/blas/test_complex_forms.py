@@ -107,3 +107,24 @@ def test_what_is_not_finite_spreads_as_in_the_definition(device, alpha):
             for part, expected in zip((found.real, found.imag), wanted, strict=True):
                 assert np.array_equal(np.isnan(part), np.isnan(expected))
                 assert np.allclose(part, expected, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+@pytest.mark.parametrize("steps", [(1, 1), (2, -1), (-3, 2)])
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_two_vectors_are_read_where_they_lie(device, monkeypatch, steps, dtype):
+    def refuse(*args):
+        raise AssertionError("an operand was copied")
+
+    for name in ("_made", "new_rows"):
+        monkeypatch.setattr(complex_products, name, refuse)
+    generator = np.random.default_rng(9)
+    for k in (2, 3, 1000):
+        x, y = (numbers(generator, k * abs(step), dtype)[::step] for step in steps)
+        wide = [v.astype(np.clongdouble) for v in (x, y)]
+        bound = 2 * (k + 8) * np.finfo(dtype).eps * (abs(wide[0]) @ abs(wide[1]))
+        on_device = [cuda.to_device(np.repeat(v, 2))[::2] for v in (x, y)]
+        for found in (portagpu.matmul(x, y), portagpu.matmul(*on_device).copy_to_host()[()]):
+            assert found.dtype == dtype and abs(found - wide[0] @ wide[1]) <= bound
+        out = np.array(1 - 1j, dtype)
+        assert portagpu.matmul(x, y, out=out, alpha=2j, beta=1j) is out
+        assert abs(out - (2j * (wide[0] @ wide[1]) + 1j * (1 - 1j))) <= 2 * bound + 4 * np.finfo(dtype).eps

@@ -327,6 +327,12 @@ def test_products_with_vectors_are_recorded(device):
     x[...] = 1
     assert is_recorded(square, x[:, None], out[:, None])
     assert close(out, square @ x)
+    long, total = apart(matrix(1, 2000)[0]), np.zeros((), np.float32)
+    for _ in range(3):
+        assert portagpu.matmul(long, long, out=total) is total
+        assert type(portagpu.matmul(long, long)) is np.float32
+    long[...] = 2
+    assert portagpu.matmul(long, long) == portagpu.matmul(long, long, out=total) == 8000
 
 
 def test_what_lies_beside_short_vectors_is_left_alone(device):
