@@ -77,9 +77,13 @@ def even_depth(k: int, most: int, lanes: int) -> int:
 def _copying(config: BlockConfig, itemsize: int, caps: Capabilities) -> BlockConfig:
     """The same with copies of A, and, if these need too much room, the largest groups of rows that fit."""
     most = min(_COPY_BYTES, caps.local_memory_static)
-    sizes = sorted({config.group_m, *(s for s in (32, 16, 8, 4, 2, 1) if s < config.group_m)}, reverse=True)
-    found = [replace(config, copied=1, group_m=size) for size in sizes]
-    return next((c for c in found if c.copy_bytes(itemsize) <= most), found[-1])
+    group, room = config.group_m, most // (config.tile_m * config.apart(itemsize) * itemsize)  # for register tiles
+    for size in (32, 16, 8, 4, 2, 1):
+        if group <= room:
+            break
+        group = min(group, size)
+    # most points are as they should be: the model asks for each one of a large space
+    return config if config.copied == 1 and group == config.group_m else replace(config, copied=1, group_m=group)
 
 
 def _must_copy(problem: Problem) -> bool:

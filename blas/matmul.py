@@ -186,7 +186,10 @@ def _promoted(a: Any, b: Any) -> np.dtype[Any]:
         text = f"the operands are {a.dtype} and {b.dtype}, which have no common dtype"
         raise DTypeError(text, hint="convert one of them") from error
     if found.name not in DTYPES:
-        raise DTypeError(f"the operands are {a.dtype} and {b.dtype}, together {found}", hint="convert one of them")
+        hint = "convert one of them"
+        if {a.dtype.name, b.dtype.name} == {"int8", "uint8"}:  # neither holds the other's numbers
+            hint = "convert both to float32: exact as long as sums stay below 2**24"
+        raise DTypeError(f"the operands are {a.dtype} and {b.dtype}, together {found}", hint=hint)
     return found
 
 

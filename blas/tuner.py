@@ -80,6 +80,7 @@ def tune_gemm(
         for number, problem in enumerate(problems):
             others = _classes(problem, problems, classes)
             share = session.left_until(deadline, len(problems) - number)
+            end = time.monotonic() + share
             kept = session.kept_for_classes(share, others)
             result = child.search(
                 problem.values,
@@ -90,7 +91,7 @@ def tune_gemm(
             )
             results.append(TunedProblem(problem=problem, result=result))
             if others and result.winner is not None:
-                child.retime(problem.values, others, kept)
+                child.retime(problem.values, others, end - time.monotonic())
     return tuple(results)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import MISSING, asdict, dataclass, fields
+from functools import cache
 from typing import Any, ClassVar
 
 from portagpu.blas.problem import Problem
@@ -112,6 +113,9 @@ def ends_aligned(result: DeviceNDArray) -> bool:
     return result.shape[-1] * result.itemsize % ALIGNMENT == 0
 
 
+_VALUES = (int, str)  # of parameters
+
+
 class Variant(ABC):
     """Kernels that compute a product one way. Variants have no state; `portagpu.blas.registry` lists them."""
 
@@ -158,10 +162,12 @@ class Variant(ABC):
 
     def config(self, point: Point) -> Config:
         """A configuration from JSON values. Raises `StoreError` for foreign ones."""
-        values = {name: value for name, value in point.items() if name != "kind"}
-        known = {field.name: field.default for field in fields(self.config_type)}
-        if any(known.get(name, MISSING) is MISSING for name in known.keys() ^ values.keys()) or not all(
-            isinstance(v, int | str) for v in values.values()
+        values = {**point}
+        values.pop("kind", None)
+        known = _defaults(self)
+        foreign = known.keys() ^ values.keys()  # none, mostly
+        if any(known.get(name, MISSING) is MISSING for name in foreign) or not all(
+            isinstance(value, _VALUES) for value in values.values()
         ):
             raise StoreError(f"{point!r} is no configuration of GEMM variant {self.name} of this version")
         return self.config_type(**values)
@@ -169,3 +175,9 @@ class Variant(ABC):
     def candidates(self, problem: Problem, caps: Capabilities) -> Iterator[Config]:
         """Every legal configuration."""
         return (self.config(point) for point in self.space(problem, caps))
+
+
+@cache
+def _defaults(variant: Variant) -> dict[str, Any]:
+    """The parameters with their defaults; kept, since the tuner makes a configuration of each point of a space."""
+    return {field.name: field.default for field in fields(variant.config_type)}

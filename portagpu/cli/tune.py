@@ -193,7 +193,8 @@ def tune_gemm_command(
     console.print(table(results))
     for tuned in results:
         for line in [*filter(None, [tuned.result.remark]), *skips(tuned.result.failures)[:1]]:
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+            text = f"{tuned.problem.dtype} {_size(tuned.problem)}: {line}"
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
     if not any(tuned.result.winner for tuned in results):
         raise click.ClickException("no trial worked within the budget; matmul goes on with what it had")
     console.print(f"Stored in {store_path(settings)}; matmul uses the results from now on.", soft_wrap=True)

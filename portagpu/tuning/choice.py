@@ -34,6 +34,7 @@ from portagpu.tuning.tasks import AnyDevice, device_of, problem_of, settings_of,
 from portagpu.tuning.tunable import Parameters, checked_tunable
 
 _OUTWEIGHED = 0.9  # of the seconds that the model expects of another class's shipped result: its own choice is better
+_MODELLING = 2.0  # seconds that whoever asks for the first time waits for the model's best of all points, at most
 NEAR = 2.0  # octaves: results serve problems at most this far away, in each size
 _REMEMBERED = 4096  # choices
 _FRESH_SECONDS = 0.02
@@ -238,7 +239,7 @@ def _from_model(tunable: Parameters, problem: Problem, device: DeviceRecord, set
     point = tunable.default_for(problem, device)
     rule = Rule.MODEL if tunable.model is not None and (point is None or tunable.default_is_modelled) else Rule.DEFAULT
     if point is None:
-        point = modelled(tunable, problem, device, figures).history.ranked[0]
+        point = modelled(tunable, problem, device, figures, _MODELLING).history.ranked[0]
     says = expected(tunable, problem, point, device, figures)
     return Choice(point=point, rule=rule, problem=problem, expected=says)
 

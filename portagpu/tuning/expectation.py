@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import warnings
 from dataclasses import dataclass
@@ -12,12 +13,14 @@ from portagpu.tuning import shapes
 from portagpu.tuning.faults import with_place, words_of
 from portagpu.tuning.figures import DeviceFigures
 from portagpu.tuning.model import Prediction, Resources, predict
+from portagpu.tuning.ranking import rank
 from portagpu.tuning.report import shown
-from portagpu.tuning.search import rank
 from portagpu.tuning.shapes import Problem
 from portagpu.tuning.space import Point, point_key
 from portagpu.tuning.strategies import History
 from portagpu.tuning.tunable import Parameters
+
+_log = logging.getLogger(__name__)
 
 
 class NoLegalPointError(TuningError):
@@ -32,16 +35,25 @@ class Modelled:
     roof: float | None
 
 
-def modelled(tunable: Parameters, problem: Problem, device: DeviceRecord, figures: DeviceFigures) -> Modelled:
+def modelled(
+    tunable: Parameters,
+    problem: Problem,
+    device: DeviceRecord,
+    figures: DeviceFigures,
+    limit: float = math.inf,
+) -> Modelled:
     """Rank a problem's points by the model. Raises `NoLegalPointError`, and `TuningError` for a model that raises.
 
     A point whose time is no time (not a number, or negative) has no prediction: it comes after those that have one.
-    One warning tells of all such points.
+    One warning tells of all such points. Nor have those that the model was not asked about after ``limit`` seconds.
     """
+    asked = 0
     bounds: list[float] = []
     strange: list[tuple[Point, str]] = []
 
     def seconds(point: Point) -> float:
+        nonlocal asked
+        asked += 1
         found, nonsense = _said(tunable, problem, point, device, figures)
         if nonsense is not None:
             strange.append((point, nonsense))
@@ -51,7 +63,12 @@ def modelled(tunable: Parameters, problem: Problem, device: DeviceRecord, figure
             return float(found.seconds)
         return math.inf if found is None else found
 
-    history = rank(tunable.space_for(problem, device), None if tunable.model is None else seconds)
+    history = rank(tunable.space_for(problem, device), None if tunable.model is None else seconds, limit)
+    points = len(history.ranked)
+    if tunable.model is not None and asked < points:
+        text = "the model of %s was asked about %d of %d points for %s: all of them would take longer than %g s"
+        _log.info(text, tunable.name, asked, points, shapes.text_of(problem), limit)
+        bounds.clear()  # of the others one may be faster
     if strange:
         point, nonsense = strange[0]
         others = f" (and the like for {len(strange) - 1} others)" if len(strange) > 1 else ""

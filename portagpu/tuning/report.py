@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from portagpu.tuning.outcomes import Outcome, TimedOut, describe, duration
 from portagpu.tuning.space import Point
 
+_MUCH = 0.1  # of a search's time that the model took: worth a word
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
@@ -21,6 +23,7 @@ class SearchResult:
     resumed: int = 0  # trials that earlier searches left in the store
     known_failures: tuple[Outcome, ...] = ()  # of those: what was not tried again
     elapsed: float = 0.0
+    modelling: float = 0.0  # seconds of these in which points were ranked by the model
     predicted: float | None = None  # seconds that the model expected of the winner
     roof: float | None = None  # seconds that the model says no candidate can beat
 
@@ -35,7 +38,9 @@ class SearchResult:
         if self.winner is None:
             return "; ".join(["no point worked", *_kept_out(self.known_failures)])
         if self.trials == 1 and not self.resumed:
-            return "nothing else was tried: a larger budget compares more points, where there are any"
+            share = self.modelling / self.elapsed if self.elapsed else 0.0
+            took = f", and the model took {duration(self.modelling)} of the budget" if share >= _MUCH else ""
+            return f"nothing else was tried{took}: a larger budget compares more points, where there are any"
         return None
 
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ from portagpu.tuning import run_off
 from portagpu.tuning.ahead import Ahead
 from portagpu.tuning.outcomes import LaunchFailed, Measured, Outcome, TimedOut, WrongResult
 from portagpu.tuning.report import SearchResult
-from portagpu.tuning.space import Point, Space, axes_of, candidates, point_key
+from portagpu.tuning.space import Point, axes_of, point_key
 from portagpu.tuning.store import Store, TaskKey
 from portagpu.tuning.strategies import History, Strategy
 from portagpu.tuning.values import plain_point
@@ -53,22 +53,6 @@ class Budget:
 
     seconds: float
     trials: int | None = None
-
-
-def rank(space: Space, predict: Callable[[Point], float] | None) -> History:
-    """The legal points in the order of their predicted times; in the space's order without a model. Points for which
-    ``predict`` says NaN have no prediction, and come last.
-
-    Of a space with a very large number of points these are some at random (`candidates`).
-    """
-    points = candidates(space)
-    if predict is None:
-        return History(space, points)
-    predicted = [(predict(point), index) for index, point in enumerate(points)]
-    known = sorted(entry for entry in predicted if not math.isnan(entry[0]))
-    unknown = [points[index] for seconds, index in predicted if math.isnan(seconds)]
-    ranked = [points[index] for _, index in known]
-    return History(space, ranked + unknown, {point_key(points[index]): seconds for seconds, index in known})
 
 
 def search(

@@ -40,6 +40,8 @@ from portagpu.tuning.worker import Worker, WorkerDied
 
 _KEPT_FOR_CLASSES = 0.3  # share of the budget
 _BEST_FEW = 4
+_MODELLING = 0.25  # share of a search's time in which the model is asked
+_LEAST_MODELLING = 0.2  # seconds: the one trial of a budget that a cold start took is that of a point worth it
 _LEAST_SECONDS = 1e-3  # of a search: for one trial, where the model took the budget
 _LEAST_PREPARING = START_LIMIT  # right results by NumPy may take longer than a trial
 _VERIFYING = 3.0  # trials that `verify` may take as long as
@@ -134,17 +136,23 @@ class Session:
         seed: int = 0,
         progress: Callable[[Progress], None] = lambda state: None,
     ) -> SearchResult:
-        """Search the points of one problem; first what it gets without the search, then the tunable's default."""
+        """Search the points of one problem; first what it gets without the search, then the tunable's default.
+
+        The model has a quarter of the budget at most: points that it was not asked about come after the others.
+        """
         started = time.monotonic()
         figures = self.figures()
         ahead = self._ahead(problem) if budget.seconds > 0 and budget.trials != 0 else None
-        found = modelled(self.tunable, problem, self.device, figures)
+        begun = time.monotonic()
+        limit = max(_LEAST_MODELLING, _MODELLING * (budget.seconds - (begun - started)))
+        found = modelled(self.tunable, problem, self.device, figures, limit)
+        modelling = time.monotonic() - begun
+        before = time.monotonic() - started
         if budget.seconds > 0:  # the model's part counts
-            left = budget.seconds - (time.monotonic() - started)
-            budget = replace(budget, seconds=max(left, min(budget.seconds, _LEAST_SECONDS)))
+            budget = replace(budget, seconds=max(budget.seconds - before, min(budget.seconds, _LEAST_SECONDS)))
         used = Chooser(self.store).from_results(self.tunable, problem, self.device, self.settings)
         default = self.tunable.default_for(problem, self.device)
-        return search(
+        result = search(
             found.history,
             make_strategy(strategy, seed),
             lambda point, limit: self._measure(problem, point, limit),
@@ -156,8 +164,9 @@ class Session:
             seeds=(*([used.point] if used else []), *([default] if default else []), *seeds),
             roof=found.roof,
             ahead=ahead,
-            progress=progress,
+            progress=lambda state: progress(replace(state, elapsed=before + state.elapsed)),
         )
+        return replace(result, elapsed=time.monotonic() - started, modelling=modelling)
 
     def _ahead(self, problem: Problem) -> Ahead | None:
         if self._compilers is None:
@@ -179,12 +188,15 @@ class Session:
         progress: Callable[[Progress], None] = lambda state: None,
     ) -> list[tuple[Problem, SearchResult]]:
         """Time the best few points of a problem for problems of other classes too, so that each gets its winner.
-        Problems for which no point is legal are left out."""
+        Problems for which no point is legal are left out, and those for which there is no time left."""
         records = self.store.trials(task_of(self.tunable, problem, self.device.key)).values()
         measured = sorted((o.seconds, i, p) for i, (p, o) in enumerate(records) if isinstance(o, outcomes.Measured))
         few = [point for _, _, point in measured[:_BEST_FEW]]
         results: list[tuple[Problem, SearchResult]] = []
         for number, other in enumerate(classes):
+            if seconds <= 0:
+                _log.info("no time is left for %d problems of other classes", len(classes) - number)
+                break
             share = Budget(seconds=seconds / (len(classes) - number))
             try:
                 result = self.search(other, share, Given(few), progress=progress)

@@ -47,8 +47,10 @@ def tune(
     """Find a tunable's fastest parameters for a problem; `best` uses them from the next call on.
 
     ``device``: one of `cuda.gpus`, a record, an index or part of a name; None is the current one, as for `best`.
-    ``budget`` is a time, at most exceeded by one trial; ``trials`` also ends the search. ``strategy``: a name (see
-    `make_strategy`) or an object with ``propose``.
+    ``budget`` is a time, the children's start and the model's included; ``trials`` also ends the search. It is exceeded
+    by what is under way at its end, a trial or a verification, each as long as ``trial_limit`` lets it be; one trial is
+    made in any case. The model gets a quarter of it: points that it was not asked about come after the others.
+    ``strategy``: a name (see `make_strategy`) or an object with ``propose``.
     ``store``: file of results; by default one of the tunable's name in the user's data folder. What it has is not
     measured again, so that an interrupted search goes on where it was. ``trial_limit``: time after which a trial counts
     as hung and its process is killed. ``classes``: problems (or how many around this one) for which the best few
@@ -94,7 +96,7 @@ def tune(
         budgeted = Budget(seconds=left_until(deadline - kept) if seconds > 0 else 0.0, trials=trials)
         result = session.search(wanted, budgeted, strategy, seed=seed, progress=report)
         if others:
-            session.retime(wanted, others, max(kept, deadline - time.monotonic()), report)
+            session.retime(wanted, others, deadline - time.monotonic(), report)
     return result
 
 

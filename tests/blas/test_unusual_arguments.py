@@ -410,3 +410,9 @@ def test_scalars_of_no_axes_are_refused_beside_arrays_of_any(device):
 def test_results_of_vectors_are_views(device):
     found = portagpu.matmul(np.ones((8, 4), np.float32), np.ones(4, np.float32))
     assert found.shape == (8,) and not found.flags.owndata
+
+
+def test_signed_and_unsigned_bytes_are_told_a_dtype_that_holds_both(device):
+    with pytest.raises(DTypeError, match="together int16") as caught:
+        portagpu.matmul(np.ones((2, 2), np.uint8), np.ones((2, 2), np.int8))
+    assert "both to float32" in str(caught.value)

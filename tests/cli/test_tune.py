@@ -16,10 +16,11 @@ from click.testing import CliRunner
 from portagpu import cuda
 from portagpu.blas.problem import Problem
 from portagpu.blas.registry import precisions
+from portagpu.blas.tuner import TunedProblem
 from portagpu.cli import cli
 from portagpu.device.families import device_class
 from portagpu.errors import TuningError, UnknownOptionError
-from portagpu.tuning import Measured, Store, TaskKey
+from portagpu.tuning import Measured, SearchResult, Store, TaskKey, TimedOut
 
 TASK = TaskKey(device="d", kernel="gemm", kernel_version=1, dtype="float32", shape_class="8x8x8")
 
@@ -205,3 +206,19 @@ def test_problems_on_the_command_line(device, tmp_path):
     result = _invoke(tmp_path, *command, "label=a b", "n=5", "--trials", "1", "--budget", "60s")
     assert result.exit_code == 0, result.output
     assert result.output.startswith("1 trial in ") and "nothing else was tried" in result.output
+
+
+def test_remarks_and_skips_name_their_problem(device, tmp_path, monkeypatch):
+    """Several problems share a budget: which of them it did not suffice for is what one wants to know."""
+
+    def tuned(record, problems, **options):
+        result = SearchResult(winner={"x": 1}, seconds=1.0, trials=1, failures=(({"x": 2}, TimedOut(2.0)),))
+        return tuple(TunedProblem(problem=problem, result=result) for problem in problems)
+
+    monkeypatch.setattr("portagpu.cli.tune.tune_gemm", tuned)
+    where = ("--dtype", "float32", "--device", str(device.index))
+    result = _invoke(tmp_path, "gemm", "--size", "32", "--shape", "33", "5", "77", *where)
+    assert result.exit_code == 0, result.output
+    for size in ("32", "33 x 5 x 77"):
+        assert f"float32 {size}: nothing else was tried" in result.output
+        assert f"float32 {size}: skipped: 1 TimedOut" in result.output

@@ -11,8 +11,8 @@ from portagpu.errors import TuningError
 from portagpu.tuning import Axis, Budget, Measured, SearchSpace, Store, TaskKey, WrongResult, make_strategy, search
 from portagpu.tuning.ahead import Ahead
 from portagpu.tuning.compilers import Compilation
+from portagpu.tuning.ranking import rank
 from portagpu.tuning.sampler import LibrarySampler
-from portagpu.tuning.search import rank
 
 TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="float32", shape_class="1x1x1")
 SPACE = SearchSpace((Axis("x", tuple(range(1, 13))), Axis("y", (1, 2, 3))))

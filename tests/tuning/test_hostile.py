@@ -24,7 +24,8 @@ from portagpu.settings import Settings
 from portagpu.tuning import LaunchFailed, Measured, SearchSpace, Store, TaskKey, outcomes, search, shapes
 from portagpu.tuning import space as space_module
 from portagpu.tuning.choice import Chooser
-from portagpu.tuning.search import Budget, rank
+from portagpu.tuning.ranking import rank
+from portagpu.tuning.search import Budget
 from portagpu.tuning.space import UnionSpace, candidates, point_key
 from portagpu.tuning.tasks import problem_of, task_of
 from portagpu.tuning.tunable import Case, reference_of, resolve

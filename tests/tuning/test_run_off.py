@@ -22,8 +22,8 @@ from portagpu.tuning import (
     search,
 )
 from portagpu.tuning.console import Bar
+from portagpu.tuning.ranking import rank
 from portagpu.tuning.run_off import ROUNDS, rivals_of, run_off
-from portagpu.tuning.search import rank
 
 TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="float32", shape_class="1x1x1")
 SPACE = SearchSpace((Axis("x", tuple(range(1, 9))),))

@@ -28,7 +28,7 @@ from portagpu.tuning import (
     outcomes,
     search,
 )
-from portagpu.tuning.search import rank
+from portagpu.tuning.ranking import rank
 
 TASK = TaskKey(device="d", kernel="planted", kernel_version=1, dtype="float32", shape_class="1x1x1")
 SPACE = SearchSpace((Axis("x", tuple(range(1, 13))),))

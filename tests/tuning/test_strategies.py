@@ -26,8 +26,9 @@ from portagpu.tuning import (
     strategy_names,
 )
 from portagpu.tuning.expectation import modelled
+from portagpu.tuning.ranking import rank
 from portagpu.tuning.sampler import LibrarySampler
-from portagpu.tuning.search import Budget, rank
+from portagpu.tuning.search import Budget
 from portagpu.tuning.space import point_key
 
 TASK = TaskKey(device="d", kernel="recorded", kernel_version=1, dtype="float32", shape_class="n=1")
