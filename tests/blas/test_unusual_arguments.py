@@ -413,6 +413,6 @@ def test_results_of_vectors_are_views(device):
 
 
 def test_signed_and_unsigned_bytes_are_told_a_dtype_that_holds_both(device):
-    with pytest.raises(DTypeError, match="together int16") as caught:
+    with pytest.raises(errors.DTypeError, match="together int16") as caught:
         portagpu.matmul(np.ones((2, 2), np.uint8), np.ones((2, 2), np.int8))
     assert "both to float32" in str(caught.value)
