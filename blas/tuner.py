@@ -80,7 +80,6 @@ def tune_gemm(
         for number, problem in enumerate(problems):
             others = _classes(problem, problems, classes)
             share = session.left_until(deadline, len(problems) - number)
-            end = time.monotonic() + share
             kept = session.kept_for_classes(share, others)
             result = child.search(
                 problem.values,
@@ -91,7 +90,7 @@ def tune_gemm(
             )
             results.append(TunedProblem(problem=problem, result=result))
             if others and result.winner is not None:
-                child.retime(problem.values, others, end - time.monotonic())
+                child.retime(problem.values, others, kept)
     return tuple(results)
 
 

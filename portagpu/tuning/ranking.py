@@ -10,7 +10,6 @@ from collections.abc import Callable
 from portagpu.tuning.space import Point, Space, candidates, point_key
 from portagpu.tuning.strategies import History
 
-_FOR_CANDIDATES = 0.75  # of the time, at most: the rest is the model's in any case
 _PROBED = 16  # points after which it is estimated how long the others take
 _PATIENCE = 4.0  # times as long it is looked for a point that can run, where none of those so far can
 
@@ -20,14 +19,13 @@ def rank(space: Space, predict: Callable[[Point], float] | None, seconds: float 
     ``predict`` says NaN have no prediction, and come last.
 
     Of a space with a very large number of points these are some at random (`candidates`). Where ``seconds`` do not
-    suffice for all points, some at random are asked about, and the others have no prediction either. Where they do, the
-    order depends on the predictions alone.
+    suffice to ask about all of them, it is done for some at random, and the others have no prediction either. Where
+    they do, the order depends on the predictions alone.
     """
-    started = time.monotonic()
-    points = candidates(space, seconds=_FOR_CANDIDATES * seconds)
+    points = candidates(space)
     if predict is None:
         return History(space, points)
-    predicted = _predicted(points, predict, started, seconds)
+    predicted = _predicted(points, predict, seconds)
     known = sorted((said, index) for index, said in predicted.items() if not math.isnan(said))
     ranked = [points[index] for _, index in known]
     leading = {index for _, index in known}
@@ -35,9 +33,7 @@ def rank(space: Space, predict: Callable[[Point], float] | None, seconds: float 
     return History(space, ranked + unknown, {point_key(points[index]): said for said, index in known})
 
 
-def _predicted(
-    points: list[Point], predict: Callable[[Point], float], started: float, seconds: float
-) -> dict[int, float]:
+def _predicted(points: list[Point], predict: Callable[[Point], float], seconds: float) -> dict[int, float]:
     """What is predicted, by the point's index.
 
     A beginning of the space would be a corner of it: as soon as the time seems not to suffice, the rest is asked about
@@ -48,7 +44,7 @@ def _predicted(
     begun, can_run = time.monotonic(), False
     for count in range(len(points)):
         now = time.monotonic()
-        left = started + seconds - now
+        left = begun + seconds - now
         # whoever takes the best would get one that cannot run, if nothing else is known
         if count > 0 and left <= 0 and (can_run or left <= (1 - _PATIENCE) * seconds):
             break
@@ -57,5 +53,5 @@ def _predicted(
             random.Random(0).shuffle(rest)
             order[count:], is_shuffled = rest, True
         found[order[count]] = said = predict(points[order[count]])
-        can_run = can_run or said < math.inf
+        can_run = can_run or said != math.inf
     return found

@@ -146,7 +146,7 @@ class Session:
         begun = time.monotonic()
         limit = max(_LEAST_MODELLING, _MODELLING * (budget.seconds - (begun - started)))
         found = modelled(self.tunable, problem, self.device, figures, limit)
-        modelling = time.monotonic() - begun
+        modelling = 0.0 if self.tunable.model is None else time.monotonic() - begun
         before = time.monotonic() - started
         if budget.seconds > 0:  # the model's part counts
             budget = replace(budget, seconds=max(budget.seconds - before, min(budget.seconds, _LEAST_SECONDS)))
@@ -233,12 +233,10 @@ class Session:
         winner = self.store.winner(task_of(self.tunable, problem, self.device.key))
         best = winner[1] if winner else None
         request = {"action": "measure", "problem": dict(problem), "point": point, "best": best}
-        started = time.monotonic()
         values = self._ask(request, limit)
-        if "spoilt" in values:
-            left = limit - (time.monotonic() - started)
+        if "spoilt" in values:  # it runs once more, as long as it may
             self._prepare(problem)
-            values = self._ask(request, left)
+            values = self._ask(request, limit)
         answer = outcomes.from_json(values)
         if isinstance(answer, LaunchFailed | OutOfBounds) and self._worker is not None:
             # some drivers refuse everything after a kernel has faulted: the next trial gets a fresh process

@@ -98,7 +98,12 @@ def class_of(problem: Problem) -> dict[str, Value]:
 
 def same_class(one: Problem, other: Problem) -> bool:
     """Whether two problems are of one class."""
-    return class_of(one) == class_of(other)
+    return _class_with_types(one) == _class_with_types(other)
+
+
+def _class_with_types(problem: Problem) -> dict[str, tuple[type, Value]]:
+    """For Python 1, 1.0 and True are equal; traits that are these are not."""
+    return {name: (type(problem[name]), value) for name, value in class_of(problem).items()}
 
 
 def distance(one: Problem, other: Problem, soft: Mapping[str, float] = MappingProxyType({})) -> float:
@@ -113,7 +118,7 @@ def distance(one: Problem, other: Problem, soft: Mapping[str, float] = MappingPr
         theirs = other[name]
         if is_size(value) and is_size(theirs):
             worst = max(worst, abs(math.log2(value) - math.log2(theirs)))
-        elif value != theirs:
+        elif type(value) is not type(theirs) or value != theirs:
             beside += soft.get(name, math.inf)
     return worst + beside
 

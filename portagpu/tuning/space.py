@@ -6,10 +6,7 @@ import contextlib
 import inspect
 import itertools
 import linecache
-import logging
-import math
 import random
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -27,24 +24,19 @@ _DRAWS = 4  # for each point that is wanted: small corners of a space are drawn 
 _MOST_LOOKS = 1_000_000  # values of axes that are tried, where legal points are rare: some seconds
 _LOOKS_OF_A_DRAW = 10_000  # then the next draw begins elsewhere
 _MOST_VALUES = 100_000  # of an axis
-_WALKING = 2 / 3  # of the time for candidates in which all of them are looked for; the rest is for draws
-_LONGER = 4.0  # times as long, where no point was found in time
-_SHORTEST = 0.01  # seconds
-_log = logging.getLogger(__name__)
 
 
 class Looks:
-    """How many values of axes may still be tried on the way to legal points, and until when (`time.monotonic`)."""
+    """How many values of axes may still be tried on the way to legal points."""
 
-    __slots__ = ("deadline", "left")
+    __slots__ = ("left",)
 
-    def __init__(self, most: int, deadline: float = math.inf) -> None:
-        self.left, self.deadline = most, deadline
+    def __init__(self, most: int) -> None:
+        self.left = most
 
     def spend(self) -> None:
         """One more. Raises `NoLooksLeft`."""
-        if self.left <= 0 or (self.deadline < math.inf and time.monotonic() >= self.deadline):
-            self.left = 0
+        if self.left <= 0:
             raise NoLooksLeft
         self.left -= 1
 
@@ -161,7 +153,7 @@ class SearchSpace:
 
         constraints = self._constraints()
         while looks is None or looks.left > 0:
-            part = None if looks is None else Looks(min(looks.left, _LOOKS_OF_A_DRAW), looks.deadline)
+            part = None if looks is None else Looks(min(looks.left, _LOOKS_OF_A_DRAW))
             first = 0 if part is None else part.left
             found: list[Point | None] = []
             with contextlib.suppress(NoLooksLeft):
@@ -270,67 +262,53 @@ def axes_of(space: Space) -> tuple[tuple[Axis, ...], ...] | None:
     return (space.axes,) if isinstance(space, SearchSpace) else None
 
 
-def candidates(
-    space: Space, most: int = _MOST_POINTS, sampled: int = _SAMPLED, seconds: float = math.inf
-) -> list[Point]:
+def candidates(space: Space, most: int = _MOST_POINTS, sampled: int = _SAMPLED) -> list[Point]:
     """Every legal point of a space once; of a space of more than ``most``, about ``sampled`` points at random, always
     the same ones. Millions of points would need more time for the model, and more memory, than they are worth.
 
-    The same where legal points are so rare that it would take minutes to find all of them, or longer than a part of
-    ``seconds``; then their number depends on the time. Raises `TuningError` where none was found in a million values
-    that were tried, twice.
+    The same where legal points are so rare that it would take minutes to find all of them. Raises `TuningError` where
+    none was found in a million values that were tried, twice.
     """
-    started = time.monotonic()
     parts = space.spaces if type(space) is UnionSpace else (space,)
-    walked = [_walked(part, most + 1, started + _WALKING * seconds) for part in parts]
+    walked = [_walked(part, most + 1) for part in parts]
     found = {point_key(point): point for points, _ in walked for point in points}
     if all(is_whole for _, is_whole in walked) and len(found) <= most:
         return list(found.values())
-    generator, end = random.Random(0), started + seconds
-    waiting = [_some(part, *entry, most, generator, end) for part, entry in zip(parts, walked, strict=True)]
+    generator = random.Random(0)
+    waiting = [_some(part, *entry, most, generator) for part, entry in zip(parts, walked, strict=True)]
     drawn: dict[PointKey, Point] = {}
     for point in itertools.islice(_in_turns(waiting), _DRAWS * sampled):
         drawn.setdefault(point_key(point), point)
         if len(drawn) >= sampled:
             break
-    if not drawn and time.monotonic() >= end:  # one is needed, whatever it takes
-        return candidates(space, most, sampled, _LONGER * max(seconds, _SHORTEST))
     if not drawn:
         raise TuningError(
             f"no legal point was found in {2 * _MOST_LOOKS:,} values of axes that were tried",
             hint="constraints whose parameters are the first axes rule out much at once; or allow more points",
         )
-    _log.info("the search space is too large to look at all of it: %d points were drawn", len(drawn))
     return list(drawn.values())
 
 
-def _walked(space: Space, most: int, deadline: float) -> tuple[list[Point], bool]:
+def _walked(space: Space, most: int) -> tuple[list[Point], bool]:
     """Up to ``most`` legal points in the space's order, as far as they are found, and whether it was looked for all."""
     found: list[Point] = []
-    points = space.walk(Looks(_MOST_LOOKS, deadline)) if type(space) is SearchSpace else iter(space)
+    points = space.walk(Looks(_MOST_LOOKS)) if type(space) is SearchSpace else iter(space)
     try:
         for point in itertools.islice(points, most):
             found.append(point)
-            if type(space) is not SearchSpace and time.monotonic() >= deadline:
-                return found, False
     except NoLooksLeft:
         return found, False
     return found, True
 
 
-def _some(
-    space: Space, walked: list[Point], is_whole: bool, most: int, generator: random.Random, deadline: float
-) -> Iterator[Point]:
+def _some(space: Space, walked: list[Point], is_whole: bool, most: int, generator: random.Random) -> Iterator[Point]:
     """Points of a space at random, some of them more than once."""
     if not (is_whole and len(walked) <= most):
         # what was walked is a corner of the space: the rest comes first
         if type(space) is SearchSpace:
-            yield from space.draws(generator, Looks(_MOST_LOOKS, deadline))
+            yield from space.draws(generator, Looks(_MOST_LOOKS))
         elif hasattr(space, "draws"):
-            for point in space.draws(generator):
-                yield point
-                if time.monotonic() >= deadline:
-                    break
+            yield from space.draws(generator)
     yield from generator.sample(walked, len(walked))
 
 

@@ -52,7 +52,6 @@ class _Entries:
     trials: dict[PointKey, Record] = field(default_factory=dict)
     verified: dict[PointKey, Record] = field(default_factory=dict)  # points that are or were winners
     axes: Axes | None = None  # of the latest search's space
-    latest: float = 0.0  # time of a line
 
     def fails(self, key: PointKey, since: float) -> bool:
         """Whether a point failed at a time or later."""
@@ -115,22 +114,25 @@ class Store:
         cost: float | None = None,
     ) -> None:
         """Append a trial. ``predicted``: the model's seconds; ``cost``: seconds that the trial took in all."""
-        at = max(time.time(), self._latest(task))
+        at = max(time.time(), self._latest(task, point))
         record = Record(point=point, outcome=outcome, at=at, portagpu=__version__, predicted=predicted, cost=cost)
         self._write([trial_line(task, record)])
 
     def add_winner(self, task: TaskKey, point: Point, seconds: float) -> None:
         """Append a verified winner."""
-        at = max(time.time(), self._latest(task) + _LATER)
+        at = max(time.time(), self._latest(task, point) + _LATER)
         record = Record(point=point, outcome=outcomes.Measured(seconds), at=at, portagpu=__version__)
         self._write([winner_line(task, record)])
 
-    def _latest(self, task: TaskKey) -> float:
-        """The time of a task's latest line. A new one is later, whatever the clock says, which may have been set back:
+    def _latest(self, task: TaskKey, point: Point) -> float:
+        """The time of a point's latest line. A new one is later, whatever the clock says, which may have been set back:
         of one point the latest line counts."""
         self.refresh()
+        key = point_key(point)
         with self._lock:
-            return self._tasks[task].latest if task in self._tasks else 0.0
+            entries = self._tasks.get(task, _Entries())
+            known = (entries.trials.get(key), entries.verified.get(key))
+            return max((record.at for record in known if record is not None), default=0.0)
 
     def add_axes(self, task: TaskKey, axes: Axes) -> None:
         """Note the axes that a search's points are of, in the space's order, if the store does not have them yet."""
@@ -248,7 +250,6 @@ class Store:
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError, StoreError):
             return  # whatever a file may hold
         entries = self._tasks.setdefault(task, _Entries())
-        entries.latest = max(entries.latest, record.at)
         if values["type"] == "trial":
             entries.trials[key] = record
             verified = entries.verified.get(key)

@@ -113,7 +113,9 @@ class Bench:
 
 def _is_constant(value: object) -> bool:
     """Whether a candidate cannot change an input that is no NumPy array."""
-    return value is None or isinstance(value, numbers.Number | str | bytes | np.generic | np.dtype)
+    if isinstance(value, tuple):
+        return all(map(_is_constant, value))
+    return value is None or isinstance(value, numbers.Number | str | bytes | np.generic | np.dtype | type)
 
 
 _tunables: dict[str, Tunable] = {}

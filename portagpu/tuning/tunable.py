@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import numbers
 import operator
 import runpy
 import sys
@@ -22,6 +21,7 @@ from portagpu.errors import PortaGPUError, TuningError
 from portagpu.tuning.comparison import expected_array
 from portagpu.tuning.faults import blamed, with_place, words_of
 from portagpu.tuning.model import Prediction, Resources
+from portagpu.tuning.outcomes import shortened
 from portagpu.tuning.shapes import Problem, checked, text_of
 from portagpu.tuning.space import Point, Space, objection_of
 from portagpu.tuning.values import plain_point
@@ -162,10 +162,14 @@ class Parameters:
         if self.roof is None:
             return None
         found: Any = self._made("roof", self.roof, problem, device)  # whatever a user returns
-        if found is None or isinstance(found, numbers.Real):
-            return None if found is None else float(found)
+        try:
+            if not isinstance(found, str | bytes):
+                return None if found is None else float(found)
+        except (TypeError, ValueError, OverflowError):
+            pass
         raise TuningError(
-            f"the roof of {self.name} is {found!r} for {text_of(problem)}", hint="return seconds, or None"
+            f"the roof of {self.name} is {shortened(repr(found), 100)} for {text_of(problem)}",
+            hint="return seconds, or None",
         )
 
     def _checked_default(self, default: Point, space: Space, where: str) -> Point:

@@ -96,7 +96,7 @@ def tune(
         budgeted = Budget(seconds=left_until(deadline - kept) if seconds > 0 else 0.0, trials=trials)
         result = session.search(wanted, budgeted, strategy, seed=seed, progress=report)
         if others:
-            session.retime(wanted, others, deadline - time.monotonic(), report)
+            session.retime(wanted, others, max(kept, deadline - time.monotonic()), report)
     return result
 
 

@@ -109,7 +109,11 @@ def copy(source, target):
 def prepare_with_scratch(problem):
     case = prepare(problem)
     scratch = np.zeros(problem["n"], np.float32)
-    inputs = {**case.inputs, "scratch": cuda.to_device(scratch) if problem["on_device"] else scratch}
+    inputs = {
+        **case.inputs,
+        "shape": (BLOCK, "row", np.float32),
+        "scratch": cuda.to_device(scratch) if problem["on_device"] else scratch,
+    }
     return tuning.Case(inputs=inputs, outputs=case.outputs, expected=case.expected)
 
 

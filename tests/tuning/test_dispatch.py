@@ -259,6 +259,8 @@ def test_problems_as_text():
 def test_classes_and_distances():
     assert shapes.same_class({"n": 1000}, {"n": 1024}) and not shapes.same_class({"n": 1000}, {"n": 1500})
     assert shapes.distance({"m": 64, "n": 8}, {"m": 128, "n": 2}) == 2.0
+    for one, other in ((True, 1.0), (1, 1.0), (1, True)):  # equal for Python
+        assert not shapes.same_class({"t": one}, {"t": other}) and shapes.distance({"t": one}, {"t": other}) == math.inf
     assert (
         shapes.distance({"n": 64}, {"m": 64}) == shapes.distance({"n": 1, "t": "a"}, {"n": 1, "t": "b"}) == float("inf")
     )

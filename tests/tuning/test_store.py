@@ -31,6 +31,12 @@ def test_the_latest_line_counts_when_the_clock_is_set_back(tmp_path, monkeypatch
     assert Store(store.path).winner(TASK) is None
     store.add_winner(TASK, {"x": 1}, 0.6)
     assert store.winner(TASK) == Store(store.path).winner(TASK) == ({"x": 1}, 0.6)
+    store.add_winner(TASK, {"x": 2}, 0.1)  # a wrong stamp is that of its point alone
+    other = Store(tmp_path / "other.jsonl")
+    clock[0] += 60
+    other.add_trial(TASK, {"x": 2}, WrongResult("planted"))
+    store.merge(other.path)
+    assert store.winner(TASK) == ({"x": 1}, 0.6)
 
 
 def test_trials_and_winners_survive(tmp_path):

@@ -108,6 +108,7 @@ PREPARE_IS_SLOW = tuning.Tunable(**{**PLAIN, "prepare": slow_prepare, "run": wro
 CHECK_FAILS_FOR_200 = tuning.Tunable(**PLAIN, check=check_200)
 DEFAULT_FOR_100 = tuning.Tunable(**PLAIN, default=lambda problem, device: {"block": 64 if problem["n"] == 100 else 99})
 STRIDED = tuning.Tunable(**{**PLAIN, "prepare": prepare_strided})
+ROOF_IS_TOO_LARGE = tuning.Tunable(**PLAIN, model=lambda problem, point, device: 1.0, roof=lambda p, device: 10**400)
 ROOF_IS_A_TEXT = tuning.Tunable(**PLAIN, model=lambda problem, point, device: 1.0, roof=lambda problem, device: "soon")
 DEFAULT_BY_TYPE = tuning.Tunable(
     **{**PLAIN, "space": tuning.SearchSpace.of(block=(64, 128, 256))},
@@ -491,9 +492,12 @@ def test_a_verification_that_is_late_is_stored_as_that(device, script, tmp_path,
     assert [outcome for _, outcome in result.failures] == [tuning.TimedOut(30.0)]
 
 
-def test_a_roof_that_is_no_time(device, script, tmp_path):
-    roof, store = tunable(script, "ROOF_IS_A_TEXT"), tuning.Store(tmp_path / "store.jsonl")
-    with pytest.raises(TuningError, match="the roof of mistaken is 'soon' for n=100"):
+@pytest.mark.parametrize(
+    "name, told", [("ROOF_IS_A_TEXT", "'soon' for n=100"), ("ROOF_IS_TOO_LARGE", r"10+\.\.\. for")]
+)
+def test_a_roof_that_is_no_time(device, script, tmp_path, name, told):
+    roof, store = tunable(script, name), tuning.Store(tmp_path / "store.jsonl")
+    with pytest.raises(TuningError, match=f"the roof of mistaken is {told}"):
         tuning.tune(roof, {"n": 100}, device=device, budget=20, store=store)
 
 
