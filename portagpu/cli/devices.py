@@ -63,9 +63,12 @@ def show_devices(console: Console, records: tuple[DeviceRecord, ...], default: D
         show_below(console, f"can do: {' '.join(_abilities(record))}")
 
 
-def show_below(console: Console, text: str) -> None:
-    """A further line of a paragraph."""
-    console.print(Padding(text, (0, 0, 0, _INDENT), expand=False), highlight=False)
+def show_below(console: Console, text: str, *, whole: bool = False) -> None:
+    """A further line of a paragraph; ``whole``: a path, which stays in one piece at any width, to be copied."""
+    if whole:
+        console.print(" " * _INDENT + text, highlight=False, soft_wrap=True)
+    else:
+        console.print(Padding(text, (0, 0, 0, _INDENT), expand=False), highlight=False)
 
 
 def _abilities(record: DeviceRecord) -> list[str]:

@@ -66,6 +66,6 @@ def _show_drivers(console: Console, drivers: tuple[DriverRecord, ...]) -> None:
         style = "green" if driver.state in _SERVING else "yellow"
         path = escape(driver.path or driver.library)  # in one piece at any width, to be copied
         console.print(f"  {path} [{style}]{driver.state.value}[/{style}]", highlight=False, soft_wrap=True)
-        console.print(f"     {escape(driver.icd_file or driver.source.value)}", highlight=False, soft_wrap=True)
+        show_below(console, escape(driver.icd_file or driver.source.value), whole=True)
         for platform in driver.platforms:
             show_below(console, f"{escape(platform.name)}: {escape(', '.join(platform.devices)) or 'no device'}")

@@ -69,9 +69,10 @@ class Bench:
     def refill(self) -> None:
         """Fill the arrays anew, inputs too: what one candidate left in scratch memory may make another's results right
         that leaves out to write it."""
-        for name, host in {**self.case.inputs, **self.case.outputs}.items():
-            if name in self.guards:
-                self.guards[name].array.copy_to_device(np.asarray(host))
+        if self.used:  # else they are as they were made
+            for name, host in {**self.case.inputs, **self.case.outputs}.items():
+                if name in self.guards:
+                    self.guards[name].array.copy_to_device(np.asarray(host))
         self.context.default_stream.synchronize()
 
     def run_once(self, point: Point) -> None:
