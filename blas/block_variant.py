@@ -65,7 +65,11 @@ class BlockConfig(Config):
 
     def copy_bytes(self, itemsize: int) -> int:
         """Local memory for the copy of A."""
-        return self.copied * self.rows * self.apart(itemsize) * itemsize
+        return self.copied * self.group_m * self.tile_bytes(itemsize)
+
+    def tile_bytes(self, itemsize: int) -> int:
+        """Local memory for the rows of one register tile in such a copy."""
+        return self.tile_m * self.apart(itemsize) * itemsize
 
 
 def even_depth(k: int, most: int, lanes: int) -> int:
@@ -77,11 +81,8 @@ def even_depth(k: int, most: int, lanes: int) -> int:
 def _copying(config: BlockConfig, itemsize: int, caps: Capabilities) -> BlockConfig:
     """The same with copies of A, and, if these need too much room, the largest groups of rows that fit."""
     most = min(_COPY_BYTES, caps.local_memory_static)
-    group, room = config.group_m, most // (config.tile_m * config.apart(itemsize) * itemsize)  # for register tiles
-    for size in (32, 16, 8, 4, 2, 1):
-        if group <= room:
-            break
-        group = min(group, size)
+    room = min(config.group_m, most // config.tile_bytes(itemsize))  # register tiles
+    group = next((size for size in (config.group_m, 32, 16, 8, 4, 2) if size <= room), 1)
     # most points are as they should be: the model asks for each one of a large space
     return config if config.copied == 1 and group == config.group_m else replace(config, copied=1, group_m=group)
 
