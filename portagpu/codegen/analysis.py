@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from portagpu.dtypes import BOOL, Kind
 from portagpu.ir.nodes import (
     Assign,
     Binary,
-    BinaryOp,
     Cast,
     Constant,
     Expr,
@@ -25,7 +23,9 @@ from portagpu.ir.nodes import (
     Var,
     VectorLoad,
 )
+from portagpu.ir.ordering import polled
 from portagpu.ir.program import Function, ParameterRole
+from portagpu.ir.ranges import Ranges
 from portagpu.ir.types import Pointer, Scalar, Type
 from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
 
@@ -37,11 +37,13 @@ class Facts:
     """Facts about one function."""
 
     split: frozenset[str]  # local arrays that become scalars
-    nonnegative: frozenset[Slot]  # integer variables that never hold a negative value
+    ranges: Ranges  # of integers, as long as index arithmetic stays as small as promised
+    exact: Ranges  # of integers, whatever overflows
     indices: frozenset[Slot]  # integer variables made of indices, extents and small constants only
     used: frozenset[str]  # names that occur
     constant_pointers: frozenset[str]  # pointer parameters that are only read
     merged: frozenset[str]  # pointer parameters that share a variable with others: one of them, depending on the path
+    polled: frozenset[str]  # pointer parameters that a loop reads until another thread has written there
     home: dict[Slot, int]  # block in which a variable is declared
 
 
@@ -55,11 +57,13 @@ def analyse(function: Function) -> Facts:
             names.add(statement.target.name)
     return Facts(
         split=_split(function),
-        nonnegative=nonnegative_slots(function),
+        ranges=Ranges(function),
+        exact=Ranges(function, wraps=True),
         indices=index_slots(function),
         used=frozenset(names),
         constant_pointers=_read_only(function),
         merged=_merged(function),
+        polled=polled(function),
         home=_homes(function),
     )
 
@@ -186,96 +190,6 @@ def _homes(function: Function) -> dict[Slot, int]:
 def _is_else_if(statement: Stmt, block: tuple[Stmt, ...]) -> bool:
     """Whether a block may be printed as ``else if``, where nothing can be declared."""
     return isinstance(statement, If) and block is statement.orelse and len(block) == 1 and isinstance(block[0], If)
-
-
-# sign of integers ---------------------------------------------------------------------------------------------------
-
-_NONNEGATIVE_OPERATIONS = frozenset(
-    {"threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize", "laneid", "slice_length", "popc", "clz", "ffs"}
-)
-
-
-def is_nonnegative(expr: Expr, slots: frozenset[Slot] | set[Slot]) -> bool:
-    """Whether an integer expression is never negative, given variables that never are (overflow left aside)."""
-    kind = expr.type
-    if isinstance(kind, Scalar) and (kind.dtype is BOOL or kind.dtype.kind is Kind.UINT):
-        return True
-    match expr:
-        case Constant():
-            return expr.value >= 0
-        case Var():
-            return (expr.name, expr.type) in slots
-        case Binary():
-            left, right = is_nonnegative(expr.left, slots), is_nonnegative(expr.right, slots)
-            if expr.op in (BinaryOp.ADD, BinaryOp.MUL, BinaryOp.OR, BinaryOp.XOR, BinaryOp.REM):
-                return left and right
-            if expr.op is BinaryOp.AND:
-                return left or right
-            if expr.op in (BinaryOp.SHR, BinaryOp.SHL, BinaryOp.DIV):
-                return left
-            return False
-        case Cast():
-            inner = expr.operand.type
-            if not isinstance(inner, Scalar) or inner.dtype.is_float or not _keeps_sign(inner, kind):
-                return False
-            return is_nonnegative(expr.operand, slots)
-        case Select():
-            return is_nonnegative(expr.yes, slots) and is_nonnegative(expr.no, slots)
-        case Index():
-            return True
-        case Operation():
-            if expr.name in _NONNEGATIVE_OPERATIONS:
-                return True
-            if expr.name == "slice_bound":
-                return is_nonnegative(expr.args[2], slots)
-            args = [is_nonnegative(a, slots) for a in expr.args]
-            if expr.name in ("floordiv", "min", "ipow"):
-                return all(args)
-            if expr.name == "max":
-                return any(args)
-            if expr.name == "mod":
-                return args[1]
-            return expr.name in ("iabs",)
-        case _:
-            return False
-
-
-def _keeps_sign(source: Scalar, target: object) -> bool:
-    """Whether a conversion of integers keeps the sign; Python integers narrowed to subscripts count as small enough."""
-    if not isinstance(target, Scalar) or source.dtype.kind is Kind.BOOL or target.dtype.size > source.dtype.size:
-        return True
-    return source.dtype.kind is not Kind.UINT and target.dtype.size >= min(4, source.dtype.size)
-
-
-def nonnegative_slots(function: Function) -> frozenset[Slot]:
-    """Integer variables that are never negative: all are assumed to be, then those with a counterexample removed."""
-    assigned: dict[Slot, list[Expr]] = {}
-    for statement in all_statements(function.body):
-        if isinstance(statement, Assign):
-            assigned.setdefault((statement.target.name, statement.target.type), []).append(statement.value)
-        elif isinstance(statement, For):
-            slot = (statement.counter.name, statement.counter.type)
-            values = assigned.setdefault(slot, [])
-            values.append(statement.start)
-            if statement.descending is not False:
-                # a descending counter stays above its stop, which must itself be at least -1
-                values.append(_lowest(statement))
-    parameters = {(p.name, p.type): p for p in function.parameters}
-    slots = {s for s in assigned if isinstance(s[1], Scalar) and s[1].dtype.is_integer and s not in parameters}
-    hidden = {s for s, p in parameters.items() if p.role.name == "SHAPE"}
-    changed = True
-    while changed:
-        known = slots | hidden
-        bad = {s for s in slots if not all(is_nonnegative(v, known) for v in assigned[s])}
-        changed = bool(bad)
-        slots -= bad
-    return frozenset(slots | hidden)
-
-
-def _lowest(loop: For) -> Expr:
-    if isinstance(loop.stop, Constant) and loop.descending and loop.stop.value >= -1:
-        return Constant(0, loop.stop.type, span=loop.span)
-    return loop.stop
 
 
 # indices ------------------------------------------------------------------------------------------------------------

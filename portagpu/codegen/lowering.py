@@ -12,7 +12,7 @@ from portagpu.ir.types import WARP, Pointer, Scalar, Space, Vector
 if TYPE_CHECKING:
     from portagpu.codegen.printer import Printer
 
-PRIMARY, POSTFIX, UNARY, COMPARE = 16, 15, 14, 9
+PRIMARY, POSTFIX, UNARY, PRODUCT, COMPARE = 16, 15, 14, 13, 9
 Lowered = tuple[str, int]
 Lowering = Callable[["Printer", Operation], Lowered]
 LOWERINGS: dict[str, Lowering] = {}
@@ -83,9 +83,20 @@ def _extreme(printer: Printer, expr: Operation) -> Lowered:
     return _helper(printer, expr)
 
 
-@register(
-    "floordiv", "mod", "shl", "shr", "ipow", "slice_bound", "slice_length", "minimum", "maximum", "frexp_mantissa"
-)
+@register("floordiv", "mod")
+def _division(printer: Printer, expr: Operation) -> Lowered:
+    """Python's division of integers, which is C's where neither is negative and the divisor is not zero."""
+    left, right = expr.args
+    kind = expr.type
+    if isinstance(kind, Scalar) and kind.dtype.is_integer and kind.dtype.size >= 4:
+        exact = printer.facts.exact
+        if exact.of(left).is_nonnegative and exact.of(right).is_positive:
+            symbol = "/" if expr.name == "floordiv" else "%"
+            return f"{printer.text(left, PRODUCT)} {symbol} {printer.text(right, PRODUCT + 1)}", PRODUCT
+    return _helper(printer, expr)
+
+
+@register("shl", "shr", "ipow", "slice_bound", "slice_length", "minimum", "maximum", "frexp_mantissa")
 def _helper(printer: Printer, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
     return f"{printer.helpers.use(expr.name, expr.type.c)}({_args(printer, expr)})", POSTFIX
@@ -120,6 +131,8 @@ def _work_item(printer: Printer, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
     if expr.name == "blockDim":
         return printer.block_size(expr.args[0]), PRIMARY
+    if expr.name == "gridsize" and expr.type.dtype.size == 8:  # one GPU driver's get_global_size has 32 bits
+        return f"({expr.type.c})get_num_groups({_args(printer, expr)}) * {printer.block_size(expr.args[0])}", PRODUCT
     return f"({expr.type.c}){_WORK_ITEM[expr.name]}({_args(printer, expr)})", UNARY
 
 
@@ -175,6 +188,13 @@ def _fence(printer: Printer, expr: Operation) -> Lowered:
     if printer.helpers.caps.inline_ptx:
         scope = {"threadfence": "gl", "threadfence_block": "cta", "threadfence_system": "sys"}[expr.name]
         return f'asm volatile("membar.{scope};" ::: "memory")', POSTFIX
+    if printer.helpers.caps.scoped_fences:
+        scope = "work_group" if expr.name == "threadfence_block" else "device"
+        return (
+            "atomic_work_item_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE, memory_order_seq_cst,"
+            f" memory_scope_{scope})",
+            POSTFIX,
+        )
     return "mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)", POSTFIX
 
 

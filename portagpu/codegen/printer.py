@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from portagpu.codegen.analysis import Facts, is_index, is_nonnegative
+from portagpu.codegen.analysis import Facts, is_index
 from portagpu.codegen.complex_numbers import cast_complex, compare_complex, is_complex, multiply_complex
 from portagpu.codegen.helpers import HelperSet
 from portagpu.codegen.lowering import lower_operation
@@ -72,6 +72,7 @@ class Printer:
         self.arrays = arrays
         self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
         self.has_barriers = False
+        self.communicates = False
         self._in_subscript = False
         self.used: set[str] = set()  # names that were printed
         self.block_sizes: dict[int, str] = {}  # variables that hold the block's extents, by axis
@@ -259,7 +260,7 @@ class Printer:
         return f"({target.c}){self.text(operand, UNARY)}", UNARY
 
     def _index(self, expr: Index) -> tuple[str, int]:
-        if is_nonnegative(expr.operand, self.facts.nonnegative):
+        if self.facts.ranges.of(expr.operand).is_nonnegative:
             return self._print(expr.operand)
         if isinstance(expr.operand, Var):
             plain = self.text(expr.operand)

@@ -25,6 +25,7 @@ from portagpu.ir.access import Finding, findings
 from portagpu.ir.lockstep import SCRATCH
 from portagpu.ir.nesting import deeply_nested
 from portagpu.ir.nodes import Constant, Print
+from portagpu.ir.ordering import communicates
 from portagpu.ir.program import (
     ConstantArray,
     Fault,
@@ -214,6 +215,7 @@ def _printer(function: Function, program: Program, helpers: HelperSet, taken: fr
     )
     printer = Printer(facts, names, helpers, arrays)
     printer.has_barriers = _has_barrier(program)
+    printer.communicates = communicates(program)
     printer.fixed = frozenset(fixed)
     return printer, facts
 
@@ -227,8 +229,8 @@ def _parameter_text(parameter: Parameter, printer: Printer, facts: Facts) -> str
     name = printer.names(parameter.name, kind)
     if isinstance(kind, Pointer):
         readonly = kind.readonly or (parameter.name in facts.constant_pointers and kind.space is not Space.PRIVATE)
-        # compilers move accesses through restrict pointers across barriers, also those to what other threads wrote
-        restrict = kind.restrict and (readonly or not printer.has_barriers) and parameter.name not in facts.merged
+        free = printer.communicates and (not readonly or parameter.name in facts.polled)  # `portagpu.ir.ordering`
+        restrict = kind.restrict and not free and parameter.name not in facts.merged
         kind = Pointer(kind.element, kind.space, readonly, restrict)
     return f"{kind.c} {name}"
 

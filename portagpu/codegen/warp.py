@@ -33,7 +33,7 @@ def _sync(printer: Printer, expr: Operation) -> Lowered:
 
 
 def _nanosleep(printer: Printer, expr: Operation) -> Lowered:
-    return f'asm volatile("nanosleep.u32 %0;" :: "r"({printer.text(expr.args[0])}))', POSTFIX
+    return f'asm volatile("nanosleep.u32 %0;" :: "r"({printer.text(expr.args[0])}) : "memory")', POSTFIX
 
 
 def _grid_sync(printer: Printer, expr: Operation) -> Lowered:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import warnings
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -41,6 +42,9 @@ _KNOWN = frozenset(
 _DEPRECATED = frozenset({"argtypes", "restype", "bind"})  # the original refuses them, too
 _SUBGROUP_SIZES = (8, 16, 32, 64)
 _FASTMATH = frozenset({"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
+
+# functions of OpenCL C 2.0 and later, which a driver has under its language option only
+_NEEDS_LANGUAGE = re.compile(r"dot_4x8packed|sub_group|atomic_work_item_fence")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,11 +113,9 @@ class JitOptions:
         may_rotate = "<<" in source and ">>" in source
         if not self.opt or (may_rotate and not caps.optimised_rotations):
             options.append("-cl-opt-disable")
-        if "dot_4x8packed" in source and caps.language_option:
-            options.append(caps.language_option)
         if self.max_registers is not None and caps.max_registers_option:
             options.append(f"-cl-nv-maxrregcount={self.max_registers}")
-        if "sub_group" in source and caps.language_option:
+        if _NEEDS_LANGUAGE.search(source) and caps.language_option:
             options.append(caps.language_option)
         if "fast" in self.fastmath:
             return (*options, "-cl-fast-relaxed-math")

@@ -79,5 +79,6 @@ class Capabilities:
     thread_registers: int = 256  # of 32 bits that a thread can have, in the smallest subgroups
     packed_dot_product: bool = False  # cl_khr_integer_dot_product of a GPU works, under `language_option`
     builtin_prefetch: bool = False  # the compiler takes __builtin_prefetch: a CPU's, where OpenCL's may do nothing
+    scoped_fences: bool = False  # atomic_work_item_fence over the device, in sequence, works under `language_option`
     compiles_for_binaries: bool = False  # to hand a program's binary out the driver compiles kernels once more
     optimised_rotations: bool = True  # the driver runs what its optimiser makes of `x << k | x >> 32 - k`

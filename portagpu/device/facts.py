@@ -70,6 +70,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         printf=results.printf,
         packed_dot_product=results.packed_dot_product,
         builtin_prefetch=results.builtin_prefetch,
+        scoped_fences=results.scoped_fences,
         language_option=results.language_option,
         line_directives=hints.line_directives,
         single_barriers=hints.single_barriers,

@@ -38,6 +38,7 @@ class ProbeResults:
     printf: bool = False
     packed_dot_product: bool = False
     builtin_prefetch: bool = False
+    scoped_fences: bool = False
     max_registers_option: bool = False
     allows_build_option_g: bool = False
     language_option: str = ""  # -cl-std option for subgroups and float atomics; "" is the driver's default

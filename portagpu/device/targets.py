@@ -62,6 +62,7 @@ _WAVES = replace(
     subgroup_sizes=(),
     subgroup_block_io=False,
     language_option="-cl-std=CL2.0",
+    scoped_fences=True,
     extensions=_COMMON,
 )
 
@@ -145,6 +146,7 @@ def _execution_units(
         matrix_units=matrices,
         thread_registers=128,
         fp64=fp64,
+        scoped_fences=True,
         language_option="-cl-std=CL2.0",  # ocloc of Debian 12 refuses CL3.0 where a device has no images
         extensions=_EXECUTION_UNITS.extensions - (frozenset() if fp64 else {"cl_khr_fp64"}),
         measured_gflops=units * mhz * 0.016,

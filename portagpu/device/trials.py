@@ -82,6 +82,7 @@ def run_trials(bench: Workbench, journal: Journal, *, isolated: bool) -> ProbeRe
         packed_dot_product="cl_khr_integer_dot_product" in bench.extensions
         and not is_cpu
         and yes("packed_dot_product", lambda: _packed_dot_product(bench, language)),
+        scoped_fences=bool(language) and yes("scoped_fences", lambda: _scoped_fences(bench, language)),
         builtin_prefetch=is_cpu and yes("builtin_prefetch", lambda: _builtin_prefetch(bench)),
         printf=isolated and yes("printf", lambda: output.printf_works(bench)),
         max_registers_option="cl_nv_compiler_options" in bench.extensions
@@ -210,6 +211,13 @@ def _builtin_prefetch(bench: Workbench) -> bool:
     source = np.arange(_ITEMS, dtype=np.uint32)
     target = np.zeros_like(source)
     bench.run(bench.build("builtin_prefetch"), _ITEMS, None, source, target)
+    return bool(np.array_equal(target, source + 1))
+
+
+def _scoped_fences(bench: Workbench, language: str) -> bool:
+    source = np.arange(_ITEMS, dtype=np.uint32)
+    target = np.zeros_like(source)
+    bench.run(bench.build("scoped_fences", *_options(language)), _ITEMS, None, source, target)
     return bool(np.array_equal(target, source + 1))
 
 

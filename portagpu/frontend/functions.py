@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from portagpu.device.capabilities import Capabilities
@@ -49,6 +50,7 @@ from portagpu.ir.lockstep import SCRATCH, lockstep
 from portagpu.ir.nesting import deeply_nested
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
 from portagpu.ir.program import Function, GridShape, Parameter, ParameterRole, Program
+from portagpu.ir.ranges import directed
 from portagpu.ir.types import (
     BYTE,
     VOID,
@@ -100,6 +102,9 @@ def specialise(
         if launch is not None and lowered.cooperative and launch.blocks > 1 and not caps.inline_ptx:
             _check_fits(launch, caps)
             lowered = fuse(lowered, launch, SCRATCH)
+        lowered = replace(
+            lowered, kernel=directed(lowered.kernel), functions=tuple(directed(f) for f in lowered.functions)
+        )
         converged = converge(lockstep(lowered), gates=not caps.conditional_barriers)
         return with_halves(converged, caps) if state.halves else converged
 

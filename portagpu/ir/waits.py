@@ -7,6 +7,8 @@ reach the end of its section, the others wait for that.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from portagpu.ir.nodes import Assign, CallFunction, Expr, If, Operation, Return, Stmt, While
 from portagpu.ir.program import Program
 from portagpu.ir.uniform import Slot, jumps, slots_in
@@ -36,6 +38,11 @@ def _is_atomic(expr: Expr, atomic: set[str]) -> bool:
 
 def _waits(loop: While, atomic: set[str]) -> bool:
     """Whether an atomic operation in the loop is among what its end is computed from."""
+    return any(_is_atomic(value, atomic) for value in exit_values(loop))
+
+
+def exit_values(loop: While) -> Iterator[Expr]:
+    """What the loop's end is computed from: its conditions, and all that it assigns to variables in them."""
     deciding = [loop.condition, *_exit_conditions(loop.body)]
     values: dict[Slot, list[Expr]] = {}
     for statement in all_statements(loop.body):
@@ -44,12 +51,10 @@ def _waits(loop: While, atomic: set[str]) -> bool:
     seen: set[Slot] = set()
     while deciding:
         expr = deciding.pop()
-        if _is_atomic(expr, atomic):
-            return True
+        yield expr
         for slot in slots_in(expr) - seen:
             seen.add(slot)
             deciding += values.get(slot, ())
-    return False
 
 
 def _exit_conditions(body: tuple[Stmt, ...]) -> list[Expr]:

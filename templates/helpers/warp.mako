@@ -10,7 +10,7 @@
 ${h.inline} ${h.type} ${h.name}(__local ulong2* cells, ${h.type} value, uint lane_or_delta, int mode, bool here) {
 ${place()}
     cells[id] = (ulong2)((ulong)${own(h)}, (ulong)here);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     const int operand = (int)min(lane_or_delta, 64u);
     const int source = mode == 0 ? (int)(lane_or_delta & 31) : mode == 1 ? lane - operand : mode == 2 ? lane + operand : lane ^ (int)(lane_or_delta & 31);
     ${h.type} result = value;
@@ -26,7 +26,7 @@ ${place()}
 ${h.inline} ulong ${h.name}(__local ulong2* cells, uint mask, bool condition, bool here) {
 ${place()}
     cells[id] = (ulong2)((ulong)(here && condition), (ulong)here);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     uint present = 0, ballot = 0;
     for (int other = 0; other < lanes; other += 1) {
         const ulong2 cell = cells[first + other];
@@ -42,7 +42,7 @@ ${h.inline} ulong ${h.name}(__local ulong2* cells, uint mask, ${h.type} value, b
 ${place()}
     const ulong own = (ulong)${own(h)};
     cells[id] = (ulong2)(own, (ulong)here);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     uint present = 0, same = 0;
     for (int other = 0; other < lanes; other += 1) {
         const ulong2 cell = cells[first + other];
@@ -54,10 +54,10 @@ ${place()}
 }
 </%def>
 <%def name="shuffled(target, source)">\
-    if (mode == 0) asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;" : "=r"(${target}) : "r"(${source}), "r"(lane_or_delta), "r"(mask));
-    else if (mode == 1) asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, %3;" : "=r"(${target}) : "r"(${source}), "r"(lane_or_delta), "r"(mask));
-    else if (mode == 2) asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, %3;" : "=r"(${target}) : "r"(${source}), "r"(lane_or_delta), "r"(mask));
-    else asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, %3;" : "=r"(${target}) : "r"(${source}), "r"(lane_or_delta), "r"(mask));\
+    if (mode == 0) asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, %3;" : "=r"(${target}) : "r"(${source}), "r"(lane_or_delta), "r"(mask) : "memory");
+    else if (mode == 1) asm volatile("shfl.sync.up.b32 %0, %1, %2, 0, %3;" : "=r"(${target}) : "r"(${source}), "r"(lane_or_delta), "r"(mask) : "memory");
+    else if (mode == 2) asm volatile("shfl.sync.down.b32 %0, %1, %2, 31, %3;" : "=r"(${target}) : "r"(${source}), "r"(lane_or_delta), "r"(mask) : "memory");
+    else asm volatile("shfl.sync.bfly.b32 %0, %1, %2, 31, %3;" : "=r"(${target}) : "r"(${source}), "r"(lane_or_delta), "r"(mask) : "memory");\
 </%def>
 <%def name="warp_shuffle_ptx(h)">
 static inline ${h.type} ${h.name}(uint mask, ${h.type} value, uint lane_or_delta, int mode) {
@@ -79,7 +79,7 @@ ${shuffled("result", "bits")}
 static inline uint ${h.name}(uint mask, uint condition) {
     uint result;
     asm volatile("{ .reg .pred p, q; setp.ne.u32 p, %1, 0; vote.sync.${instruction}.pred q, p, %2; selp.u32 %0, 1, 0, q; }"
-                 : "=r"(result) : "r"(condition), "r"(mask));
+                 : "=r"(result) : "r"(condition), "r"(mask) : "memory");
     return result;
 }
 </%def>
@@ -90,7 +90,7 @@ static inline uint ${h.name}(uint mask, uint condition) {
 static inline uint ${h.name}(uint mask, uint condition) {
     uint result;
     asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 %0, p, %2; }"
-                 : "=r"(result) : "r"(condition), "r"(mask));
+                 : "=r"(result) : "r"(condition), "r"(mask) : "memory");
     return result;
 }
 </%def>
@@ -106,10 +106,10 @@ static inline uint ${h.name}(uint mask, ${h.type} value) {
     uint result;
 % if h.width == 64:
     asm volatile("{ .reg .pred p; match.${instruction}.sync.b64 %0${predicate}, %1, %2; }"
-                 : "=r"(result) : "l"((ulong)${own(h)}), "r"(mask));
+                 : "=r"(result) : "l"((ulong)${own(h)}), "r"(mask) : "memory");
 % else:
     asm volatile("{ .reg .pred p; match.${instruction}.sync.b32 %0${predicate}, %1, %2; }"
-                 : "=r"(result) : "r"((uint)${own(h)}), "r"(mask));
+                 : "=r"(result) : "r"((uint)${own(h)}), "r"(mask) : "memory");
 % endif
     return result;
 }

@@ -16,7 +16,7 @@ __kernel void black_scholes(
     __global float* restrict call,
     __global float* restrict put) {
     // 20: for i in range(cuda.grid(1), price.size, cuda.gridsize(1)):
-    for (int i = (int)get_global_id(0); (int)get_global_size(0) > 0 ? i < price_n0 : i > price_n0; i += (int)get_global_size(0)) {
+    for (int i = (int)get_global_id(0); i < price_n0; i += (int)get_global_size(0)) {
         // 21: s, x, t = price[i], strike[i], years[i]
         float s = price[i];
         float x = strike[i];

@@ -15,8 +15,9 @@ __kernel void black_scholes(
     double volatility,
     __global float* restrict call,
     __global float* restrict put) {
+    const int blockDim_x = (int)get_local_size(0);
     // 20: for i in range(cuda.grid(1), price.size, cuda.gridsize(1)):
-    for (long i = (long)get_global_id(0); (long)get_global_size(0) > 0 ? i < price_n0 : i > price_n0; i += (long)get_global_size(0)) {
+    for (long i = (long)get_global_id(0); i < price_n0; i += (long)get_num_groups(0) * blockDim_x) {
         // 21: s, x, t = price[i], strike[i], years[i]
         float s = price[i];
         float x = strike[i];

@@ -11,7 +11,7 @@ __kernel void histogram(
     const int blockDim_x = (int)get_local_size(0);
     int b = 0;
     // 14: for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
-    for (int i1 = (int)get_local_id(0); blockDim_x > 0 ? i1 < 64 : i1 > 64; i1 += blockDim_x) {
+    for (int i1 = (int)get_local_id(0); i1 < 64; i1 += blockDim_x) {
         b = i1;
         // 15: block_counts[b] = 0
         block_counts[(long)b] = 0;
@@ -20,7 +20,7 @@ __kernel void histogram(
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     // 19: for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
     long b_pi64 = (long)b;
-    for (long i = (long)get_global_id(0); (long)get_global_size(0) > 0 ? i < values_n0 : i > values_n0; i += (long)get_global_size(0)) {
+    for (long i = (long)get_global_id(0); i < values_n0; i += (long)get_num_groups(0) * blockDim_x) {
         // 20: b = min(int(values[i] * BINS), BINS - 1)
         b_pi64 = min((long)(values[i] * 64.0f), 63L);
         // 21: cuda.atomic.add(block_counts, b, 1)
@@ -29,7 +29,7 @@ __kernel void histogram(
     // 22: cuda.syncthreads()
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     // 24: for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
-    for (int i2 = (int)get_local_id(0); blockDim_x > 0 ? i2 < 64 : i2 > 64; i2 += blockDim_x) {
+    for (int i2 = (int)get_local_id(0); i2 < 64; i2 += blockDim_x) {
         b = i2;
         // 25: cuda.atomic.add(counts, b, block_counts[b])
         atomic_add((volatile __global int*)(counts + (long)b), block_counts[(long)b]);

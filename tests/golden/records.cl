@@ -5,9 +5,9 @@ static inline int pg_wrap_index_int(int index, int extent) {
 }
 // 107: def particles(p, q, weights):
 __kernel void particles(
-    __global uchar* restrict p,
+    __global uchar* p,
     int p_n0,
-    __global uchar* restrict q,
+    __global uchar* q,
     int q_offset,
     int q_s0,
     __global const float* restrict weights) {

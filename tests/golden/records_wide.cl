@@ -5,9 +5,9 @@ static inline long pg_wrap_index_long(long index, long extent) {
 }
 // 107: def particles(p, q, weights):
 __kernel void particles(
-    __global uchar* restrict p,
+    __global uchar* p,
     long p_n0,
-    __global uchar* restrict q,
+    __global uchar* q,
     long q_offset,
     long q_s0,
     __global const float* restrict weights) {
