@@ -258,12 +258,17 @@ class _Sources:
             elif isinstance(statement, For):
                 self._add(statement.counter, _counter(statement))
         for slot in parameters & self.values.keys():  # assigned, too: also what the caller gave
-            self.values[slot].append(lambda ranges, kind=slot[1]: _own(kind))
+            self.values[slot].append(_given(slot[1]))
         self.zeroed = {slot for slot in self.values if slot not in parameters} - _surely_set(function.body)
 
     def _add(self, target: Var, value: Callable[[Ranges], Interval | None]) -> None:
         if _is_integer(target.type):
             self.values.setdefault((target.name, target.type), []).append(value)
+
+
+def _given(kind: Type) -> Callable[[Ranges], Interval | None]:
+    """What a caller may pass."""
+    return lambda ranges: _own(kind)
 
 
 def _value(expr: Expr) -> Callable[[Ranges], Interval | None]:
