@@ -18,7 +18,11 @@ typedef struct {
 } ${struct.name};
 % endfor
 % for constant in view.constants:
-__constant ${constant.type} ${constant.name}[${constant.size}]${" __attribute__((aligned(16)))" if constant.aligned else ""} = { ${constant.values} };
+<% name = constant.name + "_bits" if constant.bits else constant.name %>\
+__constant ${constant.bits or constant.type} ${name}[${constant.size}]${" __attribute__((aligned(16)))" if constant.aligned else ""} = { ${constant.values} };
+% if constant.bits:
+#define ${constant.name} ((__constant ${constant.type}*)${name})
+% endif
 % endfor
 % for h in view.helpers:
 % if h.template.startswith("atomic_"):

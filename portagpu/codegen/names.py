@@ -1,45 +1,54 @@
-"""C identifiers for IR names."""
+"""C identifiers for IR names.
+
+OpenCL C, its headers, extensions and drivers own an open set of words: keywords, types, macros, hundreds of built-in
+functions. None of them ends in an underscore. So every name of the user's gets one, but those of a single small letter
+with up to two digits (`x`, `i2`), and the extents and strides of such arrays (`x_n0`), which nobody's headers take.
+Names of the code generator's own begin with ``pg_``, or are a letter with digits, too.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector, short
 
-_TYPES = ("char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "float", "double", "bool")
-RESERVED = (
-    frozenset(
-        """
-    auto break case char const continue default do double else enum extern float for goto if inline int long register
-    restrict return short signed sizeof static struct switch typedef union unsigned void volatile while _Bool _Complex
-    kernel __kernel global __global local __local constant __constant private __private generic read_only write_only
-    read_write uniform pipe half bool quad complex imaginary size_t ptrdiff_t intptr_t uintptr_t event_t sampler_t
-    image1d_t image2d_t image3d_t main NULL true false INFINITY NAN HUGE_VAL HUGE_VALF MAXFLOAT M_PI M_E CHAR_BIT
-    INT_MAX INT_MIN barrier mem_fence min max abs fma mad dot cross length distance normalize step mix clamp sign exp
-    exp2 exp10 log log2 log10 sin cos tan asin acos atan atan2 sqrt rsqrt cbrt pow pown powr floor ceil round trunc rint
-    fmod fabs fmin fmax ldexp frexp modf hypot erf erfc tgamma lgamma select any all isnan isinf isfinite isnormal
-    signbit popcount clz rotate mul_hi mul24 mad24 hadd rhadd upsample printf shuffle shuffle2 degrees radians vload
-    vstore prefetch wait_group_events async_work_group_copy get_global_id get_local_id get_group_id get_local_size
-    linux unix i386 asm typeof cl_khr_fp64 cl_khr_fp16 nan maxmag minmag remainder remquo logb ilogb nextafter
-    copysign fdim fract sincos sinpi cospi tanpi
-    """.split()
-    )
-    | {f"{t}{n}" for t in _TYPES for n in (2, 3, 4, 8, 16)}
-    | {f"as_{t}" for t in _TYPES}
-)
-_RESERVED_PREFIXES = (
-    *("pg_", "__", "get_", "atomic_", "atom_", "convert_", "vload", "vstore", "as_", "native_", "half_"),
-    *("cl_", "CL", "work_group_", "sub_group_"),
-)
+_FREE = re.compile(r"[a-z][0-9]{0,2}(_[ns][0-9])?")
+_TEMPORARY = re.compile(r"[a-z][0-9]+")
+_KIND = re.compile(r"\.(shared|local)(?=\.|$)")  # how the frontend marks names of arrays
+_OWN = "pg_"
 
 
 def identifier(name: str) -> str:
-    """A legal C identifier that reads like the name."""
-    name = name.removeprefix("pg.").removesuffix(".shared").removesuffix(".local")
-    text = re.sub(r"[^0-9A-Za-z_]", lambda m: "_" if m.group() == "." else f"_u{ord(m.group()):x}_", name)
-    if text in RESERVED or text.startswith(_RESERVED_PREFIXES):
-        text = f"{text}_"
-    return f"_{text}" if text[:1].isdigit() else text
+    """A legal C identifier that reads like the name; names of one scope that differ may share one, seldom."""
+    own = name.startswith(("pg.", _OWN))
+    if own:
+        name = name[len(_OWN) :]
+    name = _KIND.sub("", name)
+    text = re.sub(r"[^0-9A-Za-z_]", lambda m: "_" if m.group() == "." else f"u{ord(m.group()):x}_", name)
+    if own:
+        return text if _TEMPORARY.fullmatch(text) else f"{_OWN}{text}"
+    if _FREE.fullmatch(text):
+        return text
+    return f"u{text}_" if text.startswith("_") else f"{text}_"  # C keeps leading underscores to itself
+
+
+def distinct(names: Iterable[str]) -> dict[str, str]:
+    """An identifier of its own for each of the names."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        found[name] = _first_free(identifier(name), taken)
+        taken.add(found[name])
+    return found
+
+
+def _first_free(base: str, taken: set[str]) -> str:
+    found, count = base, 2
+    while found in taken:
+        found = f"{base}{count}_"
+        count += 1
+    return found
 
 
 class Names:
@@ -55,13 +64,10 @@ class Names:
         found = self._known.get(key)
         if found is None:
             base = identifier(name)
-            found = base if base not in self._taken else f"{base}_{_suffix(kind)}"
-            count = 2
-            while found in self._taken:
-                found = f"{base}_{count}"
-                count += 1
+            if base in self._taken:
+                base = f"{base}{'' if base.endswith('_') else '_'}{_suffix(kind)}_"
+            found = self._known[key] = _first_free(base, self._taken)
             self._taken.add(found)
-            self._known[key] = found
         return found
 
     def reserve(self, text: str) -> None:

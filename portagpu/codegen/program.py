@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+import numpy as np
+
 from portagpu.codegen import bfloat16 as bfloat16  # registers lowerings
 from portagpu.codegen import builtins as builtins  # registers lowerings
 from portagpu.codegen import dot_product as dot_product  # registers lowerings
@@ -14,7 +16,7 @@ from portagpu.codegen import warp as warp  # registers lowerings
 from portagpu.codegen.analysis import Facts, analyse
 from portagpu.codegen.emitter import Emitter, Line
 from portagpu.codegen.helpers import INLINE, INLINE_SHARED, HelperSet, HelperView
-from portagpu.codegen.names import Names, identifier
+from portagpu.codegen.names import Names, distinct, identifier
 from portagpu.codegen.printer import Printer, literal
 from portagpu.codegen.rendering import render
 from portagpu.codegen.subgroups import subgroup_attribute
@@ -79,6 +81,7 @@ class ConstantView:
     """A program-scope constant array."""
 
     type: str
+    bits: str  # unsigned type in which the values are written, where C has no constants for them
     name: str
     size: int
     values: str
@@ -129,7 +132,7 @@ def generate(
             span=largest.span,
             hint="make the tiles smaller",
         )
-    functions = {f.name: identifier(f.name) for f in program.functions}
+    functions = distinct(f.name for f in (*program.functions, program.kernel))
     helpers = HelperSet(caps, functions)
     taken = frozenset(functions.values())
     lines: list[Line] = []
@@ -163,7 +166,7 @@ def generate(
     spans += [None] * (source.count("\n") + 1 - len(spans))
     return KernelBinary(
         source=source,
-        name=identifier(program.kernel.name),
+        name=functions[program.kernel.name],
         parameters=parameters,
         lines=tuple(spans),
         static_shared=static_shared,
@@ -329,7 +332,7 @@ def _kernel(
     if helpers.caps.device_type is DeviceType.CPU and has_waiting_loop(program):
         # says that the kernel is vectorised by hand: compilers for CPUs then leave threads out of the lanes of vectors
         lines.append(Line("__attribute__((vec_type_hint(float4)))", span))
-    lines.append(Line(f"__kernel void {identifier(kernel.name)}(", span))
+    lines.append(Line(f"__kernel void {helpers.function_name(kernel.name)}(", span))
     lines += [Line(part, span) for part in f"{text}) {{".split("\n")]
     lines += [Line(declaration, span) for declaration in shared]
     return [*lines, *body, Line("}", span)], parameters
@@ -345,7 +348,7 @@ def _complex_literal(value: complex, array: ConstantArray) -> str:
     return f"({array.element.c})({', '.join(parts)})"
 
 
-def _constant(array: ConstantArray) -> ConstantView:
+def _values(array: ConstantArray) -> list[str]:
     values = []
     for value in array.data:
         if array.element.dtype is BOOL:
@@ -354,10 +357,27 @@ def _constant(array: ConstantArray) -> ConstantView:
             values.append(_complex_literal(value, array))
         else:
             values.append(literal(Constant(value, array.element, span=array.span))[0])
+    return values
+
+
+def _words(array: ConstantArray) -> tuple[str, list[str]]:
+    """The bits of inexact numbers, and the type of a word of them."""
+    dtype = array.element.dtype
+    size = (dtype.real if dtype.is_complex else dtype).size
+    with np.errstate(over="ignore"):
+        bits = np.array(array.data, dtype.numpy).view(f"u{size}")
+    return {2: "ushort", 4: "uint", 8: "ulong"}[size], [f"0x{int(word):0{2 * size}x}" for word in bits]
+
+
+def _constant(array: ConstantArray) -> ConstantView:
+    # no driver's INFINITY and NAN are constants to initialise memory with, once they are converted
+    plain = not array.element.dtype.is_inexact or bool(np.isfinite(np.array(array.data, np.complex128)).all())
+    bits, values = ("", _values(array)) if plain else _words(array)
     return ConstantView(
         type=storage(array.element),
+        bits=bits,
         name=identifier(array.name),
         size=max(1, len(values)),
         values=", ".join(values) or "0",
-        aligned=array.aligned,
+        aligned=array.aligned or not plain,
     )

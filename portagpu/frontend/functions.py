@@ -134,13 +134,14 @@ def _lower(
     block_dim: tuple[int, int, int] | None,
 ) -> Program:
     ctx = FunctionState(program, source, is_kernel=True)
+    own = program.unique(source.name)  # before any device function of that name
     with ctx.nested() as body:
         for position, (name, kind) in enumerate(zip(source.parameters, arguments, strict=True)):
             ctx.env[name] = _parameter(ctx, name, kind, (position,))
         statements.lower_body(ctx, source.tree.body)
     ctx.parameters += hidden_parameters(ctx)
     kernel = Function(
-        name=source.name,
+        name=own,
         parameters=tuple(ctx.parameters),
         result=VOID,
         body=(*prologue(ctx), *body),

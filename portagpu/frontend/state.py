@@ -87,10 +87,10 @@ class ProgramState:
         self._names: dict[str, int] = {}
 
     def unique(self, base: str) -> str:
-        """A C name that no other function or program-scope object has."""
+        """A name that no other function or program-scope object has."""
         count = self._names.get(base, 0)
         self._names[base] = count + 1
-        return base if count == 0 else f"{base}_{count}"
+        return base if count == 0 else f"{base}.{count}"
 
 
 @dataclass(slots=True, kw_only=True)
