@@ -21,9 +21,9 @@ _OWN = "pg_"
 
 def identifier(name: str) -> str:
     """A legal C identifier that reads like the name; names of one scope that differ may share one, seldom."""
-    own = name.startswith(("pg.", _OWN))
+    own = name.startswith("pg.")
     if own:
-        name = name[len(_OWN) :]
+        name = name.removeprefix("pg.")
     name = _KIND.sub("", name)
     text = re.sub(r"[^0-9A-Za-z_]", lambda m: "_" if m.group() == "." else f"u{ord(m.group()):x}_", name)
     if own:

@@ -76,7 +76,7 @@ def _name(base: Expr) -> str:
     match base:
         case Var(name="pg.dynamic_shared"):
             return "the dynamic shared array"
-        case Var(name=name) if not name.startswith(("pg.", "pg_")):
+        case Var(name=name) if not name.startswith("pg."):
             return f"`{name.partition('.')[0]}`"
         case Offset(base=inner):
             return f"a view of {_name(inner)}"

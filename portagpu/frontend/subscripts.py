@@ -40,7 +40,7 @@ def captured_array(ctx: FunctionState, array: np.ndarray[Any, Any]) -> ArrayValu
             )
         numbers = array.view(np.uint16) if is_bfloat16(element) else array
         row = ConstantArray(
-            name=ctx.program.unique(f"pg_const{len(ctx.program.constants)}"),
+            name=ctx.program.unique(f"pg.const{len(ctx.program.constants)}"),
             element=in_memory(element),
             data=tuple(array.tobytes() if record else np.ascontiguousarray(numbers).reshape(-1).tolist()),
             span=ctx.span,

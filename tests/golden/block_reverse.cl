@@ -10,23 +10,23 @@ static inline int pg_wrap_index_int(int index, int extent) {
     return index < 0 ? index + extent : index;
 }
 // 9: def reverse_blocks(values):
-__kernel void reverse_blocks(
-    __global int* values,
-    __local ulong16* dynamic_shared,
-    int dynamic_bytes) {
-    const int blockDim_x = (int)get_local_size(0);
+__kernel void reverse_blocks_(
+    __global int* values_,
+    __local ulong16* pg_dynamic_shared,
+    int pg_dynamic_bytes) {
+    const int pg_blockDim_x = (int)get_local_size(0);
     // 11: tile = cuda.shared.array(0, np.int32)  # shape 0: the size comes with the launch
-    int t1 = pg_floordiv_int(dynamic_bytes, 4);
-    __local int* tile_0 = (__local int*)dynamic_shared;
-    int tile_1 = t1;
+    int t1 = pg_floordiv_int(pg_dynamic_bytes, 4);
+    __local int* tile_0_ = (__local int*)pg_dynamic_shared;
+    int tile_1_ = t1;
     // 12: i = cuda.grid(1)
     int i = (int)get_global_id(0);
     // 13: t = cuda.threadIdx.x
     int t = (int)get_local_id(0);
     // 14: tile[t] = values[i]
-    tile_0[t] = values[i];
+    tile_0_[t] = values_[i];
     // 15: cuda.syncthreads()
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     // 16: values[i] = tile[cuda.blockDim.x - 1 - t]
-    values[i] = tile_0[pg_wrap_index_int(blockDim_x - 1 - t, tile_1)];
+    values_[i] = tile_0_[pg_wrap_index_int(pg_blockDim_x - 1 - t, tile_1_)];
 }

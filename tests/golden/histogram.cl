@@ -3,37 +3,37 @@ static inline int pg_wrap_index_int(int index, int extent) {
     return index < 0 ? index + extent : index;
 }
 // 11: def histogram(values, counts):
-__kernel void histogram(
-    __global const float* restrict values,
-    int values_n0,
-    __global int* counts) {
-    __local int block_counts[64] __attribute__((aligned(128)));
-    const int blockDim_x = (int)get_local_size(0);
+__kernel void histogram_(
+    __global const float* restrict values_,
+    int values_n0_,
+    __global int* counts_) {
+    __local int block_counts_[64] __attribute__((aligned(128)));
+    const int pg_blockDim_x = (int)get_local_size(0);
     int b = 0;
     // 14: for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
-    for (int i1 = (int)get_local_id(0); i1 < 64; i1 += blockDim_x) {
+    for (int i1 = (int)get_local_id(0); i1 < 64; i1 += pg_blockDim_x) {
         b = i1;
         // 15: block_counts[b] = 0
-        block_counts[b] = 0;
+        block_counts_[b] = 0;
     }
     // 16: cuda.syncthreads()
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     // 19: for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
-    long b_pi64 = (long)b;
-    for (int i = (int)get_global_id(0); i < values_n0; i += (int)get_global_size(0)) {
+    long b_pi64_ = (long)b;
+    for (int i = (int)get_global_id(0); i < values_n0_; i += (int)get_global_size(0)) {
         // 20: b = min(int(values[i] * BINS), BINS - 1)
-        b_pi64 = min((long)(values[i] * 64.0f), 63L);
+        b_pi64_ = min((long)(values_[i] * 64.0f), 63L);
         // 21: cuda.atomic.add(block_counts, b, 1)
-        atomic_add((volatile __local int*)(block_counts + pg_wrap_index_int((int)b_pi64, 64)), 1);
+        atomic_add((volatile __local int*)(block_counts_ + pg_wrap_index_int((int)b_pi64_, 64)), 1);
     }
     // 22: cuda.syncthreads()
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     // 24: for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
-    for (int i2 = (int)get_local_id(0); i2 < 64; i2 += blockDim_x) {
+    for (int i2 = (int)get_local_id(0); i2 < 64; i2 += pg_blockDim_x) {
         b = i2;
         // 25: cuda.atomic.add(counts, b, block_counts[b])
-        atomic_add((volatile __global int*)(counts + b), block_counts[b]);
+        atomic_add((volatile __global int*)(counts_ + b), block_counts_[b]);
         // 24: for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
-        b_pi64 = (long)b;
+        b_pi64_ = (long)b;
     }
 }

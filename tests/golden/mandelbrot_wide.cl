@@ -1,40 +1,40 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 // 9: def escape_time(c_re, c_im, max_iterations):
-static inline long escape_time(float c_re, float c_im, long max_iterations) {
+static inline long escape_time_(float c_re_, float c_im_, long max_iterations_) {
     // 12: for i in range(max_iterations):
-    long t1 = max_iterations;
-    float z_re = 0.0f;
-    float z_im = 0.0f;
+    long t1 = max_iterations_;
+    float z_re_ = 0.0f;
+    float z_im_ = 0.0f;
     for (long i = 0L; i < t1; i += 1L) {
         // 13: z_re, z_im = z_re * z_re - z_im * z_im + c_re, 2.0 * z_re * z_im + c_im
-        float t2 = 2.0f * z_re * z_im + c_im;
-        z_re = z_re * z_re - z_im * z_im + c_re;
-        z_im = t2;
+        float t2 = 2.0f * z_re_ * z_im_ + c_im_;
+        z_re_ = z_re_ * z_re_ - z_im_ * z_im_ + c_re_;
+        z_im_ = t2;
         // 14: if z_re * z_re + z_im * z_im >= 4.0:
-        if (z_re * z_re + z_im * z_im >= 4.0f) {
+        if (z_re_ * z_re_ + z_im_ * z_im_ >= 4.0f) {
             // 15: return i
             return i;
         }
     }
     // 16: return max_iterations
-    return max_iterations;
+    return max_iterations_;
 }
 
 // 20: def mandelbrot(left, top, step, image, max_iterations):
-__kernel void mandelbrot(
-    double left,
-    double top,
+__kernel void mandelbrot_(
+    double left_,
+    double top_,
     double step_,
-    __global int* restrict image,
-    long image_n0,
-    long image_n1,
-    long max_iterations) {
+    __global int* restrict image_,
+    long image_n0_,
+    long image_n1_,
+    long max_iterations_) {
     // 21: x, y = cuda.grid(2)
     long x = (long)get_global_id(0);
     long y = (long)get_global_id(1);
     // 22: if y < image.shape[0] and x < image.shape[1]:
-    if (y < image_n0 && x < image_n1) {
+    if (y < image_n0_ && x < image_n1_) {
         // 23: image[y, x] = escape_time(left + np.float32(x) * step, top + np.float32(y) * step, max_iterations)
-        image[y * image_n1 + x] = (int)escape_time((float)left + (float)x * (float)step_, (float)top + (float)y * (float)step_, max_iterations);
+        image_[y * image_n1_ + x] = (int)escape_time_((float)left_ + (float)x * (float)step_, (float)top_ + (float)y * (float)step_, max_iterations_);
     }
 }

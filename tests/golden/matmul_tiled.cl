@@ -1,5 +1,5 @@
 // 24: def matmul_tiled(a, b, c):
-__kernel void matmul_tiled(
+__kernel void matmul_tiled_(
     __global const float* restrict a,
     int a_n0,
     int a_n1,
@@ -11,38 +11,38 @@ __kernel void matmul_tiled(
     int c_n1,
     int c_s0,
     int c_s1) {
-    __local float tile_a[256] __attribute__((aligned(128)));
-    __local float tile_b[256] __attribute__((aligned(128)));
+    __local float tile_a_[256] __attribute__((aligned(128)));
+    __local float tile_b_[256] __attribute__((aligned(128)));
     // 28: column, row = cuda.grid(2)
-    int column = (int)get_global_id(0);
-    int row = (int)get_global_id(1);
+    int column_ = (int)get_global_id(0);
+    int row_ = (int)get_global_id(1);
     // 29: tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    int tx = (int)get_local_id(0);
-    int ty = (int)get_local_id(1);
+    int tx_ = (int)get_local_id(0);
+    int ty_ = (int)get_local_id(1);
     // 31: for start in range(0, a.shape[1], TILE):
-    float total = 0.0f;
-    for (int start = 0; start < a_n1; start += 16) {
+    float total_ = 0.0f;
+    for (int start_ = 0; start_ < a_n1; start_ += 16) {
         // 32: inside_a = row < a.shape[0] and start + tx < a.shape[1]
-        int inside_a = row < a_n0 && (long)start + (long)tx < (long)a_n1;
+        int inside_a_ = row_ < a_n0 && (long)start_ + (long)tx_ < (long)a_n1;
         // 33: inside_b = column < b.shape[1] and start + ty < b.shape[0]
-        int inside_b = column < b_n1 && (long)start + (long)ty < (long)b_n0;
+        int inside_b_ = column_ < b_n1 && (long)start_ + (long)ty_ < (long)b_n0;
         // 34: tile_a[ty, tx] = a[row, start + tx] if inside_a else 0.0
-        tile_a[ty * 16 + tx] = inside_a ? a[row * a_n1 + (start + tx)] : 0.0f;
+        tile_a_[ty_ * 16 + tx_] = inside_a_ ? a[row_ * a_n1 + (start_ + tx_)] : 0.0f;
         // 35: tile_b[ty, tx] = b[start + ty, column] if inside_b else 0.0
-        tile_b[ty * 16 + tx] = inside_b ? b[start + ty + column * b_n0] : 0.0f;
+        tile_b_[ty_ * 16 + tx_] = inside_b_ ? b[start_ + ty_ + column_ * b_n0] : 0.0f;
         // 36: cuda.syncthreads()  # the tiles are complete
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         // 37: for k in range(TILE):
         for (int k = 0; k < 16; k += 1) {
             // 38: total += tile_a[ty, k] * tile_b[k, tx]
-            total = total + tile_a[ty * 16 + k] * tile_b[k * 16 + tx];
+            total_ = total_ + tile_a_[ty_ * 16 + k] * tile_b_[k * 16 + tx_];
         }
         // 39: cuda.syncthreads()  # everybody is done with them
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
     // 40: if row < c.shape[0] and column < c.shape[1]:
-    if (row < c_n0 && column < c_n1) {
+    if (row_ < c_n0 && column_ < c_n1) {
         // 41: c[row, column] = total
-        c[row * c_s0 + column * c_s1] = total;
+        c[row_ * c_s0 + column_ * c_s1] = total_;
     }
 }

@@ -3,39 +3,39 @@ static inline long pg_wrap_index_long(long index, long extent) {
     return index < 0 ? index + extent : index;
 }
 // 13: def window_sum(values, sums):
-__kernel void window_sum(
-    __global const float* restrict values,
-    long values_n0,
-    __global float* sums) {
-    __local float tile[134] __attribute__((aligned(128)));
+__kernel void window_sum_(
+    __global const float* restrict values_,
+    long values_n0_,
+    __global float* sums_) {
+    __local float tile_[134] __attribute__((aligned(128)));
     // 16: i = cuda.grid(1)
     long i = (long)get_global_id(0);
     // 17: t = cuda.threadIdx.x
     int t = (int)get_local_id(0);
     // 20: tile[t + RADIUS] = values[i] if i < n else 0.0
-    tile[(long)t + 3L] = i < values_n0 ? values[i] : 0.0f;
+    tile_[(long)t + 3L] = i < values_n0_ ? values_[i] : 0.0f;
     // 21: if t < RADIUS:  # the first threads also fetch the halo on both sides
     if (t < 3) {
         // 22: left = i - RADIUS
-        long left = i - 3L;
+        long left_ = i - 3L;
         // 23: right = i + BLOCK
-        long right = i + 128L;
+        long right_ = i + 128L;
         // 24: tile[t] = values[left] if left >= 0 else 0.0
-        tile[(long)t] = left >= 0L ? values[pg_wrap_index_long(left, values_n0)] : 0.0f;
+        tile_[(long)t] = left_ >= 0L ? values_[pg_wrap_index_long(left_, values_n0_)] : 0.0f;
         // 25: tile[t + RADIUS + BLOCK] = values[right] if right < n else 0.0
-        tile[(long)t + 3L + 128L] = right < values_n0 ? values[right] : 0.0f;
+        tile_[(long)t + 3L + 128L] = right_ < values_n0_ ? values_[right_] : 0.0f;
     }
     // 26: cuda.syncthreads()
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     // 28: if i < n:
-    if (i < values_n0) {
+    if (i < values_n0_) {
         // 30: for offset in range(2 * RADIUS + 1):
-        float total = 0.0f;
-        for (int offset = 0; offset < 7; offset += 1) {
+        float total_ = 0.0f;
+        for (int offset_ = 0; offset_ < 7; offset_ += 1) {
             // 31: total += tile[t + offset]
-            total = total + tile[(long)t + (long)offset];
+            total_ = total_ + tile_[(long)t + (long)offset_];
         }
         // 32: sums[i] = total
-        sums[i] = total;
+        sums_[i] = total_;
     }
 }
