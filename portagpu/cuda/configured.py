@@ -109,7 +109,7 @@ class Configured:
             stream.wait_stream(other)
         if overload.binary.prints:
             context.prints = True
-        with finished(stream) if work.after else contextlib.nullcontext():
+        with finished(stream) if work.pending else contextlib.nullcontext():
             with enqueuing(stream) as queue:
                 if overload.binary.faults:
                     launch_checked(compiled, queue, shape, prepared)
@@ -117,8 +117,7 @@ class Configured:
                     compiled.launch(queue, shape, compiled.extract(prepared, self.shape.shared))
             for other in others:
                 other.wait_stream(stream)
-            for action in work.after:
-                action()
+            work.finish()
         if not dispatcher.extensions:
             self._follow(given, prepared, overload)
 

@@ -16,10 +16,12 @@ import json
 import logging
 import zlib
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from portagpu import notices
 from portagpu.codegen.program import KernelBinary, generate
 from portagpu.codegen.stored import as_data, from_data
 from portagpu.device.capabilities import Capabilities
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 _SCHEMA = "1"
 _MAGIC = b"PORTAGPU-CODE\n"
 _LIMIT_BYTES = 256 * 1024 * 1024
+_MOST_TEXT = 256 * 1024 * 1024  # bytes of an entry that is unpacked
 _MAX_READINGS = 16  # of one kernel: what is read may depend on values
 # of the device, and no concern of its code: drivers of CPUs tell the clock and the free memory of the moment, and rates
 # are measured
@@ -78,7 +81,8 @@ def code_for(kernel: Dispatcher, request: Request, settings: Settings) -> Kernel
     start = _start(kernel, request)
     if start is None:
         return _new_code(kernel, request, None)
-    cache = FileCache(settings.cache_dir / "code", ".code", _MAGIC, _LIMIT_BYTES)
+    told = partial(notices.unkept, settings)
+    cache = FileCache(settings.cache_dir / "code", ".code", _MAGIC, _LIMIT_BYTES, told)
     binary = _kept_code(cache, start, request)
     if binary is not None:
         return binary
@@ -146,7 +150,9 @@ def _read(cache: FileCache, key: str) -> Any:
     if data is None:
         return None
     try:
-        return json.loads(zlib.decompress(data))
+        unpacker = zlib.decompressobj()
+        text = unpacker.decompress(data, _MOST_TEXT)
+        return json.loads(text) if unpacker.eof else None
     except (ValueError, zlib.error, RecursionError):
         return None
 

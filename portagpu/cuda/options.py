@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
-import warnings
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
+from portagpu import notices
 from portagpu.cuda.errors import NumbaInvalidConfigWarning
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import SettingsError, UnknownOptionError
@@ -134,10 +134,10 @@ def _warn_of_pairs(options: Mapping[str, Any]) -> None:
     """Warn of options that the original does not take together."""
     if options.get("debug") and options.get("opt"):
         text = "debug=True with opt=True works here but is not supported by CUDA; give opt=False, or leave opt out"
-        warnings.warn(text, NumbaInvalidConfigWarning, stacklevel=4)
+        notices.warn(text, NumbaInvalidConfigWarning)
     if options.get("debug") and options.get("lineinfo"):
         text = "debug and lineinfo are mutually exclusive; debug alone tells the lines, too"
-        warnings.warn(text, NumbaInvalidConfigWarning, stacklevel=4)
+        notices.warn(text, NumbaInvalidConfigWarning)
 
 
 def _fastmath(value: Any) -> frozenset[str]:

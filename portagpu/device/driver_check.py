@@ -16,7 +16,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from portagpu.files import read_json, write_atomically
+from portagpu.files import read_json
+from portagpu.private_files import read_private_json, write_private
 
 _SCHEMA = 1
 _TIME_LIMIT_S = 20.0
@@ -152,7 +153,7 @@ def _changed(path: Path) -> str:
 
 
 def _remembered(entry: Path, library: str) -> LoadResult | None:
-    found = read_json(entry)
+    found = read_private_json(entry)
     if found is None or found.get("schema") != _SCHEMA:
         return None
     try:
@@ -179,6 +180,6 @@ def _remember(entry: Path, library: str, result: LoadResult) -> None:
         "platforms": [{"name": p.name, "version": p.version, "devices": list(p.devices)} for p in result.platforms],
     }
     try:
-        write_atomically(entry, json.dumps(record, indent=1).encode())
+        write_private(entry, json.dumps(record, indent=1).encode())
     except OSError as error:
         _logger.debug("driver check not remembered: %s", error)

@@ -21,14 +21,15 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequenc
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from portagpu.device import driver_search
+from portagpu.device import driver_search, usable_folders
 from portagpu.device.driver_check import check_libraries
 from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState, judged, missing, too_late
-from portagpu.files import write_atomically
+from portagpu.private_files import make_folder, private_folder, read_private, write_private
 from portagpu.settings import Settings
 
 SYSTEM_VENDORS = Path("/etc/OpenCL/vendors")
 _VARIABLES = ("OCL_ICD_VENDORS", "OPENCL_VENDOR_PATH")  # read by the loader, in this order
+_MOST_ICD = 65536  # bytes of a file that names a library
 _logger = logging.getLogger(__name__)
 
 
@@ -78,6 +79,7 @@ def registration(settings: Settings) -> Registration:
     global _registration
     with _lock:
         if _registration is None:
+            usable_folders.prepare(settings, os.environ)
             places = Places(bundled=driver_search.bundled_vendor_folder())
             _registration = perform(settings, os.environ, places)
         return _registration
@@ -272,20 +274,34 @@ def _remove(folder: Path, creator: int) -> None:
 
 
 def _filled(folder: Path, files: Mapping[str, str]) -> Path:
+    """The folder with these files and no others. Raises `OSError` for one that is not this user's own.
+
+    The loader runs what they name, so each is looked at, and what is not ours is removed.
+    """
     if folder.is_dir():
+        with private_folder(folder) as handle:
+            names = os.listdir(folder if handle is None else handle)
+        for name in names:
+            if name not in files and name.endswith(".icd"):
+                (folder / name).unlink()
         for name, library in files.items():
-            path = folder / name
-            if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != library:
-                write_atomically(path, library.encode())
+            try:
+                known = read_private(folder / name, _MOST_ICD)
+            except OSError:
+                known = None
+            if known != library.encode():
+                write_private(folder / name, library.encode())
         return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=".new-", dir=folder.parent))
+    make_folder(folder.parent)
+    with private_folder(folder.parent):
+        staging = Path(tempfile.mkdtemp(prefix=".new-", dir=folder.parent))
     try:
         for name, library in files.items():
-            (staging / name).write_text(library, encoding="utf-8")
+            write_private(staging / name, library.encode())
         staging.rename(folder)
     except OSError as error:
         shutil.rmtree(staging, ignore_errors=True)
         if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
             raise
+        return _filled(folder, files) if folder.is_dir() else folder
     return folder

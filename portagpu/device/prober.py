@@ -19,7 +19,8 @@ from portagpu.device.probe_child import CONTEXT_LOST, FOUND_NO_DEVICE
 from portagpu.device.results import PROBE_SCHEMA, ProbeResults
 from portagpu.device.trials import run_trials
 from portagpu.device.workbench import DRIVER_ERRORS, ContextLostError, Workbench, first_telling_line
-from portagpu.files import read_json, write_atomically
+from portagpu.files import read_json
+from portagpu.private_files import read_private_json, write_private
 from portagpu.settings import Settings
 
 _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
@@ -141,7 +142,7 @@ def _probe_here(device: cl.Device, identity: DeviceIdentity) -> ProbeResults:
 
 def _remembered(entry: Path, identity: DeviceIdentity) -> ProbeResults | None:
     """What an earlier process found; a damaged or foreign entry counts as absent."""
-    found = read_json(entry)
+    found = read_private_json(entry)
     if found is None or found.get("key") != identity.key or found.get("schema") != PROBE_SCHEMA:
         return None
     try:
@@ -155,6 +156,6 @@ def _remembered(entry: Path, identity: DeviceIdentity) -> ProbeResults | None:
 def _remember(entry: Path, identity: DeviceIdentity, results: ProbeResults) -> None:
     record = {"schema": PROBE_SCHEMA, "key": identity.key, "time": time.time(), "results": results.to_json()}
     try:
-        write_atomically(entry, json.dumps(record, indent=1).encode())
+        write_private(entry, json.dumps(record, indent=1).encode())
     except OSError as error:
         _logger.debug("probe not remembered: %s", error)

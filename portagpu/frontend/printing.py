@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-
+from portagpu import notices
 from portagpu.dtypes import BOOL, UINT64, Kind
 from portagpu.errors import KernelValueError, MissingCapabilityError, PortaGPUWarning, UnsupportedSyntaxError
 from portagpu.frontend.calls import Call, handles, value_of
@@ -45,11 +44,10 @@ def _print(ctx: FunctionState, site: Call) -> Value:
     if len(items) > _MAX_ITEMS:
         if ctx.program.dependencies is not None:
             ctx.program.dependencies.refuse("a warning")  # which code that is kept would not give
-        warnings.warn(
+        notices.warn(
             f"CUDA print() cannot print more than {_MAX_ITEMS} items. The raw format string will be emitted by the "
             "kernel instead.",
             PortaGPUWarning,
-            stacklevel=2,
         )
         pieces = [_escaped(p if isinstance(p, str) else _conversion(p)) for p in pieces]
     ctx.effect = True

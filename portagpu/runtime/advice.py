@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from portagpu import notices
 from portagpu.device.capabilities import DeviceType
 from portagpu.errors import PortaGPUPerformanceWarning
 from portagpu.ir.access import Finding
@@ -37,4 +37,4 @@ def advise(context: Context, shape: LaunchShape, args: tuple[Any, ...], findings
 
 
 def _warn(text: str) -> None:
-    warnings.warn(f"{text} {_SILENCE}", PortaGPUPerformanceWarning, stacklevel=4)
+    notices.warn(f"{text} {_SILENCE}", PortaGPUPerformanceWarning)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -101,14 +101,28 @@ def wrap_host(
     Any strides. The device must use the host's memory, and the array must be writable unless it is wrapped
     ``readonly``. ``spans`` covers all arrays of the launch. Call `map_back` before the host reads what a kernel wrote.
     """
-    if not context.capabilities.host_unified_memory or array.nbytes < SMALL or not is_shareable(array):
-        return None
     if not readonly and not array.flags.writeable:
         return None
-    most = context.capabilities.max_allocation
-    if spans.longest > most and spans.extent(array) > most:  # of a view of something larger: a copy may do
+    if not can_share(context, (array,), array.nbytes, spans=spans):
         return None
     return share_host(context, array, spans=spans, readonly=readonly)
+
+
+def can_share(
+    context: Context,
+    arrays: Sequence[np.ndarray[Any, Any]],
+    nbytes: int,
+    *,
+    spans: SharedSpans,
+    of_any_size: bool = False,
+) -> bool:
+    """Whether the device can use these arrays of ``nbytes`` together in place, and a copy is not as cheap."""
+    caps = context.capabilities
+    small = nbytes < SMALL and not of_any_size
+    if not caps.host_unified_memory or small or not all(map(is_shareable, arrays)):
+        return False
+    # of a view of something larger a copy may do
+    return spans.longest <= caps.max_allocation or all(spans.extent(a) <= caps.max_allocation for a in arrays)
 
 
 def share_host(

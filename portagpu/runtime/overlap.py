@@ -69,6 +69,12 @@ def may_overlap(arrays: Iterable[DeviceNDArray]) -> bool:
     )
 
 
+def host_range(found: DeviceNDArray) -> tuple[int, int] | None:
+    """Addresses of the host that a device array covers; None where it has memory of its own, or nobody can tell."""
+    covered = _addresses(found) if found.allocation_key < 0 or found.allocation_key in _exported else _NOWHERE
+    return None if covered in (_NOWHERE, _ANYWHERE) else covered
+
+
 def _addresses(found: DeviceNDArray) -> tuple[int, int]:
     """Addresses of the host that an array covers: none in memory of the device's own, all where nobody can tell."""
     held = getattr(found.buffer, "hostbuf", None)

@@ -14,11 +14,13 @@ import logging
 import struct
 import weakref
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
 from pyopencl import _cl
 
+from portagpu import notices
 from portagpu.device import ptx
 from portagpu.errors import BuildError
 from portagpu.files import FileCache
@@ -87,7 +89,8 @@ def _digest(context: Context, source: str, options: tuple[str, ...]) -> str:
 
 
 def _cache(context: Context) -> FileCache:
-    return FileCache(context.settings.cache_dir / "programs", ".bin", _MAGIC, _LIMIT_BYTES)
+    told = partial(notices.unkept, context.settings)
+    return FileCache(context.settings.cache_dir / "programs", ".bin", _MAGIC, _LIMIT_BYTES, told)
 
 
 def _entry(context: Context, key: str) -> _Entry | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import logging
 import math
-import warnings
 from dataclasses import dataclass
 
+from portagpu import notices
 from portagpu.device import DeviceRecord
 from portagpu.errors import PortaGPUWarning, TuningError
 from portagpu.tuning import shapes
@@ -73,7 +73,7 @@ def modelled(
         point, nonsense = strange[0]
         others = f" (and the like for {len(strange) - 1} others)" if len(strange) > 1 else ""
         text = f"the model of {tunable.name} says {nonsense} for {shown(point)}{others}: that counts as no prediction"
-        warnings.warn(text, PortaGPUWarning, stacklevel=2)
+        notices.warn(text, PortaGPUWarning)
     # what the model says cannot run is not worth a trial, unless it says that of everything
     fits = [p for p in history.ranked if history.predicted.get(point_key(p), 0.0) < math.inf]
     if fits:

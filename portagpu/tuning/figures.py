@@ -19,7 +19,7 @@ from portagpu.device import DeviceRecord, DeviceType
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.rates import Rates, measure
 from portagpu.errors import TuningError
-from portagpu.files import read_json, write_atomically
+from portagpu.private_files import read_private_json, write_private
 from portagpu.settings import Settings
 
 _SCHEMA = 1
@@ -123,7 +123,7 @@ def _path(device: DeviceRecord, settings: Settings) -> Path:
 
 @lru_cache(maxsize=64)
 def _remembered(path: Path, key: str) -> Rates | None:
-    found = read_json(path)
+    found = read_private_json(path)
     if found is None or found.get("key") != key:
         return None
     try:
@@ -135,6 +135,6 @@ def _remembered(path: Path, key: str) -> Rates | None:
 
 def _remember(path: Path, key: str, rates: Rates) -> None:
     try:
-        write_atomically(path, json.dumps({"key": key, "rates": asdict(rates)}, indent=1).encode())
+        write_private(path, json.dumps({"key": key, "rates": asdict(rates)}, indent=1).encode())
     except OSError as error:
         _log.debug("rates not remembered: %s", error)

@@ -40,7 +40,7 @@ def _locked_folder(prefix: str) -> tuple[Path, int]:
 def _lock(folder: Path) -> int | None:
     """The locked folder; None where another process has it, or where it is gone."""
     try:
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
         return None
     try:

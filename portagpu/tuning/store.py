@@ -40,7 +40,7 @@ from portagpu.tuning.lines import (
 )
 from portagpu.tuning.outcomes import Outcome
 from portagpu.tuning.space import Point, PointKey, point_key
-from portagpu.tuning.store_file import is_same, locked, path_of, replaced, seen, unwritable
+from portagpu.tuning.store_file import MOST_BYTES, is_same, locked, path_of, reading, replaced, seen, unwritable
 from portagpu.version import __version__
 
 _LATER = 0.001  # seconds: what lines tell apart
@@ -203,14 +203,14 @@ class Store:
 
     def _read_new(self, now: tuple[int, int] | None) -> None:
         try:
-            with self.path.open("rb") as file:
-                now = seen(os.fstat(file.fileno()))
+            with reading(self.path) as handle, os.fdopen(handle, "rb", closefd=False) as file:
+                now = seen(os.fstat(handle))
                 if self._seen is None or self._seen[0] != now[0] or now[1] < self._read_to:
                     self._forget()
                     # as long as it is open, no other file gets its inode
-                    self._held = weakref.finalize(self, os.close, os.dup(file.fileno()))
+                    self._held = weakref.finalize(self, os.close, os.dup(handle))
                 file.seek(self._read_to)
-                data = file.read()
+                data = file.read(MOST_BYTES)
         except OSError as error:  # a store that cannot be read is like none: kernels run untuned
             self._forget()
             data = b""
@@ -283,7 +283,8 @@ class Store:
         Raises `StoreError`."""
         theirs = Store(other)
         try:
-            theirs.path.open("rb").close()
+            with reading(theirs.path):
+                pass
         except OSError as error:
             hint = "name a file that `portagpu tune export` has written"
             raise StoreError(f"{theirs.path} cannot be read: {error}", hint=hint) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any
 
 from portagpu.errors import StoreError
 from portagpu.files import user_path, write_atomically
+from portagpu.private_files import check_regular, make_folder, open_regular
 
+MOST_BYTES = 256 * 1024 * 1024  # of a store that is read
 _ELSEWHERE = "name another file (store=), or another folder for all results (PORTAGPU_DATA_DIR)"
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _NO_FOLDER = frozenset({errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR})
@@ -36,13 +39,33 @@ def is_same(one: Path, other: Path) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
+def check_link(path: Path) -> None:
+    """Raise `PermissionError` for a link that another user has made: a link of one's own leads where one wants."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return
+    if stat.S_ISLNK(status.st_mode) and status.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, "it is a link that another user has made", str(path))
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[int]:
+    """The file, open for reading. Raises `OSError`, also for what is no regular file."""
+    check_link(path)
+    with open_regular(path, MOST_BYTES, follow=True) as handle:
+        yield handle
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[int]:
     """The file, open for appending, while nobody else writes to it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        check_link(path)
+        handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
         try:
+            check_regular(handle, path, MOST_BYTES)
             fcntl.flock(handle, fcntl.LOCK_EX)
             if not path.exists() or os.fstat(handle).st_ino != path.stat().st_ino:
                 continue  # it was compacted or deleted meanwhile

@@ -396,8 +396,8 @@ def test_a_folder_that_can_only_be_read(program, monkeypatch):
     def refuse(*args, **options):
         raise PermissionError("read only")
 
-    monkeypatch.setattr("portagpu.files.secrets.token_hex", refuse)
-    monkeypatch.setattr("portagpu.files.os.utime", refuse)
+    monkeypatch.setattr("portagpu.private_files.secrets.token_hex", refuse)
+    monkeypatch.setattr("portagpu.private_files.os.utime", refuse)
     assert program.run(PLAIN) == ([7, 7], False)
     assert program.run(PLAIN.replace("7", "8")) == ([8, 8], True)
 
