@@ -72,6 +72,7 @@ class Printer:
         self.arrays = arrays
         self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
         self.has_barriers = False
+        self.wide = False  # whether there may be more threads than 32 bits count
         self.communicates = False
         self._in_subscript = False
         self.used: set[str] = set()  # names that were printed

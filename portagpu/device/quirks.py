@@ -21,7 +21,7 @@ class Hints:
     ``line_directives``: the driver reports the user's positions. ``simulated``: every operation costs microseconds, so
     probing is kept small. ``lacks_rotations``: it cannot run what its own optimiser makes of two shifts.
     ``may_have_wave_matrices``: try the compiler's functions for matrix units, which no extension says.
-    ``thread_registers``: 32-bit registers that a thread can have.
+    ``thread_registers``: 32-bit registers that a thread can have. ``max_blocks``: work-groups of a launch.
     ``compiles_for_binaries``: asked for a program's binary, the driver compiles kernels that launches do not use.
     """
 
@@ -37,6 +37,7 @@ class Hints:
     lacks_rotations: bool = False
     may_have_wave_matrices: bool = False
     thread_registers: int = 256
+    max_blocks: int = 2**64 - 1
     compiles_for_binaries: bool = False
 
 
@@ -116,6 +117,13 @@ QUIRKS: tuple[Quirk, ...] = (
         reason="3.1 and 5.0: under a branch with a barrier, a condition that threads computed before a barrier may have"
         " the last thread's value after it, and one before the branch's first barrier that of the first thread; 3.1:"
         " what follows such a branch is compiled twice, so that nine in a row never end",
+    ),
+    Quirk(
+        match="portable computing language",
+        field="max_blocks",
+        value=2**32 - 1,
+        reason="3.1: it counts a launch's work-groups in 32 bits: 2^32 end the process, of more it would run what is"
+        " left of the number",
     ),
     Quirk(
         match="portable computing language",

@@ -123,7 +123,13 @@ def check_grid(shape: LaunchShape) -> None:
 
 
 def check_shape(shape: LaunchShape, caps: Capabilities, device: str) -> None:
-    """Raise `LaunchConfigError` for a block that the device cannot run."""
+    """Raise `LaunchConfigError` for a block or a grid that the device cannot run."""
+    blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]
+    if blocks > caps.max_blocks:
+        raise LaunchConfigError(
+            f"a grid of {_show(shape.grid)} has {blocks} blocks; {device} runs at most {caps.max_blocks}",
+            hint="make the blocks larger and the grid smaller, or let each thread do more (a grid-stride loop)",
+        )
     if shape.threads > caps.max_work_group_size:
         raise LaunchConfigError(
             f"a block of {_show(shape.block)} has {shape.threads} threads; "
