@@ -17,7 +17,7 @@ __kernel void black_scholes(
     __global float* restrict put) {
     const int blockDim_x = (int)get_local_size(0);
     // 20: for i in range(cuda.grid(1), price.size, cuda.gridsize(1)):
-    for (long i = (long)get_global_id(0); i < price_n0; i += (long)get_num_groups(0) * blockDim_x) {
+    for (long i = (long)get_group_id(0) * blockDim_x + (long)get_local_id(0); i < price_n0; i += (long)get_num_groups(0) * blockDim_x) {
         // 21: s, x, t = price[i], strike[i], years[i]
         float s = price[i];
         float x = strike[i];

@@ -13,9 +13,11 @@ __kernel void matmul_tiled(
     long c_s1) {
     __local float tile_a[256] __attribute__((aligned(128)));
     __local float tile_b[256] __attribute__((aligned(128)));
+    const int blockDim_x = (int)get_local_size(0);
+    const int blockDim_y = (int)get_local_size(1);
     // 28: column, row = cuda.grid(2)
-    long column = (long)get_global_id(0);
-    long row = (long)get_global_id(1);
+    long column = (long)get_group_id(0) * blockDim_x + (long)get_local_id(0);
+    long row = (long)get_group_id(1) * blockDim_y + (long)get_local_id(1);
     // 29: tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     int tx = (int)get_local_id(0);
     int ty = (int)get_local_id(1);

@@ -171,6 +171,6 @@ def test_more_blocks_than_a_device_counts(device, grid, monkeypatch):
     if context.capabilities.max_blocks > 2**32:
         monkeypatch.setattr(context, "capabilities", replace(context.capabilities, max_blocks=2**32 - 1))
     x = np.zeros(3, np.float32)
-    with pytest.raises(errors.LaunchConfigError, match="blocks; .* runs at most 4294967295") as caught:
+    with pytest.raises(errors.LaunchConfigError, match=r"blocks; .* runs at most 4294967295") as caught:
         increment[grid, 1](x)
     assert caught.value.hint and not x.any()
