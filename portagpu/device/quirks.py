@@ -21,7 +21,8 @@ class Hints:
     ``line_directives``: the driver reports the user's positions. ``simulated``: every operation costs microseconds, so
     probing is kept small. ``lacks_rotations``: it cannot run what its own optimiser makes of two shifts.
     ``may_have_wave_matrices``: try the compiler's functions for matrix units, which no extension says.
-    ``thread_registers``: 32-bit registers that a thread can have. ``max_blocks``: work-groups of a launch.
+    ``thread_registers``: 32-bit registers that a thread can have. ``max_blocks``: work-groups of a launch;
+    ``max_blocks_of_axis``: along one axis.
     ``compiles_for_binaries``: asked for a program's binary, the driver compiles kernels that launches do not use.
     """
 
@@ -38,6 +39,7 @@ class Hints:
     may_have_wave_matrices: bool = False
     thread_registers: int = 256
     max_blocks: int = 2**64 - 1
+    max_blocks_of_axis: int = 2**63 - 1
     compiles_for_binaries: bool = False
 
 
@@ -78,6 +80,13 @@ QUIRKS: tuple[Quirk, ...] = (
         field="compute_capability_query",
         value="compute_capability_{}_nv",
         reason="cl_nv_device_attribute_query; other makers have no such number",
+    ),
+    Quirk(
+        match="nvidia",
+        field="max_blocks_of_axis",
+        value=2**31 - 1,
+        reason="580: from 2^31 work-groups along an axis on all of them run, but their ids and get_num_groups are the"
+        " lower 32 bits, with a sign; CUDA has the same limit",
     ),
     Quirk(
         match="advanced micro devices",

@@ -13,7 +13,7 @@ import pytest
 from portagpu import cuda, errors
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
-from portagpu.runtime.launch import CompiledKernel
+from portagpu.runtime.launch import CompiledKernel, LaunchShape, check_shape
 
 
 @cuda.jit
@@ -166,11 +166,29 @@ def test_threads_beyond_32_bits(device):
 
 @pytest.mark.parametrize("grid", [2**32, (1, 2**33), (2**16, 2**16), (2**11, 2**11, 2**11)])
 def test_more_blocks_than_a_device_counts(device, grid, monkeypatch):
-    """One driver counts blocks in 32 bits, which ended the process; where a device has no limit, it gets one here."""
+    """One driver counts blocks in 32 bits, which ended the process; another those of an axis in 31: ids were wrong.
+
+    A device without limits gets them here.
+    """
     context = Context.for_device(device)
-    if context.capabilities.max_blocks > 2**32:
-        monkeypatch.setattr(context, "capabilities", replace(context.capabilities, max_blocks=2**32 - 1))
+    limits = {"max_blocks": 2**32 - 1, "max_blocks_of_axis": 2**31 - 1}
     x = np.zeros(3, np.float32)
-    with pytest.raises(errors.LaunchConfigError, match=r"blocks; .* runs at most 4294967295") as caught:
-        increment[grid, 1](x)
-    assert caught.value.hint and not x.any()
+    for name, limit in limits.items():
+        if limit >= max(grid if isinstance(grid, tuple) else (grid,)) and name == "max_blocks_of_axis":
+            continue
+        other = {n: 2**63 - 1 for n in limits if n != name}
+        capabilities = replace(context.capabilities, **{name: limit}, **other)
+        monkeypatch.setattr(context, "capabilities", capabilities)
+        with pytest.raises(errors.LaunchConfigError, match=f"blocks; .* at most {limit}") as caught:
+            increment[grid, 1](x)
+        assert caught.value.hint and not x.any()
+
+
+def test_real_limits_of_blocks(device):
+    """What a device does not count is refused, what it counts is not (nothing is launched)."""
+    caps = device.capabilities
+    x, y = min(caps.max_blocks, caps.max_blocks_of_axis), 1
+    check_shape(LaunchShape((x, y, 1), (1, 1, 1), 0), caps, device.name)
+    for grid in ((x + 1, 1, 1), (1, x + 1, 1), (1, 1, x + 1)):
+        with pytest.raises(errors.LaunchConfigError, match=str(x + 1)):
+            check_shape(LaunchShape(grid, (1, 1, 1), 0), caps, device.name)
