@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from portagpu.dtypes import FLOAT32
 from portagpu.errors import MissingCapabilityError
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import WARP, Pointer, Scalar, Space, Vector
@@ -53,6 +54,9 @@ def _same(printer: Printer, expr: Operation) -> Lowered:
         for helper in ("complex_mul", "complex_div"):
             printer.helpers.use(helper, expr.type.c)
         return f"{printer.helpers.use('complex_pow', expr.type.c)}({_args(printer, expr)})", POSTFIX
+    if expr.name == "erfc" and expr.type == Scalar(FLOAT32) and printer.helpers.caps.inline_ptx:
+        # that driver's own has branches and takes twice as long as CUDA's
+        return f"{printer.helpers.use('erfc_ptx', 'float')}({_args(printer, expr)})", POSTFIX
     return f"{expr.name}({_args(printer, expr)})", POSTFIX
 
 
