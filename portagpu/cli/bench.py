@@ -19,6 +19,7 @@ from portagpu.cli.interruption import keep_in
 from portagpu.cli.ladder import ladder
 from portagpu.cli.options import check_writable, refuse_options
 from portagpu.cli.products import Products, product_options
+from portagpu.cli.textbook import textbook
 from portagpu.cli.tuned import tuned
 from portagpu.device import DeviceRecord, DeviceType, default_device, find_device, working_devices
 from portagpu.files import write_atomically
@@ -70,6 +71,7 @@ def bench(ctx: click.Context, selectors: tuple[str, ...], products: Products, co
 
 bench.add_command(ladder)
 bench.add_command(tuned)
+bench.add_command(textbook)
 
 
 def measure(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from portagpu.dtypes import FLOAT32
 from portagpu.errors import MissingCapabilityError
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import WARP, Pointer, Scalar, Space, Vector
@@ -12,7 +13,7 @@ from portagpu.ir.types import WARP, Pointer, Scalar, Space, Vector
 if TYPE_CHECKING:
     from portagpu.codegen.printer import Printer
 
-PRIMARY, POSTFIX, UNARY, PRODUCT, COMPARE = 16, 15, 14, 13, 9
+PRIMARY, POSTFIX, UNARY, PRODUCT, SUM, COMPARE = 16, 15, 14, 13, 12, 9
 Lowered = tuple[str, int]
 Lowering = Callable[["Printer", Operation], Lowered]
 LOWERINGS: dict[str, Lowering] = {}
@@ -53,6 +54,9 @@ def _same(printer: Printer, expr: Operation) -> Lowered:
         for helper in ("complex_mul", "complex_div"):
             printer.helpers.use(helper, expr.type.c)
         return f"{printer.helpers.use('complex_pow', expr.type.c)}({_args(printer, expr)})", POSTFIX
+    if expr.name == "erfc" and expr.type == Scalar(FLOAT32) and printer.helpers.caps.inline_ptx:
+        # that driver's own has branches and takes twice as long as CUDA's
+        return f"{printer.helpers.use('erfc_ptx', 'float')}({_args(printer, expr)})", POSTFIX
     return f"{expr.name}({_args(printer, expr)})", POSTFIX
 
 
@@ -131,6 +135,9 @@ def _work_item(printer: Printer, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
     if expr.name == "blockDim":
         return printer.block_size(expr.args[0]), PRIMARY
+    if expr.name == "grid" and printer.wide:  # one CPU driver's get_global_id has 32 bits in the lanes of a vector
+        block = f"({expr.type.c})get_group_id({_args(printer, expr)}) * {printer.block_size(expr.args[0])}"
+        return f"{block} + ({expr.type.c})get_local_id({_args(printer, expr)})", SUM
     if expr.name == "gridsize" and expr.type.dtype.size == 8:  # one GPU driver's get_global_size has 32 bits
         return f"({expr.type.c})get_num_groups({_args(printer, expr)}) * {printer.block_size(expr.args[0])}", PRODUCT
     return f"({expr.type.c}){_WORK_ITEM[expr.name]}({_args(printer, expr)})", UNARY

@@ -12,6 +12,7 @@ from portagpu.codegen.complex_numbers import cast_complex, compare_complex, is_c
 from portagpu.codegen.helpers import HelperSet
 from portagpu.codegen.lowering import lower_operation
 from portagpu.codegen.names import Names
+from portagpu.codegen.narrow import narrowed
 from portagpu.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT64
 from portagpu.ir.nodes import (
     Binary,
@@ -72,6 +73,7 @@ class Printer:
         self.arrays = arrays
         self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
         self.has_barriers = False
+        self.wide = False  # whether there may be more threads than 32 bits count
         self.communicates = False
         self._in_subscript = False
         self.used: set[str] = set()  # names that were printed
@@ -95,6 +97,10 @@ class Printer:
         if expr.op is CompareOp.EQ:
             return f"({text} | get_work_dim() == 0u)", PRIMARY
         return (f"({text} & get_work_dim() != 0u)", PRIMARY) if expr.op is CompareOp.NE else (text, own)
+
+    def _may_narrow(self, op: CompareOp) -> bool:
+        """Whether a comparison may become one of 32 bits: not where the driver needs a term beside it."""
+        return self.helpers.caps.compares_ids or op not in (CompareOp.EQ, CompareOp.NE)
 
     def text(self, expr: Expr, level: int = LOWEST) -> str:
         """C text of an expression, in parentheses where its precedence is below ``level``."""
@@ -133,6 +139,10 @@ class Printer:
                 if is_complex(expr.left.type):
                     return compare_complex(self, expr)
                 own = _COMPARE_LEVEL[expr.op]
+                short = narrowed(expr, self.facts.exact) if self._may_narrow(expr.op) else None
+                if short is not None:
+                    left, right = (self.subscript(e, own + 1) for e in short)
+                    return f"{left} {expr.op.value} {right}", own
                 text = f"{self.text(expr.left, own + 1)} {expr.op.value} {self.text(expr.right, own + 1)}"
                 return self._guarded(expr, text, own)
             case Logical():

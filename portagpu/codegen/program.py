@@ -218,6 +218,7 @@ def _printer(function: Function, program: Program, helpers: HelperSet, taken: fr
     )
     printer = Printer(facts, names, helpers, arrays)
     printer.has_barriers = _has_barrier(program)
+    printer.wide = program.wide_index
     printer.communicates = communicates(program)
     printer.fixed = frozenset(fixed)
     return printer, facts

@@ -77,6 +77,8 @@ class Capabilities:
     subgroup_block_io: bool = False  # a subgroup loads and stores consecutive elements at once
     matrix_units: tuple[str, ...] = ()  # kinds of instructions: `portagpu.frontend.subgroup_matrix`
     thread_registers: int = 256  # of 32 bits that a thread can have, in the smallest subgroups
+    max_blocks: int = 2**64 - 1  # of a launch, over all axes
+    max_blocks_of_axis: int = 2**63 - 1
     packed_dot_product: bool = False  # cl_khr_integer_dot_product of a GPU works, under `language_option`
     builtin_prefetch: bool = False  # the compiler takes __builtin_prefetch: a CPU's, where OpenCL's may do nothing
     scoped_fences: bool = False  # atomic_work_item_fence over the device, in sequence, works under `language_option`

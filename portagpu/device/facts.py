@@ -67,6 +67,8 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         subgroup_block_io=results.subgroup_block_io,
         matrix_units=tuple(results.matrix_units.split()),
         thread_registers=hints.thread_registers,
+        max_blocks=hints.max_blocks,
+        max_blocks_of_axis=hints.max_blocks_of_axis,
         printf=results.printf,
         packed_dot_product=results.packed_dot_product,
         builtin_prefetch=results.builtin_prefetch,

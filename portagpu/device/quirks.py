@@ -21,7 +21,8 @@ class Hints:
     ``line_directives``: the driver reports the user's positions. ``simulated``: every operation costs microseconds, so
     probing is kept small. ``lacks_rotations``: it cannot run what its own optimiser makes of two shifts.
     ``may_have_wave_matrices``: try the compiler's functions for matrix units, which no extension says.
-    ``thread_registers``: 32-bit registers that a thread can have.
+    ``thread_registers``: 32-bit registers that a thread can have. ``max_blocks``: work-groups of a launch;
+    ``max_blocks_of_axis``: along one axis.
     ``compiles_for_binaries``: asked for a program's binary, the driver compiles kernels that launches do not use.
     """
 
@@ -37,6 +38,8 @@ class Hints:
     lacks_rotations: bool = False
     may_have_wave_matrices: bool = False
     thread_registers: int = 256
+    max_blocks: int = 2**64 - 1
+    max_blocks_of_axis: int = 2**63 - 1
     compiles_for_binaries: bool = False
 
 
@@ -79,6 +82,13 @@ QUIRKS: tuple[Quirk, ...] = (
         reason="cl_nv_device_attribute_query; other makers have no such number",
     ),
     Quirk(
+        match="nvidia",
+        field="max_blocks_of_axis",
+        value=2**31 - 1,
+        reason="580: from 2^31 work-groups along an axis on all of them run, but their ids and get_num_groups are the"
+        " lower 32 bits, with a sign; CUDA has the same limit",
+    ),
+    Quirk(
         match="advanced micro devices",
         field="warp_size_query",
         value="wavefront_width_amd",
@@ -116,6 +126,13 @@ QUIRKS: tuple[Quirk, ...] = (
         reason="3.1 and 5.0: under a branch with a barrier, a condition that threads computed before a barrier may have"
         " the last thread's value after it, and one before the branch's first barrier that of the first thread; 3.1:"
         " what follows such a branch is compiled twice, so that nine in a row never end",
+    ),
+    Quirk(
+        match="portable computing language",
+        field="max_blocks",
+        value=2**32 - 1,
+        reason="3.1: it counts a launch's work-groups in 32 bits: 2^32 end the process, of more it would run what is"
+        " left of the number",
     ),
     Quirk(
         match="portable computing language",

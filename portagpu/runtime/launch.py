@@ -104,6 +104,9 @@ def extent(value: Any, what: str) -> Extent:
     return x, y, z
 
 
+_SMALLER = "make the blocks larger and the grid smaller, or let each thread do more (a grid-stride loop)"
+
+
 def check_grid(shape: LaunchShape) -> None:
     """Raise `LaunchConfigError` for more threads than can be counted."""
     for axis, total in enumerate(shape.totals):
@@ -123,7 +126,19 @@ def check_grid(shape: LaunchShape) -> None:
 
 
 def check_shape(shape: LaunchShape, caps: Capabilities, device: str) -> None:
-    """Raise `LaunchConfigError` for a block that the device cannot run."""
+    """Raise `LaunchConfigError` for a block or a grid that the device cannot run."""
+    blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]
+    if blocks > caps.max_blocks:
+        raise LaunchConfigError(
+            f"a grid of {_show(shape.grid)} has {blocks} blocks; {device} runs at most {caps.max_blocks}", hint=_SMALLER
+        )
+    for axis, extent_of_grid in enumerate(shape.grid):
+        if extent_of_grid > caps.max_blocks_of_axis:
+            raise LaunchConfigError(
+                f"the grid's {'xyz'[axis]} extent is {extent_of_grid} blocks; {device} numbers at most"
+                f" {caps.max_blocks_of_axis}",
+                hint=_SMALLER,
+            )
     if shape.threads > caps.max_work_group_size:
         raise LaunchConfigError(
             f"a block of {_show(shape.block)} has {shape.threads} threads; "

@@ -251,3 +251,20 @@ static inline uint ${h.name}(float low, float high) {
     return a >> 16 | (b & 0xffff0000u);
 }
 </%def>\
+<%def name="erfc_ptx(h)">\
+static inline float ${h.name}(float x) {
+    // (1 + 2 a) exp(a * a) erfc(a) is nearly 1 everywhere: a polynomial in (a - 2) / (a + 2), without a branch
+    const float a = fabs(x) > 10.5f ? 10.5f : fabs(x), width = fma(a, 2.0f, 1.0f), product = (a + 2.0f) * width;
+    float inverse;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(inverse) : "f"(product));
+    const float t = (a - 2.0f) * width * inverse;
+    float sum = -0.00040918178f;
+% for coefficient in (-0.0012407702, 0.001320734, 0.0086424239, -0.0080618728, -0.0542076863, 0.1640555859, -0.1660310775, -0.09276399, 1.2769783735):
+    sum = fma(sum, t, ${coefficient}f);
+% endfor
+    const float square = a * a;
+    const float power = exp(-square);
+    const float result = sum * ((a + 2.0f) * inverse) * fma(-fma(a, a, -square), power, power);
+    return x < 0 ? 2.0f - result : result;
+}
+</%def>\

@@ -21,9 +21,10 @@ def test_hints_of_known_platforms() -> None:
     assert hints_for("Intel(R) OpenCL", "Intel(R) Corporation") == Hints(compares_ids=False)
     assert hints_for("Intel(R) OpenCL Graphics", "Intel(R) Corporation") == Hints(thread_registers=128)
     assert hints_for("Portable Computing Language", "GenuineIntel") == Hints(
-        single_barriers=False, conditional_barriers=False, compiles_for_binaries=True
+        single_barriers=False, conditional_barriers=False, compiles_for_binaries=True, max_blocks=2**32 - 1
     )
     cuda = hints_for("NVIDIA CUDA", "NVIDIA Corporation")
+    assert cuda.max_blocks_of_axis == 2**31 - 1
     assert cuda.may_take_ptx and cuda.hidden_local_memory == 228 * 1024 and cuda.warp_size_query == "warp_size_nv"
     assert hints_for("AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc.").warp_size_query
     simulator = hints_for("Oclgrind", "Oclgrind")

@@ -14,7 +14,7 @@ __kernel void heat_equation_(
     // 93: i = cuda.grid(1)
     int i = (int)get_global_id(0);
     // 94: if i == 0 or i >= buf.size - 1:
-    if (i == 0 || (long)i >= (long)buf_n0_ - 1L) {
+    if (i == 0 || i >= buf_n0_ - 1) {
         // 95: return
         pg_live1 = false;
     }

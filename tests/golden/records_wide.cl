@@ -11,10 +11,11 @@ __kernel void particles_(
     long q_offset_,
     long q_s0,
     __global const float* restrict weights_) {
+    const int pg_blockDim_x = (int)get_local_size(0);
     // 107: def particles(p, q, weights):
     __global uchar* q_base_ = q + q_offset_;
     // 109: i = cuda.grid(1)
-    long i = (long)get_global_id(0);
+    long i = (long)get_group_id(0) * pg_blockDim_x + (long)get_local_id(0);
     // 110: if i < p.size:
     if (i < p_n0) {
         // 111: rec = q[i]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import gc
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pyopencl as cl
 import pytest
 
 from portagpu import cuda, errors
+from portagpu.device import DeviceType
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import to_device
-from portagpu.runtime.launch import CompiledKernel
+from portagpu.runtime.launch import CompiledKernel, LaunchShape, check_shape
 
 
 @cuda.jit
@@ -128,3 +130,67 @@ def test_a_kernel_with_many_registers_is_built_for_the_block(device, monkeypatch
     fixed = cuda.jit(block_dim=(8, 1, 1))(increment.py_func)
     with pytest.raises(errors.LaunchConfigError, match="was made for blocks"):
         fixed[1, 32](x)
+
+
+@cuda.jit
+def last_thread(places, columns, rows):
+    """What the last thread along x and y knows of itself and of the grid, and how often there is one of its numbers."""
+    x, y = cuda.grid(2)
+    if x == columns - 1 and y == rows - 1:
+        cuda.atomic.add(places, 0, 1)
+        places[1] = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
+        places[2] = cuda.blockIdx.y * cuda.blockDim.y + cuda.threadIdx.y
+        places[3] = cuda.gridDim.x * cuda.blockDim.x
+        places[4] = cuda.gridDim.y * cuda.blockDim.y
+        step_x, step_y = cuda.gridsize(2)
+        places[5] = step_x
+        places[6] = step_y
+
+
+def test_threads_beyond_32_bits(device):
+    """A thread's own numbers and those of all are exact where there are more than 2^32."""
+    if device.platform == "Oclgrind":
+        pytest.skip("a simulator takes minutes for so many threads")
+    block = min(1024, *device.capabilities.max_work_item_sizes[:2], device.capabilities.max_work_group_size)
+    blocks = 2**32 // block + 1
+    many = blocks * block
+    shapes = ((blocks, 1), (block, 1)), ((1, blocks), (1, block))
+    for shape in shapes if device.device_type is DeviceType.GPU else shapes[:1]:  # a CPU takes long along y
+        places = np.zeros(7, np.int64)
+        x, y = (many, 1) if shape[0][0] > 1 else (1, many)
+        try:
+            last_thread[shape](places, x, y)
+        except errors.LaunchConfigError as error:  # GPUs have few blocks along y
+            assert shape[0][0] == 1 and error.hint
+            continue
+        assert places.tolist() == [1, x - 1, y - 1, x, y, x, y]
+
+
+@pytest.mark.parametrize("grid", [2**32, (1, 2**33), (2**16, 2**16), (2**11, 2**11, 2**11)])
+def test_more_blocks_than_a_device_counts(device, grid, monkeypatch):
+    """One driver counts blocks in 32 bits, which ended the process; another those of an axis in 31: ids were wrong.
+
+    A device without limits gets them here.
+    """
+    context = Context.for_device(device)
+    limits = {"max_blocks": 2**32 - 1, "max_blocks_of_axis": 2**31 - 1}
+    x = np.zeros(3, np.float32)
+    for name, limit in limits.items():
+        if limit >= max(grid if isinstance(grid, tuple) else (grid,)) and name == "max_blocks_of_axis":
+            continue
+        other = {n: 2**63 - 1 for n in limits if n != name}
+        capabilities = replace(context.capabilities, **{name: limit}, **other)
+        monkeypatch.setattr(context, "capabilities", capabilities)
+        with pytest.raises(errors.LaunchConfigError, match=f"blocks; .* at most {limit}") as caught:
+            increment[grid, 1](x)
+        assert caught.value.hint and not x.any()
+
+
+def test_real_limits_of_blocks(device):
+    """What a device does not count is refused, what it counts is not (nothing is launched)."""
+    caps = device.capabilities
+    x, y = min(caps.max_blocks, caps.max_blocks_of_axis), 1
+    check_shape(LaunchShape((x, y, 1), (1, 1, 1), 0), caps, device.name)
+    for grid in ((x + 1, 1, 1), (1, x + 1, 1), (1, 1, x + 1)):
+        with pytest.raises(errors.LaunchConfigError, match=str(x + 1)):
+            check_shape(LaunchShape(grid, (1, 1, 1), 0), caps, device.name)
