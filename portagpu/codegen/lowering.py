@@ -120,7 +120,9 @@ def _work_item(printer: Printer, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
     if expr.name == "blockDim":
         return printer.block_size(expr.args[0]), PRIMARY
-    return f"({expr.type.c}){_WORK_ITEM[expr.name]}({_args(printer, expr)})", UNARY
+    # int first: one CPU's compiler takes subscripts that are shifts of a 64-bit id in its block for runs of elements
+    first = "(int)" if expr.name == "threadIdx" and expr.type.dtype.size == 8 else ""
+    return f"({expr.type.c}){first}{_WORK_ITEM[expr.name]}({_args(printer, expr)})", UNARY
 
 
 @register("laneid")
