@@ -80,4 +80,5 @@ class Capabilities:
     packed_dot_product: bool = False  # cl_khr_integer_dot_product of a GPU works, under `language_option`
     builtin_prefetch: bool = False  # the compiler takes __builtin_prefetch: a CPU's, where OpenCL's may do nothing
     compiles_for_binaries: bool = False  # to hand a program's binary out the driver compiles kernels once more
+    crashing_compiler: bool = False  # over some valid programs the compiler ends its process: another one builds
     optimised_rotations: bool = True  # the driver runs what its optimiser makes of `x << k | x >> 32 - k`
