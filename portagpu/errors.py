@@ -211,9 +211,13 @@ class MissingCapabilityError(UnsupportedError):
 
 
 class BuildError(LoweringError):
-    """The driver's OpenCL compiler refused the program; ``log`` is what it said, ``opencl_source`` what it got."""
+    """The driver's OpenCL compiler refused the program; ``log`` is what it said, ``opencl_source`` what it got.
+
+    ``died``: how it ended its process, where it did.
+    """
 
     log: str = ""
+    died: str = ""
     opencl_source: str = ""
 
 

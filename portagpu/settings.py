@@ -26,6 +26,8 @@ class Settings:
     ``disk_cache``: whether generated code and compiled programs are kept on disk (``PORTAGPU_DISK_CACHE``, default on).
     ``binaries``: whether a driver that compiles once more for a program's binary is asked for it, for the sake of later
     processes (``PORTAGPU_BINARIES``, default on).
+    ``builds_apart``: whether programs are built in a child process where the driver's compiler is known to end the
+    process that calls it (``PORTAGPU_BUILDS_APART``, default on).
     ``warnings``: whether launches that waste a GPU's time warn (``PORTAGPU_WARNINGS``, default on).
     ``shipped``: whether tuning results that come with the package count (``PORTAGPU_SHIPPED``, default on).
     ``driver_paths``: extra OpenCL libraries to register (``PORTAGPU_DRIVERS``, separated like ``PATH``).
@@ -37,6 +39,7 @@ class Settings:
     disk_cache: bool
     driver_paths: tuple[str, ...]
     binaries: bool = True
+    builds_apart: bool = True
     warnings: bool = True
     shipped: bool = True
 
@@ -53,6 +56,7 @@ class Settings:
             disk_cache=_flag(env, "PORTAGPU_DISK_CACHE", default=True),
             driver_paths=tuple(p for p in env.get("PORTAGPU_DRIVERS", "").split(os.pathsep) if p),
             binaries=_flag(env, "PORTAGPU_BINARIES", default=True),
+            builds_apart=_flag(env, "PORTAGPU_BUILDS_APART", default=True),
             warnings=_flag(env, "PORTAGPU_WARNINGS", default=True),
             shipped=_flag(env, "PORTAGPU_SHIPPED", default=True),
         )

@@ -137,10 +137,12 @@ def _work_item(printer: Printer, expr: Operation) -> Lowered:
         return printer.block_size(expr.args[0]), PRIMARY
     if expr.name == "grid" and printer.wide:  # one CPU driver's get_global_id has 32 bits in the lanes of a vector
         block = f"({expr.type.c})get_group_id({_args(printer, expr)}) * {printer.block_size(expr.args[0])}"
-        return f"{block} + ({expr.type.c})get_local_id({_args(printer, expr)})", SUM
+        return f"{block} + (int)get_local_id({_args(printer, expr)})", SUM
     if expr.name == "gridsize" and expr.type.dtype.size == 8:  # one GPU driver's get_global_size has 32 bits
         return f"({expr.type.c})get_num_groups({_args(printer, expr)}) * {printer.block_size(expr.args[0])}", PRODUCT
-    return f"({expr.type.c}){_WORK_ITEM[expr.name]}({_args(printer, expr)})", UNARY
+    # int first: one CPU's compiler takes subscripts that are shifts of a 64-bit id in its block for runs of elements
+    first = "(int)" if expr.name == "threadIdx" and expr.type.dtype.size == 8 else ""
+    return f"({expr.type.c}){first}{_WORK_ITEM[expr.name]}({_args(printer, expr)})", UNARY
 
 
 @register("laneid")

@@ -24,6 +24,7 @@ class Hints:
     ``thread_registers``: 32-bit registers that a thread can have. ``max_blocks``: work-groups of a launch;
     ``max_blocks_of_axis``: along one axis.
     ``compiles_for_binaries``: asked for a program's binary, the driver compiles kernels that launches do not use.
+    ``crashing_compiler``: over some valid programs the compiler ends the process that calls it.
     """
 
     may_take_ptx: bool = False
@@ -41,6 +42,7 @@ class Hints:
     max_blocks: int = 2**64 - 1
     max_blocks_of_axis: int = 2**63 - 1
     compiles_for_binaries: bool = False
+    crashing_compiler: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +151,13 @@ QUIRKS: tuple[Quirk, ...] = (
         " its loop over work-items, and where the number is negative it runs them with ids that no item has: after"
         " `i = get_local_id(0) + get_group_id(0) * n`, `if (i == 0)` was entered by every group. A comparison that"
         " is or-ed with a uniform one is left alone",
+    ),
+    Quirk(
+        match="intel(r) opencl\n",
+        field="crashing_compiler",
+        value=True,
+        reason="the CPU runtime 2026.22: its vectoriser (pass vplan-vec) ends the process with SIGSEGV over some loops"
+        " in loops that are left in several places; it compiles them where the kernel says that it is a vector's",
     ),
     Quirk(
         match="oclgrind",

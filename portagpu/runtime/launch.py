@@ -393,8 +393,21 @@ def c_arguments(
 _LINE = re.compile(r"(?:^|[:\s(])(\d+):(\d+):? (?:fatal )?error: (.*)")
 
 
+def _died(error: BuildError, binary: KernelBinary) -> BuildError:
+    result = BuildError(
+        f"{str(error).splitlines()[0]} (kernel {binary.name})",
+        span=next((span for span in binary.lines if span is not None), None),
+        hint="this is a fault of the driver: another device or version of it may compile the kernel (`portagpu devices`,"
+        " PORTAGPU_DEVICE), or another form of its loops, such as a flag in place of a break out of several",
+    )
+    result.log, result.died, result.opencl_source = error.log, error.died, error.opencl_source
+    return result
+
+
 def locate(error: BuildError, binary: KernelBinary) -> BuildError:
     """The driver's complaint with the Python line that it is about."""
+    if error.died:
+        return _died(error, binary)
     message, span = "the driver's OpenCL compiler refused the kernel", None
     for line in error.log.splitlines():
         found = _LINE.search(line)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 import struct
 import weakref
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from portagpu import notices
 from portagpu.device import ptx
 from portagpu.errors import BuildError
 from portagpu.files import FileCache
+from portagpu.runtime.builder import CompilerDied, NoBuilder, build_apart
 from portagpu.runtime.translate import translated
 from portagpu.stamp import package_stamp
 from portagpu.version import __version__
@@ -71,7 +73,7 @@ def remarks_of(program: cl.Program) -> str | None:
 def build(context: Context, source: str, options: tuple[str, ...]) -> cl.Program:
     """Build a program for a context, from the caches if they have it.
 
-    Raises `BuildError` (with ``log`` and ``opencl_source``) where the driver refuses the text.
+    Raises `BuildError` (with ``log`` and ``opencl_source``) where the driver refuses the text or dies of it.
     """
     key = _digest(context, source, options)
     known = context.programs.get(key)
@@ -115,6 +117,11 @@ def _load(context: Context, key: str, options: tuple[str, ...]) -> cl.Program | 
 
 
 def _compile(context: Context, key: str, source: str, options: tuple[str, ...]) -> cl.Program:
+    if context.capabilities.crashing_compiler and context.settings.builds_apart:
+        found = _compiled_apart(context, source, options)
+        if found is not None:
+            _save(context, key, found)
+            return found
     try:
         raw = _cl._Program(context.cl_context, source)
     except cl.Error as error:
@@ -135,6 +142,41 @@ def _compile(context: Context, key: str, source: str, options: tuple[str, ...]) 
     program = _noted(cl.Program(raw), said)
     _save(context, key, program)
     return program
+
+
+def _compiled_apart(context: Context, source: str, options: tuple[str, ...]) -> cl.Program | None:
+    """The program as a child process has compiled it; None for what this process is to compile, or to refuse.
+
+    Raises `BuildError` where the driver's compiler dies of it.
+    """
+    deaths: list[str] = []
+    for text in (source, _by_hand(source)):
+        try:
+            built = build_apart(context.device.key, text, (*options, *context.remarks))
+        except NoBuilder as error:
+            _log.info("no process for a compiler that may end it: %s", error)
+            return None
+        except CompilerDied as error:
+            _log.info("the driver's compiler died: %s", error)
+            deaths.append(str(error))
+            continue
+        if not built.status:
+            raw = _cl._Program(context.cl_context, [context.device.cl_device], [built.binary])
+            build_quietly(raw, options)
+            return _noted(cl.Program(raw), built.said.strip() if context.remarks else None)
+        if not deaths:
+            return None  # this process is told the same, and in the words of PyOpenCL
+    result = BuildError(f"the OpenCL compiler of {context.device.name} ({context.device.platform}) died: {deaths[-1]}")
+    result.log, result.died, result.opencl_source = "\n".join(deaths), deaths[-1], source
+    raise result
+
+
+_KERNEL = re.compile(r"^__kernel void ", re.MULTILINE)
+
+
+def _by_hand(source: str) -> str:
+    """The program with kernels that say that they are vectorised by hand: compilers for CPUs then do it not."""
+    return _KERNEL.sub("__attribute__((vec_type_hint(float4))) __kernel void ", source)
 
 
 def _noted(program: cl.Program, said: str | None) -> cl.Program:

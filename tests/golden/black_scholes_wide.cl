@@ -17,7 +17,7 @@ __kernel void black_scholes_(
     __global float* restrict put_) {
     const int pg_blockDim_x = (int)get_local_size(0);
     // 20: for i in range(cuda.grid(1), price.size, cuda.gridsize(1)):
-    for (long i = (long)get_group_id(0) * pg_blockDim_x + (long)get_local_id(0); i < price_n0_; i += (long)get_num_groups(0) * pg_blockDim_x) {
+    for (long i = (long)get_group_id(0) * pg_blockDim_x + (int)get_local_id(0); i < price_n0_; i += (long)get_num_groups(0) * pg_blockDim_x) {
         // 21: s, x, t = price[i], strike[i], years[i]
         float s = price_[i];
         float x = strike_[i];

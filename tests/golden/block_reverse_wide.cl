@@ -20,7 +20,7 @@ __kernel void reverse_blocks_(
     __local int* tile_0_ = (__local int*)pg_dynamic_shared;
     long tile_1_ = (long)t1;
     // 12: i = cuda.grid(1)
-    long i = (long)get_group_id(0) * pg_blockDim_x + (long)get_local_id(0);
+    long i = (long)get_group_id(0) * pg_blockDim_x + (int)get_local_id(0);
     // 13: t = cuda.threadIdx.x
     int t = (int)get_local_id(0);
     // 14: tile[t] = values[i]

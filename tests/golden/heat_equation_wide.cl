@@ -13,7 +13,7 @@ __kernel void heat_equation_(
     // 91: def heat_equation(buf, steps, k):
     int pg_live1 = true;
     // 93: i = cuda.grid(1)
-    long i = (long)get_group_id(0) * pg_blockDim_x + (long)get_local_id(0);
+    long i = (long)get_group_id(0) * pg_blockDim_x + (int)get_local_id(0);
     // 94: if i == 0 or i >= buf.size - 1:
     if (i == 0L || i >= buf_n0_ - 1L) {
         // 95: return

@@ -20,7 +20,7 @@ __kernel void histogram_(
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     // 19: for i in range(cuda.grid(1), values.size, cuda.gridsize(1)):
     long b_pi64_ = (long)b;
-    for (long i = (long)get_group_id(0) * pg_blockDim_x + (long)get_local_id(0); i < values_n0_; i += (long)get_num_groups(0) * pg_blockDim_x) {
+    for (long i = (long)get_group_id(0) * pg_blockDim_x + (int)get_local_id(0); i < values_n0_; i += (long)get_num_groups(0) * pg_blockDim_x) {
         // 20: b = min(int(values[i] * BINS), BINS - 1)
         b_pi64_ = min((long)(values_[i] * 64.0f), 63L);
         // 21: cuda.atomic.add(block_counts, b, 1)

@@ -32,8 +32,8 @@ __kernel void mandelbrot_(
     const int pg_blockDim_x = (int)get_local_size(0);
     const int pg_blockDim_y = (int)get_local_size(1);
     // 21: x, y = cuda.grid(2)
-    long x = (long)get_group_id(0) * pg_blockDim_x + (long)get_local_id(0);
-    long y = (long)get_group_id(1) * pg_blockDim_y + (long)get_local_id(1);
+    long x = (long)get_group_id(0) * pg_blockDim_x + (int)get_local_id(0);
+    long y = (long)get_group_id(1) * pg_blockDim_y + (int)get_local_id(1);
     // 22: if y < image.shape[0] and x < image.shape[1]:
     if (y < image_n0_ && x < image_n1_) {
         // 23: image[y, x] = escape_time(left + np.float32(x) * step, top + np.float32(y) * step, max_iterations)

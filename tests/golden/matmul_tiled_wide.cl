@@ -16,8 +16,8 @@ __kernel void matmul_tiled_(
     const int pg_blockDim_x = (int)get_local_size(0);
     const int pg_blockDim_y = (int)get_local_size(1);
     // 28: column, row = cuda.grid(2)
-    long column_ = (long)get_group_id(0) * pg_blockDim_x + (long)get_local_id(0);
-    long row_ = (long)get_group_id(1) * pg_blockDim_y + (long)get_local_id(1);
+    long column_ = (long)get_group_id(0) * pg_blockDim_x + (int)get_local_id(0);
+    long row_ = (long)get_group_id(1) * pg_blockDim_y + (int)get_local_id(1);
     // 29: tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     int tx_ = (int)get_local_id(0);
     int ty_ = (int)get_local_id(1);

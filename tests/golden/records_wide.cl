@@ -15,7 +15,7 @@ __kernel void particles_(
     // 107: def particles(p, q, weights):
     __global uchar* q_base_ = q + q_offset_;
     // 109: i = cuda.grid(1)
-    long i = (long)get_group_id(0) * pg_blockDim_x + (long)get_local_id(0);
+    long i = (long)get_group_id(0) * pg_blockDim_x + (int)get_local_id(0);
     // 110: if i < p.size:
     if (i < p_n0) {
         // 111: rec = q[i]

@@ -10,7 +10,7 @@ __kernel void window_sum_(
     __local float tile_[134] __attribute__((aligned(128)));
     const int pg_blockDim_x = (int)get_local_size(0);
     // 16: i = cuda.grid(1)
-    long i = (long)get_group_id(0) * pg_blockDim_x + (long)get_local_id(0);
+    long i = (long)get_group_id(0) * pg_blockDim_x + (int)get_local_id(0);
     // 17: t = cuda.threadIdx.x
     int t = (int)get_local_id(0);
     // 20: tile[t + RADIUS] = values[i] if i < n else 0.0
