@@ -24,6 +24,7 @@ from portagpu.runtime.living import of_threads
 from portagpu.runtime.program import build
 from portagpu.runtime.recorder import active
 from portagpu.runtime.translate import translate_cl_errors
+from portagpu.runtime.watch import watch
 
 if TYPE_CHECKING:
     from portagpu.runtime.context import Context
@@ -304,7 +305,9 @@ class CompiledKernel:
             self._enqueue(queue, kernel, shape, tokens, epoch)
 
     def _enqueue(self, queue: Any, kernel: cl.Kernel, shape: LaunchShape, tokens: Tokens | None, epoch: object) -> None:
-        self.enqueue(queue, kernel, shape.sizes)
+        event = self.enqueue(queue, kernel, shape.sizes)
+        if self.binary.waits is not None and self.context.settings.warnings:
+            watch(event, self.binary.name.rstrip("_"), self.binary.waits, self.context.settings.hang_seconds)
         # not before: signal handlers and finalisers that launch the same kernel would set their arguments in its place
         local = self._local.objects
         if tokens is None or epoch is not self.context.epoch or local.epoch is not epoch:  # arrays may have been closed
