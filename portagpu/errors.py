@@ -46,7 +46,7 @@
     ├── StoreError                     a result or cache file is unreadable or of another version
     └── SettingsError                  an environment variable or option has a bad value   (also ValueError)
 
-Warnings: `PortaGPUWarning` (also UserWarning), of it `PortaGPUPerformanceWarning`.
+Warnings: `PortaGPUWarning` (also UserWarning), of it `PortaGPUCorrectnessWarning` and `PortaGPUPerformanceWarning`.
 
 Every error owns its message, optionally the place in the user's Python text, and optionally a hint what to do about it.
 Some bases have names of numba.cuda's, for programs that catch those; `portagpu.cuda.errors` has the remaining names.
@@ -54,7 +54,8 @@ Some bases have names of numba.cuda's, for programs that catch those; `portagpu.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 
 from portagpu.source import Span
 
@@ -91,6 +92,7 @@ __all__ = [
     "NotContiguousError",
     "OutOfBoundsError",
     "OutOfMemoryError",
+    "PortaGPUCorrectnessWarning",
     "PortaGPUError",
     "PortaGPUPerformanceWarning",
     "PortaGPUWarning",
@@ -148,6 +150,17 @@ def _rebuild(
     error = cls(message, span=span, hint=hint, notes=notes)
     error.__dict__.update(state)
     return error
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The beginning of a hint: the known name that is most like this one, or nothing."""
+    close = difflib.get_close_matches(str(name), list(known), n=1)
+    return f"did you mean `{close[0]}`? " if close else ""
+
+
+def with_article(name: str) -> str:
+    """The name of a class after "a" or "an"."""
+    return f"{'an' if name[:1].lower() in tuple('aeiou') else 'a'} {name}"
 
 
 class KernelError(PortaGPUError):
@@ -348,6 +361,10 @@ class StoreError(PortaGPUError):
 
 class PortaGPUWarning(UserWarning):
     """Base of every warning of this package."""
+
+
+class PortaGPUCorrectnessWarning(PortaGPUWarning):
+    """A kernel compiles, but looks wrong: a variable without a value, a read of what another thread writes."""
 
 
 class PortaGPUPerformanceWarning(PortaGPUWarning):

@@ -28,7 +28,12 @@ class Settings:
     processes (``PORTAGPU_BINARIES``, default on).
     ``builds_apart``: whether programs are built in a child process where the driver's compiler is known to end the
     process that calls it (``PORTAGPU_BUILDS_APART``, default on).
-    ``warnings``: whether launches that waste a GPU's time warn (``PORTAGPU_WARNINGS``, default on).
+    ``warnings``: whether kernels and launches that look wrong, or waste a GPU's time, warn (``PORTAGPU_WARNINGS``,
+    default on).
+    ``hang_seconds``: after how many seconds of a kernel on a CPU whose threads wait for each other a warning says that it
+    may never end (``PORTAGPU_HANG_SECONDS``, default 10; 0 for never).
+    ``traceback``: whether errors of kernels show the compiler's own frames and causes, too (``PORTAGPU_TRACEBACK``,
+    default off).
     ``shipped``: whether tuning results that come with the package count (``PORTAGPU_SHIPPED``, default on).
     ``driver_paths``: extra OpenCL libraries to register (``PORTAGPU_DRIVERS``, separated like ``PATH``).
     """
@@ -42,6 +47,8 @@ class Settings:
     builds_apart: bool = True
     warnings: bool = True
     shipped: bool = True
+    hang_seconds: float = 10.0
+    traceback: bool = False
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -59,7 +66,22 @@ class Settings:
             builds_apart=_flag(env, "PORTAGPU_BUILDS_APART", default=True),
             warnings=_flag(env, "PORTAGPU_WARNINGS", default=True),
             shipped=_flag(env, "PORTAGPU_SHIPPED", default=True),
+            hang_seconds=_seconds(env, "PORTAGPU_HANG_SECONDS", default=10.0),
+            traceback=_flag(env, "PORTAGPU_TRACEBACK", default=False),
         )
+
+
+def _seconds(env: Mapping[str, str], name: str, *, default: float) -> float:
+    text = env.get(name)
+    if not text:
+        return default
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < 1e9:
+        raise SettingsError(f"{name}={text!r} is no number of seconds", hint=f"set {name}=10, or 0 to switch it off")
+    return found
 
 
 def _flag(env: Mapping[str, str], name: str, *, default: bool) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from portagpu.errors import KernelTypeError
+from portagpu.errors import KernelTypeError, did_you_mean
 from portagpu.source import parsed_expression
 
 EXAMPLE = 'write it like "void(float32[:], int64)", or void(float32[:], int64) with types of portagpu.cuda'
@@ -38,7 +38,8 @@ def _node(node: ast.expr, text: str, vocabulary: Vocabulary) -> Any:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             found = vocabulary.names.get(name)
             if found is None:
-                raise KernelTypeError(f"the signature {text!r} names the unknown type {name}", hint=EXAMPLE)
+                meant = did_you_mean(name, vocabulary.names)
+                raise KernelTypeError(f"the signature {text!r} names the unknown type {name}", hint=meant + EXAMPLE)
             return found
         case ast.Constant(value=None):
             return vocabulary.none

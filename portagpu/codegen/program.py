@@ -37,10 +37,11 @@ from portagpu.ir.program import (
     Parameter,
     ParameterRole,
     Program,
+    Remark,
 )
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size, storage
 from portagpu.ir.uniform import Marks
-from portagpu.ir.waits import has_waiting_loop
+from portagpu.ir.waits import waiting_loop
 from portagpu.ir.walk import all_statements
 from portagpu.source import Span
 
@@ -65,6 +66,8 @@ class KernelBinary:
     prints: bool = False
     findings: tuple[Finding, ...] = ()  # what wastes a GPU's time
     faults: tuple[Fault, ...] = ()  # exceptions that the launch may raise, by number
+    remarks: tuple[Remark, ...] = ()  # what looks wrong
+    waits: Span | None = None  # the loop in which threads wait for others, on CPUs
 
     def span_of(self, line: int) -> Span | None:
         """The place in Python text of a line that the driver names, or of the nearest C line before it."""
@@ -164,6 +167,7 @@ def generate(
     spans: list[Span | None] = [None] * offset
     spans += [line.span for line in lines]
     spans += [None] * (source.count("\n") + 1 - len(spans))
+    waiting = waiting_loop(program, steered=True)
     return KernelBinary(
         source=source,
         name=functions[program.kernel.name],
@@ -181,6 +185,8 @@ def generate(
         local_bytes=sum(_bytes(a) for f in (*program.functions, program.kernel) for a in f.locals),
         prints=_prints(program),
         faults=program.faults,
+        remarks=program.remarks,
+        waits=None if waiting is None or caps.device_type is not DeviceType.CPU else waiting.span,
     )
 
 
@@ -330,7 +336,7 @@ def _kernel(
         size = ", ".join(map(str, program.block_dim))
         lines.append(Line(f"__attribute__((reqd_work_group_size({size})))", span))
     lines += [Line(text, span) for text in subgroup_attribute(program, helpers.caps, subgroup_size)]
-    if helpers.caps.device_type is DeviceType.CPU and has_waiting_loop(program):
+    if helpers.caps.device_type is DeviceType.CPU and waiting_loop(program) is not None:
         # says that the kernel is vectorised by hand: compilers for CPUs then leave threads out of the lanes of vectors
         lines.append(Line("__attribute__((vec_type_hint(float4)))", span))
     lines.append(Line(f"__kernel void {helpers.function_name(kernel.name)}(", span))

@@ -13,7 +13,7 @@ from typing import Any
 from portagpu import dtypes
 from portagpu.codegen.program import KernelBinary
 from portagpu.ir.access import Finding
-from portagpu.ir.program import Fault, GridShape, Parameter, ParameterRole, Recorded
+from portagpu.ir.program import Fault, GridShape, Parameter, ParameterRole, Recorded, Remark
 from portagpu.ir.types import Pointer, Scalar, Space, Type, Vector
 from portagpu.source import Span
 
@@ -37,6 +37,8 @@ def as_data(binary: KernelBinary, files: Sequence[str], values: Sequence[Any]) -
             "fused": None if binary.fused is None else [binary.fused.grid, binary.fused.block, binary.fused.shared],
             "max_threads": binary.max_threads,
             "findings": [[f.text, spans.number(f.span), f.needs_width, f.only_slow_double] for f in binary.findings],
+            "remarks": [[r.text, spans.number(r.span), r.needs_width] for r in binary.remarks],
+            "waits": spans.number(binary.waits),
             "faults": [_fault(f, spans, values) for f in binary.faults],
             "spans": spans.rows,
             "static_shared": binary.static_shared,
@@ -70,6 +72,8 @@ def from_data(data: _Data, files: Sequence[str], values: Sequence[Any]) -> Kerne
             Finding(text=_text(text), span=spans[span], needs_width=_int(width), only_slow_double=bool(slow))
             for text, span, width, slow in data["findings"]
         ),
+        remarks=tuple(Remark(_text(text), spans[_int(span)], _int(width)) for text, span, width in data["remarks"]),
+        waits=None if data["waits"] is None else spans[_int(data["waits"])],
         faults=tuple(_fault_of(f, spans, values) for f in data["faults"]),
         static_shared=_int(data["static_shared"]),
         constant_bytes=_int(data["constant_bytes"]),

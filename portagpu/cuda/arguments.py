@@ -10,7 +10,7 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.cuda.dates import stored
 from portagpu.dtypes import BOOL, UINT64
-from portagpu.errors import ArgumentTypeError, DTypeError
+from portagpu.errors import ArgumentTypeError, DTypeError, with_article
 from portagpu.ir.types import (
     PYCOMPLEX,
     PYFLOAT,
@@ -100,7 +100,7 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
     if is_device_like(value):
         return prepare(as_device_array(value), name, context, stream, work)
     raise ArgumentTypeError(
-        f"argument `{name}` is a {type(value).__name__}, which kernels cannot take",
+        f"argument `{name}` is {with_article(type(value).__name__)}, which kernels cannot take",
         hint=_advice(value),
     )
 
@@ -158,7 +158,7 @@ def check_hashable(name: str, value: Any) -> None:
         hash(value)
     except TypeError as error:
         raise ArgumentTypeError(
-            f"`{name}` is a compile-time parameter and must be hashable, not a {type(value).__name__}",
+            f"`{name}` is a compile-time parameter and must be hashable, not {with_article(type(value).__name__)}",
             hint="pass a number, a tuple of numbers, a dtype or a device function",
         ) from error
 

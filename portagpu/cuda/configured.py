@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from portagpu.cuda.extensions import extend
 from portagpu.cuda.inspection import Overload
 from portagpu.cuda.plans import Plan, plan_of
-from portagpu.errors import LaunchConfigError
-from portagpu.runtime.advice import advise
+from portagpu.errors import CudaAPIError, KernelError, LaunchConfigError, LaunchError
+from portagpu.runtime.advice import advise, remark
 from portagpu.runtime.args import HostWork
 from portagpu.runtime.context import Context
 from portagpu.runtime.faults import launch_checked
@@ -19,6 +19,7 @@ from portagpu.runtime.hostmem import finished
 from portagpu.runtime.launch import Extent, LaunchShape, check_shape
 from portagpu.runtime.placement import place
 from portagpu.runtime.stream import enqueuing
+from portagpu.settings import Settings
 
 if TYPE_CHECKING:
     from portagpu.cuda.dispatcher import Dispatcher
@@ -82,7 +83,13 @@ class Configured:
             tokens = plan.tokens(args)
             if tokens is not None and not self._dispatcher.extensions and plan.launch(self._stream, tokens, args):
                 return
-        self._launch(args, kwargs)
+        try:
+            self._launch(args, kwargs)
+        except (KernelError, LaunchError) as error:
+            if Settings.from_environment().traceback:
+                raise
+            # the caller's mistake: our own frames would only hide it; what the driver said is a cause
+            raise error.with_traceback(None) from (error.__cause__ if isinstance(error, CudaAPIError) else None)
 
     def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         dispatcher = self._dispatcher
@@ -103,6 +110,7 @@ class Configured:
             self._check_shared(overload, context)
             compiled.check_block(shape)
             self._checked.add(compiled.key)
+            remark(context, self.shape, overload.binary.remarks)
             if not str(dispatcher.__module__).startswith("portagpu."):  # whose users have no say in it
                 advise(context, self.shape, args, overload.binary.findings)
         for other in others:

@@ -29,6 +29,7 @@ from portagpu.errors import (
     KernelError,
     LaunchConfigError,
     SpecialisationError,
+    did_you_mean,
 )
 from portagpu.frontend.calls import PythonFunction, undecorated
 from portagpu.frontend.capture import FunctionSource, capture
@@ -198,7 +199,9 @@ class Dispatcher(Inspection, PythonFunction):
         except KernelError as error:
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
-            raise failure.with_traceback(None)
+            if context.settings.traceback:
+                raise failure
+            raise failure.with_traceback(None) from None
         options = self.options.build_options(context, binary.source)
         compiled = CompiledKernel(context, binary, options)
         dynamic = shared if shared > context.capabilities.local_memory_argument else 0
@@ -314,8 +317,10 @@ class Dispatcher(Inspection, PythonFunction):
         values = dict(zip(names, args, strict=False))
         for name, value in kwargs.items():
             if name not in names or name in values:
+                meant = did_you_mean(name, [n for n in names if n not in values])
                 raise ArgumentCountError(
-                    f"`{self.__name__}` got an unexpected or repeated argument `{name}`", hint=self._call_hint()
+                    f"`{self.__name__}` got an unexpected or repeated argument `{name}`",
+                    hint=f"{meant}{self._call_hint()}",
                 )
             values[name] = value
         defaults = self.py_func.__defaults__ or ()

@@ -12,7 +12,7 @@ from typing import Any
 from portagpu import notices
 from portagpu.cuda.errors import NumbaInvalidConfigWarning
 from portagpu.device.capabilities import Capabilities
-from portagpu.errors import SettingsError, UnknownOptionError
+from portagpu.errors import SettingsError, UnknownOptionError, did_you_mean
 from portagpu.runtime.context import Context
 from portagpu.runtime.launch import Extent, extent
 
@@ -71,8 +71,9 @@ class JitOptions:
                     hint='write @cuda.jit("void(float32[:])")',
                 )
             if name not in _KNOWN | _IGNORED | _DEPRECATED:
+                known = ("device", *sorted(_KNOWN | _IGNORED))
                 raise UnknownOptionError(
-                    f"cuda.jit has no option {name!r}", hint=f"it has device, {', '.join(sorted(_KNOWN | _IGNORED))}"
+                    f"cuda.jit has no option {name!r}", hint=f"{did_you_mean(name, known)}it has {', '.join(known)}"
                 )
             if name in _IGNORED and value not in (None, False, [], ()):
                 _log.debug("cuda.jit(%s=%r) changes nothing on OpenCL", name, value)

@@ -8,7 +8,7 @@ import numpy as np
 
 from portagpu import dtypes
 from portagpu.dtypes import Kind
-from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError
+from portagpu.errors import ArgumentCountError, ArgumentTypeError, KernelTypeError, with_article
 from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.declared import Cost, number_cost, rank
 from portagpu.runtime.args import ArgumentWrapper, like_tuple
@@ -156,7 +156,9 @@ def _convert(declared: Type, value: Any, name: str) -> Any:
         case Record() if _is_record(declared, value):
             return value
         case _:
-            raise ArgumentTypeError(f"argument `{name}` is a {type(value).__name__}; the signature says {declared}")
+            raise ArgumentTypeError(
+                f"argument `{name}` is {with_article(type(value).__name__)}; the signature says {declared}"
+            )
 
 
 def _signed(value: Any, declared: Number) -> Any:
@@ -183,6 +185,6 @@ def _checked_array(declared: Array, value: Any, name: str) -> Any:
         )
     if isinstance(inner, bool | int | float | complex | np.generic) or inner is None:
         raise ArgumentTypeError(
-            f"argument `{name}` is a {type(inner).__name__}; the signature says {declared.subscript}"
+            f"argument `{name}` is {with_article(type(inner).__name__)}; the signature says {declared.subscript}"
         )
     return value

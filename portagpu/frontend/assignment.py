@@ -6,18 +6,19 @@ import ast
 from typing import Any
 
 from portagpu.errors import UnsupportedSyntaxError
-from portagpu.frontend.convert import describe, number_type
+from portagpu.frontend.convert import constant, convert, describe, number_type
 from portagpu.frontend.expressions import disturbs, index_items, lower, lower_all
+from portagpu.frontend.faults import Raise, check
 from portagpu.frontend.flat import flat_item
 from portagpu.frontend.names import bind, tuple_items
 from portagpu.frontend.operators import binary
 from portagpu.frontend.places import held, load, store
 from portagpu.frontend.records import field_at, field_name, field_view, set_field
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.subscripts import address, set_item
+from portagpu.frontend.subscripts import address, get_item, set_item
 from portagpu.frontend.values import ArrayValue, Const, PlacesValue, TupleValue, Value, is_expr, leaves, rebuild
-from portagpu.ir.nodes import Constant, Var
-from portagpu.ir.types import Vector
+from portagpu.ir.nodes import Compare, CompareOp, Constant, Expr, Var
+from portagpu.ir.types import LONG, Vector
 from portagpu.ir.walk import children, is_movable
 from portagpu.records import Record
 
@@ -80,6 +81,8 @@ def _assign_item(ctx: FunctionState, target: ast.Subscript, value: Value) -> Non
 
 
 def _unpack(ctx: FunctionState, target: ast.Tuple | ast.List, value: Value) -> None:
+    if isinstance(value, ArrayValue) and value.ndim >= 1:
+        value = _items_of(ctx, target, value)
     if isinstance(value, ArrayValue | Const) and not (isinstance(value, Const) and isinstance(value.value, tuple)):
         kind = number_type(ctx, value)
         ctx.fail(
@@ -107,6 +110,41 @@ def _unpack(ctx: FunctionState, target: ast.Tuple | ast.List, value: Value) -> N
             written.add("*")
     for element, item in zip(target.elts, held, strict=True):
         assign_target(ctx, element, item)
+
+
+def _items_of(ctx: FunctionState, target: ast.Tuple | ast.List, array: ArrayValue) -> Value:
+    """The items of an array that is unpacked, along its first axis, read before any target is written.
+
+    There must be one for each target: an error where the length is known while compiling; elsewhere `ValueError` where
+    subscripts are checked (``debug=True``, ``boundscheck=True``), as their lengths are.
+    """
+    count = len(target.elts)
+    if any(isinstance(t, ast.Starred) for t in target.elts):
+        ctx.fail(
+            f"cannot unpack {array.describe()} with `*`",
+            kind=UnsupportedSyntaxError,
+            hint="how many items that takes is not known while compiling; use a slice, e.g. rest = a[1:]",
+        )
+    length = array.shape[0]
+    if isinstance(length, Constant) and not array.dynamic:
+        if length.value != count:
+            ctx.fail(f"cannot unpack {array.describe()} with {length.value} elements into {count} names")
+    elif ctx.program.bounds:
+        _check_length(ctx, length, count)
+    items = []
+    for n in range(count):
+        item = get_item(ctx, array, (Const(n),))
+        items.append(ctx.temp(item) if is_expr(item) else item)
+    return TupleValue(tuple(items))
+
+
+def _check_length(ctx: FunctionState, length: Expr, count: int) -> None:
+    found = convert(ctx, length, LONG)
+    for op, few in ((CompareOp.LT, True), (CompareOp.GT, False)):
+        wrong = Compare(op, found, constant(ctx, count, LONG), span=ctx.span)
+        text = f"not enough values to unpack (expected {count}, got {{0}})"
+        template = text if few else f"too many values to unpack (expected {count})"
+        check(ctx, wrong, Raise(kind=ValueError, template=template, values=(found,) if few else ()))
 
 
 def _spread(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 from dataclasses import dataclass, replace
 
 from portagpu.errors import KernelNameError, KernelTypeError, KernelValueError
@@ -99,11 +100,14 @@ def array_attribute(ctx: FunctionState, array: ArrayValue, name: str, node: ast.
         return PlacesValue(array.shape, array, indices=False)
     if name == "flags":
         return Const(_Flags(array.layout is Layout.C, array.layout is Layout.F))
+    close = difflib.get_close_matches(name, sorted(ARRAY_ATTRIBUTES | METHODS.keys()), n=1)
+    meant = f"did you mean `{close[0]}`? " if close else ""
     ctx.fail(
         f"arrays in kernels have no attribute `{name}`",
         kind=KernelNameError,
         node=node,
-        hint=f"they have shape, size, ndim, dtype, strides, itemsize, nbytes, T, flat, {', '.join(sorted(METHODS))}",
+        hint=f"{meant}they have shape, size, ndim, dtype, strides, itemsize, nbytes, T, flat,"
+        f" {', '.join(sorted(METHODS))}",
     )
 
 

@@ -57,9 +57,11 @@ class Call:
         found.update(zip(order, self.args, strict=False))
         for keyword, value in self.keywords.items():
             if keyword not in order or keyword in found:
+                close = difflib.get_close_matches(keyword, [n for n in order if n not in found], n=1)
+                meant = f"did you mean `{close[0]}`? " if close else ""
                 ctx.fail(
                     f"{name} got an unexpected or repeated argument `{keyword}`",
-                    hint=f"call it as {name}({', '.join(order)})",
+                    hint=f"{meant}call it as {name}({', '.join(order)})",
                 )
             found[keyword] = value
         missing = [n for n in names if n not in found]
@@ -291,6 +293,9 @@ def _unknown(ctx: FunctionState, target: Any, constant: bool, site: Call) -> NoR
     module = getattr(target, "__module__", None)
     plain = module in (None, "builtins", "__main__") or getattr(builtins, name, None) is target
     shown = name if plain else f"{module}.{name}"
+    hint = _instead(target, name, module)
+    if hint is not None:
+        ctx.fail(f"`{shown}` cannot be used in a kernel", kind=UnsupportedSyntaxError, hint=hint)
     if callable(target) and hasattr(target, "__code__") and not hasattr(target, "__wrapped__"):
         ctx.fail(
             f"`{shown}` is a plain Python function",
@@ -311,6 +316,34 @@ def _unknown(ctx: FunctionState, target: Any, constant: bool, site: Call) -> NoR
         kind=UnsupportedSyntaxError,
         hint="kernels call device functions, Python's numeric builtins, math, NumPy's elementwise functions and cuda.*",
     )
+
+
+_MAKERS = frozenset(
+    """
+    array asarray asanyarray ascontiguousarray empty zeros ones full empty_like zeros_like ones_like full_like arange
+    linspace eye identity copy fromiter
+    """.split()
+)
+_STACKS = frozenset(
+    {"concatenate", "stack", "hstack", "vstack", "tile", "repeat", "sort", "argsort", "unique", "where"}
+)
+
+
+def _instead(target: Any, name: str, module: str | None) -> str | None:
+    """What kernels have in place of functions that cannot be there."""
+    owner = getattr(target, "__self__", None)
+    if type(owner).__module__ in ("random", "numpy.random.mtrand", "numpy.random._generator") or module == "random":
+        return "random numbers come from states: portagpu.cuda.random, e.g. xoroshiro128p_uniform_float32(states, i)"
+    if module == "time" or getattr(owner, "__name__", None) == "time":
+        return "kernels have no clock: measure with events, cuda.event_elapsed_time(start, end)"
+    if module == "numpy" or target is np.array:
+        if name in _MAKERS:
+            return "use cuda.local.array(shape, dtype) or cuda.shared.array(shape, dtype), and a loop that sets it"
+        if name in _STACKS:
+            return "kernels make no new arrays: write a loop into an array argument or cuda.local.array(shape, dtype)"
+    if target in (list, dict, set, bytearray):
+        return "kernels have no such objects: use a tuple, or cuda.local.array(shape, dtype)"
+    return None
 
 
 def _similar(name: str) -> str | None:

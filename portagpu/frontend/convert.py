@@ -22,7 +22,7 @@ from portagpu.frontend.values import (
     Value,
     is_expr,
 )
-from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
+from portagpu.frontend.vocabulary import Intrinsic, Namespace, VectorMaker
 from portagpu.ir.nodes import Cast, Compare, CompareOp, Constant, Expr, Operation
 from portagpu.ir.types import BOOLEAN, PYINT, Element, Scalar, Type, Vector
 
@@ -71,10 +71,14 @@ def describe(ctx: FunctionState, value: Value) -> str:
             return f"{kind} (the constant {value.value!r})" if not isinstance(value.value, np.generic) else str(kind)
         if value.value is None:
             return "None"
+        if isinstance(value.value, str):
+            return f"the text {value.value!r}"
         if isinstance(value.value, Intrinsic):
             return f"the function cuda.{value.value.name}"
         if isinstance(value.value, VectorMaker):
             return f"the type {value.value}"
+        if isinstance(value.value, Namespace):
+            return f"cuda.{value.value.name}"
         name = getattr(value.value, "__name__", None)
         return f"the {type(value.value).__name__} {name or repr(value.value)}"
     if isinstance(value, ArrayValue):

@@ -17,6 +17,7 @@ from portagpu.frontend.declared import fit
 from portagpu.frontend.faults import after_call, hidden_arguments, hidden_parameters
 from portagpu.frontend.memory import use_shared
 from portagpu.frontend.state import DeviceFunction, FunctionState
+from portagpu.frontend.unset import with_checks
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
 from portagpu.ir.nodes import CallFunction, Constant, Expr, Member, Var
 from portagpu.ir.program import Function, MemoryArray, Parameter, ParameterRole
@@ -135,7 +136,7 @@ def _hashable(value: Any) -> Any:
 def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments: list[Value]) -> DeviceFunction:
     program = ctx.program
 
-    def attempt(types: Any) -> FunctionState:
+    def attempt(types: Any, *, last: bool) -> FunctionState:
         inner = FunctionState(program, source, is_kernel=False)
         inner.return_types = types
         for name, value in zip(source.parameters, arguments, strict=True):
@@ -143,12 +144,12 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
         with inner.nested() as body:
             statements.lower_body(inner, source.tree.body)
             statements.lower_end(inner)
-        inner.body = tuple(body)
+        inner.body = with_checks(inner, body) if last else tuple(body)
         return inner
 
-    first = attempt(None)
+    first = attempt(None, last=False)
     result = statements.return_template(first)
-    done = attempt(result)
+    done = attempt(result, last=True)
     parts = () if result is None else tuple(p for p in leaves(result) if is_expr(p))
     c_type: Any = VOID
     if len(parts) == 1:

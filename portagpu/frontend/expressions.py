@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import difflib
 from collections.abc import Callable
 from typing import Any
@@ -35,6 +36,7 @@ from portagpu.frontend.values import (
     constants,
     is_expr,
 )
+from portagpu.frontend.vocabulary import Namespace
 from portagpu.ir.nodes import Assign, Evaluate, LogicalOp, Stmt, Store, VectorStore
 from portagpu.ir.types import BOOLEAN, Scalar, Vector
 from portagpu.ir.walk import has_effect, is_movable
@@ -166,7 +168,7 @@ def _name(ctx: FunctionState, node: ast.Name) -> Value:
         raise error
     found, value = ctx.source.lookup(node.id)
     if not found:
-        known = [*ctx.env, *ctx.source.closure, *ctx.source.function.__globals__]
+        known = [*ctx.env, *ctx.source.closure, *ctx.source.function.__globals__, *dir(builtins)]
         close = difflib.get_close_matches(node.id, known, n=1)
         ctx.fail(
             f"the name `{node.id}` is not defined",
@@ -185,13 +187,15 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
     if isinstance(owner, Const):
         try:
             value = getattr(owner.value, node.attr)
-        except Exception as error:
-            close = difflib.get_close_matches(node.attr, dir(owner.value), n=1)
+        except Exception:
+            known = owner.value.members if isinstance(owner.value, Namespace) else dir(owner.value)
+            close = difflib.get_close_matches(node.attr, known, n=1)
+            hint = f"it has {', '.join(known)}" if isinstance(owner.value, Namespace) else None
             raise ctx.error(
                 f"{describe(ctx, owner)} has no attribute `{node.attr}` that a kernel can use",
                 kind=KernelNameError,
-                hint=f"did you mean `{close[0]}`?" if close else None,
-            ) from error
+                hint=f"did you mean `{close[0]}`?" if close else hint,
+            ) from None
         if ctx.program.dependencies is not None:
             ctx.program.dependencies.attribute(owner.value, node.attr, value)
         return captured(ctx, value, node.attr)
@@ -218,7 +222,19 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
             return owner.items[owner.fields.index(node.attr)]
         if node.attr in ("count", "index"):
             return MethodValue(owner, node.attr)
-    ctx.fail(f"{describe(ctx, owner)} has no attribute `{node.attr}`", kind=KernelNameError)
+    close = difflib.get_close_matches(node.attr, _attributes(owner, kind), n=1)
+    ctx.fail(
+        f"{describe(ctx, owner)} has no attribute `{node.attr}`",
+        kind=KernelNameError,
+        hint=f"did you mean `{close[0]}`?" if close else None,
+    )
+
+
+def _attributes(owner: Value, kind: object) -> list[str]:
+    """Attributes of a number or a tuple."""
+    if isinstance(kind, Scalar):
+        return ["dtype", "real", "imag", *calls.NUMBER_METHODS]
+    return [*owner.fields, "count", "index"] if isinstance(owner, TupleValue) else []
 
 
 def _binop(ctx: FunctionState, node: ast.BinOp) -> Value:

@@ -42,6 +42,7 @@ from portagpu.frontend.dependencies import Dependencies
 from portagpu.frontend.faults import hidden_parameters, prologue
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState, ProgramState
+from portagpu.frontend.unset import with_checks
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
 from portagpu.ir.converge import converge
 from portagpu.ir.fuse import fuse
@@ -50,6 +51,7 @@ from portagpu.ir.lockstep import SCRATCH, lockstep
 from portagpu.ir.nesting import deeply_nested
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
 from portagpu.ir.program import Function, GridShape, Parameter, ParameterRole, Program
+from portagpu.ir.races import races
 from portagpu.ir.ranges import directed
 from portagpu.ir.types import (
     BYTE,
@@ -99,6 +101,8 @@ def specialise(
             dependencies=dependencies,
         )
         lowered = _lower(state, source, arguments, block_dim)
+        if not str(source.function.__module__).startswith("portagpu."):  # whose users have no say in it
+            lowered = replace(lowered, remarks=(*lowered.remarks, *races(lowered)))
         if launch is not None and lowered.cooperative and launch.blocks > 1 and not caps.inline_ptx:
             _check_fits(launch, caps)
             lowered = fuse(lowered, launch, SCRATCH)
@@ -139,12 +143,13 @@ def _lower(
         for position, (name, kind) in enumerate(zip(source.parameters, arguments, strict=True)):
             ctx.env[name] = _parameter(ctx, name, kind, (position,))
         statements.lower_body(ctx, source.tree.body)
+    checked = with_checks(ctx, body)
     ctx.parameters += hidden_parameters(ctx)
     kernel = Function(
         name=own,
         parameters=tuple(ctx.parameters),
         result=VOID,
-        body=(*prologue(ctx), *body),
+        body=(*prologue(ctx), *checked),
         locals=tuple(ctx.local_arrays.values()),
         span=source.span(source.tree),
         effect=True,
@@ -160,6 +165,7 @@ def _lower(
         dynamic_shared=program.dynamic_shared,
         cooperative=program.cooperative,
         faults=tuple(program.faults.values()),
+        remarks=tuple(program.remarks.values()),
     )
 
 

@@ -53,6 +53,9 @@ _RING = {ast.Add: BinaryOp.ADD, ast.Sub: BinaryOp.SUB, ast.Mult: BinaryOp.MUL}
 _BITS = {ast.BitAnd: BinaryOp.AND, ast.BitOr: BinaryOp.OR, ast.BitXor: BinaryOp.XOR}
 
 
+_ZERO_HINT = "the divisor is a constant; write math.inf or math.nan where you mean one, or `if` around the division"
+
+
 def fold(ctx: FunctionState, function: Callable[..., Any], *args: Any, what: str = "this expression") -> Const:
     """Evaluate with Python at compile time."""
     try:
@@ -62,25 +65,32 @@ def fold(ctx: FunctionState, function: Callable[..., Any], *args: Any, what: str
             warnings.simplefilter("ignore", RuntimeWarning)
             return Const(function(*args))
     except Exception as error:
+        hint = _ZERO_HINT if isinstance(error, ZeroDivisionError) else None
         raise ctx.error(
-            f"{what} fails while compiling: {type(error).__name__}: {error}", kind=KernelValueError
+            f"{what} fails while compiling: {type(error).__name__}: {error}", kind=KernelValueError, hint=hint
         ) from error
 
 
-def _divides_by_zero(op: ast.operator, left: Any, right: Any) -> bool:
-    """Whether Python would raise `ZeroDivisionError` for two constants."""
-    numbers = (int, float, np.number)
-    divides = isinstance(op, ast.Div | ast.FloorDiv | ast.Mod)
-    return divides and isinstance(left, numbers) and isinstance(right, numbers) and right == 0
+def _refuse_zero(ctx: FunctionState, op: ast.operator, left: Value, right: Value) -> None:
+    """Raise `KernelValueError` where a number is divided by a constant that is zero."""
+    if not isinstance(op, ast.Div | ast.FloorDiv | ast.Mod) or not isinstance(right, Const):
+        return
+    numbers = (int, float, complex, np.number, np.bool_)  # a bool is an int
+    if isinstance(right.value, numbers) and right.value == 0 and number_type(ctx, left) is not None:
+        symbol = PYTHON[type(op)][0]
+        shown = f"{left.value!r} {symbol} {right.value!r}" if isinstance(left, Const) else f"{symbol} {right.value!r}"
+        ctx.fail(
+            f"`{shown}` divides by zero",
+            kind=KernelValueError,
+            hint=_ZERO_HINT,
+        )
 
 
 def binary(ctx: FunctionState, op: ast.operator, left: Value, right: Value, *, checked: bool = True) -> Value:
     """``left op right``; where exceptions are reported and it is ``checked``, division by zero is one."""
     symbol, python = PYTHON.get(type(op), ("@", operator.matmul))
+    _refuse_zero(ctx, op, left, right)
     if isinstance(left, Const) and isinstance(right, Const):
-        if _divides_by_zero(op, left.value, right.value):  # what that is, is found out at run time
-            kind = as_element(common_type(ctx, left, right))
-            return binary(ctx, op, convert(ctx, left, kind), convert(ctx, right, kind), checked=checked)
         return fold(ctx, python, left.value, right.value, what=f"`{left.value!r} {symbol} {right.value!r}`")
     if isinstance(op, ast.MatMult):
         ctx.fail(

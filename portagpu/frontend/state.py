@@ -14,7 +14,7 @@ from portagpu.errors import KernelError, KernelTypeError
 from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.values import Value
 from portagpu.ir.nodes import Assign, Expr, Offset, Stmt, Var
-from portagpu.ir.program import ConstantArray, Fault, Function, MemoryArray, Parameter
+from portagpu.ir.program import ConstantArray, Fault, Function, MemoryArray, Parameter, Remark
 from portagpu.ir.types import (
     INT,
     LONG,
@@ -70,6 +70,7 @@ class ProgramState:
         self.bounds = bounds  # subscripts are checked
         self.checks_leave = checks_leave  # a thread whose subscript or divisor is wrong ends there
         self.faults: dict[Any, Fault] = {}
+        self.remarks: dict[Any, Remark] = {}  # by what and where: functions are lowered for each kind of call
         self.index_type: Scalar = LONG if wide_index else INT
         self.shape_type: Scalar = PYINT if wide_index else PYINT_NARROW
         self.py_float: Scalar = PYFLOAT if caps.fp64 else PYFLOAT_NARROW

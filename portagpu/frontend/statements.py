@@ -16,7 +16,17 @@ from portagpu.frontend.optional import adapt, widen
 from portagpu.frontend.raising import lower_assert, lower_raise
 from portagpu.frontend.slots import merge, same_value
 from portagpu.frontend.state import FunctionState
-from portagpu.frontend.values import Const, OptionalValue, Value, aggregate, is_expr, leaves, rebuild, structure
+from portagpu.frontend.values import (
+    Const,
+    MethodValue,
+    OptionalValue,
+    Value,
+    aggregate,
+    is_expr,
+    leaves,
+    rebuild,
+    structure,
+)
 from portagpu.ir.nodes import Evaluate, Expr, If, Return, Stmt, Var
 from portagpu.ir.types import Element, Pointer, Scalar, Space, Vector
 from portagpu.ir.walk import has_effect
@@ -56,6 +66,8 @@ _HINTS: dict[type[ast.AST], str] = {
     ast.ImportFrom: "import at the top of the module",
     ast.Try: "kernels can raise exceptions, not handle them; check the condition with `if`",
     ast.With: "kernels have no context managers",
+    ast.Match: "write if, elif and else",
+    ast.ClassDef: "define the class outside the kernel; records and namedtuples can be used inside",
     ast.Global: "globals are constants in kernels; write results to an array",
     ast.Nonlocal: "closure variables are constants in kernels; write results to an array",
 }
@@ -73,6 +85,20 @@ def _expression(ctx: FunctionState, node: ast.Expr) -> None:
     value = lower_call(ctx, node.value) if isinstance(node.value, ast.Call) else lower(ctx, node.value)
     if is_expr(value):
         evaluate(ctx, value)
+    elif isinstance(node.value, ast.Name | ast.Attribute):
+        _refuse_uncalled(ctx, node.value, value)
+
+
+def _refuse_uncalled(ctx: FunctionState, node: ast.expr, value: Value) -> None:
+    """Raise for a statement that only names a function, such as ``cuda.syncthreads``."""
+    target = value.value if isinstance(value, Const) else None
+    if isinstance(value, MethodValue) or (callable(target) and not isinstance(target, type)):
+        name = ast.unparse(node)
+        ctx.fail(
+            f"`{name}` is named here, not called",
+            kind=UnsupportedSyntaxError,
+            hint=f"write {name}() with parentheses around its arguments",
+        )
 
 
 # branches -------------------------------------------------------------------------------------------------------------

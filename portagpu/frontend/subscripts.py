@@ -136,6 +136,8 @@ def set_item(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...], valu
     if kind is None or (isinstance(kind, Vector) and not isinstance(array.element, Vector)):
         ctx.fail(
             f"cannot store {describe(ctx, value)} in an element of {array.describe()}",
-            hint="use cuda.vstore(vector, array, index) for vectors" if isinstance(kind, Vector) else None,
+            hint="use cuda.vstore(vector, array, index) for vectors"
+            if isinstance(kind, Vector)
+            else "elements are numbers: give one number, or write several with a slice or a loop",
         )
     store(ctx, array, address(ctx, array, items), value)

@@ -64,7 +64,14 @@ class Namespace:
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        raise AttributeError(f"cuda.{self._name} has no {attribute}; it has {', '.join(self._members)}")
+        raise AttributeError(
+            f"cuda.{self._name} has no {attribute}; it has {', '.join(self._members)}", name=attribute, obj=self
+        )
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Names of what is in the group."""
+        return tuple(self._members)
 
     def __repr__(self) -> str:
         return f"<portagpu.cuda.{self._name}>"

@@ -96,6 +96,15 @@ class Fault:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What looks wrong in a program that compiles, and where; ``needs_width``: threads along x that it takes."""
+
+    text: str
+    span: Span
+    needs_width: int = 1
+
+
 # the record of a launch: the fault's number, the thread's and the block's x, y, z, then the recorded values
 FAULT_RECORD = Pointer(LONG, Space.GLOBAL)
 FAULT_VALUES = 7  # where the values begin
@@ -149,3 +158,4 @@ class Program:
     cooperative: bool = False  # its blocks wait for each other
     fused: GridShape | None = None  # the grid that became one work-group
     faults: tuple[Fault, ...] = ()
+    remarks: tuple[Remark, ...] = ()

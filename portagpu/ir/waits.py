@@ -15,13 +15,16 @@ from portagpu.ir.uniform import Slot, jumps, slots_in
 from portagpu.ir.walk import all_expressions, all_statements, expressions
 
 
-def has_waiting_loop(program: Program) -> bool:
-    """Whether a ``while`` loop anywhere ends by what an atomic operation tells. ``for`` loops end by themselves."""
+def waiting_loop(program: Program, *, steered: bool = False) -> While | None:
+    """The last ``while`` loop that ends by what an atomic operation tells, if any. ``for`` loops end by themselves.
+
+    ``steered``: also where atomic operations decide in branches whether the loop comes nearer to its end.
+    """
     atomic: set[str] = set()  # functions with an atomic operation
-    waiting = False
+    waiting: While | None = None
     for function in (*program.functions, program.kernel):
         statements = tuple(all_statements(function.body))
-        waiting |= any(isinstance(s, While) and _waits(s, atomic) for s in statements)
+        waiting = next((s for s in statements if isinstance(s, While) and _waits(s, atomic, steered)), waiting)
         if any(_is_atomic(expr, atomic) for s in statements for expr in expressions(s)):
             atomic.add(function.name)
     return waiting
@@ -36,18 +39,25 @@ def _is_atomic(expr: Expr, atomic: set[str]) -> bool:
     )
 
 
-def _waits(loop: While, atomic: set[str]) -> bool:
+def _waits(loop: While, atomic: set[str], steered: bool) -> bool:
     """Whether an atomic operation in the loop is among what its end is computed from."""
-    return any(_is_atomic(value, atomic) for value in exit_values(loop))
+    return any(_is_atomic(value, atomic) for value in exit_values(loop, steered=steered))
 
 
-def exit_values(loop: While) -> Iterator[Expr]:
-    """What the loop's end is computed from: its conditions, and all that it assigns to variables in them."""
+def exit_values(loop: While, *, steered: bool = False) -> Iterator[Expr]:
+    """What the loop's end is computed from: its conditions, and all that it assigns to variables in them.
+
+    ``steered``: and the conditions under which it assigns to them.
+    """
     deciding = [loop.condition, *_exit_conditions(loop.body)]
     values: dict[Slot, list[Expr]] = {}
     for statement in all_statements(loop.body):
         if isinstance(statement, Assign):
             values.setdefault((statement.target.name, statement.target.type), []).append(statement.value)
+        elif isinstance(statement, If) and steered:
+            for inner in all_statements((*statement.then, *statement.orelse)):
+                if isinstance(inner, Assign):
+                    values.setdefault((inner.target.name, inner.target.type), []).append(statement.condition)
     seen: set[Slot] = set()
     while deciding:
         expr = deciding.pop()

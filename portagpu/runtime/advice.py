@@ -1,4 +1,4 @@
-"""Warnings about launches and kernels that waste a GPU's time, once for each kernel and launch configuration."""
+"""Warnings, once for each kernel and launch configuration: of kernels that look wrong, and of wasted time on GPUs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 
 from portagpu import notices
 from portagpu.device.capabilities import DeviceType
-from portagpu.errors import PortaGPUPerformanceWarning
+from portagpu.errors import PortaGPUCorrectnessWarning, PortaGPUPerformanceWarning
 from portagpu.ir.access import Finding
+from portagpu.ir.program import Remark
 from portagpu.runtime.context import Context
 from portagpu.runtime.launch import LaunchShape
 
@@ -34,6 +35,16 @@ def advise(context: Context, shape: LaunchShape, args: tuple[Any, ...], findings
         if shape.block[0] >= finding.needs_width and (slow_double or not finding.only_slow_double):
             place = finding.span
             _warn(f"{Path(place.filename).name}:{place.line}: {finding.text}")
+
+
+def remark(context: Context, shape: LaunchShape, remarks: tuple[Remark, ...]) -> None:
+    """Warn of what looks wrong in a kernel, at its own lines, whatever the device."""
+    if not context.settings.warnings:
+        return
+    for found in remarks:
+        if shape.block[0] >= found.needs_width:
+            place = found.span
+            warnings.warn_explicit(f"{found.text} {_SILENCE}", PortaGPUCorrectnessWarning, place.filename, place.line)
 
 
 def _warn(text: str) -> None:

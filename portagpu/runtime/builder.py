@@ -53,7 +53,8 @@ class Builder:
         self.owner = os.getpid()
         self._messages: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  the child's, while it lives
         library = "OpenCL" if sys.platform == "win32" else _cl.__file__
-        command = [sys.executable, "-I", "-S", str(Path(build_child.__file__).resolve()), library, str(os.getpid()), key]
+        program = str(Path(build_child.__file__).resolve())
+        command = [sys.executable, "-I", "-S", program, library, str(os.getpid()), key]
         self._child = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,

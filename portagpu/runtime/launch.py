@@ -24,6 +24,7 @@ from portagpu.runtime.living import of_threads
 from portagpu.runtime.program import build
 from portagpu.runtime.recorder import active
 from portagpu.runtime.translate import translate_cl_errors
+from portagpu.runtime.watch import watch
 
 if TYPE_CHECKING:
     from portagpu.runtime.context import Context
@@ -319,7 +320,9 @@ class CompiledKernel:
             self._enqueue(queue, kernel, shape, tokens, epoch)
 
     def _enqueue(self, queue: Any, kernel: cl.Kernel, shape: LaunchShape, tokens: Tokens | None, epoch: object) -> None:
-        self.enqueue(queue, kernel, shape.sizes)
+        event = self.enqueue(queue, kernel, shape.sizes)
+        if self.binary.waits is not None and self.context.settings.warnings:
+            watch(event, self.binary.name.rstrip("_"), self.binary.waits, self.context.settings.hang_seconds)
         # not before: signal handlers and finalisers that launch the same kernel would set their arguments in its place
         local = self._local.objects
         if tokens is None or epoch is not self.context.epoch or local.epoch is not epoch:  # arrays may have been closed
@@ -397,8 +400,8 @@ def _died(error: BuildError, binary: KernelBinary) -> BuildError:
     result = BuildError(
         f"{str(error).splitlines()[0]} (kernel {binary.name})",
         span=next((span for span in binary.lines if span is not None), None),
-        hint="this is a fault of the driver: another device or version of it may compile the kernel (`portagpu devices`,"
-        " PORTAGPU_DEVICE), or another form of its loops, such as a flag in place of a break out of several",
+        hint="this is a fault of the driver: another device or version of it may compile the kernel (`portagpu devices`"
+        ", PORTAGPU_DEVICE), or another form of its loops, such as a flag in place of a break out of several",
     )
     result.log, result.died, result.opencl_source = error.log, error.died, error.opencl_source
     return result

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from portagpu.device import DeviceRecord
-from portagpu.errors import PortaGPUError, TuningError
+from portagpu.errors import PortaGPUError, TuningError, with_article
 from portagpu.tuning.comparison import expected_array
 from portagpu.tuning.faults import blamed, with_place, words_of
 from portagpu.tuning.model import Prediction, Resources
@@ -71,7 +71,7 @@ class Case:
         for name, value in self.outputs.items():
             if not isinstance(value, np.ndarray):
                 raise TuningError(
-                    f"the output {name} is a {type(value).__name__}, no array",
+                    f"the output {name} is {with_article(type(value).__name__)}, no array",
                     hint="outputs are NumPy arrays with their contents before a run, such as np.zeros(n, np.float32)",
                 )
         unknown = sorted(set(self.expected or {}) - set(self.outputs))
@@ -148,7 +148,7 @@ class Parameters:
         found = self._made("space", self.space, problem, device)
         if not hasattr(found, "is_legal"):
             raise TuningError(
-                f"the space of {self.name} is a {type(found).__name__} for {text_of(problem)}",
+                f"the space of {self.name} is {with_article(type(found).__name__)} for {text_of(problem)}",
                 hint="return SearchSpace.of(block=(64, 128))",
             )
         return found
