@@ -72,7 +72,7 @@ def text() -> str:
             if case.names:
                 parts.append(", ".join(f"`{n}`" for n in case.names) + "\n")
             shown = case.code.rstrip("\n")
-            parts.append(f"```py\n{shown}\n```\n\n```\n{message_of(case)}\n```\n")
+            parts.append(f"```py\n{shown}\n```\n\n```text\n{message_of(case)}\n```\n")
             parts.append(f"Instead: {case.instead}\n")
     return "\n".join([*parts, SILENT])
 
