@@ -13,11 +13,12 @@ from tools.docstrings import escaped, markdown, table
 HEAD = """\
 # Command line
 
-Every command, with all of its arguments and options. This page is made from the commands themselves: `python -m tools.documents` writes
-it, and a test fails when it is stale. `portagpu bench --help` shows the same.
+Every command, with all of its arguments and options. This page is made from the commands themselves:
+`python -m tools.documents` writes it, and a test fails when it is stale. `portagpu bench --help` shows the same.
 
-`python -m portagpu` is another way to write `portagpu`. Commands end with status 0 where all went well, 1 after an error of which they tell in one
-message, 2 where they were called in a wrong way, and 130 after Ctrl-C. `portagpu --debug` shows the traceback of an error.
+`python -m portagpu` is another way to write `portagpu`. Commands end with status 0 where all went well, 1 after an
+error of which they tell in one message, 2 where they were called in a wrong way, and 130 after Ctrl-C.
+`portagpu --debug` shows the traceback of an error.
 
 Environment variables that every command obeys: [environment.md](environment.md).
 

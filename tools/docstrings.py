@@ -50,7 +50,7 @@ def parameters(value: Any, *, annotated: bool = False) -> inspect.Signature | No
         default = parameter.default
         if isinstance(default, type) and default is not inspect.Parameter.empty:
             default = Named(f"np.{default.__name__}" if issubclass(default, np.generic) else default.__name__)
-        elif default is not inspect.Parameter.empty and repr(default).startswith("<"):  # an object of the package: its address would differ each time
+        elif default is not inspect.Parameter.empty and repr(default).startswith("<"):  # its address differs each time
             default = Named("...")
         kept = annotated and str(parameter.annotation) not in ("Any", "typing.Any")
         annotation = Named(str(parameter.annotation)) if kept else inspect.Parameter.empty
@@ -119,7 +119,9 @@ def markdown(text: str, link: Link | None = None) -> str:
 def _paragraphs(lines: Sequence[str]) -> Iterator[str]:
     """Lines that are one paragraph, or a list whose items begin with fields or dashes."""
     ended = [True, *(line.endswith(".") for line in lines)]
-    starts = [line.startswith("- ") or bool(e and _FIELD.fullmatch(line)) for e, line in zip(ended, lines, strict=False)]
+    starts = [
+        line.startswith("- ") or bool(e and _FIELD.fullmatch(line)) for e, line in zip(ended, lines, strict=False)
+    ]
     listed = starts[0] and (sum(starts) > 1 or lines[0].startswith("- "))
     items: list[str] = []
     for line, start in zip(lines, starts, strict=True):

@@ -12,9 +12,9 @@ from tools.docstrings import escaped, table
 HEAD = """\
 # Environment variables
 
-Every variable that PortaGPU reads. This page is made from `portagpu/settings.py`: `python -m tools.documents` writes it, and a test fails when it
-is stale. Variables are read once, when the first device is used. Switches are `1`, `true`, `yes` and `on`, or `0`, `false`, `no`, `off` and nothing;
-anything else is a `SettingsError`.
+Every variable that PortaGPU reads. This page is made from `portagpu/settings.py`: `python -m tools.documents` writes
+it, and a test fails when it is stale. Variables are read once, when the first device is used. Switches are `1`, `true`,
+`yes` and `on`, or `0`, `false`, `no`, `off` and nothing; anything else is a `SettingsError`.
 
 """
 
@@ -22,8 +22,8 @@ TAIL = """\
 ## Where files are kept
 
 Without `PORTAGPU_CACHE_DIR` and `PORTAGPU_DATA_DIR` the folders are those that the system has for such files: on Linux
-`~/.cache/portagpu` and `~/.local/share/portagpu`, or below `XDG_CACHE_HOME` and `XDG_DATA_HOME` where these are set. The cache can be deleted
-at any time; the data folder has the results of your searches ([tuning.md](tuning.md#results)).
+`~/.cache/portagpu` and `~/.local/share/portagpu`, or below `XDG_CACHE_HOME` and `XDG_DATA_HOME` where these are set.
+The cache can be deleted at any time; the data folder has the results of your searches ([tuning.md](tuning.md#results)).
 
 ## Variables of others
 

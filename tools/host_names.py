@@ -14,6 +14,7 @@ from portagpu.frontend.vocabulary import Intrinsic, Namespace, VectorMaker
 from portagpu.runtime.context import Context
 from portagpu.types import Type
 from tools.docstrings import first_lines, signature
+from tools.entries import entry
 
 _INSIDE = Intrinsic | Namespace | VectorMaker
 # of the package itself: programs have no use for them
@@ -84,7 +85,8 @@ def parts() -> Iterator[str]:
     classes = {n: v for n, v in found.items() if inspect.isclass(v) and not issubclass(v, BaseException)}
     for title, chosen in _groups(functions).items():
         yield f"## {title}\n"
-        yield "\n".join(f"- **`cuda.{n}{signature(v)}`** {first_lines(v)}" for n, v in chosen.items()) + "\n"
+        for name, function in chosen.items():
+            yield from entry("reference.md", "cuda.", name, function)
     yield "## Classes\n"
     shown = {n: v for n, v in classes.items() if n == v.__name__ or v not in classes.values() or not n.islower()}
     shown["current_context()"] = Context

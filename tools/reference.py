@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from portagpu import cuda
 from portagpu.frontend import hardware_meanings, subgroup_meanings
@@ -13,11 +13,15 @@ from portagpu.frontend.meanings import MEANINGS, meaning_of
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
 from tools import host_names, python_functions
 from tools.docstrings import escaped, table
+from tools.entries import joined
 from tools.lowered import lower
 from tools.profiles import WITHOUT
 from tools.samples import cell, lowerings, samples
 
-FRESH = "This page is made from the package's own tables: `python -m tools.documents` writes it, and a test fails when it is stale.\n"
+FRESH = (
+    "This page is made from the package's own tables: `python -m tools.documents` writes it, and a test fails when it\n"
+    "is stale.\n"
+)
 HEAD = f"""\
 # Reference
 
@@ -29,22 +33,58 @@ What you call on the host comes first. `help(cuda.to_device)` shows the same in 
 | [api-matmul.md](api-matmul.md) | `portagpu.matmul`, `grouped_matmul` and `portagpu.blas` |
 | [api-tuning.md](api-tuning.md) | `portagpu.tuning` |
 | [api-errors.md](api-errors.md) | every exception and warning |
-| [reference-kernels.md](reference-kernels.md) | names inside kernels: indices, memory, barriers, atomics, arithmetic, warps, float16; what a device may lack |
-| [reference-python.md](reference-python.md) | functions of Python, `math`, `cmath` and NumPy inside kernels; arrays there |
+| [reference-kernels.md](reference-kernels.md) | names inside kernels, from indices to warps; what a device may lack |
+| [reference-python.md](reference-python.md) | functions of Python, `math`, `cmath` and NumPy inside kernels; arrays |
 | [reference-libdevice.md](reference-libdevice.md) | `cuda.libdevice` |
 | [reference-hardware.md](reference-hardware.md) | asynchronous copies and matrix units |
 | [cli.md](cli.md), [environment.md](environment.md) | commands and environment variables |
 
 What is not here: [not-portable.md](not-portable.md).
 
-{FRESH}"""
+{FRESH}
+## In one program
+
+```python
+import numpy as np
+from portagpu import cuda
+
+
+@cuda.jit
+def axpy(a, x, y):
+    i = cuda.grid(1)
+    if i < y.size:
+        y[i] += a * x[i]
+
+
+@cuda.vectorize
+def squared_error(x, y):
+    return (x - y) ** 2
+
+
+print(cuda.get_current_device().name, len(cuda.gpus))
+stream, start, end = cuda.stream(), cuda.event(), cuda.event()
+x = cuda.to_device(np.arange(1000, dtype=np.float32), stream=stream)  # copied to the device
+y = cuda.device_array_like(x)  # uninitialised
+y[:] = 1
+start.record(stream)
+axpy[4, 256, stream](np.float32(2), x, y)  # 4 blocks of 256 threads
+end.record(stream)
+stream.synchronize()
+print(start.elapsed_time(end), "ms")
+
+errors = squared_error(x, y)  # a device array, since x and y are
+total = cuda.reduce(lambda a, b: a + b)(errors)
+assert np.isclose(total, ((np.arange(1000) + 1.0) ** 2).sum())
+assert y.copy_to_host()[10] == 21
+```
+"""
 
 LOWERINGS = f"""\
 # Names inside kernels
 
-{FRESH}
-The last column is what the code generator writes for a small kernel, on made-up devices of three classes: a CPU (OpenCL C 1.2), a GPU with
-sub-groups such as those of AMD and Intel, and one of NVIDIA's, which takes inline PTX. One text alone holds for all three.
+{FRESH} The last column is what the code generator writes for a small kernel, on made-up devices of three classes: a CPU
+(OpenCL C 1.2), a GPU with sub-groups such as those of AMD and Intel, and one of NVIDIA's, which takes inline PTX. One
+text alone holds for all three.
 
 - `f(x)`: a function of OpenCL C's core. In brackets: an optional extension that it needs. What computes with float64 or
   complex128 needs `cl_khr_fp64` besides.
@@ -77,7 +117,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     HARDWARE: (*hardware_meanings.MEANINGS, *subgroup_meanings.MEANINGS),
 }
 _NOTES = {
-    "Indices": "Python integers are 64-bit among integers and adopt the float's type among floats: [dialect.md](dialect.md).",
+    "Indices": "Python integers are 64-bit among integers and adopt the float's type among floats:"
+    " [dialect.md](dialect.md#the-one-difference-python-numbers-are-weak).",
     "Memory": "Local arrays that are indexed by constants only become separate variables.",
     "Atomics": "Arrays are in global or shared memory; uint32 and uint64 become what int32 and int64 do.",
     "Warps": "On CPUs and GPUs without inline PTX a warp is 32 consecutive threads of a block.",
@@ -215,7 +256,7 @@ def check_public_names() -> None:
 def host_text() -> str:
     """The page of the host side, with which the reference begins."""
     check_public_names()
-    return _joined([HEAD, *host_names.parts()])
+    return joined([HEAD, *host_names.parts()])
 
 
 def kernels_text() -> str:
@@ -225,23 +266,19 @@ def kernels_text() -> str:
         if section not in ("libdevice", HARDWARE):
             parts += [f"## {section}\n", *_section(section, members)]
             parts += [_vectors()] if section == "Loops and vectors" else []
-    return _joined([*parts, *_lacking()])
+    return joined([*parts, *_lacking()])
 
 
 def python_text() -> str:
     """The page of Python's own functions, NumPy's, and arrays in kernels."""
-    return _joined([*_python(), *_arrays()])
+    return joined([*_python(), *_arrays()])
 
 
 def libdevice_text() -> str:
     """The page of `cuda.libdevice`."""
-    return _joined(["# libdevice\n", FRESH, *_section("libdevice", _members()["libdevice"])])
+    return joined(["# libdevice\n", FRESH, *_section("libdevice", _members()["libdevice"])])
 
 
 def hardware_text() -> str:
     """The page of asynchronous copies and matrix units."""
-    return _joined([f"# {HARDWARE}\n", FRESH, *_section(HARDWARE, _members()[HARDWARE])])
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts if part.strip())
+    return joined([f"# {HARDWARE}\n", FRESH, *_section(HARDWARE, _members()[HARDWARE])])

@@ -1,6 +1,7 @@
 """A hook of mkdocs: files of the repository outside of docs/ get pages of the site, and links to them lead there.
 
-In the repository, documents refer to such files by paths such as ``../examples/scan.py``, so that they can be read there, too.
+In the repository, documents refer to such files by paths such as ``../examples/scan.py``, so that they can be read
+there, too.
 """
 
 from __future__ import annotations
