@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools import api_pages, cli_page, environment_page, not_portable, reference
+from tools import api_pages, cli_page, environment_page, gallery_page, not_portable, reference
 
 DOCS = Path(__file__).parents[1] / "docs"
 MADE = {
@@ -18,6 +18,7 @@ MADE = {
     "api-errors.md": api_pages.errors_text,
     "cli.md": cli_page.text,
     "environment.md": environment_page.text,
+    "gallery.md": gallery_page.text,
     "not-portable.md": not_portable.text,
 }
 

@@ -140,7 +140,7 @@ def _anchors(text):
 def _links():
     """(document, address) of every link outside of code."""
     for name, text in TEXTS.items():
-        prose = re.sub(r"`[^`\n]*`", "", BLOCK.sub("", text))
+        prose = re.sub(r"`[^`\n]*`|\n\n {4}.*", "", BLOCK.sub("", text))
         for found in re.finditer(r"\]\(([^)\s]+)\)", prose):
             yield name, found[1]
 
