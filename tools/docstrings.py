@@ -126,10 +126,14 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[str]:
     items: list[str] = []
     for line, start in zip(lines, starts, strict=True):
         if not items or (listed and start):
-            items.append(("- " if listed and not line.startswith("- ") else "") + line.strip())
+            items.append(line.strip().removeprefix("- "))
         else:
             items[-1] += " " + line.strip()
-    yield from items
+    if not listed:
+        yield from items
+        return
+    for item in items:
+        yield from (f"- {part}" for part in re.split(r"(?<=\.) (?=``\w+``: )", item))
 
 
 def _inline(text: str, link: Link | None) -> str:

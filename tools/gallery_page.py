@@ -48,7 +48,7 @@ def text() -> str:
         for name, (shows, check) in rows.items():
             code = (ROOT / f"examples/{name}.py").read_text(encoding="utf-8")
             first, _, rest = (ast.get_docstring(ast.parse(code)) or "").partition("\n")
-            heading, _, about = first.partition(": ")
+            heading, about = [*re.split(r"[:;] ", first, maxsplit=1), ""][:2]
             parts.append(f"### {heading.rstrip('.')}\n")
             if (ROOT / f"docs/pictures/{name}.png").exists():
                 parts.append(f"![{heading.rstrip('.')}](pictures/{name}.png)\n")

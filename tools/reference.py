@@ -20,7 +20,7 @@ from tools.samples import cell, lowerings, samples
 
 FRESH = (
     "This page is made from the package's own tables: `python -m tools.documents` writes it, and a test fails when it\n"
-    "is stale.\n"
+    "is stale."
 )
 HEAD = f"""\
 # Reference
@@ -82,9 +82,11 @@ assert y.copy_to_host()[10] == 21
 LOWERINGS = f"""\
 # Names inside kernels
 
-{FRESH} The last column is what the code generator writes for a small kernel, on made-up devices of three classes: a CPU
-(OpenCL C 1.2), a GPU with sub-groups such as those of AMD and Intel, and one of NVIDIA's, which takes inline PTX. One
-text alone holds for all three.
+{FRESH}
+
+The last column is what the code generator writes for a small kernel, on made-up devices of three classes: a CPU (OpenCL
+C 1.2), a GPU with sub-groups such as those of AMD and Intel, and one of NVIDIA's, which takes inline PTX. One text
+alone holds for all three.
 
 - `f(x)`: a function of OpenCL C's core. In brackets: an optional extension that it needs. What computes with float64 or
   complex128 needs `cl_khr_fp64` besides.

@@ -15,6 +15,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
+_NAMED = re.compile(r"\[(?:docs/)?([\w-]+\.md)\]\(\1(#[^)\s]*)?\)")
 _LINK = re.compile(r"\]\((\.\./[^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -41,12 +42,17 @@ def on_files(files: Files, *, config: MkDocsConfig, **_: Any) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, *, page: Page, **_: Any) -> str:
-    """Turn links to files outside of docs/ into links to their pages."""
+def on_page_markdown(markdown: str, *, page: Page, files: Files, **_: Any) -> str:
+    """Turn links to files outside of docs/ into links to their pages, and names of files in links into titles."""
     if "/" in page.file.src_uri:  # made here
         return markdown
 
     def turned(found: re.Match[str]) -> str:
         return f"]({page_of(found[1].removeprefix('../'))}{found[2] or ''})"
 
-    return _LINK.sub(turned, markdown)
+    def titled(found: re.Match[str]) -> str:
+        file = files.get_file_from_path(found[1])
+        title = re.match(r"# (.+)", file.content_string) if file else None
+        return f"[{title[1]}]({found[1]}{found[2] or ''})" if title else found[0]
+
+    return _NAMED.sub(titled, _LINK.sub(turned, markdown))
