@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools import not_portable, reference
+from tools import api_pages, cli_page, environment_page, gallery_page, not_portable, reference
 
 DOCS = Path(__file__).parents[1] / "docs"
-MADE = {"reference.md": reference.text, "not-portable.md": not_portable.text}
+MADE = {
+    "reference.md": reference.host_text,
+    "reference-kernels.md": reference.kernels_text,
+    "reference-python.md": reference.python_text,
+    "reference-libdevice.md": reference.libdevice_text,
+    "reference-hardware.md": reference.hardware_text,
+    "api-matmul.md": api_pages.matmul_text,
+    "api-tuning.md": api_pages.tuning_text,
+    "api-errors.md": api_pages.errors_text,
+    "cli.md": cli_page.text,
+    "environment.md": environment_page.text,
+    "gallery.md": gallery_page.text,
+    "not-portable.md": not_portable.text,
+}
 
 
 def main() -> None:

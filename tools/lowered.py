@@ -60,7 +60,7 @@ def lower(call: str, rest: Sequence[str], arguments: dict[str, ArgumentType], ca
         binary = generate(program, caps)
     except KernelError as error:
         return Lowered("", error=error)
-    return Lowered(_describe(binary, [f.name for f in program.functions]), _extensions(binary, arguments))
+    return Lowered(_describe(binary, call, [f.name for f in program.functions]), _extensions(binary, arguments))
 
 
 def _extensions(binary: KernelBinary, arguments: dict[str, ArgumentType]) -> tuple[str, ...]:
@@ -69,7 +69,7 @@ def _extensions(binary: KernelBinary, arguments: dict[str, ArgumentType]) -> tup
     return tuple(e for e in found if e not in ("cl_khr_fp64", "cl_khr_fp16", "cl_khr_int64_extended_atomics"))
 
 
-def _statements(binary: KernelBinary) -> list[str]:
+def _statements(binary: KernelBinary, call: str) -> list[str]:
     """The C lines of the call."""
     lines = binary.source.split("\n")
     found = [
@@ -79,8 +79,9 @@ def _statements(binary: KernelBinary) -> list[str]:
     ]
     declared = [line.strip() for line in lines if re.match(r" *__local (?!ulong2 warp)\w+ \w+\[|__constant ", line)]
     sizes = [line.strip() for line in lines if line.strip().startswith("const int blockDim_")]
-    constants = [line for line in declared if line.startswith("__constant")]
-    return constants or [*sizes, *found] or declared
+    if call.startswith("cuda.const."):  # the table itself; of other calls, coefficients of their helpers say nothing
+        return [line for line in declared if line.startswith("__constant")]
+    return [*sizes, *found] or [line for line in declared if not line.startswith("__constant")]
 
 
 def _expression(statements: Sequence[str]) -> str:
@@ -128,8 +129,8 @@ def _instructions(text: str) -> list[str]:
     return found
 
 
-def _describe(binary: KernelBinary, functions: Sequence[str]) -> str:
-    text = _expression(_statements(binary))
+def _describe(binary: KernelBinary, call: str, functions: Sequence[str]) -> str:
+    text = _expression(_statements(binary, call))
     if any(re.search(rf"\b{name}\w*\(", text) for name in functions):
         return "a function in the dialect"
     helpers = list(dict.fromkeys(re.findall(r"\bpg_\w+(?=\()", text)))

@@ -31,8 +31,8 @@ SILENT = """\
 | threads that leave a loop after different numbers of barriers | wrong on every device |
 | a kernel that waits for the host, through mapped memory | waits for ever: such a launch returns when the kernel ends |
 | a block that waits for another one of the same launch | may wait for ever: only `cg.this_grid().sync()` makes blocks run at once |
-| a thread that waits for a later one of its block, without a barrier | waits for ever on CPUs; locks work |
-| code that takes 32 threads to run in lockstep, without `syncwarp` | wrong on CPUs |
+| a thread that waits for a later one of its block, without a barrier | waits for ever on CPUs; locks work: [lockstep.md](lockstep.md#threads-that-wait-for-a-later-thread) |
+| code that takes 32 threads to run in lockstep, without `syncwarp` | wrong on CPUs: [lockstep.md](lockstep.md#programs-that-count-on-lockstep) |
 | `cache`, `inline`, `lineinfo`, `lto`, `launch_bounds` | accepted, and change nothing: compiled programs are always kept on disk |
 | `cuda.profile_start()` | waits for open work only: no profiler is told |
 | `cuda.pinned(array)` | the array is not pinned: copies run as outside; `cuda.pinned_array` is |
@@ -72,7 +72,7 @@ def text() -> str:
             if case.names:
                 parts.append(", ".join(f"`{n}`" for n in case.names) + "\n")
             shown = case.code.rstrip("\n")
-            parts.append(f"```py\n{shown}\n```\n\n```\n{message_of(case)}\n```\n")
+            parts.append(f"```py\n{shown}\n```\n\n```text\n{message_of(case)}\n```\n")
             parts.append(f"Instead: {case.instead}\n")
     return "\n".join([*parts, SILENT])
 

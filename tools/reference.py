@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from portagpu import cuda
 from portagpu.frontend import hardware_meanings, subgroup_meanings
@@ -12,32 +12,81 @@ from portagpu.frontend.meaning import Meaning
 from portagpu.frontend.meanings import MEANINGS, meaning_of
 from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
 from tools import host_names, python_functions
+from tools.docstrings import escaped, table
+from tools.entries import joined
 from tools.lowered import lower
 from tools.profiles import WITHOUT
 from tools.samples import cell, lowerings, samples
 
-HEAD = """\
+FRESH = (
+    "This page is made from the package's own tables: `python -m tools.documents` writes it, and a test fails when it\n"
+    "is stale."
+)
+HEAD = f"""\
 # Reference
 
-Every name of `portagpu.cuda`. This file is made from the package's own tables and its code generator:
-`python -m tools.documents` writes it, and a test fails when it is stale. `help(cuda.popc)` shows the same in Python.
+What you call on the host comes first. `help(cuda.to_device)` shows the same in Python.
 
-- [Inside kernels](#inside-kernels), by group: [indices](#indices), [memory](#memory),
-  [barriers and fences](#barriers-and-fences), [atomics](#atomics), [arithmetic](#arithmetic),
-  [loops and vectors](#loops-and-vectors), [warps](#warps), [float16](#float16), [libdevice](#libdevice),
-  [Python and NumPy](#python-and-numpy), [arrays](#arrays)
-- [What a device may lack](#what-a-device-may-lack)
-- [On the host](#on-the-host): [functions](#functions), [classes](#classes), [modules](#modules)
+| Page | What it has |
+| --- | --- |
+| this page | the host side of `portagpu.cuda`: arrays, devices, streams, classes |
+| [api-matmul.md](api-matmul.md) | `portagpu.matmul`, `grouped_matmul` and `portagpu.blas` |
+| [api-tuning.md](api-tuning.md) | `portagpu.tuning` |
+| [api-errors.md](api-errors.md) | every exception and warning |
+| [reference-kernels.md](reference-kernels.md) | names inside kernels, from indices to warps; what a device may lack |
+| [reference-python.md](reference-python.md) | functions of Python, `math`, `cmath` and NumPy inside kernels; arrays |
+| [reference-libdevice.md](reference-libdevice.md) | `cuda.libdevice` |
+| [reference-hardware.md](reference-hardware.md) | asynchronous copies and matrix units |
+| [cli.md](cli.md), [environment.md](environment.md) | commands and environment variables |
 
 What is not here: [not-portable.md](not-portable.md).
+
+{FRESH}
+## In one program
+
+```python
+import numpy as np
+from portagpu import cuda
+
+
+@cuda.jit
+def axpy(a, x, y):
+    i = cuda.grid(1)
+    if i < y.size:
+        y[i] += a * x[i]
+
+
+@cuda.vectorize
+def squared_error(x, y):
+    return (x - y) ** 2
+
+
+print(cuda.get_current_device().name, len(cuda.gpus))
+stream, start, end = cuda.stream(), cuda.event(), cuda.event()
+x = cuda.to_device(np.arange(1000, dtype=np.float32), stream=stream)  # copied to the device
+y = cuda.device_array_like(x)  # uninitialised
+y[:] = 1
+start.record(stream)
+axpy[4, 256, stream](np.float32(2), x, y)  # 4 blocks of 256 threads
+end.record(stream)
+stream.synchronize()
+print(start.elapsed_time(end), "ms")
+
+errors = squared_error(x, y)  # a device array, since x and y are
+total = cuda.reduce(lambda a, b: a + b)(errors)
+assert np.isclose(total, ((np.arange(1000) + 1.0) ** 2).sum())
+assert y.copy_to_host()[10] == 21
+```
 """
 
-LOWERINGS = """\
-## Inside kernels
+LOWERINGS = f"""\
+# Names inside kernels
 
-The last column is what the code generator writes for a small kernel, on made-up devices of three classes: a CPU
-(OpenCL C 1.2), a GPU with sub-groups such as those of AMD and Intel, and one of NVIDIA's, which takes inline PTX. One
-text alone holds for all three.
+{FRESH}
+
+The last column is what the code generator writes for a small kernel, on made-up devices of three classes: a CPU (OpenCL
+C 1.2), a GPU with sub-groups such as those of AMD and Intel, and one of NVIDIA's, which takes inline PTX. One text
+alone holds for all three.
 
 - `f(x)`: a function of OpenCL C's core. In brackets: an optional extension that it needs. What computes with float64 or
   complex128 needs `cl_khr_fp64` besides.
@@ -45,6 +94,7 @@ text alone holds for all three.
 - `pg_...`: emulated by a helper function in OpenCL C, which `kernel.inspect_opencl()` shows.
 - a loop of `atomic_cmpxchg`: right, but slow where many threads meet.
 - an exchange through shared memory: right, but as slow as the barriers of the block that it needs.
+- a function in the dialect: written in Python like a kernel, and compiled with it.
 - no code: known when the kernel is compiled, or nothing to do.
 
 `place` is the address of the element, here in global memory; in shared memory it is the same with `__local`, or
@@ -69,7 +119,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     HARDWARE: (*hardware_meanings.MEANINGS, *subgroup_meanings.MEANINGS),
 }
 _NOTES = {
-    "Indices": "Python integers are 64-bit among integers and adopt the float's type among floats; see dialect.md.",
+    "Indices": "Python integers are 64-bit among integers and adopt the float's type among floats:"
+    " [dialect.md](dialect.md#the-one-difference-python-numbers-are-weak).",
     "Memory": "Local arrays that are indexed by constants only become separate variables.",
     "Atomics": "Arrays are in global or shared memory; uint32 and uint64 become what int32 and int64 do.",
     "Warps": "On CPUs and GPUs without inline PTX a warp is 32 consecutive threads of a block.",
@@ -103,40 +154,32 @@ def described(name: str) -> Meaning:
     return found
 
 
-def table(header: str, rows: Sequence[tuple[str, ...]]) -> str:
-    """A table in Markdown."""
-    columns = header.split(" | ")
-    lines = [f"| {header} |", "|" + " --- |" * len(columns), *(f"| {' | '.join(row)} |" for row in rows)]
-    return "\n".join(lines) + "\n"
+def _section(section: str, members: list[str]) -> Iterator[str]:
+    """A section's notes, table and errors."""
+    if section in _NOTES:
+        yield _NOTES[section] + "\n"
+    rows: list[tuple[str, ...]] = []
+    for name in sorted(members) if section in ("libdevice", "float16") else members:
+        meaning = described(name)
+        short = name.removeprefix("libdevice.").removeprefix("fp16.")
+        row = (f"`{meaning.signature(short)}`", _types(meaning), escaped(meaning.text))
+        rows.append(row if section == HARDWARE else (*row, cell(lowerings(name, meaning))))
+    yield table("Name | Takes → gives | Meaning" + ("" if section == HARDWARE else " | Becomes"), rows)
+    if section not in ("libdevice", "float16", "Indices"):
+        yield _errors(members)
 
 
-def _kernel_sections() -> Iterator[str]:
+def _members() -> dict[str, list[str]]:
+    """The names of each section."""
     found: dict[str, list[str]] = {section: [] for section in SECTIONS}
     for name in names():
         found[section_of(name)].append(name)
-    for section, members in found.items():
-        yield f"### {section}\n"
-        if section in _NOTES:
-            yield _NOTES[section] + "\n"
-        rows: list[tuple[str, ...]] = []
-        for name in sorted(members) if section in ("libdevice", "float16") else members:
-            meaning = described(name)
-            gives = _types(meaning)
-            short = name.removeprefix("libdevice.").removeprefix("fp16.")
-            if section == HARDWARE:
-                rows.append((f"`{meaning.signature(short)}`", gives, _escaped(meaning.text)))
-                continue
-            rows.append(
-                (f"`{meaning.signature(short)}`", gives, _escaped(meaning.text), cell(lowerings(name, meaning)))
-            )
-        yield table("Name | Takes → gives | Meaning" + ("" if section == HARDWARE else " | Becomes"), rows)
-        if section not in ("libdevice", "float16", "Indices"):
-            yield _errors(members)
+    return found
 
 
 def _types(meaning: Meaning) -> str:
     """What goes in and comes out."""
-    parameters = [_escaped(p) for p in meaning.parameters or ()]
+    parameters = [escaped(p) for p in meaning.parameters or ()]
     if all("converted to " in p for p in parameters):
         takes = ", ".join(p.partition("converted to ")[2] for p in parameters)
     else:
@@ -151,10 +194,6 @@ def _errors(members: list[str]) -> str:
         if text:
             by_text.setdefault(text, []).append(f"`{name}`")
     return "".join(f"- {', '.join(found)}: {text}\n" for text, found in by_text.items())
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _vectors() -> str:
@@ -174,7 +213,8 @@ def _vectors() -> str:
 
 
 def _python() -> Iterator[str]:
-    yield "### Python and NumPy\n"
+    yield "# Python and NumPy in kernels\n"
+    yield FRESH
     yield (
         "What they mean is what they mean in Python and NumPy. For integers, `math`'s functions compute in float64\n"
         "where the device has it. NumPy's ufuncs take whole arrays, too, with an array for the result:\n"
@@ -184,7 +224,7 @@ def _python() -> Iterator[str]:
 
 
 def _arrays() -> Iterator[str]:
-    yield "### Arrays\n"
+    yield "## Arrays\n"
     yield f"Attributes: {', '.join(f'`{n}`' for n in sorted(ARRAY_ATTRIBUTES))}.\n"
     yield f"Methods: {', '.join(f'`{n}()`' for n in sorted(METHODS))}; they loop over the elements or make views.\n"
     yield f"Methods of numbers: {', '.join(f'`{n}()`' for n in NUMBER_METHODS)}.\n"
@@ -203,7 +243,7 @@ def _lacking() -> Iterator[str]:
                 if error is not None:
                     failing.setdefault(name, error.message)
         found = ", ".join(f"`{n}`" for n in failing) if len(failing) < 50 else "all that compute with it"
-        rows.append((title, found, _escaped(next(iter(failing.values())))))
+        rows.append((title, found, escaped(next(iter(failing.values())))))
     yield table("Without | These names | Say, for example", rows)
 
 
@@ -215,11 +255,32 @@ def check_public_names() -> None:
         raise LookupError(f"names of portagpu.cuda without a place in the reference: {missing}")
 
 
-def text() -> str:
-    """The whole document."""
+def host_text() -> str:
+    """The page of the host side, with which the reference begins."""
     check_public_names()
-    parts = [HEAD, LOWERINGS, *_kernel_sections()]
-    place = next(n for n, part in enumerate(parts) if part.startswith("### Warps"))
-    parts.insert(place, _vectors())
-    parts += [*_python(), *_arrays(), *_lacking(), *host_names.parts()]
-    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+    return joined([HEAD, *host_names.parts()])
+
+
+def kernels_text() -> str:
+    """The page of names inside kernels, but for those with pages of their own."""
+    parts = [LOWERINGS]
+    for section, members in _members().items():
+        if section not in ("libdevice", HARDWARE):
+            parts += [f"## {section}\n", *_section(section, members)]
+            parts += [_vectors()] if section == "Loops and vectors" else []
+    return joined([*parts, *_lacking()])
+
+
+def python_text() -> str:
+    """The page of Python's own functions, NumPy's, and arrays in kernels."""
+    return joined([*_python(), *_arrays()])
+
+
+def libdevice_text() -> str:
+    """The page of `cuda.libdevice`."""
+    return joined(["# libdevice\n", FRESH, *_section("libdevice", _members()["libdevice"])])
+
+
+def hardware_text() -> str:
+    """The page of asynchronous copies and matrix units."""
+    return joined([f"# {HARDWARE}\n", FRESH, *_section(HARDWARE, _members()[HARDWARE])])

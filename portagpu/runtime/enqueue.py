@@ -2,7 +2,7 @@
 
 PyOpenCL always asks for an event, and nobody here wants one: queues are in order, and what waits for a launch waits for
 its queue. A driver may report each event to the host, which takes time between two kernels (1.5 to 2 us on one GPU, see
-docs/gemm.md). On a CPU it was the other way round, 4 us for a launch with an event and 6 without, so that CPUs keep
+docs/gemm-how.md). On a CPU it was the other way round, 4 us for a launch with an event and 6 without, so that CPUs keep
 PyOpenCL's call.
 """
 

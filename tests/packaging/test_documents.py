@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
+import contextlib
 import functools
+import io
 import re
 import runpy
 import shlex
+import sys
 import textwrap
 from pathlib import Path
 
@@ -15,45 +19,81 @@ import pytest
 
 from portagpu import cuda, errors, settings
 from portagpu.cli import cli
+from tools.documents import MADE
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
-    ROOT / "README.md",
-    ROOT / "CHANGELOG.md",
+    *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "docs").glob("*.md")),
     ROOT / "examples/README.md",
 ]
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in DOCUMENTS}
-# (document, name of the exception or "", program): ```python raises KernelTypeError
+BLOCK = re.compile(r"^(?P<fence>```+)(?P<language>[^\n`]*)\n(?P<code>.*?)^(?P=fence)$", re.S | re.M)
+# (document, name of the exception or "", program, what it prints or None)
 PROGRAMS = [
-    (name, *found)
+    (name, found["error"] or "", found["code"], found["prints"])
     for name in TEXTS
-    for found in re.findall(r"^```python(?: raises (\w+))?\n(.*?)^```", TEXTS[name], re.S | re.M)
+    for found in re.finditer(
+        r"^(?:<!-- raises (?P<error>\w+) -->\n)?```python\n(?P<code>.*?)^```\n"
+        r"(?:\n<!-- prints -->\n```text\n(?P<prints>.*?)^```$)?",
+        TEXTS[name],
+        re.S | re.M,
+    )
 ]
+LANGUAGES = {"python", "py", "text", "c"}
 _COMMAND = re.compile(r"(?:`|^ {4}|/)portagpu ([a-z][^`#\n&|]*)", re.M)
-COMMANDS = sorted({found.strip() for text in TEXTS.values() for found in _COMMAND.findall(text)})
+# the page of commands names all options of one in a pattern
+COMMANDS = sorted({c.strip() for name, text in TEXTS.items() if name != "docs/cli.md" for c in _COMMAND.findall(text)})
 
 
 def test_there_is_something_to_check():
-    assert len(PROGRAMS) >= 2 and len(COMMANDS) >= 10
+    assert len(PROGRAMS) >= 20 and len(COMMANDS) >= 10
+    assert sum(prints is not None for *_, prints in PROGRAMS) >= 5
+
+
+def test_every_block_is_of_a_known_kind():
+    """```python runs, ```py is a fragment; code is nowhere without a language, where nobody would check it."""
+    kinds = {(name, found["language"]) for name in TEXTS for found in BLOCK.finditer(TEXTS[name])}
+    assert not {(name, language) for name, language in kinds if language not in LANGUAGES}
+    indented = re.compile(r"^ {4}(?:import |from \w+ import|def |@|for .*:$)", re.M)
+    prose = {name: BLOCK.sub("", text) for name, text in TEXTS.items()}
+    assert not {name: found for name, text in prose.items() if (found := indented.findall(text))}
+    marks = sum(text.count("<!-- raises ") + text.count("<!-- prints -->") for text in TEXTS.values())
+    marked = sum(bool(error) + (prints is not None) for _, error, _, prints in PROGRAMS)
+    assert marks - TEXTS["CONTRIBUTING.md"].count("`<!-- ") == marked, "a mark that stands before no program"
+
+
+def test_fragments_are_python():
+    for name, text in TEXTS.items():
+        for found in BLOCK.finditer(text):
+            if found["language"] == "py" and name.removeprefix("docs/") not in MADE:
+                ast.parse(textwrap.dedent(found["code"]), filename=name)
 
 
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_programs_run(device, number, tmp_path):
-    document, error, program = PROGRAMS[number]
+    document, error, program, prints = PROGRAMS[number]
     path = tmp_path / "program.py"
     path.write_text(program, encoding="utf-8")
+    printed = io.StringIO()
     if not error:
-        runpy.run_path(str(path))
+        with contextlib.redirect_stdout(printed):
+            runpy.run_path(str(path))
+        if prints is not None:
+            assert printed.getvalue() == prints
         return
     with pytest.raises(getattr(errors, error, None) or getattr(builtins, error)) as caught:
         runpy.run_path(str(path))
     assert type(caught.value).__name__ == error
     # where the document shows the message, it is this one
-    shown = textwrap.dedent("".join(re.findall(rf"(?m)^    {error}: .*\n(?:    .*\n)*", TEXTS[document])))
+    shown = [
+        found["code"]
+        for found in BLOCK.finditer(TEXTS[document])
+        if found["language"] == "text" and found["code"].startswith(f"{error}: ")
+    ]
     if shown:
-        said = f"{error}: {caught.value}".replace(str(path), "program.py")
-        assert shown.rstrip("\n") == said.replace("at " + str(tmp_path) + "/", "at ")
+        said = f"{error}: {caught.value}\n".replace(str(path), "program.py")
+        assert said.replace("at " + str(tmp_path) + "/", "at ") in shown
 
 
 @pytest.mark.parametrize("text", COMMANDS)
@@ -62,7 +102,7 @@ def test_commands_can_be_given(text, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = shlex.split(text)
     for word in words:
-        if word.endswith(".json") or word == "FILE":
+        if word.endswith((".json", ".jsonl")) or word == "FILE":
             Path(word).write_text("", encoding="utf-8")
     command = cli
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
@@ -90,7 +130,47 @@ def test_environment_variables_exist():
     assert named <= known
 
 
+def _anchors(text):
+    """The anchors of a document's headings, as GitHub and the site make them."""
+    headings = re.findall(r"^#+ (.*)$", BLOCK.sub("", text), re.M)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("`", "") for heading in headings]
+    return {re.sub(r"[^\w\s-]", "", heading).strip().lower().replace(" ", "-") for heading in plain}
+
+
+def _links():
+    """(document, address) of every link outside of code."""
+    for name, text in TEXTS.items():
+        prose = re.sub(r"`[^`\n]*`|\n\n {4}.*", "", BLOCK.sub("", text))
+        for found in re.finditer(r"\]\(([^)\s]+)\)", prose):
+            yield name, found[1]
+
+
 def test_links_lead_somewhere():
-    links = [(name, target) for name in TEXTS for target in re.findall(r"\]\(([\w./-]+\.\w+)\)", TEXTS[name])]
-    assert len(links) > 5
-    assert not [(name, target) for name, target in links if not (ROOT / name).parent.joinpath(target).exists()]
+    """To files of the repository, and to headings that are there; addresses of the web have their form."""
+    links = list(_links())
+    assert len(links) > 100
+    lost = []
+    for name, address in links:
+        if "://" in address:
+            if not re.fullmatch(r"https://[\w.-]+\.[a-z]+(?:/[\w./~%+-]*)?(?:#[\w-]+)?", address):
+                lost.append((name, address))
+            continue
+        path, _, anchor = address.partition("#")
+        target = (ROOT / name).parent.joinpath(path).resolve() if path else ROOT / name
+        if not target.exists() or (anchor and anchor not in _anchors(TEXTS[target.relative_to(ROOT).as_posix()])):
+            lost.append((name, address))
+    assert not lost
+
+
+def test_the_index_names_every_page():
+    """And the site's navigation does."""
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"}
+    assert not {page for page in pages if f"]({page})" not in TEXTS["docs/index.md"]}
+    listed = re.findall(r"^ +- (\w[\w-]*\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+    assert sorted(listed) == sorted({*pages, "index.md", "CONTRIBUTING.md", "CHANGELOG.md"})
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has fewer functions in math")
+@pytest.mark.parametrize("name", sorted(set(MADE) - {"not-portable.md"}))
+def test_made_pages_are_fresh(name):
+    assert TEXTS[f"docs/{name}"] == MADE[name](), "python -m tools.documents writes it"
