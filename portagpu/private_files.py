@@ -146,9 +146,8 @@ def _folder(path: Path, *, to_write: bool = False) -> Iterator[int | None]:
     try:
         status = os.fstat(handle)
         if to_write and status.st_uid == os.geteuid() and status.st_mode & 0o077:
-            os.fchmod(
-                handle, status.st_mode & 0o700
-            )  # made by an older version, or for others: what they put there is not read
+            # made by an older version, or for others: what these put there is not read
+            os.fchmod(handle, status.st_mode & 0o700)
         else:
             _check_owner(status, path, own=to_write)
         yield handle

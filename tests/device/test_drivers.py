@@ -272,7 +272,7 @@ def test_a_full_disk_leaves_no_half_of_a_folder(tmp_path: Path, monkeypatch: pyt
     def full(*arguments: object, **options: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         _filled(tmp_path / "folder", {"00-a.icd": "a"})
     assert not list(tmp_path.iterdir())
