@@ -72,7 +72,7 @@ def test_a_wrong_result_has_no_time(device, monkeypatch):
     make, *sizes = measure.TASKS["saxpy"]
     monkeypatch.setitem(measure.TASKS, "saxpy", (lambda n: replace(make(n), error=lambda found: float("inf")), *sizes))
     (row,) = measure.rows(device, ["saxpy"], small=True)
-    assert row.seconds is None and row.problem == "wrong result of PortaGPU" and row.error is None
+    assert row.seconds is None and row.problem.startswith("wrong result of PortaGPU") and row.error is None
 
 
 @pytest.mark.parametrize("name", ["nothing", ""])
