@@ -40,7 +40,10 @@ class OpenCL:
     """The few functions that a build needs."""
 
     def __init__(self, library: str) -> None:
-        self._library = (ctypes.WinDLL if sys.platform == "win32" else ctypes.CDLL)(library)
+        if sys.platform == "win32":
+            self._library: ctypes.CDLL = ctypes.WinDLL(library)
+        else:
+            self._library = ctypes.CDLL(library)
         for name in ("clCreateContext", "clCreateProgramWithSource"):
             self._function(name).restype = _Pointer
 
