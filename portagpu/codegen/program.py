@@ -26,6 +26,7 @@ from portagpu.errors import KernelValueError
 from portagpu.ir.access import Finding, findings
 from portagpu.ir.lockstep import SCRATCH
 from portagpu.ir.nesting import deeply_nested
+from portagpu.ir.nests import has_diverging_nest
 from portagpu.ir.nodes import Constant, Print
 from portagpu.ir.ordering import communicates
 from portagpu.ir.program import (
@@ -336,7 +337,8 @@ def _kernel(
         size = ", ".join(map(str, program.block_dim))
         lines.append(Line(f"__attribute__((reqd_work_group_size({size})))", span))
     lines += [Line(text, span) for text in subgroup_attribute(program, helpers.caps, subgroup_size)]
-    if helpers.caps.device_type is DeviceType.CPU and waiting_loop(program) is not None:
+    nests = not helpers.caps.diverging_nests and has_diverging_nest(program)
+    if nests or (helpers.caps.device_type is DeviceType.CPU and waiting_loop(program) is not None):
         # says that the kernel is vectorised by hand: compilers for CPUs then leave threads out of the lanes of vectors
         lines.append(Line("__attribute__((vec_type_hint(float4)))", span))
     lines.append(Line(f"__kernel void {helpers.function_name(kernel.name)}(", span))

@@ -1,9 +1,9 @@
 """A process that compiles OpenCL programs for another one, and may die of it.
 
-Run as a file, without site-packages: ``python -I -S build_child.py LIBRARY PARENT DEVICE_KEY``. It starts in some
-60 ms, since it imports nothing but ctypes: ``LIBRARY`` is one through which OpenCL's functions are found. Requests come by
-the standard input, each with the lengths of its two parts before them: options and source. The answer has OpenCL's status,
-what the compiler said and the binary. It ends with its input, with its parent, and after a minute without work.
+Run as a file, without site-packages: ``python -I -S build_child.py LIBRARY PARENT DEVICE_KEY``. It starts in 60 ms,
+since it imports nothing but ctypes: ``LIBRARY`` is one through which OpenCL's functions are found. Requests come by
+the standard input, each with the lengths of its two parts before them: options and source. The answer has OpenCL's
+status, what the compiler said and the binary. It ends with its input, with its parent, and after a minute without work.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ class OpenCL:
     """The few functions that a build needs."""
 
     def __init__(self, library: str) -> None:
-        self._library = (ctypes.WinDLL if sys.platform == "win32" else ctypes.CDLL)(library)
+        if sys.platform == "win32":
+            self._library: ctypes.CDLL = ctypes.WinDLL(library)
+        else:
+            self._library = ctypes.CDLL(library)
         for name in ("clCreateContext", "clCreateProgramWithSource"):
             self._function(name).restype = _Pointer
 

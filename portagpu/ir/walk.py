@@ -125,10 +125,12 @@ def blocks(statement: Stmt) -> tuple[tuple[Stmt, ...], ...]:
 
 def all_statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """Every statement, outer before inner."""
-    for statement in body:
+    waiting = list(body[::-1])  # not recursive: in a chain of n `elif` the last one is n blocks deep
+    while waiting:
+        statement = waiting.pop()
         yield statement
-        for block in blocks(statement):
-            yield from all_statements(block)
+        for block in blocks(statement)[::-1]:
+            waiting.extend(block[::-1])
 
 
 def all_expressions(expr: Expr) -> Iterator[Expr]:

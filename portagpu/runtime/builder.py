@@ -45,6 +45,11 @@ class Built:
     binary: bytes
 
 
+def library() -> str:
+    """A library through which OpenCL's functions are found: PyOpenCL's module brings the loader along."""
+    return "OpenCL" if sys.platform == "win32" else _cl.__file__
+
+
 class Builder:
     """One child process."""
 
@@ -52,9 +57,8 @@ class Builder:
         self.key = key
         self.owner = os.getpid()
         self._messages: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  the child's, while it lives
-        library = "OpenCL" if sys.platform == "win32" else _cl.__file__
-        program = str(Path(build_child.__file__).resolve())
-        command = [sys.executable, "-I", "-S", program, library, str(os.getpid()), key]
+        script = str(Path(build_child.__file__).resolve())
+        command = [sys.executable, "-I", "-S", script, library(), str(os.getpid()), key]
         self._child = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
