@@ -98,7 +98,8 @@ def _expression(statements: Sequence[str]) -> str:
             kept = [k for k in kept if k not in text]
         if text not in ("", "{", "}") and not any(text in k for k in kept):
             kept.append(text)
-    return re.sub(r"\(volatile __global \w+\*\)\(\w+ \+ 0\)", "place", "; ".join(kept))
+    shown = re.sub(r"\(volatile __global \w+\*\)\(\w+ \+ 0\)", "place", "; ".join(kept))
+    return re.sub(r"\b([A-Za-z]\w*)_\b", r"\1", shown)  # names of the kernel's end in an underscore: see codegen.names
 
 
 def _helper(name: str, source: str, call: str) -> str:
