@@ -78,7 +78,7 @@ def _statements(binary: KernelBinary, call: str) -> list[str]:
         if span is not None and span.line == _LINE and not line.strip().startswith("//")
     ]
     declared = [line.strip() for line in lines if re.match(r" *__local (?!ulong2 warp)\w+ \w+\[|__constant ", line)]
-    sizes = [line.strip() for line in lines if line.strip().startswith("const int blockDim_")]
+    sizes = [line.strip() for line in lines if line.strip().startswith("const int pg_blockDim_")]
     if call.startswith("cuda.const."):  # the table itself; of other calls, coefficients of their helpers say nothing
         return [line for line in declared if line.startswith("__constant")]
     return [*sizes, *found] or [line for line in declared if not line.startswith("__constant")]
@@ -89,7 +89,7 @@ def _expression(statements: Sequence[str]) -> str:
     values: dict[str, str] = {}
     kept: list[str] = []
     for statement in statements:
-        found = re.fullmatch(r"(?:const )?[\w ]+? (t\d+|r\d*|(?:r|t\d+)_\d+|blockDim_\w) = (.*);", statement)
+        found = re.fullmatch(r"(?:const )?[\w ]+? (t\d+|r\d*|(?:r|t\d+)_\d+|pg_blockDim_\w) = (.*);", statement)
         text = found[2] if found else statement.rstrip(";")
         for name, value in values.items():
             text = re.sub(rf"\b{name}\b", lambda _, value=value: value, text)
@@ -98,7 +98,8 @@ def _expression(statements: Sequence[str]) -> str:
             kept = [k for k in kept if k not in text]
         if text not in ("", "{", "}") and not any(text in k for k in kept):
             kept.append(text)
-    return re.sub(r"\(volatile __global \w+\*\)\(\w+ \+ 0\)", "place", "; ".join(kept))
+    shown = re.sub(r"\(volatile __global \w+\*\)\(\w+ \+ 0\)", "place", "; ".join(kept))
+    return re.sub(r"\b([A-Za-z]\w*)_\b", r"\1", shown)  # names of the kernel's end in an underscore: see codegen.names
 
 
 def _helper(name: str, source: str, call: str) -> str:

@@ -16,6 +16,9 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 _NAMED = re.compile(r"\[(?:docs/)?([\w-]+\.md)\]\(\1(#[^)\s]*)?\)")
+# in code in a table, GitHub wants \| where the site's Markdown wants |
+_ROW = re.compile(r"^\|.*\|$", re.M)
+_CODE = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(r"\]\((\.\./[^)#\s]+)(#[^)\s]*)?\)")
 
 
@@ -55,4 +58,5 @@ def on_page_markdown(markdown: str, *, page: Page, files: Files, **_: Any) -> st
         title = re.match(r"# (.+)", file.content_string) if file else None
         return f"[{title[1]}]({found[1]}{found[2] or ''})" if title else found[0]
 
+    markdown = _ROW.sub(lambda row: _CODE.sub(lambda code: code[0].replace(r"\|", "|"), row[0]), markdown)
     return _NAMED.sub(titled, _LINK.sub(turned, markdown))
