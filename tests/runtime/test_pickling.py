@@ -69,7 +69,8 @@ def task(objects):
         message = str(error)
     total, twice, first = again
     values = np.arange(3.0)
-    return float(x[0]), float(total(values)), twice(values).tolist(), float(first(values + 7)), message, os.getpid(), id(kernel)
+    found = float(x[0]), float(total(values)), twice(values).tolist(), float(first(values + 7))
+    return *found, message, os.getpid(), id(kernel)
 
 def run(mapped):
     objects = (total, twice, first), inner(), scale, wrong
