@@ -35,8 +35,9 @@ class Settings:
     ``traceback``: whether errors of kernels show the compiler's own frames and causes, too (``PORTAGPU_TRACEBACK``,
     default off).
     ``shipped``: whether tuning results that come with the package count (``PORTAGPU_SHIPPED``, default on).
-    ``debug`` and ``boundscheck``: what `cuda.jit` takes for these options where they are not given
-    (``PORTAGPU_DEBUG``, ``PORTAGPU_BOUNDSCHECK``, default off).
+    ``debug``: what `cuda.jit` takes for its option of this name where it is not given (``PORTAGPU_DEBUG``, default
+    off).
+    ``boundscheck``: the same (``PORTAGPU_BOUNDSCHECK``, default off).
     ``driver_paths``: extra OpenCL libraries to register (``PORTAGPU_DRIVERS``, separated like ``PATH``).
     """
 
