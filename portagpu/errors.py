@@ -25,6 +25,7 @@
     │   │   └── LaunchConfigTypeError      they are no integers                             (also TypeError)
     │   ├── KernelOnlyError              the host uses what kernels have (also NotImplementedError, AttributeError)
     │   ├── DeviceFunctionLaunchError    the host calls a device function    (also RuntimeError, ValueError)
+    │   ├── KernelPickleError            a kernel pickled by another Python   (also pickle.UnpicklingError)
     │   └── SpecialisationError          a kernel for one signature cannot be specialised again (also RuntimeError)
     ├── CudaDriverError                what CUDA's driver would report: CudaAPIError with DeviceError below it
     ├── DeviceError                    the device or its driver is at fault               (also CudaAPIError)
@@ -55,6 +56,7 @@ Some bases have names of numba.cuda's, for programs that catch those; `portagpu.
 from __future__ import annotations
 
 import difflib
+import pickle
 from collections.abc import Iterable, Sequence
 
 from portagpu.source import Span
@@ -76,6 +78,7 @@ __all__ = [
     "KernelError",
     "KernelNameError",
     "KernelOnlyError",
+    "KernelPickleError",
     "KernelTypeError",
     "KernelValueError",
     "LaunchConfigError",
@@ -289,6 +292,10 @@ class DeviceFunctionLaunchError(LaunchError, RuntimeError, ValueError):
 
 class SpecialisationError(LaunchError, RuntimeError):
     """A kernel that is made for one signature was to be specialised."""
+
+
+class KernelPickleError(LaunchError, pickle.UnpicklingError):
+    """A pickled kernel comes from another version of Python, whose code cannot run here."""
 
 
 class DeviceError(CudaAPIError):

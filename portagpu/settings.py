@@ -35,6 +35,9 @@ class Settings:
     ``traceback``: whether errors of kernels show the compiler's own frames and causes, too (``PORTAGPU_TRACEBACK``,
     default off).
     ``shipped``: whether tuning results that come with the package count (``PORTAGPU_SHIPPED``, default on).
+    ``debug``: what `cuda.jit` takes for its option of this name where it is not given (``PORTAGPU_DEBUG``, default
+    off).
+    ``boundscheck``: the same (``PORTAGPU_BOUNDSCHECK``, default off).
     ``driver_paths``: extra OpenCL libraries to register (``PORTAGPU_DRIVERS``, separated like ``PATH``).
     """
 
@@ -49,6 +52,8 @@ class Settings:
     shipped: bool = True
     hang_seconds: float = 10.0
     traceback: bool = False
+    debug: bool = False
+    boundscheck: bool = False
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -68,6 +73,8 @@ class Settings:
             shipped=_flag(env, "PORTAGPU_SHIPPED", default=True),
             hang_seconds=_seconds(env, "PORTAGPU_HANG_SECONDS", default=10.0),
             traceback=_flag(env, "PORTAGPU_TRACEBACK", default=False),
+            debug=_flag(env, "PORTAGPU_DEBUG", default=False),
+            boundscheck=_flag(env, "PORTAGPU_BOUNDSCHECK", default=False),
         )
 
 
@@ -82,6 +89,12 @@ def _seconds(env: Mapping[str, str], name: str, *, default: float) -> float:
     if not 0 <= found < 1e9:
         raise SettingsError(f"{name}={text!r} is no number of seconds", hint=f"set {name}=10, or 0 to switch it off")
     return found
+
+
+def checks_wanted(environ: Mapping[str, str] | None = None) -> tuple[bool, bool]:
+    """``debug`` and ``boundscheck`` alone, which each decorator asks for. Raises `SettingsError`."""
+    env = os.environ if environ is None else environ
+    return _flag(env, "PORTAGPU_DEBUG", default=False), _flag(env, "PORTAGPU_BOUNDSCHECK", default=False)
 
 
 def _flag(env: Mapping[str, str], name: str, *, default: bool) -> bool:

@@ -19,7 +19,7 @@ from portagpu.cuda.declared import check_text
 from portagpu.cuda.generation import Request, code_for
 from portagpu.cuda.inspection import Inspection, Overload
 from portagpu.cuda.options import JitOptions
-from portagpu.cuda.pickling import portable, rebuilt
+from portagpu.cuda.pickling import Named, fill, reduced
 from portagpu.cuda.signature import check_count, check_result, convert_arguments
 from portagpu.cuda.valuetypes import typeof
 from portagpu.device.capabilities import Capabilities
@@ -81,6 +81,7 @@ class Dispatcher(Inspection, PythonFunction):
         self._grids: set[tuple[Any, ...]] = set()  # specialisations that differ for each grid
         self.extensions: list[Any] = list(options.extensions)
         self.specialized = False  # for one signature
+        self.is_filled = False  # one that came from another process: with what its code names
         self.specializations: dict[Any, Dispatcher] = {}
         self._source: FunctionSource | None = None
         self._text = text
@@ -396,8 +397,17 @@ class Dispatcher(Inspection, PythonFunction):
         return f"<portagpu {kind} {self.__name__}>"
 
     def __reduce__(self) -> Any:
-        data = portable(self)
-        return self.__qualname__ if data is None else (rebuilt, (type(self), data))
+        return reduced(self)
+
+    def __setstate__(self, values: Named) -> None:
+        fill(self, values)
+
+    def __copy__(self) -> Dispatcher:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Dispatcher:
+        """A kernel is copied as functions are: not at all."""
+        return self
 
 
 def _are_ints(config: tuple[Any, ...]) -> bool:

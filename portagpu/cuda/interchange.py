@@ -9,10 +9,8 @@ from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, PortaGPUErr
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import current_context
 from portagpu.runtime.creation import from_interface, to_device
-from portagpu.runtime.dlpack import CPU, imported, shares_with_host
+from portagpu.runtime.dlpack import HOST_KINDS, imported, shares_with_host
 from portagpu.runtime.hostmem import share_host
-
-_HOST_KINDS = (CPU[0], 3)  # plain and page-locked host memory
 
 
 def from_dlpack(obj: Any) -> DeviceNDArray:
@@ -24,7 +22,7 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
         return obj
     if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
         raise ArgumentTypeError(f"{type(obj).__name__} has no __dlpack__", hint="use cuda.to_device(np.asarray(x))")
-    if obj.__dlpack_device__()[0] not in _HOST_KINDS:
+    if obj.__dlpack_device__()[0] not in HOST_KINDS:
         raise MemoryNotSharedError("the array is in a device's memory", hint="copy it to the host first")
     try:
         host = imported(obj)

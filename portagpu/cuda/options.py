@@ -15,6 +15,7 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.errors import SettingsError, UnknownOptionError, did_you_mean
 from portagpu.runtime.context import Context
 from portagpu.runtime.launch import Extent, extent
+from portagpu.settings import checks_wanted
 
 _log = logging.getLogger(__name__)
 
@@ -92,10 +93,11 @@ class JitOptions:
                 f"cuda.jit(subgroup_size={size!r}) is no size of a subgroup",
                 hint=f"it is one of {', '.join(map(str, _SUBGROUP_SIZES))}",
             )
+        debug, boundscheck = checks_wanted()
         return cls(
             fastmath=_fastmath(options.get("fastmath", False)),
-            debug=bool(options.get("debug", False)),
-            boundscheck=bool(options.get("boundscheck", False)),
+            debug=_given(options.get("debug"), debug),
+            boundscheck=_given(options.get("boundscheck"), boundscheck),
             opt=bool(options.get("opt", True)),
             block_dim=None if block is None else extent(block, "block_dim"),
             max_registers=registers,
@@ -129,6 +131,10 @@ class JitOptions:
         if "arcp" not in self.fastmath and caps.correctly_rounded_divide_sqrt:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")
         return tuple(options)
+
+
+def _given(option: Any, default: bool) -> bool:
+    return default if option is None else bool(option)
 
 
 def _warn_of_pairs(options: Mapping[str, Any]) -> None:

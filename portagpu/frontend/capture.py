@@ -112,11 +112,12 @@ def capture(function: Callable[..., Any], source: str | None = None) -> Function
         return _captured(function, anonymous, first=1, indent=0, lines=tuple(line.rstrip("\n") for line in lines))
     try:
         lines, first, tree = _given_lines(source) if source is not None else source_lines(function)
-    except OSError as error:
+    except OSError:
         raise SourceUnavailableError(
             f"the text of {function.__qualname__} cannot be found ({function.__code__.co_filename})",
-            hint="define the kernel in a file or a notebook cell, or give its text: cuda.jit(source=text)",
-        ) from error
+            hint="define the kernel in a file, a notebook cell, IPython or the prompt of Python 3.13,"
+            " or give its text: cuda.jit(source=text)",
+        ) from None
     indent = len(lines[0]) - len(lines[0].lstrip())
     try:
         tree = tree or parsed(textwrap.dedent("".join(lines)))

@@ -15,6 +15,7 @@ import operator
 import sys
 import textwrap
 import threading
+import weakref
 from collections import deque
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -28,6 +29,7 @@ _FEW = 4  # statements of a syntax tree that is kept: programs that write progra
 _texts: deque[tuple[str, str]] = deque(maxlen=_KEPT)  # (filename, text), the latest last
 _trees: deque[ast.Module] = deque(maxlen=_KEPT)
 _lock = threading.RLock()
+_told: weakref.WeakKeyDictionary[CodeType, tuple[str, int]] = weakref.WeakKeyDictionary()  # text, its first line
 _FUTURE = functools.reduce(operator.or_, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
 
 
@@ -55,12 +57,20 @@ def _remember(event: str, arguments: tuple[Any, ...]) -> None:
 sys.addaudithook(_remember)
 
 
+def remember(code: CodeType, text: str, first_line: int) -> None:
+    """Keep the text of a function whose file may not be at hand: it came from another process."""
+    _told[code] = text, first_line
+
+
 def source_lines(function: FunctionType) -> tuple[list[str], int, ast.Module | None]:
     """A function's lines, the number of the first, and their tree if it is known.
 
     Raises `OSError` where they cannot be found.
     """
     code = function.__code__
+    if code in _told:
+        text, first = _told[code]
+        return text.splitlines(keepends=True), first, None
     wraps = hasattr(function, "__wrapped__")  # functools.wraps: inspect would show the function around which it is
     try:
         everything, start = inspect.findsource(code if wraps else function)

@@ -40,6 +40,9 @@ class Intrinsic:
             raise AttributeError(attribute)
         raise KernelOnlyError(f"cuda.{self.name}.{attribute} does not exist, or works only inside a kernel")
 
+    def __reduce__(self) -> Any:
+        return Intrinsic, (self.name,)
+
     @property
     def help_text(self) -> str | None:
         """What it takes, gives and means."""
@@ -76,6 +79,9 @@ class Namespace:
     def __repr__(self) -> str:
         return f"<portagpu.cuda.{self._name}>"
 
+    def __reduce__(self) -> str:
+        return self._name
+
 
 def _group(name: str, *members: str) -> Namespace:
     return Namespace(name, {m: Intrinsic(f"{name}.{m}") for m in members})
@@ -104,6 +110,9 @@ class GridGroup:
 
     def __repr__(self) -> str:
         return "<the grid's group>"
+
+    def __reduce__(self) -> str:
+        return "GRID_GROUP"
 
 
 GRID_GROUP = GridGroup()
@@ -151,6 +160,9 @@ class ConstExpr:
 
     def __repr__(self) -> str:
         return "portagpu.cuda.constexpr"
+
+    def __reduce__(self) -> str:
+        return "constexpr"
 
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from portagpu.runtime.array import DeviceNDArray
 
 CPU = (1, 0)  # DLPack's device
+HOST_KINDS = (CPU[0], 3)  # plain and page-locked host memory
 _UINT, _BFLOAT = 1, 4  # DLPack's codes of kinds
 _BYTE = np.dtype(np.uint8)
 
