@@ -65,6 +65,13 @@ class Number(Type, dtypes.Named):
         """Whether the type has negative values."""
         return self.row.kind in (dtypes.Kind.INT, dtypes.Kind.FLOAT, dtypes.Kind.COMPLEX)
 
+    @property
+    def underlying_float(self) -> Number:
+        """The type of the two parts of a complex type. Raises AttributeError for others."""
+        if self.row.kind is not dtypes.Kind.COMPLEX:
+            raise AttributeError(f"{self} has no underlying_float: it is not complex")
+        return Number(dtypes.FLOAT32 if self.row == dtypes.COMPLEX64 else dtypes.FLOAT64)
+
     def __call__(self, *args: Any) -> Any:
         """NumPy's scalar of a number, or a signature of types."""
         if len(args) == 1 and not is_type(args[0]):
