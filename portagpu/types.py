@@ -65,6 +65,13 @@ class Number(Type, dtypes.Named):
         """Whether the type has negative values."""
         return self.row.kind in (dtypes.Kind.INT, dtypes.Kind.FLOAT, dtypes.Kind.COMPLEX)
 
+    @property
+    def underlying_float(self) -> Number:
+        """The type of the two parts of a complex type. Raises AttributeError for others."""
+        if self.row.kind is not dtypes.Kind.COMPLEX:
+            raise AttributeError(f"{self} has no underlying_float: it is not complex")
+        return Number(dtypes.FLOAT32 if self.row == dtypes.COMPLEX64 else dtypes.FLOAT64)
+
     def __call__(self, *args: Any) -> Any:
         """NumPy's scalar of a number, or a signature of types."""
         if len(args) == 1 and not is_type(args[0]):
@@ -216,28 +223,15 @@ bfloat16, complex64, complex128 = map(Number, (dtypes.BFLOAT16, dtypes.COMPLEX64
 
 NAMES: dict[str, Type] = {
     **{f"{d.numpy.kind}{d.size}": Number(d) for d in dtypes.ALL},  # "f4" and the like
+    **{d.name: Number(d) for d in dtypes.ALL},
     "void": void,
     "none": none,
     **dict.fromkeys(("boolean", "bool_", "bool"), boolean),
-    "int8": int8,
-    "int16": int16,
-    "int32": int32,
-    "int64": int64,
     "byte": uint8,
     "char": int8,
     "uchar": uint8,
-    "uint8": uint8,
-    "uint16": uint16,
-    "uint32": uint32,
-    "uint64": uint64,
     "short": int16,
     "ushort": uint16,
-    "float16": float16,
-    "float32": float32,
-    "float64": float64,
-    "bfloat16": bfloat16,
-    "complex64": complex64,
-    "complex128": complex128,
     "complex": complex128,
     "intp": int64,
     "uintp": uint64,

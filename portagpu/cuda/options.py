@@ -83,6 +83,7 @@ class JitOptions:
                 "cuda.jit(link=...): CUDA object files cannot be linked into OpenCL programs",
                 hint="write the functions in Python with @cuda.jit(device=True)",
             )
+        _check_launch_bounds(options.get("launch_bounds"))
         _warn_of_pairs(options)
         block, registers = options.get("block_dim"), options.get("max_registers")
         if registers is not None and (isinstance(registers, bool) or not isinstance(registers, int) or registers < 1):
@@ -135,6 +136,15 @@ class JitOptions:
 
 def _given(option: Any, default: bool) -> bool:
     return default if option is None else bool(option)
+
+
+def _check_launch_bounds(value: Any) -> None:
+    """Raise `SettingsError` for more bounds than CUDA has."""
+    if isinstance(value, tuple | list) and len(value) > 3:
+        raise SettingsError(
+            f"cuda.jit(launch_bounds={value!r}): got {len(value)} launch bounds, and there are at most 3",
+            hint="they are threads of a block, blocks of a multiprocessor, blocks of a cluster",
+        )
 
 
 def _warn_of_pairs(options: Mapping[str, Any]) -> None:

@@ -12,6 +12,14 @@ from portagpu.types import Array, NamedTuple, NamedUniTuple, Signature, Tuple, U
 _named = {name: kind for name, kind in types.NAMES.items() if not hasattr(builtins, name)}
 globals().update(_named)
 
+# sets of types, as programs that make a kernel for each of them walk over
+signed_domain = frozenset({types.int8, types.int16, types.int32, types.int64})
+unsigned_domain = frozenset({types.uint8, types.uint16, types.uint32, types.uint64})
+integer_domain = signed_domain | unsigned_domain
+real_domain = frozenset({types.float32, types.float64})
+complex_domain = frozenset({types.complex64, types.complex128})
+number_domain = real_domain | integer_domain | complex_domain
+
 __all__ = [
     "Array",
     "NPDatetime",
@@ -22,5 +30,11 @@ __all__ = [
     "Tuple",
     "UniTuple",
     "as_signature",
+    "complex_domain",
+    "integer_domain",
+    "number_domain",
+    "real_domain",
+    "signed_domain",
+    "unsigned_domain",
     *_named,
 ]

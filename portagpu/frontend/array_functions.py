@@ -185,3 +185,97 @@ def array_all(a: Any) -> Any:
         elif not array_all(item):
             return False
     return True
+
+
+@PythonFunction
+def array_nansum(a: Any) -> Any:
+    """Sum of the elements that are no nan."""
+    total = a.dtype.type(0) + 0
+    if a.dtype.kind == "i" or a.dtype.kind == "b":
+        total = np.int64(0)
+    if a.dtype.kind == "u":
+        total = np.uint64(0)
+    for item in a:
+        if a.ndim > 1:
+            total += array_nansum(item)
+        elif item == item:
+            total += item
+    return total
+
+
+@PythonFunction
+def array_nanprod(a: Any) -> Any:
+    """Product of the elements that are no nan."""
+    total = a.dtype.type(1) * 1
+    if a.dtype.kind == "i" or a.dtype.kind == "b":
+        total = np.int64(1)
+    if a.dtype.kind == "u":
+        total = np.uint64(1)
+    for item in a:
+        if a.ndim > 1:
+            total *= array_nanprod(item)
+        elif item == item:
+            total *= item
+    return total
+
+
+@PythonFunction
+def array_nanmin(a: Any) -> Any:
+    """Least element that is no nan; nan if all are."""
+    best = array_first(a)
+    for item in a:
+        if a.ndim == 1:
+            if item < best or best != best:
+                best = item
+        else:
+            inner = array_nanmin(item)
+            if inner < best or best != best:
+                best = inner
+    return best
+
+
+@PythonFunction
+def array_nanmax(a: Any) -> Any:
+    """Greatest element that is no nan; nan if all are."""
+    best = array_first(a)
+    for item in a:
+        if a.ndim == 1:
+            if item > best or best != best:
+                best = item
+        else:
+            inner = array_nanmax(item)
+            if inner > best or best != best:
+                best = inner
+    return best
+
+
+@PythonFunction
+def array_count_known(a: Any) -> Any:
+    """How many elements are no nan."""
+    total = np.int64(0)
+    for item in a:
+        if a.ndim > 1:
+            total += array_count_known(item)
+        elif item == item:
+            total += 1
+    return total
+
+
+@PythonFunction
+def array_nanmean(a: Any) -> Any:
+    """Mean of the elements that are no nan; nan if all are."""
+    if a.dtype.kind == "i" or a.dtype.kind == "b" or a.dtype.kind == "u":
+        return array_mean(a)
+    return array_nansum(a) / a.dtype.type(array_count_known(a))
+
+
+@PythonFunction
+def array_count_nonzero(a: Any) -> Any:
+    """How many elements are not zero; nan is not."""
+    total = np.int64(0)
+    for item in a:
+        if a.ndim > 1:
+            total += array_count_nonzero(item)
+        elif item != 0:
+            total += 1
+    return total

@@ -55,6 +55,12 @@ _REDUCTIONS: dict[str, tuple[PythonFunction, tuple[Any, ...]]] = {
     "std": (array_functions.array_std, (np.std,)),
     "any": (array_functions.array_any, (np.any,)),
     "all": (array_functions.array_all, (np.all,)),
+    "nansum": (array_functions.array_nansum, (np.nansum,)),
+    "nanprod": (array_functions.array_nanprod, (np.nanprod,)),
+    "nanmin": (array_functions.array_nanmin, (np.nanmin,)),
+    "nanmax": (array_functions.array_nanmax, (np.nanmax,)),
+    "nanmean": (array_functions.array_nanmean, (np.nanmean,)),
+    "count_nonzero": (array_functions.array_count_nonzero, (np.count_nonzero,)),
 }
 
 
@@ -74,7 +80,8 @@ def _reduction(name: str, callee: PythonFunction) -> None:
         call = Call(node=site.node, function=Const(callee), args=(array,), keywords={})
         return DEVICE_FUNCTION[0](ctx, callee, call)
 
-    METHODS[name] = reduce_array
+    if hasattr(np.ndarray, name):
+        METHODS[name] = reduce_array
 
     def of_numpy(ctx: FunctionState, site: Call) -> Value:
         if not site.args or not isinstance(site.args[0], ArrayValue):

@@ -9,6 +9,7 @@ and signals may come anywhere, and what they run may use the same streams: no lo
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,11 +37,23 @@ _uses = itertools.count(1)
 class Stream:
     """An in-order queue of copies and kernels on one device."""
 
-    __slots__ = ("__weakref__", "_callbacks", "_changing", "_measures", "_seen", "_tail", "context", "label", "token")
+    __slots__ = (
+        "__weakref__",
+        "_callbacks",
+        "_changing",
+        "_measures",
+        "_seen",
+        "_tail",
+        "context",
+        "external",
+        "label",
+        "token",
+    )
 
     def __init__(self, context: Context, queue: cl.CommandQueue | None = None) -> None:
         self.context = context
         self.label = "CUDA stream"
+        self.external = queue is not None  # whether another library made the queue
         self.token = object()  # stands for this stream where it must not be kept alive
         self._seen = 0  # the use of the default stream that this stream waits for
         self._callbacks = Callbacks()
@@ -289,6 +302,11 @@ class Stream:
         tail = getattr(self, "_tail", None)  # None where the driver made no queue
         if tail is not None:
             tail.ended = True  # what looks through the tails finds it later: nothing is done here
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        """The number of the stream, as `int` gives it, for ctypes; its value is None for the default stream."""
+        return ctypes.c_void_p(int(self))
 
     def __int__(self) -> int:
         """The handle of the driver's queue, which `cuda.external_stream` takes; 0 for the default stream."""

@@ -1,0 +1,75 @@
+"""Names of the original that its programs lean on: sets of types, parts of complex types, nan-reductions, streams."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from portagpu import cuda, errors
+from portagpu.cuda import types
+
+
+def test_sets_of_types():
+    assert {str(t) for t in types.signed_domain} == {"int8", "int16", "int32", "int64"}
+    assert {str(t) for t in types.unsigned_domain} == {"uint8", "uint16", "uint32", "uint64"}
+    assert types.integer_domain == types.signed_domain | types.unsigned_domain
+    assert types.real_domain == {types.float32, types.float64}
+    assert types.complex_domain == {types.complex64, types.complex128}
+    assert types.number_domain == types.integer_domain | types.real_domain | types.complex_domain
+
+
+def test_the_float_of_a_complex_type():
+    assert (types.complex64.underlying_float, types.complex128.underlying_float) == (types.float32, types.float64)
+    assert not hasattr(types.float32, "underlying_float")
+
+
+def test_streams_tell_their_handles(device):
+    stream = cuda.stream()
+    assert stream.handle.value == int(stream)
+    assert not stream.external
+    assert not cuda.default_stream().external
+    assert not cuda.default_stream().handle.value
+    context = cuda.current_context()
+    foreign = cl.CommandQueue(context.cl_context, context.device.cl_device)
+    assert cuda.external_stream(foreign).external
+    assert not cuda.external_stream(int(stream)).external  # one of ours
+
+
+def test_too_many_launch_bounds():
+    with pytest.raises(errors.SettingsError, match="got 4 launch bounds"):
+        cuda.jit("void(int32[:])", launch_bounds=(128, 1, 1, 1))
+
+
+_REDUCTIONS = ("nansum", "nanprod", "nanmin", "nanmax", "nanmean", "count_nonzero")
+
+
+@cuda.jit
+def _reduce(out, a, none, grid, whole, small):
+    for n, x in cuda.literal_unroll(((0, a), (1, none), (2, grid))):
+        out[n, 0] = np.nansum(x)
+        out[n, 1] = np.nanprod(x)
+        out[n, 2] = np.nanmin(x)
+        out[n, 3] = np.nanmax(x)
+        out[n, 4] = np.nanmean(x)
+        out[n, 5] = np.count_nonzero(x)
+    whole[0] = np.nansum(small)
+    whole[1] = np.nanprod(small)
+    whole[2] = np.nanmin(small)
+    whole[3] = np.nanmax(small)
+    whole[4] = np.nanmean(small)
+    whole[5] = np.count_nonzero(small)
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN", "ignore:Mean of empty")
+def test_reductions_without_nan(device):
+    arrays = (
+        np.array([np.nan, 2.0, 0.0, -3.5, np.nan]),
+        np.full(3, np.nan),
+        np.array([[np.nan, np.nan], [4.0, np.nan], [1.5, 0.0]]),
+    )
+    small = np.array([100, 0, 120, -7], np.int8)
+    out, whole = np.zeros((3, 6)), np.zeros(6)
+    _reduce[1, 1](out, *arrays, whole, small)
+    for found, given in zip((*out, whole), (*arrays, small), strict=True):
+        np.testing.assert_allclose(found, [getattr(np, name)(given) for name in _REDUCTIONS], rtol=1e-14)
