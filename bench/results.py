@@ -15,7 +15,9 @@ import numpy as np
 
 from portagpu.bench.cells import Cell, worst
 from portagpu.bench.peers import numpy_blas
+from portagpu.bench.reading import check_cell, check_machine, read_object
 from portagpu.errors import StoreError
+from portagpu.escaping import for_markdown, visible
 from portagpu.files import write_atomically
 from portagpu.version import __version__
 
@@ -62,12 +64,11 @@ def save(path: Path, results: Results) -> None:
 def load(path: Path) -> Results:
     """Read a result file. Raises `StoreError` for an unreadable one, one of another kind or of a newer version."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        check_object(data)
+        data = read_object(path)
         if "kind" in data:
-            raise ValueError(f"it is one of the {data['kind']}, which is another kind of file")
+            raise ValueError(f"it is one of the {visible(str(data['kind']), 60)}, which is another kind of file")
         schema = int(data["schema"])
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, OverflowError) as error:
         raise StoreError(
             f"{path} is no benchmark result: {error}", hint="make one with `portagpu bench -o FILE`"
         ) from error
@@ -76,23 +77,17 @@ def load(path: Path) -> Results:
             f"{path} has schema {schema}; this version of PortaGPU reads up to {SCHEMA}", hint="update PortaGPU"
         )
     try:
-        return Results(machine=dict(data["machine"]), cells=tuple(_cell(c, schema) for c in data["cells"]))
-    except (KeyError, TypeError) as error:
-        raise StoreError(f"{path} is damaged: {error}") from error
-
-
-def check_object(data: object) -> None:
-    """Raise ValueError for JSON that is no result file of any kind."""
-    if not isinstance(data, dict):
-        raise ValueError(f"it has a JSON {'array' if isinstance(data, list) else 'value'}, not an object")
-    if "schema" not in data:
-        raise ValueError("it names no schema")
+        cells = tuple(_cell(c, schema) for c in data["cells"])
+        return Results(machine=check_machine(data["machine"]), cells=cells)
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
+        raise StoreError(f"{path} is damaged: {visible(str(error), 200)}") from error
 
 
 def _cell(values: dict[str, Any], schema: int) -> Cell:
     if schema == 1:
         values = dict(values)
         values["m"] = values["n"] = values["k"] = values.pop("size")
+    check_cell(values)
     return Cell(**values)
 
 
@@ -126,12 +121,13 @@ def markdown(results: Iterable[Results], files: Iterable[str] | None = None) -> 
         ratio = "-" if cell.ratio is None else f"{cell.ratio:.2f}"
         error = "-" if cell.error is None else f"{cell.error:.2g}"
         what = f"{cell.rival}, {cell.memory}" if cell.problem is None else cell.problem
+        device, arithmetic = for_markdown(f"{cell.device} ({cell.driver})"), for_markdown(cell.arithmetic)
         lines.append(
-            f"| {cell.device} ({cell.driver}) | {cell.arithmetic} | {cell.shape} | {speed(cell.gflops)} |"
-            f" {speed(cell.peer_gflops)} | {ratio} | {error} | {what} |"
+            f"| {device} | {arithmetic} | {cell.shape} | {speed(cell.gflops)} | {speed(cell.peer_gflops)} | {ratio} |"
+            f" {error} | {for_markdown(what)} |"
         )
     last = worst_text(cells)
-    return "\n".join([*lines, *(["", last] if last else [])]) + "\n"
+    return "\n".join([*lines, *(["", for_markdown(last)] if last else [])]) + "\n"
 
 
 def _told_apart(results: Sequence[Results], files: Iterable[str] | None) -> Iterator[Cell]:

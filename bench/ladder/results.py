@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from portagpu.bench.results import check_object
+from portagpu.bench.reading import check_machine, check_number, check_size, check_text, read_object
 from portagpu.errors import StoreError
+from portagpu.escaping import visible
 from portagpu.files import write_atomically
 
 SCHEMA = 1
@@ -64,17 +65,16 @@ def save(path: Path, result: LadderResult) -> None:
 def load(path: Path) -> LadderResult:
     """Read a result file. Raises `StoreError` for another kind of file, a damaged one or one of a newer version."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        check_object(data)
+        data = read_object(path)
         if "kind" not in data:
             raise ValueError("it names no kind, as those of `portagpu bench`, which are another one")
         schema, kind = int(data.pop("schema")), data.pop("kind")
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, OverflowError) as error:
         raise StoreError(
             f"{path} is no result of the ladder: {error}", hint="make one with `portagpu bench ladder -o FILE`"
         ) from error
     if kind != _KIND:
-        raise StoreError(f"{path} is a result of {kind!r}, not of the ladder")
+        raise StoreError(f"{path} is a result of {visible(str(kind), 60)!r}, not of the ladder")
     if schema > SCHEMA:
         raise StoreError(
             f"{path} has schema {schema}; this version of PortaGPU reads up to {SCHEMA}", hint="update PortaGPU"
@@ -82,17 +82,25 @@ def load(path: Path) -> LadderResult:
     try:
         steps = tuple(StepResult(**_checked_step(step)) for step in data.pop("steps"))
         result = LadderResult(**data, steps=steps)
-        if not result.peer_gflops > 0:
+        check_machine(result.machine)
+        for name in ("device", "driver", "dtype", "peer"):
+            check_text(name, getattr(result, name))
+        check_size("size", result.size)
+        if not check_number("peer_gflops", result.peer_gflops) > 0:
             raise ValueError("the vendor library's speed is not positive")
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise StoreError(f"{path} is damaged: {error}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise StoreError(f"{path} is damaged: {visible(str(error), 200)}") from error
     return result
 
 
 def _checked_step(values: dict[str, Any]) -> dict[str, Any]:
-    speed = values["gflops"]
-    if not (speed is None or isinstance(speed, int | float)):
-        raise TypeError(f"the speed {speed!r} is no number")
+    for name in ("name", "note"):
+        check_text(name, values.get(name, ""))
+    if values["problem"] is not None:
+        check_text("problem", values["problem"])
+    for name in ("gflops", "error", "global_intensity", "shared_intensity"):
+        if values.get(name) is not None:
+            check_number(name, values[name])
     return values
 
 

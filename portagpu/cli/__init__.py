@@ -12,6 +12,7 @@ import click
 
 from portagpu.cli.interruption import InterruptibleGroup
 from portagpu.errors import PortaGPUError
+from portagpu.escaping import for_lines
 from portagpu.version import __version__
 
 _UNWRITABLE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
@@ -68,7 +69,7 @@ def main() -> None:
     except PortaGPUError as error:
         if debug:
             raise
-        click.echo(f"error: {error}", err=True)
+        click.echo(for_lines(f"error: {error}"), err=True)
         sys.exit(1)
     except OSError as error:
         if debug or error.errno not in _UNWRITABLE:
