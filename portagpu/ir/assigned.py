@@ -1,7 +1,7 @@
 """Variables that a path leaves without a value: definite assignment.
 
-In Python, reading one is an error; in C it is whatever the compiler put there (here: zero). What the walk follows is what
-was lowered, so that branches which are decided at compile time count as decided.
+In Python, reading one is an error; in C it is whatever the compiler put there (here: zero). The walk follows what was
+lowered, so that branches which are decided at compile time count as decided.
 
 Two questions are asked. A check at run time (`Unset.reads`) is wanted wherever no path is certain. A warning is wanted
 only where no good reason can be seen why the variable has a value (`Read.doubtful`):
