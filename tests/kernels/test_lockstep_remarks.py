@@ -64,7 +64,7 @@ WRONG = [
     (everybody_reads_the_first, {("w", 2)}),
     (first_thread_writes, {("s", 5)}),
     (no_barrier_at_the_end_of_the_loop, {("s", 6)}),
-    (last_warp, {("s", 6), ("s", 7)}),
+    (last_warp, {("s", 7)}),
     (in_place, {("x", 3)}),
     (under_a_condition_of_all, {("x", 4)}),
 ]
