@@ -147,7 +147,9 @@ def from_numpy(dtype: np.dtype[Any]) -> DType:
     found = _BY_NAME.get(dtype.name)
     if found is None:
         known = f"they know {', '.join(_BY_NAME)}"
-        raise DTypeError(f"kernels do not know the dtype {dtype}", hint=known)
+        nearest = {"f": "float64", "c": "complex128"}.get(dtype.kind)
+        convert = f"convert it: array.astype(np.{nearest}); " if nearest else ""
+        raise DTypeError(f"kernels do not know the dtype {dtype}", hint=convert + known)
     if dtype.byteorder == ">":
         raise DTypeError(
             f"kernels need native byte order, this is {dtype!r}", hint="use array.astype(dtype.newbyteorder('='))"

@@ -30,8 +30,8 @@ class Settings:
     process that calls it (``PORTAGPU_BUILDS_APART``, default on).
     ``warnings``: whether kernels and launches that look wrong, or waste a GPU's time, warn (``PORTAGPU_WARNINGS``,
     default on).
-    ``hang_seconds``: after how many seconds of a kernel on a CPU whose threads wait for each other a warning says that it
-    may never end (``PORTAGPU_HANG_SECONDS``, default 10; 0 for never).
+    ``hang_seconds``: after how many seconds a warning says that a kernel may never end, on a CPU, if its threads wait
+    for each other (``PORTAGPU_HANG_SECONDS``, default 10; 0 for never).
     ``traceback``: whether errors of kernels show the compiler's own frames and causes, too (``PORTAGPU_TRACEBACK``,
     default off).
     ``shipped``: whether tuning results that come with the package count (``PORTAGPU_SHIPPED``, default on).

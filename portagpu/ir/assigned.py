@@ -1,7 +1,7 @@
 """Variables that a path leaves without a value: definite assignment.
 
-In Python, reading one is an error; in C it is whatever the compiler put there (here: zero). What the walk follows is what
-was lowered, so that branches which are decided at compile time count as decided.
+In Python, reading one is an error; in C it is whatever the compiler put there (here: zero). The walk follows what was
+lowered, so that branches which are decided at compile time count as decided.
 
 Two questions are asked. A check at run time (`Unset.reads`) is wanted wherever no path is certain. A warning is wanted
 only where no good reason can be seen why the variable has a value (`Read.doubtful`):
@@ -67,8 +67,8 @@ class _State:
 
 
 def root(name: str) -> str:
-    """The name in the user's text of a variable, or of one of its parts."""
-    return name.partition(".")[0]
+    """The name in the user's text of a variable, or of one of its parts; variables of our own keep theirs."""
+    return name if name.startswith("pg.") else name.partition(".")[0]
 
 
 def unset_reads(body: tuple[Stmt, ...], given: Iterable[Slot]) -> list[Read]:
@@ -119,12 +119,18 @@ class _Walk:
                         self._reasons[other].update(_text(c) for c in conditions)
                 case If():
                     self._read(statement, state, conditions)
+                    before = {name: set(reasons) for name, reasons in self._reasons.items()}
                     then = self.run(statement.then, state, (*conditions, statement.condition))
                     no = Not(statement.condition, span=statement.span)
                     orelse = self.run(statement.orelse, state, (*conditions, no))
                     if then is None or orelse is None:  # what follows runs under the other condition
                         conditions = (*conditions, no) if then is None else (*conditions, statement.condition)
                     state = orelse if then is None else then & orelse
+                    if then is not None and orelse is not None and state is not None:
+                        # set in one branch, and told by its condition before: the `else` of a loop that was left
+                        asked = {root(e.name) for e in all_expressions(statement.condition) if isinstance(e, Var)}
+                        told = {s for s in then.likely ^ orelse.likely if asked & before.get(root(s[0]), set())}
+                        state = _State(state.certain, state.likely | told)
                 case For() | While():
                     state = self._loop(statement, state, conditions)
                 case Break():

@@ -1,7 +1,7 @@
 """Reads of what another thread writes, with no barrier between: programs that count on threads in lockstep.
 
-A kernel is run here on paper, by the first threads of a block's first row, with numbers where they are known: indices of
-threads, constants and what is computed from them. Whatever else decides, such as arguments and memory, is unknown.
+A kernel is run here on paper, by the first threads of a block's first row, with numbers where they are known: indices
+of threads, constants and what is computed from them. Whatever else decides, such as arguments and memory, is unknown.
 Only what certainly happens is reported:
 
 - accesses whose subscripts are known in each of these threads,
@@ -9,12 +9,14 @@ Only what certainly happens is reported:
   same conditions), or compare a thread's own number with an unknown one: ``i < n`` is taken to hold, ``i >= n`` not to,
 - in the first two iterations of a loop.
 
-Barriers, and everything else that may order threads (atomic operations, fences, exchanges in warps, calls with effects),
-end the span of code in which accesses are compared. Threads that write the same element themselves are left out.
+Barriers, and everything else that may order threads (atomic operations, fences, exchanges in warps, calls with
+effects), end the span of code in which accesses are compared. Threads that write the same element themselves are left
+out, and so are those that write what they have read there.
 """
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +41,7 @@ from portagpu.ir.nodes import (
     Select,
     Stmt,
     Store,
+    Var,
     VectorLoad,
     VectorStore,
     While,
@@ -94,10 +97,8 @@ class _TooLongError(Exception):
 def races(program: Program) -> tuple[Remark, ...]:
     """Remarks about a kernel whose threads read what others write, one for each line."""
     walk = _Walk(program)
-    try:
+    with contextlib.suppress(_TooLongError):
         walk.run(program.kernel.body, _Path(np.ones(THREADS, bool)))
-    except _TooLongError:
-        pass
     return tuple(walk.found.values())
 
 
@@ -109,6 +110,7 @@ class _Walk:
         self._sketch.assigned = {
             (s.target.name, s.target.type) for s in all_statements(body) if isinstance(s, Assign)
         } | {(s.counter.name, s.counter.type) for s in all_statements(body) if isinstance(s, For)}
+        self._origins: dict[Any, tuple[Any, Any]] = {}  # places in memory that variables were read from
         self._recent: list[_Access] = []
         self._barriers = 0
         self._left = _BUDGET
@@ -189,8 +191,19 @@ class _Walk:
         places = {s: p for s, p in a[1].items() if s in b[1] and b[1][s][0] == p[0] and same(b[1][s][1], p[1])}
         self._sketch.values, self._sketch.places = values, places
 
+    def _origin(self, value: Expr) -> tuple[Any, Any] | None:
+        """The array and the subscripts that a value was read from as it is."""
+        if isinstance(value, Load):
+            place, index = self._sketch.place(value.base), self._sketch.value(value.index)
+            return (place[0], place[1] + index) if place and is_known(place[1]) and is_known(index) else None
+        return self._origins.get((value.name, value.type)) if isinstance(value, Var) else None
+
     def _assign(self, statement: Assign, path: _Path) -> None:
         slot = (statement.target.name, statement.target.type)
+        origin = self._origin(statement.value)
+        self._origins.pop(slot, None)
+        if origin is not None:
+            self._origins[slot] = origin
         if isinstance(statement.target.type, Pointer):
             place = self._sketch.place(statement.value)
             self._sketch.places.pop(slot, None)
@@ -294,6 +307,10 @@ class _Walk:
             return
         moved = start + index
         write = isinstance(access, Store | VectorStore)
+        if isinstance(access, Store):
+            origin = self._origin(access.value)
+            if origin is not None and origin[0] == place[0]:  # who writes what is there changes nothing
+                path = path.of(origin[1] != moved)
         new = _Access(place[0], write, moved, path, access.span)
         for old in self._recent:
             if old.array == new.array and old.write != new.write:

@@ -73,12 +73,7 @@ _COMPARE: dict[CompareOp, Callable[[Any, Any], Any]] = {
     CompareOp.EQ: operator.eq,
     CompareOp.NE: operator.ne,
 }
-_MIRRORED = {
-    CompareOp.LT: CompareOp.GT,
-    CompareOp.LE: CompareOp.GE,
-    CompareOp.GT: CompareOp.LT,
-    CompareOp.GE: CompareOp.LE,
-}
+_ORDERS = frozenset({CompareOp.LT, CompareOp.LE, CompareOp.GT, CompareOp.GE})
 
 
 def is_known(value: Value) -> bool:
@@ -214,9 +209,9 @@ def _compare(op: CompareOp, a: Value, b: Value) -> Value:
         return _COMPARE[op](a, b)
     if is_uniform(a) and is_uniform(b):
         return UNIFORM
-    if op in _MIRRORED and b is UNIFORM and is_known(a):
+    if op in _ORDERS and b is UNIFORM and is_known(a):
         return _spread(op in (CompareOp.LT, CompareOp.LE))
-    if op in _MIRRORED and a is UNIFORM and is_known(b):
+    if op in _ORDERS and a is UNIFORM and is_known(b):
         return _spread(op in (CompareOp.GT, CompareOp.GE))
     return DIVERGENT
 

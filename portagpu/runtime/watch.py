@@ -1,4 +1,4 @@
-"""Tells of kernels that seem to hang: those whose threads wait for others in a loop, on devices that may never run these.
+"""Tells of kernels that seem to hang: those whose threads wait in a loop for others, which a CPU may never run.
 
 A thread of ours looks at the latest of such launches after a while. Queues are in order, so a launch that never ends
 keeps all later ones waiting, and the latest is as good as the one that hangs. Launches of other kernels know nothing
@@ -44,9 +44,10 @@ class Launch:
     def warn(self) -> None:
         """Say so on standard error: the thread that launched it waits and cannot be told."""
         text = (
-            f"the kernel `{self.kernel}` has been running for {self.seconds:g} s, and its threads wait for each other in"
-            f" this loop: on a CPU a thread may run only when earlier ones of its block have ended or reached a barrier,"
-            f" so that a wait for a later thread never ends ({PAGE}; PORTAGPU_HANG_SECONDS=0 turns this off)"
+            f"the kernel `{self.kernel}` has not ended after {self.seconds:g} s, and its threads wait for each other"
+            f" in this loop: on a CPU a thread may run only when earlier ones of its block have ended or reached a"
+            f" barrier, so that a wait for a later thread never ends"
+            f" ({PAGE}; PORTAGPU_HANG_SECONDS=0 turns this warning off)"
         )
         shown = warnings.formatwarning(text, PortaGPUCorrectnessWarning, self.loop.filename, self.loop.line)
         if sys.stderr is not None:

@@ -146,7 +146,9 @@ def three_branches(x, n):
         x[t] += 1
         cuda.syncthreads()
     if n > 2:
-        x[t] += x[t ^ 1]
+        other = x[t ^ 1]
+        cuda.syncthreads()
+        x[t] += other
         cuda.syncthreads()
     if n > 3:
         x[t] += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+
 import numpy as np
 
 import portagpu
@@ -79,6 +81,11 @@ CASES = {
     "In around a list": lambda: cuda.In([1, 2]),
     "unknown option": lambda: cuda.jit(fast_math=True),
     "unreadable signature": lambda: cuda.jit("void(float32[:"),
+    "misspelt type in a signature": lambda: cuda.jit("void(flot32[:])"),
+    "misspelt option": lambda: cuda.jit(devcie=True),
+    "misspelt argument": lambda: fill[1, 1](arary=zeros(4), value=1),
+    "argument of a class that begins with a vowel": lambda: fill[1, 1](array.array("d", [1.0]), 1),
+    "array of long doubles": lambda: fill[1, 1](zeros(4, dtype=np.longdouble), 1),
     "unknown type in a signature": lambda: cuda.jit("void(float33[:])"),
     "signature of other length": lambda: cuda.jit("void(float32[:])")(fill.py_func),
     "jit of a number": lambda: cuda.jit(3),

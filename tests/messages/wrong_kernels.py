@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import random
+import time
 
 import numpy as np
 
@@ -12,6 +14,7 @@ F = np.zeros(8, np.float32)
 I = np.zeros(8, np.int32)  # noqa: E741
 M = np.zeros((4, 4), np.float32)
 SIZE = 16
+ZERO = np.float32(0)
 
 
 def plain(x):
@@ -377,6 +380,102 @@ def attribute_of_a_number(x):
     x[0].a = 1
 
 
+def names_a_barrier(x):
+    cuda.syncthreads  # noqa: B018
+    x[0] = 1
+
+
+def names_a_method(x):
+    x.sum  # noqa: B018
+
+
+def divides_constants(x):
+    x[0] = 1 / 0
+
+
+def divides_by_a_constant(x):
+    x[0] = x[0] // (SIZE - 16)
+
+
+def divides_by_a_captured_zero(x):
+    x[0] = x[0] % ZERO
+
+
+def divides_into_both(x):
+    x[0] = divmod(5, 0)[0]
+
+
+def divides_in_place(x):
+    x[0] /= 0.0
+
+
+def match_statement(x):
+    match x[0]:
+        case 1:
+            x[0] = 2
+
+
+def makes_an_array(x):
+    y = np.zeros(3)
+    x[0] = y[0]
+
+
+def stacks_arrays(x):
+    x[0] = np.concatenate((x, x))[0]
+
+
+def draws_from_python(x):
+    x[0] = random.random()
+
+
+def draws_from_numpy(x):
+    x[0] = np.random.rand()
+
+
+def reads_a_clock(x):
+    x[0] = time.time()
+
+
+def calls_list(x):
+    x[0] = list((1, 2))[0]
+
+
+def stores_a_text(x):
+    y = "a"
+    x[0] = y
+
+
+def misspelt_builtin(x):
+    x[0] = lenn(x)  # noqa: F821
+
+
+def misspelt_array_attribute(x):
+    x[0] = x.shap[0]
+
+
+def unknown_axis(x):
+    x[0] = cuda.threadIdx.w
+
+
+def misspelt_tuple_method(x, t):
+    x[0] = t.ndex(1)
+
+
+def misspelt_keyword(x):
+    a = cuda.shared.array(shap=3, dtype=np.float32)
+    x[0] = a[0]
+
+
+def unpacks_a_short_array(x):
+    a, b, c = cuda.local.array(2, np.float32)
+    x[0] = a + b + c
+
+
+def unpacks_the_rest(x):
+    a, *b = x
+    x[0] = a
+
+
 CASES = [
     (unknown_name, (F,)),
     (unknown_attribute, (F,)),
@@ -448,4 +547,26 @@ CASES = [
     (atomic_on_a_packed_field, (R,)),
     (field_that_kernels_do_not_know, (R,)),
     (attribute_of_a_number, (F,)),
+    (names_a_barrier, (F,)),
+    (names_a_method, (F,)),
+    (divides_constants, (F,)),
+    (divides_by_a_constant, (F,)),
+    (divides_by_a_captured_zero, (F,)),
+    (divides_into_both, (F,)),
+    (divides_in_place, (F,)),
+    (match_statement, (F,)),
+    (makes_an_array, (F,)),
+    (stacks_arrays, (F,)),
+    (draws_from_python, (F,)),
+    (draws_from_numpy, (F,)),
+    (reads_a_clock, (F,)),
+    (calls_list, (F,)),
+    (stores_a_text, (F,)),
+    (misspelt_builtin, (F,)),
+    (misspelt_array_attribute, (F,)),
+    (unknown_axis, (F,)),
+    (misspelt_tuple_method, (F, (1, 2))),
+    (misspelt_keyword, (F,)),
+    (unpacks_a_short_array, (F,)),
+    (unpacks_the_rest, (F,)),
 ]
