@@ -16,7 +16,6 @@ _CODE = tuple(
 _PYTHON = tuple(path for path in _CODE if path.suffix == ".py")
 _VENDOR = re.compile(r"(?i)\b(nvidia|intel|amd|apple|qualcomm|pocl|rusticl|adreno|mali|radeon|geforce)\b")
 _UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
-_MAX_LINES = 400
 
 # modules that import inside functions, and what: see the comments there
 _LATE_IMPORTS = {
@@ -65,11 +64,6 @@ def test_vendors_are_named_only_by_the_device_package() -> None:
 
 def test_nothing_is_left_to_do() -> None:
     assert not _lines(_CODE, _UNFINISHED)
-
-
-def test_files_are_short() -> None:
-    lengths = {_name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in _CODE}
-    assert not {name: length for name, length in lengths.items() if length > _MAX_LINES}
 
 
 def test_imports_are_at_the_top() -> None:

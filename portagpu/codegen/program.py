@@ -68,6 +68,7 @@ class KernelBinary:
     findings: tuple[Finding, ...] = ()  # what wastes a GPU's time
     faults: tuple[Fault, ...] = ()  # exceptions that the launch may raise, by number
     remarks: tuple[Remark, ...] = ()  # what looks wrong
+    python_name: str = ""
     waits: Span | None = None  # the loop in which threads wait for others, on CPUs
 
     def span_of(self, line: int) -> Span | None:
@@ -187,6 +188,7 @@ def generate(
         prints=_prints(program),
         faults=program.faults,
         remarks=program.remarks,
+        python_name=program.kernel.name,
         waits=None if waiting is None or caps.device_type is not DeviceType.CPU else waiting.span,
     )
 

@@ -18,6 +18,9 @@ import time
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
+if sys.platform != "win32":
+    import resource
+
 REQUEST, ANSWER = struct.Struct("<II"), struct.Struct("<iII")  # lengths of what follows; status first
 NO_DEVICE = 3  # exit status where the parent's device is not found
 _IDLE_SECONDS = 60.0
@@ -129,8 +132,6 @@ def _watch_parent(parent: int) -> None:
 
 def _without_core_files() -> None:
     if sys.platform != "win32":
-        import resource
-
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 

@@ -322,7 +322,7 @@ class CompiledKernel:
     def _enqueue(self, queue: Any, kernel: cl.Kernel, shape: LaunchShape, tokens: Tokens | None, epoch: object) -> None:
         event = self.enqueue(queue, kernel, shape.sizes)
         if self.binary.waits is not None and self.context.settings.warnings:
-            watch(event, self.binary.name.rstrip("_"), self.binary.waits, self.context.settings.hang_seconds)
+            watch(event, self.binary.python_name, self.binary.waits, self.context.settings.hang_seconds)
         # not before: signal handlers and finalisers that launch the same kernel would set their arguments in its place
         local = self._local.objects
         if tokens is None or epoch is not self.context.epoch or local.epoch is not epoch:  # arrays may have been closed

@@ -75,13 +75,16 @@ class Watch:
     def _run(self) -> None:
         while True:
             launch, self._latest = self._latest, None
-            if launch is None:
-                self._thread = None
-                if self._latest is None:  # else one came between, which found a thread
-                    return
-                self._thread = threading.current_thread()
+            if launch is not None:
+                self._follow(launch)
                 continue
-            self._follow(launch)
+            self._thread = None
+            if self._is_idle():
+                return
+            self._thread = threading.current_thread()  # a launch came between, which found a thread
+
+    def _is_idle(self) -> bool:
+        return self._latest is None
 
     def _follow(self, launch: Launch) -> None:
         wait = 0.01  # short launches are dropped soon, with the memory that their events keep

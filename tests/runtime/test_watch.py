@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -49,25 +50,33 @@ def program(tmp_path):
     return path
 
 
-def start(program, device, **variables):
-    env = os.environ | {"PORTAGPU_DEVICE": str(device.index)} | variables
-    return subprocess.Popen(
-        [sys.executable, str(program)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
-    )
+PATIENCE = 120  # seconds
 
 
-def test_a_wait_for_a_later_thread_is_told(device, program):
-    if device.capabilities.device_type is not DeviceType.CPU:
-        pytest.skip("threads of GPUs go on by themselves")
-    child = start(program, device, PORTAGPU_HANG_SECONDS="0.3")
+def told_by(program, device, path):
+    """The first line that a hanging program writes to standard error, and all that it printed."""
+    watched = {"PORTAGPU_WARNINGS": "1", "PORTAGPU_HANG_SECONDS": "0.3"}
+    env = os.environ | watched | {"PORTAGPU_DEVICE": str(device.index)}
+    errors, printed = path / "errors.txt", path / "printed.txt"
+    with errors.open("w") as stderr, printed.open("w") as stdout:
+        child = subprocess.Popen([sys.executable, str(program)], stdout=stdout, stderr=stderr, env=env)
     try:
-        told = child.stderr.readline() if "Oclgrind" not in device.name else ""
+        end = time.monotonic() + PATIENCE
+        while "\n" not in errors.read_text() and child.poll() is None and time.monotonic() < end:
+            time.sleep(0.05)
     finally:
         child.kill()
-        printed = child.communicate()[0]
-    assert told.startswith(
-        f"{program}:10: PortaGPUCorrectnessWarning: the kernel `waits_for_the_next` has not ended"
-    ), told
+        child.wait()
+    return errors.read_text().partition("\n")[0], printed.read_text()
+
+
+def test_a_wait_for_a_later_thread_is_told(device, program, tmp_path):
+    if device.capabilities.device_type is not DeviceType.CPU or "Oclgrind" in device.name:
+        pytest.skip("threads of GPUs go on by themselves")
+    told, printed = told_by(program, device, tmp_path)
+    line = HANGS.partition("    while done")[0].count("\n") + 1
+    start = f"{program}:{line}: PortaGPUCorrectnessWarning: the kernel `waits_for_the_next` has not ended"
+    assert told.startswith(start), told
     assert "docs/lockstep.md#threads-that-wait-for-a-later-thread" in told
     assert printed == "locks 24\n"
 
