@@ -1,7 +1,7 @@
 """Where threads of one launch learn of each other's writes: barriers, fences, atomics, and exchanges between them.
 
 C lets a compiler keep the value of a `restrict` pointer's element in a register for as long as the pointer lives, over
-every fence: it may take for granted that nothing else writes there. One vendor's compiler does so across inline assembly
+every fence: it may take for granted that nothing else writes there. One vendor's compiler does so over inline assembly
 that clobbers memory. So a program in which threads learn of each other has no `restrict` on what it writes
 (`communicates`), nor on what it only reads again and again until another one has written it (`polled`).
 """
