@@ -134,7 +134,9 @@ class Emitter:
         Compilers that turn threads into loops end there otherwise ("region_entry_barrier" in one of them): the
         optimiser follows a flag from one guard to the next and leaves barriers that can be reached in several ways.
         """
-        is_flag = name.startswith(FLAG_PREFIXES) and self.printer.helpers.caps.device_type is DeviceType.CPU
+        caps = self.printer.helpers.caps
+        hidden = caps.device_type is DeviceType.CPU and not caps.conditional_barriers
+        is_flag = name.startswith(FLAG_PREFIXES) and hidden
         return f"{'volatile ' if is_flag else ''}{self._type(kind)}"
 
     def _statement(self, statement: Stmt) -> None:

@@ -1,5 +1,5 @@
 <%def name="place()">\
-    // the part of the row comes first, and in 32 bits: compilers for CPUs then see that neighbours have neighbouring numbers
+    // what the rows before have comes first, in 32 bits: compilers for CPUs then see that neighbours' numbers are, too
     const int row = ((int)get_local_id(2) * (int)get_local_size(1) + (int)get_local_id(1)) * (int)get_local_size(0);
     const int id = row + (int)get_local_id(0);
     const int lane = id & 31;
@@ -23,7 +23,10 @@ ${place()}
     const int source = mode == 0 ? first + operand : mode == 1 ? id - operand : mode == 2 ? id + operand : id ^ operand;
     ${h.type} result = value;
 % if some:
-    if (here && from >= 0 && from < lanes && flags[source]) result = as_${h.type}(values[source]);
+    if (from >= 0 && from < lanes) {
+        const ${h.type} passed = as_${h.type}(values[source]);
+        result = flags[source] ? passed : value; // what is chosen where a thread is not here itself, nobody reads
+    }
 % else:
     if (from >= 0 && from < lanes) result = as_${h.type}(values[source]);
 % endif
