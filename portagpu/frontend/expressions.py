@@ -125,7 +125,7 @@ def disturbs(statement: Stmt) -> bool:
 def _leaves_variables(statement: Stmt) -> bool:
     """Whether all that a statement changes is memory and a variable that no earlier expression reads.
 
-    Exchanges of emulated warps are like that, and a copy of a variable that is kept over their barriers is dear on CPUs.
+    Exchanges of emulated warps are like that, and a copy that is kept over their barriers is dear on CPUs.
     """
     value = statement.value if isinstance(statement, Assign) else None
     return isinstance(value, Operation) and value.name in EXCHANGES

@@ -2,7 +2,7 @@
 
 An exchange writes cells, waits at a barrier, and reads cells of others. The next one must not write what is still being
 read. Where nothing but an exchange, or another barrier, can come next, it has the other buffer, which its own barrier
-parts from the exchange before. In all other places (at the end of a loop's body, before a call) a second barrier follows.
+parts from the exchange before. Elsewhere (at the end of a loop's body, before a call) a second barrier follows.
 
     cells[id] = v         cells[id] = v
     barrier()             barrier()
