@@ -176,7 +176,24 @@ def vote(x, out):
 
 
 @cuda.jit
-def vote_array(x, out):
+def vote_tree(x, out):
+    """The same as two trees in shared memory."""
+    every = cuda.shared.array(THREADS, np.int32)
+    some = cuda.shared.array(THREADS, np.int32)
+    i, t = cuda.grid(1), cuda.threadIdx.x
+    lane = t % 32
+    every[t] = some[t] = x[i] > 0
+    cuda.syncthreads()
+    for offset in (16, 8, 4, 2, 1):
+        if lane < offset:
+            every[t] &= every[t + offset]
+            some[t] |= some[t + offset]
+        cuda.syncthreads()
+    out[i] = every[t // 32 * 32] + 2 * some[t // 32 * 32]
+
+
+@cuda.jit
+def vote_loop(x, out):
     """The same by flags, which the first thread of each warp looks through for each vote."""
     flags = cuda.shared.array(THREADS, np.int32)
     found = cuda.shared.array((2, THREADS // 32), np.int32)

@@ -77,7 +77,8 @@ def _of_warps(ours: Any, array: Any, dtype: Any, result: Callable[[Array], Array
 
 
 def _sums(rows: Array) -> Array:
-    return rows.sum(axis=1, dtype=rows.dtype)
+    sums: Array = rows.sum(axis=1, dtype=rows.dtype)
+    return sums
 
 
 def _everywhere(rows: Array) -> Array:
@@ -105,11 +106,13 @@ def _voted(rows: Array) -> Array:
 
 
 def _matched(rows: Array) -> Array:
-    return (rows[:, :, None] == rows[:, None, :]).sum(axis=2).astype(np.int32)
+    counts: Array = (rows[:, :, None] == rows[:, None, :]).sum(axis=2)
+    return counts.astype(np.int32)
 
 
 def _one_more(rows: Array) -> Array:
-    return rows + rows.dtype.type(1)
+    more: Array = rows + rows.dtype.type(1)
+    return more
 
 
 def _counts(dtype: Any) -> Callable[[int], Pair]:
@@ -157,7 +160,8 @@ PAIRS: dict[str, Callable[[int], Pair]] = {
     "scan-up-float32": _of_warps(kernels.scan_up, kernels.scan_up_array, F32, _scanned),
     "scan-up-int32": _of_warps(kernels.scan_up, kernels.scan_up_array, I32, _scanned),
     "ballot-compaction": _of_warps(kernels.compact, kernels.compact_array, F32, _compacted),
-    "all-any": _of_warps(kernels.vote, kernels.vote_array, I32, _voted),
+    "all-any-tree": _of_warps(kernels.vote, kernels.vote_tree, I32, _voted),
+    "all-any-loop": _of_warps(kernels.vote, kernels.vote_loop, I32, _voted),
     "match-any": _of_warps(kernels.match, kernels.match_array, I32, _matched),
     "syncwarp": _of_warps(kernels.mirror, kernels.mirror_array, F32, _one_more),
     "histogram-int32": _counts(I32),
