@@ -26,7 +26,7 @@ from portagpu.ir.nodes import (
 from portagpu.ir.ordering import polled
 from portagpu.ir.program import Function, ParameterRole
 from portagpu.ir.ranges import Ranges
-from portagpu.ir.types import Pointer, Scalar, Type
+from portagpu.ir.types import Pointer, Scalar, Space, Type
 from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
 
 Slot = tuple[str, Type]
@@ -41,6 +41,7 @@ class Facts:
     exact: Ranges  # of integers, whatever overflows
     indices: frozenset[Slot]  # integer variables made of indices, extents and small constants only
     used: frozenset[str]  # names that occur
+    block_memory: bool  # whether shared memory or a local array is accessed by subscripts
     constant_pointers: frozenset[str]  # pointer parameters that are only read
     merged: frozenset[str]  # pointer parameters that share a variable with others: one of them, depending on the path
     polled: frozenset[str]  # pointer parameters that a loop reads until another thread has written there
@@ -55,12 +56,14 @@ def analyse(function: Function) -> Facts:
             names.update(e.name for e in all_expressions(top) if isinstance(e, Var))
         if isinstance(statement, Assign):
             names.add(statement.target.name)
+    split = _split(function)
     return Facts(
-        split=_split(function),
+        split=split,
         ranges=Ranges(function),
         exact=Ranges(function, wraps=True),
         indices=index_slots(function),
         used=frozenset(names),
+        block_memory=_has_block_memory(function, split),
         constant_pointers=_read_only(function),
         merged=_merged(function),
         polled=polled(function),
@@ -93,6 +96,17 @@ def _split(function: Function) -> frozenset[str]:
 
 def _is_splittable(access: Load | Store) -> bool:
     return isinstance(access.base, Var) and isinstance(access.index, Constant) and not access.packed
+
+
+def _has_block_memory(function: Function, split: frozenset[str]) -> bool:
+    everything = (e for s in all_statements(function.body) for top in expressions(s) for e in all_expressions(top))
+    return any(
+        isinstance(e, Var)
+        and isinstance(e.type, Pointer)
+        and e.type.space in (Space.LOCAL, Space.PRIVATE)
+        and e.name not in split
+        for e in everything
+    )
 
 
 # read-only pointers --------------------------------------------------------------------------------------------------

@@ -197,7 +197,8 @@ class Emitter:
         if isinstance(kind, Scalar) and kind.dtype is BOOL:
             value = f"(uchar){printer.text(statement.value, UNARY)}"
         self._line(
-            f"{printer.text(statement.base, 15)}[{printer.subscript(statement.index)}] = {value};", statement.span
+            f"{printer.text(statement.base, 15)}[{printer.subscript(statement.index, base=statement.base)}] = {value};",
+            statement.span,
         )
 
     def _vector_store(self, statement: VectorStore) -> str:

@@ -40,7 +40,7 @@ from portagpu.ir.nodes import (
     VectorLoad,
 )
 from portagpu.ir.program import MemoryArray
-from portagpu.ir.types import INT, Pointer, Scalar, Vector, element_size
+from portagpu.ir.types import INT, Pointer, Scalar, Space, Vector, element_size
 from portagpu.ir.walk import all_expressions, unreachable
 
 # C's precedence, higher binds tighter
@@ -76,6 +76,7 @@ class Printer:
         self.wide = False  # whether there may be more threads than 32 bits count
         self.communicates = False
         self._in_subscript = False
+        self._in_global_subscript = False
         self.used: set[str] = set()  # names that were printed
         self.block_sizes: dict[int, str] = {}  # variables that hold the block's extents, by axis
 
@@ -107,11 +108,17 @@ class Printer:
         text, own = self._print(expr)
         return f"({text})" if own < level else text
 
-    def subscript(self, expr: Expr, level: int = LOWEST) -> str:
-        """C text of a subscript: plain arithmetic, since arrays end long before it overflows."""
-        saved, self._in_subscript = self._in_subscript, True
+    def subscript(self, expr: Expr, level: int = LOWEST, *, base: Expr | None = None) -> str:
+        """C text of a subscript: plain arithmetic, since arrays end long before it overflows.
+
+        ``base`` is the array, where it is one.
+        """
+        kind = None if base is None else base.type
+        is_global = isinstance(kind, Pointer) and kind.space in (Space.GLOBAL, Space.CONSTANT)
+        saved = self._in_subscript, self._in_global_subscript
+        self._in_subscript, self._in_global_subscript = True, is_global
         text = self.text(expr, level)
-        self._in_subscript = saved
+        self._in_subscript, self._in_global_subscript = saved
         return text
 
     def _print(self, expr: Expr) -> tuple[str, int]:
@@ -168,7 +175,7 @@ class Printer:
             case VectorLoad():
                 return self.vector_load(expr), POSTFIX
             case Offset():
-                return f"{self.text(expr.base, 12)} + {self.subscript(expr.index, 13)}", 12
+                return f"{self.text(expr.base, 12)} + {self.subscript(expr.index, 13, base=expr.base)}", 12
             case MakeVector():
                 return f"({expr.type.c})({', '.join(self.text(i) for i in expr.items)})", POSTFIX
             case Lane() if isinstance(expr.operand.type, Vector) and expr.operand.type.lanes == 1:
@@ -267,7 +274,13 @@ class Printer:
             and operand.type.dtype is INT64
         ):
             return self._print(operand.operand)  # int -> long -> int
+        if source.dtype is INT64 and target.dtype is INT32 and self._converts_subscripts():
+            return f"convert_int({self.text(operand)})", POSTFIX
         return f"({target.c}){self.text(operand, UNARY)}", UNARY
+
+    def _converts_subscripts(self) -> bool:
+        """Whether a cast to 32 bits might become a subscript that the driver's compiler mixes up with others."""
+        return not self.helpers.caps.cuts_subscripts and self.facts.block_memory and not self._in_global_subscript
 
     def _index(self, expr: Index) -> tuple[str, int]:
         if self.facts.ranges.of(expr.operand).is_nonnegative:
@@ -284,7 +297,7 @@ class Printer:
         if expr.packed:
             size = element_size(expr.type)
             return f"as_{expr.type.c}(vload{size}(0, {self.address(expr.base, expr.index)}))", POSTFIX
-        text = f"{self.text(expr.base, POSTFIX)}[{self.subscript(expr.index)}]"
+        text = f"{self.text(expr.base, POSTFIX)}[{self.subscript(expr.index, base=expr.base)}]"
         if isinstance(expr.type, Scalar) and expr.type.dtype is BOOL:
             return f"{text} != 0", 9
         return text, POSTFIX
@@ -312,7 +325,7 @@ class Printer:
         """``base + index`` as a pointer."""
         if isinstance(index, Constant) and index.value == 0:
             return self.text(base, 12)
-        return f"{self.text(base, 12)} + {self.subscript(index, 13)}"
+        return f"{self.text(base, 12)} + {self.subscript(index, 13, base=base)}"
 
 
 _INDEX_FUNCTIONS = frozenset({"threadIdx", "blockIdx", "gridDim", "grid", "gridsize"})

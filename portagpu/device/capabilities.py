@@ -84,5 +84,6 @@ class Capabilities:
     scoped_fences: bool = False  # atomic_work_item_fence over the device, in sequence, works under `language_option`
     compiles_for_binaries: bool = False  # to hand a program's binary out the driver compiles kernels once more
     diverging_nests: bool = True  # False: loops in loops that threads leave apart must not run in lanes of vectors
+    cuts_subscripts: bool = True  # False: 64-bit subscripts of local memory are converted to 32 bits, not cast
     crashing_compiler: bool = False  # over some valid programs the compiler ends its process: another one builds
     optimised_rotations: bool = True  # the driver runs what its optimiser makes of `x << k | x >> 32 - k`

@@ -25,6 +25,7 @@ class Hints:
     ``max_blocks_of_axis``: along one axis.
     ``compiles_for_binaries``: asked for a program's binary, the driver compiles kernels that launches do not use.
     ``diverging_nests``: False where loops in loops that threads run or leave apart are compiled wrongly.
+    ``cuts_subscripts``: False where 64-bit integers that are cut to subscripts of local memory are compiled wrongly.
     ``crashing_compiler``: over some valid programs the compiler ends the process that calls it.
     """
 
@@ -44,6 +45,7 @@ class Hints:
     max_blocks_of_axis: int = 2**63 - 1
     compiles_for_binaries: bool = False
     diverging_nests: bool = True
+    cuts_subscripts: bool = True
     crashing_compiler: bool = False
 
 
@@ -160,6 +162,14 @@ QUIRKS: tuple[Quirk, ...] = (
         value=False,
         reason="the CPU runtime 2026.22 runs threads in the lanes of a vector; in loops within loops that threads leave"
         " at different times, its lanes went wrong in 4 of 1,000 random kernels; right where nothing is vectorised",
+    ),
+    Quirk(
+        match="intel(r) opencl\n",
+        field="cuts_subscripts",
+        value=False,
+        reason="the CPU runtime 2026.22 mixes up elements of local and private arrays whose subscripts are a 64-bit"
+        " product of an id, cut to 32 bits: after `long v = (long)id * 2` and `s[(int)v] = s[(int)v] + 5`, reading"
+        " `s[(int)v]` gave another thread's element in 63 of 64 threads. Right by convert_int(v), and in 32 bits",
     ),
     Quirk(
         match="intel(r) opencl\n",

@@ -4,7 +4,7 @@
 are stored. A sum, difference or product has the same lower bits however long its operands are, so the variable becomes
 one of 32 bits, unsigned because C defines how those wrap around. A GPU adds 64-bit integers in halves.
 
-Subscripts do not count as narrow: compilers know more of a signed variable that walks over an array.
+Only what is stored counts, not subscripts: compilers know more of a signed variable that walks over an array.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from portagpu.ir.nodes import (
     Store,
     Var,
     VectorLoad,
-    VectorStore,
     While,
 )
 from portagpu.ir.program import Function
@@ -82,29 +81,32 @@ def _read_above(function: Function, slots: frozenset[Slot]) -> Iterator[Slot]:
             yield from _demanded(statement.value, target in slots, slots)
             continue
         for top in expressions(statement):
-            is_subscript = isinstance(statement, Store | VectorStore) and top is statement.index
-            yield from _demanded(top, False, slots, is_subscript)
+            is_stored = isinstance(statement, Store) and top is statement.value
+            yield from _demanded(top, False, slots, is_stored)
 
 
-def _demanded(expr: Expr, is_low: bool, slots: frozenset[Slot], is_subscript: bool = False) -> Iterator[Slot]:
-    """Variables in an expression whose upper halves it needs; ``is_low``: only its own lower half is asked for."""
+def _demanded(expr: Expr, is_low: bool, slots: frozenset[Slot], is_stored: bool = False) -> Iterator[Slot]:
+    """Variables in an expression whose upper halves it needs.
+
+    ``is_low``: only its own lower half is asked for; ``is_stored``: it is part of a value that is stored.
+    """
     match expr:
         case Var():
             if not is_low and (expr.name, expr.type) in slots:
                 yield expr.name, expr.type
-        case Cast() if _cuts(expr) and not is_subscript:
-            yield from _demanded(expr.operand, True, slots)
+        case Cast() if _cuts(expr) and is_stored:
+            yield from _demanded(expr.operand, True, slots, True)
         case Load() | VectorLoad() | Offset():
             yield from _demanded(expr.base, False, slots)
-            yield from _demanded(expr.index, False, slots, True)
+            yield from _demanded(expr.index, False, slots)
         case _ if is_low and (parts := _modular_parts(expr)) is not None:
             for part in parts:
-                yield from _demanded(part, True, slots)
+                yield from _demanded(part, True, slots, is_stored)
             if isinstance(expr, Select):
                 yield from _demanded(expr.condition, False, slots)
         case _:
             for part in _parts(expr):
-                yield from _demanded(part, False, slots, is_subscript)
+                yield from _demanded(part, False, slots, is_stored)
 
 
 def _parts(expr: Expr) -> tuple[Expr, ...]:

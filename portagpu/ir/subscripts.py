@@ -59,8 +59,8 @@ _MIRRORED = {
 def unwrapped(function: Function) -> Function:
     """The function with bare subscripts where they cannot be negative."""
     ranges = Ranges(function)
-    if all(ranges.of(index.operand).is_nonnegative for index in _indices(function.body)):
-        return function  # printed bare as they are
+    if next(_indices(function.body), None) is None:
+        return function
     return replace(function, body=_Walk(ranges).block(function.body, {}))
 
 

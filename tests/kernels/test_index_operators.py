@@ -147,3 +147,49 @@ def test_subscripts(device, operators):
         if not np.array_equal(got, wanted(row, g, subscripts(operator, values[index]))):
             wrong.append(f"{operator.format(index)} (place {place_of(row)})")
     assert not wrong
+
+
+# subscripts that variables hold, and that are read, written and read again: one driver's compiler took elements for
+# others where the variable had 64 bits and the subscript the lower 32 of them
+HELD = ("{0} << 1", "{0} * 2", "{0} * 3", "{0} * 4", "({0} << 1) ^ 2", "{0} * 2 + 1", "130 - {0} * 2", "{0} + 16")
+HELD += ("({0} * 2) & 510", "({0} * 2 if {0} > 5 else {0} * 2 + 1)")
+USES = (
+    ("{a}[v] = {a}[v] + 5", "o[{row}, t] = {a}[v]", "{a}[v] = {a}[v] - 5"),
+    ("if v < 100:", "    {a}[v] = {a}[v] + 5", "    o[{row}, t] = {a}[v]", "    {a}[v] = {a}[v] - 5"),
+    (
+        *("total = 0", "for _ in range(3):", "    {a}[v] = {a}[v] + 5", "    total += {a}[v]"),
+        *("    {a}[v] = {a}[v] - 5", "    v += 100", "o[{row}, t] = total"),
+    ),
+    ("u = v", "{a}[u] = {a}[u] + 5", "o[{row}, t] = {a}[v]", "w = v + 0", "{a}[w] = {a}[w] - 5"),
+)
+
+
+@pytest.mark.parametrize("index", ["cuda.threadIdx.x", "cuda.grid(1)", "t"])
+def test_subscripts_that_variables_hold(device, index):
+    """Each thread has elements of its own, in shared memory and in an array of its own."""
+    cases = list(product(HELD, USES, "sm"))
+    lines = [
+        *(
+            "t = cuda.threadIdx.x",
+            f"s = cuda.shared.array({SIZE}, np.int32)",
+            f"m = cuda.local.array({SIZE}, np.int32)",
+        ),
+        *(f"for q in range({SIZE}):", "    m[q] = g[q]", f"for q in range(t, {SIZE}, 64):", "    s[q] = g[q]"),
+    ]
+    for row, (operator, uses, array) in enumerate(cases):
+        lines += ["cuda.syncthreads()", f"v = {operator.format(index)}", *(u.format(a=array, row=row) for u in uses)]
+    names = {"cuda": cuda, "np": np}
+    exec("@cuda.jit\ndef k(g, o):\n" + "".join(f"    {line}\n" for line in lines), names)
+    g = np.random.default_rng(6).permutation(SIZE).astype(np.int32)
+    o = np.zeros((len(cases), 64), np.int32)
+    names["k"][1, 64](g, o)
+    wrong = []
+    for row, (operator, uses, array) in enumerate(cases):
+        v = subscripts(operator, np.arange(64))
+        if uses is USES[1]:
+            expected = np.where(v < 100, g[v] + 5, 0)
+        else:
+            expected = g[v] + g[v + 100] + g[v + 200] + 15 if uses is USES[2] else g[v] + 5
+        if not np.array_equal(o[row], expected):
+            wrong.append(f"{operator.format(index)}, use {USES.index(uses)} of {array}")
+    assert not wrong
