@@ -22,6 +22,7 @@ from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import as_device_array, is_device_like
+from portagpu.runtime.foreign import is_foreign, shared_view
 
 _BEYOND_FLOAT32 = (2 - 2.0**-24) * 2.0**127  # numbers from here on round to infinity
 
@@ -43,6 +44,8 @@ def operand_of(value: Any, name: str) -> Any:
         return value
     if is_device_like(value):
         return as_device_array(value)
+    if is_foreign(value):
+        return shared_view(value, f"operand {name}")
     if isinstance(value, (*_LISTS, int, float, complex, np.generic)) or any(hasattr(value, way) for way in _ARRAY_LIKE):
         return host_array(value)
     raise ArgumentTypeError(f"operand {name} is a {type(value).__name__}", hint="pass NumPy arrays or device arrays")

@@ -25,7 +25,8 @@ from portagpu.blas.whole_numbers import multiply_whole
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context, context_of
-from portagpu.runtime.creation import to_device
+from portagpu.runtime.creation import is_device_like, to_device
+from portagpu.runtime.foreign import is_foreign, shared_view
 from portagpu.runtime.hostmem import SharedSpans, finished, map_back, wrap_host
 from portagpu.runtime.hostpool import out_of_memory, results
 from portagpu.runtime.overlap import may_overlap
@@ -94,6 +95,10 @@ def matmul(
         host = host_product(a, b, out, plain, stream) if a.dtype.isnative else None
         if host is not None and host.again():
             return host.result
+    if is_foreign(out) and not is_device_like(out):
+        into = shared_view(out, "out")
+        matmul(a, b, into, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
+        return out
     a, b, on_device = operands_of(a, b)
     check_dtypes(a, b, on_device)
     if a.ndim == 0 or b.ndim == 0:

@@ -52,6 +52,8 @@ def multiply_whole(
     if not is_whole(c.dtype) or (a.dtype == b.dtype and name_of(c.dtype) in OUTPUTS.get(name_of(a.dtype), ())):
         multiply(a, b, c, alpha, beta)
         return
+    if c.size == 0:
+        return
     if c.dtype.kind == "b":
         counts = workspaces.of(stream, "counts", c.shape, np.dtype(np.int32))
         multiply(_read_as(a, "uint8"), _read_as(b, "uint8"), counts, 1, 0)

@@ -93,7 +93,8 @@ class Configured:
 
     def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         dispatcher = self._dispatcher
-        args = given = dispatcher.bind_arguments(args, kwargs)
+        given = dispatcher.bind_arguments(args, kwargs)
+        args = dispatcher.adopt(given)
         stream, others = place(args, self._stream)
         context = stream.context
         after: list[Callable[[], None]] = []

@@ -353,6 +353,7 @@ class Dispatcher(Inspection, PythonFunction):
                 found.compile(signature)
             return found
         context = current_context()
+        bound = self.adopt(bound)
         prepared = self.prepare(bound, context, context.default_stream, HostWork(bound))
         overload = self.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
         found = self._specialized_for(overload.types)
@@ -369,6 +370,20 @@ class Dispatcher(Inspection, PythonFunction):
                 found.specialized = True
                 self.specializations[kinds] = found
         return found
+
+    def adopt(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Arguments whose other libraries' arrays are NumPy arrays of the same memory: one that comes twice is one."""
+        known: dict[int, Any] = {}
+        constexpr = self.source.constexpr
+        made = []
+        for name, value in zip(self.source.parameters, args, strict=True):
+            if type(value) is DeviceNDArray or name in constexpr:
+                made.append(value)
+                continue
+            if id(value) not in known:
+                known[id(value)] = arguments.adopted(value, name)
+            made.append(known[id(value)])
+        return tuple(made)
 
     def prepare(self, args: tuple[Any, ...], context: Context, stream: Stream, work: HostWork) -> tuple[Any, ...]:
         """Arguments as kernels take them."""

@@ -12,6 +12,7 @@ from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context
+from portagpu.runtime.foreign import is_foreign
 from portagpu.runtime.interface import has_interface, parsed
 from portagpu.runtime.layout import checked_dtype, checked_shape, extent_of, strides_like, strides_of
 from portagpu.runtime.stream import Stream
@@ -22,6 +23,8 @@ def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
 
     It is on the device of ``stream``. Raises `ArgumentTypeError` for what is no array, `OutOfMemoryError`.
     """
+    if is_foreign(ary):
+        ary = host_array(ary)
     if isinstance(ary, type) or not all(hasattr(ary, name) for name in ("shape", "strides", "dtype")):
         raise ArgumentTypeError(
             f"device_array_like takes an array, not {type(ary).__name__}", hint="use np.asarray(...), or device_array"

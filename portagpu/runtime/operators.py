@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime import ufuncs
 from portagpu.runtime.dlpack import device_of, exported
-from portagpu.runtime.interface import address, described
+from portagpu.runtime.interface import address, described, is_asked_for
 
 
 def _refused(symbol: str) -> Callable[..., Any]:
@@ -48,8 +49,11 @@ class ArrayOperators:
         """The CUDA Array Interface (version 3), for objects of this process that wrap the array.
 
         Its pointer is a name that PortaGPU knows, no address: CUDA's libraries cannot use it, since the memory is
-        OpenCL's. Hand those ``x.copy_to_host()``, or on CPU devices ``np.from_dlpack(x)``.
+        OpenCL's. So it is there for Python code that asks for it by name, and for nobody else: `torch.as_tensor`,
+        `jax.numpy.asarray` and `cupy.asarray` see an array with DLPack and ``__array__``, which they take.
         """
+        if not is_asked_for(sys._getframe(1)):
+            raise AttributeError("device arrays show __cuda_array_interface__ to code that names it")
         return described(self)
 
     @property
