@@ -7,7 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portagpu.blas.arguments import check_beta, check_dtypes, check_precision, check_scalar, checked_result, operands_of, promoted
+from portagpu.blas.arguments import (
+    check_beta,
+    check_dtypes,
+    check_precision,
+    check_scalar,
+    checked_result,
+    operands_of,
+    promoted,
+)
 from portagpu.blas.gemm import gemm
 from portagpu.blas.matmul import matmul
 from portagpu.blas.problem import Problem

@@ -44,7 +44,7 @@ def multiply_whole(
     stream: Stream,
     multiply: Multiply,
 ) -> None:
-    """Enqueue ``c = alpha * a @ b + beta * c`` by ``multiply``, which is called with arrays and factors that kernels take.
+    """Enqueue ``c = alpha * a @ b + beta * c`` by ``multiply``, which gets arrays and factors that kernels take.
 
     Dtypes of a and b may differ if they are integers or bools: both are converted to that of c first. ``multiply`` gets
     everything as it is where sums are floats, or int32 as those of bytes are.

@@ -289,6 +289,7 @@ class Dispatcher(Inspection, PythonFunction):
                 self._grids.add(key[:5])
                 key = key if made.binary.fused is None else (*key[:5], launch)
             self._overloads[key] = made
+            context.specialisations.add(self, key, made.compiled)
             return made
 
         with self._lock:
@@ -297,6 +298,12 @@ class Dispatcher(Inspection, PythonFunction):
                 fixed = (*key, shape.block)
                 found = self._overloads.get(fixed) or built(fixed, shape.block)
         return found
+
+    def drop(self, key: Any, compiled: CompiledKernel) -> None:
+        """Forget one specialisation, for which there is no more room: the next launch of it makes it anew."""
+        found = self._overloads.get(key)
+        if found is not None and found.compiled is compiled:
+            self._overloads.pop(key, None)
 
     def forget(self, context: Context) -> None:
         """Drop the specialisations for a context that is closed."""

@@ -287,7 +287,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         Raises `ShapeError` or `DTypeError` where ``ary`` does not fit.
         """
         where = self._stream(stream)
-        given = ary
+        given: Any = ary
         if ary is None:
             ary = given = np.empty(self.shape, self.dtype, order="F" if self.layout == "F" else "C")
         else:

@@ -25,6 +25,7 @@ from portagpu.errors import ArgumentTypeError, ClosedError, DeviceLostError, Out
 from portagpu.runtime.deallocations import Allocation, Deallocations
 from portagpu.runtime.driver_names import ContextNames
 from portagpu.runtime.living import Living
+from portagpu.runtime.specialisations import Specialisations
 from portagpu.runtime.stream import Stream
 from portagpu.runtime.tail import Kept, Tail, drop
 from portagpu.runtime.translate import translate_cl_errors, translated
@@ -66,6 +67,7 @@ class Context(ContextNames):
         self.settings = settings
         self.key = next(_keys)
         self.programs: dict[str, cl.Program] = {}
+        self.specialisations = Specialisations(settings.specialisations)
         self.remarks: tuple[str, ...] = ()  # options that change only what the compiler says in its log
         self.only_builds = False  # whether launches build their kernels, but enqueue nothing
         self.lost = False
@@ -291,6 +293,7 @@ class Context(ContextNames):
         with self.order_lock:
             self._pool.free_held()
         self.programs.clear()
+        self.specialisations.clear()
 
     def __repr__(self) -> str:
         return f"<portagpu context of {self.device.name}>"
