@@ -287,12 +287,12 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         Raises `ShapeError` or `DTypeError` where ``ary`` does not fit.
         """
         where = self._stream(stream)
-        given: Any = ary
+        given: np.ndarray[Any, Any]
         if ary is None:
             ary = given = np.empty(self.shape, self.dtype, order="F" if self.layout == "F" else "C")
         else:
-            ary = writable_view(ary)
-            given = given if is_foreign(given) else ary
+            theirs, ary = ary, writable_view(ary)
+            given = theirs if is_foreign(theirs) else ary
             check_target(ary, self.shape, self.dtype)
         if self.size == 0:
             return given

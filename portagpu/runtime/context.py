@@ -68,6 +68,7 @@ class Context(ContextNames):
         self.key = next(_keys)
         self.programs: dict[str, cl.Program] = {}
         self.specialisations = Specialisations(settings.specialisations)
+        self.element_reads = 0  # elements that the host has read alone
         self.remarks: tuple[str, ...] = ()  # options that change only what the compiler says in its log
         self.only_builds = False  # whether launches build their kernels, but enqueue nothing
         self.lost = False

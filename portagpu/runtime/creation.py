@@ -9,6 +9,7 @@ import pyopencl as cl
 import pyopencl.array
 
 from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.runtime import ufuncs
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context
@@ -153,6 +154,19 @@ def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
         readonly=readonly or keeper.readonly,
         allocation_key=keeper.allocation_key,
     )
+
+
+def _empty_like(prototype: DeviceNDArray, dtype: Any = None, shape: Any = None) -> DeviceNDArray:
+    """`numpy.empty_like`: on the same device, in the same order."""
+    kind = prototype.dtype if dtype is None else checked_dtype(dtype)
+    if shape is None:
+        strides = strides_like(prototype.shape, prototype.strides, prototype.itemsize)
+        steps = tuple(step // prototype.itemsize * kind.itemsize for step in strides)
+        return device_array(prototype.shape, kind, strides=steps, context=prototype.context)
+    return device_array(shape, kind, context=prototype.context)
+
+
+ufuncs.register("empty_like", _empty_like, frozenset({"dtype", "shape"}))
 
 
 def _foreign_key(buffer: Any) -> int:

@@ -21,7 +21,7 @@ from portagpu.errors import ArgumentTypeError, MaskedArrayError, MemoryNotShared
 from portagpu.runtime.layout import strides_of
 
 VERSION = 3
-_NAME = "__cuda_array_interface__"
+NAME = "__cuda_array_interface__"
 # whose Python code looks for the interface first, to hand the pointer to CUDA
 _CUDA_LIBRARIES = frozenset(
     ("cuda", "cudf", "cuml", "cupy", "cupyx", "jax", "jaxlib", "mxnet", "numba", "numba_cuda", "nvidia", "nvmath")
@@ -99,7 +99,7 @@ def is_asked_for(frame: FrameType) -> bool:
     Libraries in C have no frames: theirs is the one of the function that called them.
     """
     code = frame.f_code
-    if _NAME not in code.co_names and _NAME not in code.co_consts:
+    if NAME not in code.co_names and NAME not in code.co_consts:
         return False
     return str(frame.f_globals.get("__name__", "")).partition(".")[0] not in _CUDA_LIBRARIES
 
