@@ -80,7 +80,7 @@ def check_dtypes(a: Any, b: Any, on_device: bool) -> None:
     for name, operand in (("a", a), ("b", b)):
         if name_of(operand.dtype) not in TAKEN:
             raise DTypeError(
-                f"matmul takes {', '.join(TAKEN)}; operand {name} is {operand.dtype}",
+                f"matmul takes integers, bools, float16 to float64, bfloat16, complex64 and complex128; operand {name} is {operand.dtype}",
                 hint=conversion(name, operand),
             )
         if isinstance(operand, DeviceNDArray) and not operand.dtype.isnative:
