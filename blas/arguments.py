@@ -29,6 +29,8 @@ _BEYOND_FLOAT32 = (2 - 2.0**-24) * 2.0**127  # numbers from here on round to inf
 TAKEN = (*DTYPES, *WHOLE)
 """Dtypes of operands."""
 
+_TAKEN_IN_WORDS = "integers, bools, float16 to float64, bfloat16, complex64 and complex128"
+
 _ARRAY_LIKE = ("__array__", "__array_interface__", "__array_struct__")  # of what NumPy, too, takes for arrays
 _LISTS = (list, tuple, range, array.array, memoryview, ctypes.Array)
 
@@ -80,7 +82,7 @@ def check_dtypes(a: Any, b: Any, on_device: bool) -> None:
     for name, operand in (("a", a), ("b", b)):
         if name_of(operand.dtype) not in TAKEN:
             raise DTypeError(
-                f"matmul takes integers, bools, float16 to float64, bfloat16, complex64 and complex128; operand {name} is {operand.dtype}",
+                f"matmul takes {_TAKEN_IN_WORDS}; operand {name} is {operand.dtype}",
                 hint=conversion(name, operand),
             )
         if isinstance(operand, DeviceNDArray) and not operand.dtype.isnative:

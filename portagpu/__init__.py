@@ -67,11 +67,11 @@ def matmul(
     ==================== ================= =======================
 
     ``out``: where to put the result, of its shape; its dtype counts where ``dtype`` is not given. ``alpha`` and
-    ``beta``: numbers, whole ones for integers, none for bools. As in BLAS, out is read only where beta is not 0, and a and b only
-    where alpha is not 0: what is not read may hold NaN. ``precision``: None, or leave to form float32 products from
-    other multiplications: "tf32", "f16x3", "bf16x6", "bf16x9" (docs/gemm.md tells how accurate they are); devices that
-    have none of these compute in float32. For device arrays the product is enqueued on ``stream`` (default: the
-    device's default stream).
+    ``beta``: numbers, whole ones for integers, none for bools. As in BLAS, out is read only where beta is not 0, and a
+    and b only where alpha is not 0: what is not read may hold NaN. ``precision``: None, or leave to form float32
+    products from other multiplications: "tf32", "f16x3", "bf16x6", "bf16x9" (docs/gemm.md tells how accurate they are);
+    devices that have none of these compute in float32. For device arrays the product is enqueued on ``stream``
+    (default: the device's default stream).
 
     Unlike NumPy's, new results of NumPy arrays may be views of memory that serves later results once nobody refers to
     them (`numpy.ndarray.resize` refuses these), overflow gives no warning, and operands have at most 32 axes.
@@ -96,9 +96,9 @@ def grouped_matmul(
     """``alpha * a[rows of g] @ b[g]`` (``+ beta * out[rows of g]``) for each group g of rows.
 
     The rows of group g are ``offsets[g]:offsets[g + 1]``. a: (rows, k); b: (groups, k, n); the result: (rows, n). NumPy
-    arrays or device arrays, all of one kind and one dtype (integers and bools may differ). ``offsets``: (groups + 1) integers that ascend from 0 to
-    rows, a sequence or a NumPy array, or a device array of int32 or int64, which is trusted and, on GPUs, not waited
-    for. Groups may be empty. GPUs compute all groups in one launch. ``alpha``, ``beta``, ``dtype``, ``out`` and
+    arrays or device arrays, all of one kind and one dtype (integers and bools may differ). ``offsets``: (groups + 1)
+    integers that ascend from 0 to rows, a sequence or a NumPy array, or a device array of int32 or int64, which is
+    trusted and, on GPUs, not waited for. Groups may be empty. GPUs compute all groups in one launch. ``alpha``, ``beta``, ``dtype``, ``out`` and
     ``stream`` are as in `matmul`, but that an ``out`` on the device must not share memory with operands.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.

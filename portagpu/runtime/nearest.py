@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-_ELEMENTWISE = (
-    "write a kernel, or a function of elements with @cuda.vectorize, or use the host: x.copy_to_host()"
-)
+_ELEMENTWISE = "write a kernel, or a function of elements with @cuda.vectorize, or use the host: x.copy_to_host()"
 _REDUCED = "cuda.reduce makes a sum, or another reduction, on the device: cuda.reduce(lambda a, b: a + b)(x)"
 _CONVERTED = "convert with a kernel, or on the host: cuda.to_device(x.copy_to_host().astype(...))"
 _FILLED = "make an array with cuda.device_array_like(x), and write it with [:] = 0"
