@@ -98,8 +98,9 @@ def grouped_matmul(
     The rows of group g are ``offsets[g]:offsets[g + 1]``. a: (rows, k); b: (groups, k, n); the result: (rows, n). NumPy
     arrays or device arrays, all of one kind and one dtype (integers and bools may differ). ``offsets``: (groups + 1)
     integers that ascend from 0 to rows, a sequence or a NumPy array, or a device array of int32 or int64, which is
-    trusted and, on GPUs, not waited for. Groups may be empty. GPUs compute all groups in one launch. ``alpha``, ``beta``, ``dtype``, ``out`` and
-    ``stream`` are as in `matmul`, but that an ``out`` on the device must not share memory with operands.
+    trusted and, on GPUs, not waited for. Groups may be empty. GPUs compute all groups in one launch. ``alpha``,
+    ``beta``, ``dtype``, ``out`` and ``stream`` are as in `matmul`, but that an ``out`` on the device must not share
+    memory with operands.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.
     """
