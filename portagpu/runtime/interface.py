@@ -24,7 +24,7 @@ VERSION = 3
 NAME = "__cuda_array_interface__"
 # whose Python code looks for the interface first, to hand the pointer to CUDA
 _CUDA_LIBRARIES = frozenset(
-    ("cuda", "cudf", "cuml", "cupy", "cupyx", "jax", "jaxlib", "mxnet", "numba", "numba_cuda", "nvidia", "nvmath")
+    ("cuda", "cudf", "cuml", "cupy", "cupyx", "jax", "jaxlib", "mxnet", "numba", "numba_cuda", "nvmath")
 ) | {"paddle", "pycuda", "pylibraft", "raft_dask", "rmm", "tensorflow", "torch", "warp"}
 _FIRST = 1 << 62  # addresses from here to 2^63 are canonical on no machine
 _RANGE = 1 << 41  # bytes for each allocation, more than any device has
