@@ -8,6 +8,7 @@ import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.runtime.dlpack import HOST_KINDS, imported
+from portagpu.runtime.driver_names import ArrayNames
 
 _REMEDIES = (  # what torch says of tensors that are more than memory
     ("gradient", "pass x.detach(): kernels record nothing for gradients"),
@@ -20,10 +21,9 @@ _REMEDIES = (  # what torch says of tensors that are more than memory
 def is_foreign(value: Any) -> bool:
     """Whether a value is another library's array, which shows its memory by DLPack."""
     return (
-        not isinstance(value, np.ndarray | type)
+        not isinstance(value, np.ndarray | ArrayNames | type)  # device arrays have DLPack, too
         and hasattr(value, "__dlpack__")
         and hasattr(value, "__dlpack_device__")
-        and type(value).__name__ != "DeviceNDArray"
     )
 
 
