@@ -35,6 +35,13 @@ def is_whole(dtype: np.dtype[Any]) -> bool:
     return name_of(dtype) in WHOLE
 
 
+def kernels_dtype(name: str) -> str:
+    """The dtype as which kernels read operands of a dtype."""
+    if name == "bool":
+        return "uint8"
+    return UNSIGNED[8 * np.dtype(name).itemsize] if name in WHOLE else name
+
+
 def multiply_whole(
     a: DeviceNDArray,
     b: DeviceNDArray,
@@ -56,18 +63,18 @@ def multiply_whole(
         return
     if c.dtype.kind == "b":
         counts = workspaces.of(stream, "counts", c.shape, np.dtype(np.int32))
-        multiply(_read_as(a, "uint8"), _read_as(b, "uint8"), counts, 1, 0)
+        multiply(_as_kernels_do(a), _as_kernels_do(b), counts, 1, 0)
         _tell_truth(counts, c, stream)
         return
     a, b = (_converted(x, c.dtype, role, stream) for x, role in ((a, "wider a"), (b, "wider b")))
     bits = 8 * c.itemsize
-    unsigned = UNSIGNED[bits]
     factors = (int(alpha.real) % 2**bits, int(beta.real) % 2**bits)
-    multiply(_read_as(a, unsigned), _read_as(b, unsigned), _read_as(c, unsigned), *factors)
+    multiply(_as_kernels_do(a), _as_kernels_do(b), _as_kernels_do(c), *factors)
 
 
-def _read_as(x: DeviceNDArray, dtype: str) -> DeviceNDArray:
-    """The same memory as elements of another dtype of the same size."""
+def _as_kernels_do(x: DeviceNDArray) -> DeviceNDArray:
+    """The same memory, read as kernels read it."""
+    dtype = kernels_dtype(name_of(x.dtype))
     return x if name_of(x.dtype) == dtype else with_strides(x, x.shape, x.strides, np.dtype(dtype))
 
 
