@@ -15,14 +15,21 @@ from portagpu.blas import registry
 from portagpu.blas.conversions import OUTPUTS
 from portagpu.blas.problem import DTYPES, Problem
 from portagpu.blas.vectors import name_of
+from portagpu.blas.whole_numbers import WHOLE, is_whole
 from portagpu.device.ideal import IDEAL
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import as_device_array, is_device_like
+from portagpu.runtime.foreign import is_foreign, shared_view
 
 _BEYOND_FLOAT32 = (2 - 2.0**-24) * 2.0**127  # numbers from here on round to infinity
+
+TAKEN = (*DTYPES, *WHOLE)
+"""Dtypes of operands."""
+
+_TAKEN_IN_WORDS = "integers, bools, float16 to float64, bfloat16, complex64 and complex128"
 
 _ARRAY_LIKE = ("__array__", "__array_interface__", "__array_struct__")  # of what NumPy, too, takes for arrays
 _LISTS = (list, tuple, range, array.array, memoryview, ctypes.Array)
@@ -39,6 +46,8 @@ def operand_of(value: Any, name: str) -> Any:
         return value
     if is_device_like(value):
         return as_device_array(value)
+    if is_foreign(value):
+        return shared_view(value, f"operand {name}")
     if isinstance(value, (*_LISTS, int, float, complex, np.generic)) or any(hasattr(value, way) for way in _ARRAY_LIKE):
         return host_array(value)
     raise ArgumentTypeError(f"operand {name} is a {type(value).__name__}", hint="pass NumPy arrays or device arrays")
@@ -70,10 +79,10 @@ def operands_of(a: Any, b: Any) -> tuple[Any, Any, bool]:
 
 def check_dtypes(a: Any, b: Any, on_device: bool) -> None:
     """Raise `DTypeError` for operands that no product takes."""
-    for name, operand, other in (("a", a, b), ("b", b, a)):
-        if name_of(operand.dtype) not in DTYPES and (on_device or not _joins(operand, other)):
+    for name, operand in (("a", a), ("b", b)):
+        if name_of(operand.dtype) not in TAKEN:
             raise DTypeError(
-                f"matmul takes {', '.join(DTYPES)}; operand {name} is {operand.dtype}",
+                f"matmul takes {_TAKEN_IN_WORDS}; operand {name} is {operand.dtype}",
                 hint=conversion(name, operand),
             )
         if isinstance(operand, DeviceNDArray) and not operand.dtype.isnative:
@@ -81,7 +90,7 @@ def check_dtypes(a: Any, b: Any, on_device: bool) -> None:
                 f"operand {name} is {operand.dtype}, in the byte order of other machines",
                 hint='swap on the host: cuda.to_device(x.astype(x.dtype.newbyteorder("=")))',
             )
-    if on_device and native(a.dtype) != native(b.dtype):
+    if on_device and native(a.dtype) != native(b.dtype) and not _are_integers(a.dtype, b.dtype):
         moved = isinstance(a, DeviceNDArray)
         way = "convert one with a kernel, or on the host: cuda.to_device(x.copy_to_host().astype(...))"
         raise DTypeError(
@@ -89,14 +98,33 @@ def check_dtypes(a: Any, b: Any, on_device: bool) -> None:
         )
 
 
-def _joins(operand: Any, other: Any) -> bool:
-    """Whether a host operand of numbers that no product takes is promoted to the kind of the other one."""
-    if operand.dtype.kind not in "biuf" or name_of(other.dtype) not in DTYPES:
-        return False
-    try:
-        return np.result_type(operand, other).name in DTYPES
-    except TypeError:  # int64 and bfloat16 have no common dtype
-        return False
+def _are_integers(*found: np.dtype[Any]) -> bool:
+    """Whether numbers of both dtypes, which may be bools, fit into one of `WHOLE`: kernels can convert them."""
+    return all(dtype.kind in "biu" for dtype in found) and is_whole(np.result_type(*found))
+
+
+def promoted(a: Any, b: Any, dtype: Any = None) -> np.dtype[Any]:
+    """The dtype in which operands are multiplied: their common one, as NumPy has it.
+
+    Integers, and bools, are multiplied in the wider dtype of integers that is asked for with ``dtype``. Raises
+    `DTypeError`.
+    """
+    if a.dtype == b.dtype:
+        found = native(a.dtype)
+    else:
+        try:
+            found = np.result_type(a.dtype, b.dtype)
+        except TypeError as error:  # float16 and bfloat16 have no common dtype
+            text = f"the operands are {a.dtype} and {b.dtype}, which have no common dtype"
+            raise DTypeError(text, hint="convert one of them") from error
+    if name_of(found) not in TAKEN:
+        raise DTypeError(f"the operands are {a.dtype} and {b.dtype}, together {found}", hint="convert one of them")
+    wanted = None if dtype is None or found.kind not in "biu" else dtypes.parse(dtype)
+    if wanted is not None and wanted.numpy.isnative and name_of(wanted.numpy) not in OUTPUTS.get(name_of(found), ()):
+        wider = wanted.numpy
+        if is_whole(wider) and wider.kind in "iu" and np.can_cast(found, wider):
+            return wider
+    return found
 
 
 def conversion(name: str, operand: Any) -> str:
@@ -165,7 +193,7 @@ def check_beta(beta: complex, out: Any) -> None:
 
 def _result_dtype(operands: np.dtype[Any], dtype: Any, out: Any) -> np.dtype[Any]:
     """Dtype of a product: what is asked for, else that of ``out``, else the default. Raises `DTypeError`."""
-    allowed = OUTPUTS[name_of(operands)]
+    allowed = OUTPUTS.get(name_of(operands), (name_of(operands),))
     if dtype is not None:
         row = dtypes.parse(dtype)
         if row is None:
@@ -197,7 +225,7 @@ def check_scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtyp
         found = _scalar(value, name, operands, result)
     except OverflowError as error:
         raise ArgumentTypeError(f"{name} is too large for a float", hint="divide the operands instead") from error
-    if result.kind != "i" and name_of(result) not in ("float64", "complex128"):  # scaled in float32
+    if result.kind not in "biu" and name_of(result) not in ("float64", "complex128"):  # scaled in float32
         for part in (found.real, found.imag):
             if _BEYOND_FLOAT32 <= abs(part) < math.inf:
                 raise ArgumentTypeError(
@@ -232,14 +260,29 @@ def _scalar(value: Any, name: str, operands: np.dtype[Any], result: np.dtype[Any
     except (TypeError, ValueError) as error:  # a signaling NaN, or a number of somebody's own
         raise ArgumentTypeError(f"{name} is {number!r}, which becomes no float", hint=f"{name} is a number") from error
     _check_finite((rounded, number))
-    if result.kind not in "iu":
+    if result.kind not in "biu":
         return rounded
-    if not rounded.is_integer() or not -(2**31) <= rounded < 2**31:
-        shown = int(rounded) if rounded.is_integer() else rounded
-        raise ArgumentTypeError(
-            f"{name} is {shown}; products in {result} take whole numbers of 32 bits", hint='ask for dtype="float32"'
-        )
-    return int(rounded)
+    return _whole(number, rounded, name, operands, result)
+
+
+def _whole(number: Any, rounded: float, name: str, operands: np.dtype[Any], result: np.dtype[Any]) -> int:
+    """A factor of sums that are integers, exactly; rounded: the same as a float."""
+    if result.kind == "b":
+        if rounded != (1 if name == "alpha" else 0):
+            raise ArgumentTypeError(
+                f"{name} is {number}; products of bools have no factors",
+                hint="convert the operands to integers, or combine with | and &",
+            )
+        return int(rounded)
+    limits = np.iinfo(result)
+    found = int(number) if rounded.is_integer() else None
+    if found is None or not limits.min <= found <= limits.max:
+        which, hint = "of 32 bits", 'ask for dtype="float32"'
+        if is_whole(operands):
+            which, hint = f"from {limits.min} to {limits.max}", "convert the operands to floats"
+        shown = number if found is None else found
+        raise ArgumentTypeError(f"{name} is {shown}; products in {result} take whole numbers {which}", hint=hint)
+    return found
 
 
 def _check_finite(*pairs: tuple[float, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.problem import Problem
+from portagpu.blas.problem import UNSIGNED, Problem
 from portagpu.blas.vectors import vector_type
 from portagpu.frontend.vocabulary import VectorMaker
 
@@ -23,6 +23,8 @@ OUTPUTS = {
     "complex128": ("complex128",),
 }
 """Dtypes of products, by dtype of the operands; the default comes first."""
+
+_PLAIN = OUTPUTS | {name: (name,) for name in UNSIGNED.values()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def number_type(vector: VectorMaker) -> Any:
 def conversion(dtype: str, out: str, lanes: int) -> Conversion:
     """The vector types for operands of a dtype and a result of another."""
     sums = Problem(m=1, n=1, k=1, dtype=dtype).accumulator
-    scaled = sums if out == sums else "float64" if out == "float64" else "float32"
+    scaled = sums if out in (sums, *UNSIGNED.values()) else "float64" if out == "float64" else "float32"
     stored = "float32" if out == "bfloat16" else out  # vectors of bfloat16 are float32 in kernels
     return Conversion(vector_type(sums, lanes), vector_type(scaled, lanes), vector_type(stored, lanes))
 
@@ -69,6 +71,6 @@ def is_plain(problem: Problem) -> bool:
     return (
         not problem.is_complex
         and not problem.precision
-        and problem.out_dtype in OUTPUTS[problem.dtype]
+        and problem.out_dtype in _PLAIN.get(problem.dtype, ())
         and "" not in (problem.a_order, problem.b_order, problem.c_order)
     )

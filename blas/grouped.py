@@ -7,7 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portagpu.blas.arguments import check_beta, check_dtypes, check_precision, check_scalar, checked_result, operands_of
+from portagpu.blas.arguments import (
+    check_beta,
+    check_dtypes,
+    check_precision,
+    check_scalar,
+    checked_result,
+    operands_of,
+    promoted,
+)
 from portagpu.blas.gemm import gemm
 from portagpu.blas.matmul import matmul
 from portagpu.blas.problem import Problem
@@ -16,6 +24,7 @@ from portagpu.blas.tile_launch import launch_tiles
 from portagpu.blas.tile_variant import TileConfig, TileVariant
 from portagpu.blas.variant import Product, order_of
 from portagpu.blas.vectors import name_of
+from portagpu.blas.whole_numbers import multiply_whole
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import context_of
@@ -68,15 +77,16 @@ def grouped_matmul(
         )
     bounds = _checked_offsets(offsets, b.shape[0], a.shape[0])
     shape = (a.shape[0], b.shape[2])
-    kind = checked_result(out, shape, a.dtype, dtype, on_device)
+    operands = promoted(a, b, dtype)
+    kind = checked_result(out, shape, operands, dtype, on_device)
     where = as_stream(stream, a.context if on_device else context_of(stream))
     if isinstance(bounds, DeviceNDArray) and bounds.context is not where.context:
         raise ArgumentTypeError(
             "offsets are on another device than the product", hint="copy them: offsets.copy_to_host()"
         )
     factors = _Factors(
-        alpha=check_scalar(alpha, "alpha", a.dtype, kind),
-        beta=check_scalar(beta, "beta", a.dtype, kind),
+        alpha=check_scalar(alpha, "alpha", operands, kind),
+        beta=check_scalar(beta, "beta", operands, kind),
         precision=""
         if precision is None
         else check_precision(precision, name_of(a.dtype), name_of(kind), where.context),
@@ -150,9 +160,20 @@ def _on_device(
 ) -> None:
     if c.size == 0 or b.shape[0] == 0:
         return
-    alpha, beta = factors.alpha, factors.beta
     if may_overlap((a, c)) or may_overlap((b, c)):
         raise ArgumentTypeError("out shares memory with an operand", hint="leave out= away, or pass another array")
+
+    def of_kernels(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, alpha: complex, beta: complex) -> None:
+        _multiply(a, b, c, bounds, factors._replace(alpha=alpha, beta=beta), stream)
+
+    multiply_whole(a, b, c, factors.alpha, factors.beta, stream, of_kernels)
+
+
+def _multiply(
+    a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, bounds: Any, factors: _Factors, stream: Stream
+) -> None:
+    """Enqueue a product of arrays that kernels take."""
+    alpha, beta = factors.alpha, factors.beta
     caps = c.context.capabilities
     problem = Problem(
         m=max(1, a.shape[0] // b.shape[0]),

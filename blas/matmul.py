@@ -14,18 +14,19 @@ from portagpu.blas.arguments import (
     check_precision,
     check_scalar,
     checked_result,
-    native,
     operand_of,
     operands_of,
+    promoted,
 )
 from portagpu.blas.batching import multiply
 from portagpu.blas.host_repeats import host_again, host_product
-from portagpu.blas.problem import DTYPES
 from portagpu.blas.repeats import again, first
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.blas.whole_numbers import multiply_whole
+from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context, context_of
-from portagpu.runtime.creation import to_device
+from portagpu.runtime.creation import is_device_like, to_device
+from portagpu.runtime.foreign import is_foreign, shared_view
 from portagpu.runtime.hostmem import SharedSpans, finished, map_back, wrap_host
 from portagpu.runtime.hostpool import out_of_memory, results
 from portagpu.runtime.overlap import may_overlap
@@ -94,6 +95,10 @@ def matmul(
         host = host_product(a, b, out, plain, stream) if a.dtype.isnative else None
         if host is not None and host.again():
             return host.result
+    if is_foreign(out) and not is_device_like(out):
+        into = shared_view(out, "out")
+        matmul(a, b, into, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
+        return out
     a, b, on_device = operands_of(a, b)
     check_dtypes(a, b, on_device)
     if a.ndim == 0 or b.ndim == 0:
@@ -101,7 +106,7 @@ def matmul(
         raise ShapeError("matmul needs operands with at least one axis", hint=hint)
     shape = _result_shape(a, b)
     where = as_stream(stream, a.context if on_device else context_of(stream))
-    operands = a.dtype if on_device else _promoted(a, b)
+    operands = promoted(a, b, dtype)
     kind = checked_result(out, shape, operands, dtype, on_device)
     settings = _Settings(
         alpha=check_scalar(alpha, "alpha", operands, kind),
@@ -124,7 +129,7 @@ def matmul(
         else:
             first(a, b, target, stream, numbers, multiply_into, new=out is None)
         return target
-    result = _on_host(a, b, out if host is None else host.result, shape, kind, settings, where)
+    result = _on_host(a, b, out if host is None else host.result, shape, operands, kind, settings, where)
     if host is not None:
         host.remember(a, b, lambda left, right, into: settings.multiply(left, right, into, where))
     return result if shape or out is not None else result[()]  # of two vectors: a scalar, as NumPy's
@@ -158,7 +163,10 @@ class _Settings:
     precision: str
 
     def multiply(self, a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Stream) -> None:
-        multiply(a, b, c, stream, alpha=self.alpha, beta=self.beta, precision=self.precision)
+        def of_kernels(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, alpha: complex, beta: complex) -> None:
+            multiply(a, b, c, stream, alpha=alpha, beta=beta, precision=self.precision)
+
+        multiply_whole(a, b, c, self.alpha, self.beta, stream, of_kernels)
 
 
 def _is_plain(alpha: Any, beta: Any, precision: Any, dtype: Any, stream: Any) -> bool:
@@ -175,22 +183,6 @@ def _is_plain(alpha: Any, beta: Any, precision: Any, dtype: Any, stream: Any) ->
 def _is_dtype(dtype: Any, a: np.ndarray[Any, Any]) -> bool:
     """Whether the dtype that is asked for is that of the operand."""
     return dtype is a.dtype or dtype is a.dtype.type or (type(dtype) is str and dtype == a.dtype.name)
-
-
-def _promoted(a: Any, b: Any) -> np.dtype[Any]:
-    if a.dtype == b.dtype:
-        return native(a.dtype)
-    try:
-        found = np.result_type(a, b)
-    except TypeError as error:  # float16 and bfloat16 have no common dtype
-        text = f"the operands are {a.dtype} and {b.dtype}, which have no common dtype"
-        raise DTypeError(text, hint="convert one of them") from error
-    if found.name not in DTYPES:
-        hint = "convert one of them"
-        if {a.dtype.name, b.dtype.name} == {"int8", "uint8"}:  # neither holds the other's numbers
-            hint = "convert both to float32: exact as long as sums stay below 2**24"
-        raise DTypeError(f"the operands are {a.dtype} and {b.dtype}, together {found}", hint=hint)
-    return found
 
 
 def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
@@ -244,11 +236,11 @@ def _on_host(
     b: Any,
     out: Any,
     shape: tuple[int, ...],
+    operands: np.dtype[Any],
     dtype: np.dtype[Any],
     settings: _Settings,
     stream: Stream,
 ) -> np.ndarray[Any, Any]:
-    operands = _promoted(a, b)
     with out_of_memory(max(a.shape, b.shape, key=math.prod), operands, "a converted operand"):
         a, b = a.astype(operands, copy=False), b.astype(operands, copy=False)
     result: np.ndarray[Any, Any] = results.empty(shape, dtype) if out is None else out

@@ -9,17 +9,23 @@ _SIZES = {
     "uint8": 1,
     "float16": 2,
     "bfloat16": 2,
+    "uint16": 2,
     "int32": 4,
+    "uint32": 4,
     "float32": 4,
     "float64": 8,
+    "uint64": 8,
     "complex64": 8,
     "complex128": 16,
 }
-_ACCUMULATORS = {"int8": "int32", "uint8": "int32", "float16": "float32", "bfloat16": "float32"}
+_ACCUMULATORS = {"int8": "int32", "uint8": "int32", "uint16": "uint32", "float16": "float32", "bfloat16": "float32"}
 _DEFAULT_OUTPUTS = {"int8": "int32", "uint8": "int32"}
 
 DTYPES = ("float32", "float64", "float16", "bfloat16", "int8", "uint8", "complex64", "complex128")
-"""Dtypes of operands."""
+"""Dtypes of operands that benchmarks and the tuner know."""
+
+UNSIGNED = {16: "uint16", 32: "uint32", 64: "uint64"}
+"""By their bits, the dtypes as which kernels read other integers; see `portagpu.blas.whole_numbers`."""
 
 
 def default_output(dtype: str) -> str:

@@ -200,3 +200,23 @@ def join_complex(
             re, im = re + old_re, im + old_im
         target[place] = re
         target[place + 1] = im
+
+
+@cuda.jit
+def tell_truth(counts, target, size):
+    """``target = counts != 0``, for as many elements in C order."""
+    source = counts.ravel()
+    told = target.ravel()
+    position = type(size)(cuda.grid(1))
+    if position < size:
+        told[position] = source[position] != 0
+
+
+@cuda.jit
+def convert_elements(source, target, size):
+    """Write the elements of an array to one of another dtype, for as many in C order."""
+    given = source.ravel()
+    made = target.ravel()
+    position = type(size)(cuda.grid(1))
+    if position < size:
+        made[position] = given[position]

@@ -34,8 +34,8 @@ def scale(c: DeviceNDArray, beta: complex, stream: Stream) -> None:
     array = real_flat(matrix) if is_complex else x.array
     mode = 0 if beta == 0 else 2 if pairs > width else 1
     kind = real_dtype(c.dtype) if is_complex else np.dtype("float64" if c.dtype.name == "float64" else "float32")
-    if c.dtype.name == "int32":
-        kind = c.dtype
+    if c.dtype.kind in "iu":
+        kind = c.dtype if c.itemsize > 2 else np.dtype(np.uint32)  # C multiplies shorter ones as signed numbers
     number = index_type(array)
     batch = matrix.shape[0] if matrix.ndim == 3 else 1
     threads = min(_THREADS, c.context.capabilities.max_work_group_size)

@@ -115,7 +115,7 @@ def add_parts(
 
 
 def _sum_bytes(product: Product) -> int:
-    return 8 if name_of(product.a.dtype) == "float64" else 4
+    return 8 if name_of(product.a.dtype) in ("float64", "uint64") else 4
 
 
 def subgroup_of(caps: Capabilities) -> int | None:

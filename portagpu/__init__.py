@@ -50,9 +50,10 @@ def matmul(
 
     a, b: NumPy arrays (the result is a NumPy array) or device arrays (the result is a device array), both of one kind;
     shapes (..., m, k) and (..., k, n), where leading axes broadcast and 1-D operands are treated as a row and a column.
-    Any strides. NumPy arrays of different dtypes are promoted as NumPy does (with bools and integers, too, where that
-    gives a dtype of the table), and may have either byte order; device arrays must agree. Subclasses of NumPy arrays,
-    and what NumPy takes for an array, are taken for plain ones; masked elements are an error.
+    Any strides. NumPy arrays of different dtypes are promoted as NumPy does, where that gives a dtype of the table, and
+    may have either byte order; device arrays must agree, but for integers and bools. Subclasses of NumPy arrays, arrays
+    of torch, jax and others in host memory, and what NumPy takes for an array, are taken for plain ones; masked
+    elements are an error.
 
     ==================== ================= =======================
     operands             sums              result (``dtype``)
@@ -60,15 +61,17 @@ def matmul(
     float64, float32     the same          the same
     float16, bfloat16    float32           the same, or float32
     int8, uint8          int32             int32, or float32
+    other integers       wrapping around   the same, or wider
+    bool                 logical           bool, or an integer
     complex64/128        parts, the same   the same
     ==================== ================= =======================
 
     ``out``: where to put the result, of its shape; its dtype counts where ``dtype`` is not given. ``alpha`` and
-    ``beta``: numbers, whole ones for int32 results. As in BLAS, out is read only where beta is not 0, and a and b only
-    where alpha is not 0: what is not read may hold NaN. ``precision``: None, or leave to form float32 products from
-    other multiplications: "tf32", "f16x3", "bf16x6", "bf16x9" (docs/gemm.md tells how accurate they are); devices that
-    have none of these compute in float32. For device arrays the product is enqueued on ``stream`` (default: the
-    device's default stream).
+    ``beta``: numbers, whole ones for integers, none for bools. As in BLAS, out is read only where beta is not 0, and a
+    and b only where alpha is not 0: what is not read may hold NaN. ``precision``: None, or leave to form float32
+    products from other multiplications: "tf32", "f16x3", "bf16x6", "bf16x9" (docs/gemm.md tells how accurate they are);
+    devices that have none of these compute in float32. For device arrays the product is enqueued on ``stream``
+    (default: the device's default stream).
 
     Unlike NumPy's, new results of NumPy arrays may be views of memory that serves later results once nobody refers to
     them (`numpy.ndarray.resize` refuses these), overflow gives no warning, and operands have at most 32 axes.
@@ -93,10 +96,11 @@ def grouped_matmul(
     """``alpha * a[rows of g] @ b[g]`` (``+ beta * out[rows of g]``) for each group g of rows.
 
     The rows of group g are ``offsets[g]:offsets[g + 1]``. a: (rows, k); b: (groups, k, n); the result: (rows, n). NumPy
-    arrays or device arrays, all of one kind and one dtype. ``offsets``: (groups + 1) integers that ascend from 0 to
-    rows, a sequence or a NumPy array, or a device array of int32 or int64, which is trusted and, on GPUs, not waited
-    for. Groups may be empty. GPUs compute all groups in one launch. ``alpha``, ``beta``, ``dtype``, ``out`` and
-    ``stream`` are as in `matmul`, but that an ``out`` on the device must not share memory with operands.
+    arrays or device arrays, all of one kind and one dtype (integers and bools may differ). ``offsets``: (groups + 1)
+    integers that ascend from 0 to rows, a sequence or a NumPy array, or a device array of int32 or int64, which is
+    trusted and, on GPUs, not waited for. Groups may be empty. GPUs compute all groups in one launch. ``alpha``,
+    ``beta``, ``dtype``, ``out`` and ``stream`` are as in `matmul`, but that an ``out`` on the device must not share
+    memory with operands.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.
     """

@@ -32,6 +32,9 @@ class Settings:
     default on).
     ``hang_seconds``: after how many seconds a warning says that a kernel may never end, on a CPU, if its threads wait
     for each other (``PORTAGPU_HANG_SECONDS``, default 10; 0 for never).
+    ``specialisations``: how many compiled kernels a device keeps in memory at most, one for each combination of
+    argument types and compile-time arguments; what was not launched for longest goes, and is made again when it is
+    wanted (``PORTAGPU_SPECIALISATIONS``, default 512: small ones take 100 to 230 MB on CPUs; 0 for no limit).
     ``traceback``: whether errors of kernels show the compiler's own frames and causes, too (``PORTAGPU_TRACEBACK``,
     default off).
     ``shipped``: whether tuning results that come with the package count (``PORTAGPU_SHIPPED``, default on).
@@ -51,6 +54,7 @@ class Settings:
     warnings: bool = True
     shipped: bool = True
     hang_seconds: float = 10.0
+    specialisations: int = 512
     traceback: bool = False
     debug: bool = False
     boundscheck: bool = False
@@ -72,6 +76,7 @@ class Settings:
             warnings=_flag(env, "PORTAGPU_WARNINGS", default=True),
             shipped=_flag(env, "PORTAGPU_SHIPPED", default=True),
             hang_seconds=_seconds(env, "PORTAGPU_HANG_SECONDS", default=10.0),
+            specialisations=_count(env, "PORTAGPU_SPECIALISATIONS", default=512),
             traceback=_flag(env, "PORTAGPU_TRACEBACK", default=False),
             debug=_flag(env, "PORTAGPU_DEBUG", default=False),
             boundscheck=_flag(env, "PORTAGPU_BOUNDSCHECK", default=False),
@@ -89,6 +94,15 @@ def _seconds(env: Mapping[str, str], name: str, *, default: float) -> float:
     if not 0 <= found < 1e9:
         raise SettingsError(f"{name}={text!r} is no number of seconds", hint=f"set {name}=10, or 0 to switch it off")
     return found
+
+
+def _count(env: Mapping[str, str], name: str, *, default: int) -> int:
+    text = env.get(name)
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise SettingsError(f"{name}={text!r} is no number of kernels", hint=f"set {name}={default}, or 0 for no limit")
+    return int(text)
 
 
 def checks_wanted(environ: Mapping[str, str] | None = None) -> tuple[bool, bool]:

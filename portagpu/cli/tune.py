@@ -17,6 +17,7 @@ from portagpu.blas.parameters import dense
 from portagpu.blas.problem import DTYPES, Problem
 from portagpu.blas.registry import all_precisions
 from portagpu.blas.tuner import TunedProblem, store_path, tune_gemm
+from portagpu.blas.whole_numbers import WHOLE, kernels_dtype
 from portagpu.cli.interruption import TerminableGroup, keep_in
 from portagpu.cli.options import given, refuse_options, time_option
 from portagpu.cli.tuning_files import compact_command, export_command, import_command
@@ -79,7 +80,7 @@ def _chosen(selector: str | None, settings: Settings) -> DeviceRecord:
 
 @click.group(cls=TerminableGroup, invoke_without_command=True)
 @_explain_option
-@click.option("--dtype", type=click.Choice(DTYPES), default="float32", help="with --explain")
+@click.option("--dtype", type=click.Choice((*DTYPES, *WHOLE)), default="float32", help="with --explain")
 @_layout_option
 @_precision_option
 @_device_option
@@ -110,7 +111,8 @@ def explain(sizes: tuple[int, int, int], dtype: str, layout: str, selector: str 
     context = Context.for_device(_chosen(selector, settings), settings)
     m, n, k = sizes
     orders = ["F" if letter == "T" else "C" for letter in layout]
-    problem = Problem(m=m, n=n, k=k, dtype=dtype, precision=precision, a_order=orders[0], b_order=orders[1])
+    as_read = kernels_dtype(dtype)  # of integers and bools
+    problem = Problem(m=m, n=n, k=k, dtype=as_read, precision=precision, a_order=orders[0], b_order=orders[1])
     click.echo(explanation(dense(problem), context))
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeVar, overload
@@ -182,12 +183,27 @@ _SUBMODULES = frozenset(
 )
 
 
+_NEW = "cuda.to_device(np.{}(...)) copies one to the device, cuda.device_array(shape, dtype) makes one"
+_INSTEAD = {
+    **{name: _NEW.format(name) for name in ("arange", "array", "asarray", "full", "linspace", "ones", "zeros")},
+    "empty": "cuda.device_array(shape, dtype)",
+    "empty_like": "cuda.device_array_like(x)",
+    "zeros_like": "cuda.device_array_like(x), and then x[:] = 0",
+    "ones_like": "cuda.device_array_like(x), and then x[:] = 1",
+    "asnumpy": "x.copy_to_host()",
+    "sum": "cuda.reduce(lambda a, b: a + b)",
+    "max": "cuda.reduce(max)",
+    "min": "cuda.reduce(min)",
+}
+
+
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return import_module(f"portagpu.cuda.{name}")
     if name in _LATER:
         return getattr(import_module(f"portagpu.cuda.{_LATER[name]}"), name)
-    raise AttributeError(f"portagpu.cuda has no {name!r}")
+    hint = f"; {_INSTEAD[name]}" if name in _INSTEAD else ""
+    raise AttributeError(f"portagpu.cuda has no {name!r}{hint}", name=name, obj=sys.modules[__name__])
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

@@ -10,7 +10,7 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.cuda.dates import stored
 from portagpu.dtypes import BOOL, UINT64
-from portagpu.errors import ArgumentTypeError, DTypeError, PortaGPUError, with_article
+from portagpu.errors import ArgumentTypeError, DTypeError, with_article
 from portagpu.ir.types import (
     PYCOMPLEX,
     PYFLOAT,
@@ -29,7 +29,7 @@ from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import writable_view
 from portagpu.runtime.context import Context
 from portagpu.runtime.creation import as_device_array, is_device_like
-from portagpu.runtime.dlpack import HOST_KINDS, imported
+from portagpu.runtime.foreign import is_foreign, shared_view
 from portagpu.runtime.overlap import may_overlap
 
 
@@ -100,29 +100,25 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
         return ArgumentWrapper.for_host_array(value).to_device(context, stream, work)
     if is_device_like(value):
         return prepare(as_device_array(value), name, context, stream, work)
-    if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        return prepare(_host_array(value, name), name, context, stream, work)
     raise ArgumentTypeError(
         f"argument `{name}` is {with_article(type(value).__name__)}, which kernels cannot take",
         hint=_advice(value),
     )
 
 
-def _host_array(value: Any, name: str) -> np.ndarray[Any, Any]:
-    """Another library's array in host memory, as NumPy sees it: the same memory, and read-only where that is."""
-    shown = f"argument `{name}`, a {type(value).__module__.partition('.')[0]}.{type(value).__name__},"
-    if value.__dlpack_device__()[0] not in HOST_KINDS:
-        raise ArgumentTypeError(
-            f"{shown} is in the memory of a device, which OpenCL cannot use",
-            hint="copy it to the host first, as x.cpu() or x.get() does",
-        )
-    try:
-        return imported(value)
-    except (BufferError, RuntimeError, TypeError) as error:
-        reason = error.message if isinstance(error, PortaGPUError) else str(error)
-        raise ArgumentTypeError(
-            f"{shown} cannot be shared: {reason}", hint="pass a NumPy array of it, as np.asarray(x) makes"
-        ) from None
+def adopted(value: Any, name: str) -> Any:
+    """Another library's array in host memory as the NumPy array of that memory, or as a number where it has no axes.
+
+    Anything else is as it was. A launch adopts its arguments before it looks which of them share memory.
+    """
+    if isinstance(value, tuple):
+        if any(is_foreign(item) or isinstance(item, tuple) for item in value):
+            return like_tuple(value, (adopted(item, f"{name}[{n}]") for n, item in enumerate(value)))
+        return value
+    if not is_foreign(value) or is_device_like(value):
+        return value
+    found = shared_view(value, f"argument `{name}`")
+    return found if found.ndim else found[()]
 
 
 def _number(value: Any, name: str) -> Any:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from portagpu.cuda.dispatcher import Dispatcher
 
 
+_MOST_PLANS = 64  # of a configuration
+
+
 class Configured:
     """A kernel with a launch configuration; call it with the arguments."""
 
@@ -93,7 +96,8 @@ class Configured:
 
     def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         dispatcher = self._dispatcher
-        args = given = dispatcher.bind_arguments(args, kwargs)
+        given = dispatcher.bind_arguments(args, kwargs)
+        args = dispatcher.adopt(given)
         stream, others = place(args, self._stream)
         context = stream.context
         after: list[Callable[[], None]] = []
@@ -137,6 +141,8 @@ class Configured:
             constants = frozenset(n for n, name in enumerate(source.parameters) if name in source.constexpr)
             plan = plan_of(given, prepared, overload, self.shape, constants)
             if plan is not None:
+                if len(self._plans) >= _MOST_PLANS:
+                    self._plans.clear()  # most are of kernels that are gone
                 self._plans[overload.compiled.key] = plan
         self._plan = plan
         if self._base is not None:  # `kernel[grid, block, stream]` makes a new configuration each time

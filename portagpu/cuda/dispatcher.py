@@ -289,6 +289,7 @@ class Dispatcher(Inspection, PythonFunction):
                 self._grids.add(key[:5])
                 key = key if made.binary.fused is None else (*key[:5], launch)
             self._overloads[key] = made
+            context.specialisations.add(self, key, made.compiled)
             return made
 
         with self._lock:
@@ -297,6 +298,12 @@ class Dispatcher(Inspection, PythonFunction):
                 fixed = (*key, shape.block)
                 found = self._overloads.get(fixed) or built(fixed, shape.block)
         return found
+
+    def drop(self, key: Any, compiled: CompiledKernel) -> None:
+        """Forget one specialisation, for which there is no more room: the next launch of it makes it anew."""
+        found = self._overloads.get(key)
+        if found is not None and found.compiled is compiled:
+            self._overloads.pop(key, None)
 
     def forget(self, context: Context) -> None:
         """Drop the specialisations for a context that is closed."""
@@ -353,6 +360,7 @@ class Dispatcher(Inspection, PythonFunction):
                 found.compile(signature)
             return found
         context = current_context()
+        bound = self.adopt(bound)
         prepared = self.prepare(bound, context, context.default_stream, HostWork(bound))
         overload = self.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
         found = self._specialized_for(overload.types)
@@ -369,6 +377,20 @@ class Dispatcher(Inspection, PythonFunction):
                 found.specialized = True
                 self.specializations[kinds] = found
         return found
+
+    def adopt(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Arguments whose other libraries' arrays are NumPy arrays of the same memory: one that comes twice is one."""
+        known: dict[int, Any] = {}
+        constexpr = self.source.constexpr
+        made = []
+        for name, value in zip(self.source.parameters, args, strict=True):
+            if type(value) is DeviceNDArray or name in constexpr:
+                made.append(value)
+                continue
+            if id(value) not in known:
+                known[id(value)] = arguments.adopted(value, name)
+            made.append(known[id(value)])
+        return tuple(made)
 
     def prepare(self, args: tuple[Any, ...], context: Context, stream: Stream, work: HostWork) -> tuple[Any, ...]:
         """Arguments as kernels take them."""

@@ -7,13 +7,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from portagpu.cuda.devices import Device, current_context, get_current_device, gpus, list_devices, select_device
+from portagpu.cuda.interchange import from_dlpack
 from portagpu.device import working_devices
+from portagpu.errors import MemoryNotSharedError
 from portagpu.runtime import forking
 from portagpu.runtime.args import In, InOut, Out
 from portagpu.runtime.array import DeviceNDArray, DeviceRecord, device_array
 from portagpu.runtime.context import close
 from portagpu.runtime.creation import as_device_array, device_array_like, is_device_like, to_device
+from portagpu.runtime.dlpack import shares_with_host
 from portagpu.runtime.event import Event
+from portagpu.runtime.foreign import is_foreign
 from portagpu.runtime.hostmem import pinned, pinned_array
 from portagpu.runtime.stream import Stream
 
@@ -53,8 +57,16 @@ def as_cuda_array(obj: Any, dtype: Any = None) -> DeviceNDArray:
 
     A buffer needs the ``dtype`` of its elements and becomes a 1-D array. Objects with ``__cuda_array_interface__`` may
     wrap device arrays of ours. Device arrays are returned as they are. Raises `ArgumentTypeError` for anything else,
-    and `MemoryNotSharedError` for memory of CUDA's libraries.
+    and `MemoryNotSharedError` for memory of CUDA's libraries. On CPU devices the memory of other libraries' arrays is
+    used, too, where DLPack shows it.
     """
+    if is_foreign(obj) and not is_device_like(obj):
+        if not shares_with_host(current_context().capabilities):
+            raise MemoryNotSharedError(
+                f"{current_context().device.name} cannot use the memory of this {type(obj).__name__}",
+                hint="cuda.to_device(x) copies it",
+            )
+        return from_dlpack(obj)
     return as_device_array(obj, dtype=dtype)
 
 

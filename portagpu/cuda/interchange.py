@@ -5,11 +5,12 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, PortaGPUError
+from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import current_context
 from portagpu.runtime.creation import from_interface, to_device
-from portagpu.runtime.dlpack import HOST_KINDS, imported, shares_with_host
+from portagpu.runtime.dlpack import shares_with_host
+from portagpu.runtime.foreign import shared_view
 from portagpu.runtime.hostmem import share_host
 
 
@@ -22,20 +23,16 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
         return obj
     if not hasattr(obj, "__dlpack__") or not hasattr(obj, "__dlpack_device__"):
         raise ArgumentTypeError(f"{type(obj).__name__} has no __dlpack__", hint="use cuda.to_device(np.asarray(x))")
-    if obj.__dlpack_device__()[0] not in HOST_KINDS:
-        raise MemoryNotSharedError("the array is in a device's memory", hint="copy it to the host first")
     try:
-        host = imported(obj)
-    except PortaGPUError:
-        raise
-    except (BufferError, RuntimeError, TypeError) as error:
-        raise MemoryNotSharedError(f"NumPy cannot use this {type(obj).__name__}: {error}") from error
+        host = shared_view(obj, "the array")
+    except ArgumentTypeError as error:
+        raise MemoryNotSharedError(error.message, hint=error.hint) from None
     context = current_context()
     if shares_with_host(context.capabilities) and host.size and host.flags.aligned:
         view = host.view()
         # when the last array dies that uses it, kernels may still run, and nobody else might keep the memory
         weakref.finalize(view, context.keep, host).atexit = False
-        shared = share_host(context, view)
+        shared = share_host(context, view, readonly=not host.flags.writeable)
         shared.buffer.owner = view  # PyOpenCL's arrays of this buffer outlive ours
         return shared
     return to_device(host)

@@ -17,6 +17,7 @@ from portagpu.runtime.checks import check_stream, check_target, host_array, writ
 from portagpu.runtime.context import Context, context_of
 from portagpu.runtime.copies import copy_elements, copy_strided, download, upload
 from portagpu.runtime.driver_names import ArrayNames
+from portagpu.runtime.foreign import is_foreign
 from portagpu.runtime.items import ArrayItems
 from portagpu.runtime.layout import (
     address_of,
@@ -279,20 +280,22 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         return result
 
     def copy_to_host(self, ary: np.ndarray[Any, Any] | None = None, stream: Stream | int = 0) -> np.ndarray[Any, Any]:
-        """Copy to a host array (a new one unless given) and return it.
+        """Copy to a host array (a new one unless given) and return it: NumPy's, or one that shows its memory by DLPack.
 
         With a stream other than 0 the copy is asynchronous: synchronise the stream before reading. (A copy to an array
         of another order waits.)
         Raises `ShapeError` or `DTypeError` where ``ary`` does not fit.
         """
         where = self._stream(stream)
+        given: np.ndarray[Any, Any]
         if ary is None:
-            ary = np.empty(self.shape, self.dtype, order="F" if self.layout == "F" else "C")
+            ary = given = np.empty(self.shape, self.dtype, order="F" if self.layout == "F" else "C")
         else:
-            ary = writable_view(ary)
+            theirs, ary = ary, writable_view(ary)
+            given = theirs if is_foreign(theirs) else ary
             check_target(ary, self.shape, self.dtype)
         if self.size == 0:
-            return ary
+            return given
         source = self if self.is_c_contiguous() or self.is_f_contiguous() else self._contiguous(where)
         same = (
             source.strides == ary.strides
@@ -304,7 +307,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         download(source, flat, where, blocking=_is_default(stream) or not same)
         if not same:
             ary[...] = target
-        return ary
+        return given
 
     def copy_to_device(self, ary: Any, stream: Stream | int = 0) -> None:
         """Copy a host or device array of the same shape and dtype into this one; another device's through the host.

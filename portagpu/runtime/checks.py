@@ -9,6 +9,7 @@ import pyopencl as cl
 
 from portagpu.errors import ArgumentTypeError, DTypeError, LaunchConfigError, PortaGPUError, ShapeError
 from portagpu.runtime.context import Context
+from portagpu.runtime.foreign import is_foreign, shared_view
 from portagpu.runtime.stream import as_stream
 
 
@@ -26,7 +27,9 @@ def count(value: Any, rule: str) -> int:
 
 
 def host_array(value: Any) -> np.ndarray[Any, Any]:
-    """Anything that NumPy makes an array of. Raises `ArgumentTypeError`."""
+    """Anything that NumPy makes an array of, or what shows its memory by DLPack. Raises `ArgumentTypeError`."""
+    if is_foreign(value):
+        return shared_view(value, "the array")
     try:
         return np.asarray(value)
     except PortaGPUError:
@@ -39,7 +42,9 @@ def host_array(value: Any) -> np.ndarray[Any, Any]:
 
 
 def writable_view(value: Any) -> Any:
-    """A NumPy record as the array without axes that shares its memory; anything else as it is."""
+    """A NumPy record, or another library's array, as an array that shares its memory; anything else as it is."""
+    if is_foreign(value):
+        return shared_view(value, "the array")
     return np.asarray(value) if isinstance(value, np.void) and value.dtype.names else value
 
 
@@ -68,6 +73,8 @@ def assignable(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.n
 
 def check_target(target: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
     """Raise unless ``target`` is a writable host array of this shape and dtype."""
+    if is_foreign(target):
+        target = shared_view(target, "the target")
     if not isinstance(target, np.ndarray):
         raise ArgumentTypeError(
             f"copy_to_host fills a NumPy array, not {type(target).__name__}",

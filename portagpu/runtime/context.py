@@ -26,6 +26,7 @@ from portagpu.runtime.crash import show_hint_on_crash
 from portagpu.runtime.deallocations import Allocation, Deallocations
 from portagpu.runtime.driver_names import ContextNames
 from portagpu.runtime.living import Living
+from portagpu.runtime.specialisations import Specialisations
 from portagpu.runtime.stream import Stream
 from portagpu.runtime.tail import Kept, Tail, drop
 from portagpu.runtime.translate import translate_cl_errors, translated
@@ -67,6 +68,8 @@ class Context(ContextNames):
         self.settings = settings
         self.key = next(_keys)
         self.programs: dict[str, cl.Program] = {}
+        self.specialisations = Specialisations(settings.specialisations)
+        self.element_reads = 0  # elements that the host has read alone
         self.remarks: tuple[str, ...] = ()  # options that change only what the compiler says in its log
         self.only_builds = False  # whether launches build their kernels, but enqueue nothing
         self.lost = False
@@ -294,6 +297,7 @@ class Context(ContextNames):
         with self.order_lock:
             self._pool.free_held()
         self.programs.clear()
+        self.specialisations.clear()
 
     def __repr__(self) -> str:
         return f"<portagpu context of {self.device.name}>"

@@ -9,9 +9,11 @@ import pyopencl as cl
 import pyopencl.array
 
 from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.runtime import ufuncs
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context
+from portagpu.runtime.foreign import is_foreign
 from portagpu.runtime.interface import has_interface, parsed
 from portagpu.runtime.layout import checked_dtype, checked_shape, extent_of, strides_like, strides_of
 from portagpu.runtime.stream import Stream
@@ -22,6 +24,8 @@ def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
 
     It is on the device of ``stream``. Raises `ArgumentTypeError` for what is no array, `OutOfMemoryError`.
     """
+    if is_foreign(ary):
+        ary = host_array(ary)
     if isinstance(ary, type) or not all(hasattr(ary, name) for name in ("shape", "strides", "dtype")):
         raise ArgumentTypeError(
             f"device_array_like takes an array, not {type(ary).__name__}", hint="use np.asarray(...), or device_array"
@@ -150,6 +154,19 @@ def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
         readonly=readonly or keeper.readonly,
         allocation_key=keeper.allocation_key,
     )
+
+
+def _empty_like(prototype: DeviceNDArray, dtype: Any = None, shape: Any = None) -> DeviceNDArray:
+    """`numpy.empty_like`: on the same device, in the same order."""
+    kind = prototype.dtype if dtype is None else checked_dtype(dtype)
+    if shape is None:
+        strides = strides_like(prototype.shape, prototype.strides, prototype.itemsize)
+        steps = tuple(step // prototype.itemsize * kind.itemsize for step in strides)
+        return device_array(prototype.shape, kind, strides=steps, context=prototype.context)
+    return device_array(shape, kind, context=prototype.context)
+
+
+ufuncs.register("empty_like", _empty_like, frozenset({"dtype", "shape"}))
 
 
 def _foreign_key(buffer: Any) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ from portagpu.errors import ArgumentTypeError, MaskedArrayError, MemoryNotShared
 from portagpu.runtime.layout import strides_of
 
 VERSION = 3
+NAME = "__cuda_array_interface__"
+# whose Python code looks for the interface first, to hand the pointer to CUDA
+_CUDA_LIBRARIES = frozenset(
+    ("cuda", "cudf", "cuml", "cupy", "cupyx", "jax", "jaxlib", "mxnet", "numba", "numba_cuda", "nvmath")
+) | {"paddle", "pycuda", "pylibraft", "raft_dask", "rmm", "tensorflow", "torch", "warp"}
 _FIRST = 1 << 62  # addresses from here to 2^63 are canonical on no machine
 _RANGE = 1 << 41  # bytes for each allocation, more than any device has
 _SLOTS = 1 << 20
@@ -85,6 +91,17 @@ def described(array: Any) -> dict[str, Any]:
     if array.dtype.names is not None:
         result["descr"] = array.dtype.descr
     return result
+
+
+def is_asked_for(frame: FrameType) -> bool:
+    """Whether the code of a frame names the interface, and is none of a library that would take the pointer for real.
+
+    Libraries in C have no frames: theirs is the one of the function that called them.
+    """
+    code = frame.f_code
+    if NAME not in code.co_names and NAME not in code.co_consts:
+        return False
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] not in _CUDA_LIBRARIES
 
 
 def has_interface(obj: Any) -> bool:

@@ -10,6 +10,7 @@ from portagpu.errors import ArgumentTypeError, DTypeError
 from portagpu.runtime.checks import assignable
 from portagpu.runtime.context import Context
 from portagpu.runtime.copies import copy_elements
+from portagpu.runtime.element_reads import note_element
 from portagpu.runtime.overlap import may_overlap
 from portagpu.runtime.stream import Stream
 
@@ -64,6 +65,7 @@ class ArrayItems:
             where = self._stream(stream)
             host = found.copy_to_host(stream=where)
             where.synchronize()
+            note_element(self.context)
             return host[()]
         return found
 

@@ -194,6 +194,7 @@ class CompiledKernel:
         self._types = [scalar_dtype(p) for p in binary.parameters]
         self._local = _OfThread()
         self._max_threads: int | None = None
+        self.used = True  # since it was last looked for what may go
 
     def _kernel(self, tokens: tuple[Any, ...] | None = None) -> cl.Kernel:
         """A kernel object for new arguments, taken from this thread's (arguments belong to the object)."""
@@ -320,6 +321,7 @@ class CompiledKernel:
             self._enqueue(queue, kernel, shape, tokens, epoch)
 
     def _enqueue(self, queue: Any, kernel: cl.Kernel, shape: LaunchShape, tokens: Tokens | None, epoch: object) -> None:
+        self.used = True
         event = self.enqueue(queue, kernel, shape.sizes)
         if self.binary.waits is not None and self.context.settings.warnings:
             watch(event, self.binary.python_name, self.binary.waits, self.context.settings.hang_seconds)

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime import ufuncs
 from portagpu.runtime.dlpack import device_of, exported
-from portagpu.runtime.interface import address, described
+from portagpu.runtime.element_reads import note_iteration
+from portagpu.runtime.interface import NAME, address, described, is_asked_for
+from portagpu.runtime.nearest import hint_for, is_known
+
+if TYPE_CHECKING:
+    from portagpu.runtime.context import Context
 
 
 def _refused(symbol: str) -> Callable[..., Any]:
     """An operator that raises: Python's own `==` would compare identities, and others would blame the operands."""
 
     def operator(self: object, *others: object) -> Any:
-        raise ufuncs.unavailable(f"the operator {symbol}")
+        raise ufuncs.unavailable(f"the operator {symbol}", symbol, elementwise=symbol != "in")
 
     return operator
 
@@ -30,8 +36,9 @@ class ArrayOperators:
 
     # what the arrays bring
     size: int
+    context: Context
     copy_to_host: Callable[[], np.ndarray[Any, Any]]
-    copy: Callable[[], Any]
+    copy: Callable[..., Any]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -48,8 +55,11 @@ class ArrayOperators:
         """The CUDA Array Interface (version 3), for objects of this process that wrap the array.
 
         Its pointer is a name that PortaGPU knows, no address: CUDA's libraries cannot use it, since the memory is
-        OpenCL's. Hand those ``x.copy_to_host()``, or on CPU devices ``np.from_dlpack(x)``.
+        OpenCL's. So it is there for Python code that asks for it by name, and for nobody else: `torch.as_tensor`,
+        `jax.numpy.asarray` and `cupy.asarray` see an array with DLPack and ``__array__``, which they take.
         """
+        if not is_asked_for(sys._getframe(1)):
+            raise AttributeError(NAME)  # what is told is in `nearest`
         return described(self)
 
     @property
@@ -93,6 +103,34 @@ class ArrayOperators:
     def __dlpack_device__(self) -> tuple[int, int]:
         return device_of(self)  # type: ignore[arg-type]
 
+    if not TYPE_CHECKING:  # which would take it for any member
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say what comes nearest to a member of NumPy's arrays, and of other libraries', that is not there."""
+            hint = f"; {hint_for(name)}" if is_known(name) else ""
+            raise AttributeError(f"device arrays have no {name!r}{hint}", name=name, obj=self)
+
+    def flatten(self, order: str = "C") -> Any:
+        """A one-dimensional copy on the device."""
+        return self.copy(order).ravel(order)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """View with two axes exchanged. Raises `ShapeError`."""
+        return ufuncs.call("swapaxes", self, axis1, axis2)
+
+    def item(self, *place: Any) -> Any:
+        """One element as a Python number; without a place, the only one. Raises `ShapeError`."""
+        if not place:
+            return self._only("item()")
+        try:
+            return self.copy_to_host().item(*place)
+        except (IndexError, ValueError, TypeError) as error:
+            raise ShapeError(f"an array of shape {self.shape} has no item{place}: {error}") from None
+
+    def tolist(self) -> Any:
+        """The elements on the host, as nested lists of Python numbers."""
+        return self.copy_to_host().tolist()
+
     def __len__(self) -> int:
         if not self.shape:
             raise ArgumentTypeError("a 0-d array has no len()")
@@ -103,6 +141,7 @@ class ArrayOperators:
         if not self.shape:
             raise ArgumentTypeError("a 0-d array cannot be iterated over")
         if len(self.shape) == 1:
+            note_iteration(self.context, self.size)
             return iter(self.copy_to_host())
         return (self[i] for i in range(self.shape[0]))
 

@@ -14,6 +14,7 @@ import logging
 import re
 import struct
 import weakref
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -76,11 +77,14 @@ def build(context: Context, source: str, options: tuple[str, ...]) -> cl.Program
     Raises `BuildError` (with ``log`` and ``opencl_source``) where the driver refuses the text or dies of it.
     """
     key = _digest(context, source, options)
-    known = context.programs.get(key)
-    if known is not None:
-        return known
-    program = _load(context, key, options) or _compile(context, key, source, options)
-    return context.programs.setdefault(key, program)  # another thread may have built it, too
+    known = context.programs.pop(key, None)
+    program = known or _load(context, key, options) or _compile(context, key, source, options)
+    found = context.programs.setdefault(key, program)  # another thread may have built it, too
+    most = context.settings.specialisations
+    while most and len(context.programs) > most:  # kernels that are kept hold theirs themselves
+        with suppress(KeyError, RuntimeError):  # two threads may be here
+            context.programs.pop(next(iter(context.programs)))
+    return found
 
 
 def _digest(context: Context, source: str, options: tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import DTypeError, ShapeError
+from portagpu.runtime import nearest
 
 _functions: dict[str, Callable[..., Any]] = {}
 _keywords: dict[str, frozenset[str]] = {}
@@ -22,10 +23,10 @@ def register(name: str, function: Callable[..., Any], keywords: frozenset[str] =
     _keywords[name] = keywords
 
 
-def unavailable(what: str) -> DTypeError:
-    """The error for an operation that device arrays do not have."""
+def unavailable(what: str, name: str, *, elementwise: bool = False) -> DTypeError:
+    """The error for an operation that device arrays do not have; ``name`` is NumPy's, for the hint."""
     return DTypeError(
-        f"{what} is not available for device arrays", hint="write a kernel, or copy to the host with copy_to_host()"
+        f"{what} is not available for device arrays", hint=nearest.hint_for(name, elementwise=elementwise)
     )
 
 
@@ -33,7 +34,7 @@ def call(name: str, *args: Any, **kwargs: Any) -> Any:
     """Call a registered function. Raises `DTypeError` where there is none, or for keywords that it does not take."""
     function = _functions.get(name)
     if function is None:
-        raise unavailable(f"numpy.{name}")
+        raise unavailable(f"numpy.{name}", name, elementwise=isinstance(getattr(np, name, None), np.ufunc))
     for keyword in kwargs:
         if keyword not in _keywords[name]:
             raise DTypeError(
@@ -46,7 +47,7 @@ def call(name: str, *args: Any, **kwargs: Any) -> Any:
 def dispatch(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`__array_ufunc__` of device arrays."""
     if method != "__call__":
-        raise unavailable(f"numpy.{ufunc.__name__}.{method}")
+        raise unavailable(f"numpy.{ufunc.__name__}.{method}", f"{ufunc.__name__}.{method}")
     out = kwargs.pop("out", None)
     if out is not None:
         kwargs["out"] = out[0]
@@ -86,6 +87,23 @@ def _matrix_transpose(x: Any) -> Any:
     return _swapaxes(x, -1, -2)
 
 
+def _on_axes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's that only makes views, by way of a host array of the same shape that is never touched."""
+
+    def view(a: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            shadow = function(a._shadow(), *args, **kwargs)
+        except (ValueError, TypeError, IndexError) as error:
+            raise ShapeError(f"numpy.{function.__name__} of an array of shape {a.shape}: {error}") from None
+        return a._derive(shadow)
+
+    return view
+
+
+register("expand_dims", _on_axes(np.expand_dims), frozenset({"axis"}))
+register("moveaxis", _on_axes(np.moveaxis), frozenset({"source", "destination"}))
+register("rollaxis", _on_axes(np.rollaxis), frozenset({"axis", "start"}))
+register("save", lambda file, arr, **options: np.save(file, arr.copy_to_host(), **options), frozenset({"allow_pickle"}))
 register("swapaxes", _swapaxes, frozenset({"axis1", "axis2"}))
 register("matrix_transpose", _matrix_transpose, frozenset())
 register("linalg.matrix_transpose", _matrix_transpose, frozenset())

@@ -202,7 +202,7 @@ def test_default_and_candidates_are_legal(device):
     "a, b, error",
     [
         (np.zeros((2, 3), np.float32), np.zeros((4, 5), np.float32), errors.ShapeError),
-        (np.zeros((2, 3), np.int32), np.zeros((3, 5), np.int32), errors.DTypeError),
+        (np.zeros((2, 3), object), np.zeros((3, 5), np.int32), errors.DTypeError),
         (np.float32(1), np.zeros((3, 5), np.float32), errors.ShapeError),
         (np.zeros((2, 2, 3), np.float32), np.zeros((3, 3, 5), np.float32), errors.ShapeError),
         ("text", np.zeros((3, 5), np.float32), errors.ArgumentTypeError),

@@ -94,7 +94,7 @@ def test_scalars_of_bfloat16(device):
 
 @pytest.mark.parametrize(
     "dtype, wanted",
-    [("int64", "float64"), ("int32", "float64"), ("int16", "float32"), ("bool", "float32"), ("O", "float64")],
+    [("longdouble", "float64"), ("clongdouble", "complex128"), ("O", "float64")],
 )
 def test_hints_lose_no_digits(device, dtype, wanted):
     with pytest.raises(errors.DTypeError) as caught:
@@ -150,18 +150,15 @@ def test_numbers_are_promoted_as_numpy_does(device, dtype, other):
 @pytest.mark.parametrize(
     ("left", "right", "told"),
     [
-        ("int64", "int64", "operand a is int64"),
-        ("bool", "bool", "operand a is bool"),
-        ("int64", "int8", "operand a is int64"),
         ("float32", "longdouble", "operand b is "),
         ("float32", "timedelta64[s]", "operand b is timedelta64"),
-        ("int64", ml_dtypes.bfloat16, "operand a is int64"),
+        ("int64", ml_dtypes.bfloat16, "int64 and bfloat16, which have no common dtype"),
     ],
 )
 def test_numbers_without_a_product_are_told(device, left, right, told):
     with pytest.raises(errors.DTypeError, match=told):
         portagpu.matmul(np.ones((3, 3), left), np.ones((3, 3)).astype(right))
-    with pytest.raises(errors.DTypeError, match="operand b is int16"):
+    with pytest.raises(errors.DTypeError, match="the operands are float32 and int16"):
         portagpu.matmul(cuda.to_device(np.ones((3, 3), np.float32)), cuda.to_device(np.ones((3, 3), np.int16)))
 
 
@@ -412,7 +409,6 @@ def test_results_of_vectors_are_views(device):
     assert found.shape == (8,) and not found.flags.owndata
 
 
-def test_signed_and_unsigned_bytes_are_told_a_dtype_that_holds_both(device):
-    with pytest.raises(errors.DTypeError, match="together int16") as caught:
-        portagpu.matmul(np.ones((2, 2), np.uint8), np.ones((2, 2), np.int8))
-    assert "both to float32" in str(caught.value)
+def test_signed_and_unsigned_bytes_become_numbers_that_hold_both(device):
+    found = portagpu.matmul(np.full((2, 2), 255, np.uint8), np.full((2, 2), -128, np.int8))
+    assert found.dtype == np.int16 and (found == 256).all()  # -65280, modulo 2**16

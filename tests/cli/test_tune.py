@@ -178,6 +178,9 @@ def test_explain_tells_of_each_dtype(device, tmp_path):
     arguments = ("gemm", "--explain", "64", "64", "48", "--device", str(device.index))
     result = _invoke(tmp_path, *arguments, "--dtype", "float32", "--dtype", "float16")
     assert "64 x 64 x 48 float32" in result.output and "64 x 64 x 48 float16" in result.output
+    for dtype, read in (("int64", "uint64"), ("bool", "uint8")):  # as kernels read them
+        result = _invoke(tmp_path, "--explain", "64", "64", "48", "--dtype", dtype, "--device", str(device.index))
+        assert f"64 x 64 x 48 {read}" in result.output and "parameters: kind=" in result.output
 
 
 LABELLED = """

@@ -101,7 +101,14 @@ CASES = {
     "use after close": lambda: _closed().copy_to_host(),
     "wrapping a number": lambda: cuda.as_cuda_array(3),
     "product of shapes that do not fit": lambda: portagpu.matmul(zeros(2, 3), zeros(4, 5)),
-    "product of integers": lambda: portagpu.matmul(zeros(2, 3, dtype=np.int32), zeros(3, 2, dtype=np.int32)),
+    "product of integers as floats": lambda: portagpu.matmul(
+        zeros(2, 3, dtype=np.int32), zeros(3, 2, dtype=np.int32), dtype=np.float32
+    ),
+    "product of objects": lambda: portagpu.matmul(zeros(2, 3, dtype=object), zeros(3, 2)),
+    "product of long integers times a fraction": lambda: portagpu.matmul(
+        zeros(2, 3, dtype=np.int64), zeros(3, 2, dtype=np.int64), alpha=0.5
+    ),
+    "product of bools times a number": lambda: portagpu.matmul(zeros(2, 3, dtype=bool), zeros(3, 2, dtype=bool), alpha=2),
     "product in an unknown precision": lambda: portagpu.matmul(zeros(2, 3), zeros(3, 2), precision="fast"),
     "product in a precision of another dtype": lambda: portagpu.matmul(
         zeros(2, 3, dtype=np.float64), zeros(3, 2, dtype=np.float64), precision="tf32"

@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
+import portagpu
 from portagpu import cuda
-from portagpu.errors import ArgumentTypeError, OutOfBoundsError, SettingsError
+from portagpu.device.capabilities import DeviceType
+from portagpu.errors import (
+    ArgumentTypeError,
+    KernelTypeError,
+    MemoryNotSharedError,
+    OutOfBoundsError,
+    PortaGPUError,
+    SettingsError,
+)
 
 
 class Foreign:
@@ -51,6 +60,105 @@ def test_arrays_of_libraries(device, library):
         double[2, 32](y, x)
         cuda.synchronize()
         np.testing.assert_array_equal(x.numpy(), 4 * np.arange(40))
+
+
+@cuda.jit
+def scale(x, y, factor):
+    i, j = cuda.grid(2)
+    if i < x.shape[0] and j < x.shape[1]:
+        y[i, j] = factor * x[i, j]
+
+
+def test_strided_bfloat16_and_read_only_memory(device):
+    x, y = np.arange(24, dtype=np.float32).reshape(6, 4), np.zeros((4, 12), np.float32)
+    scale[1, (8, 8)](Foreign(x.T), Foreign(y[:, ::2]), 3)
+    np.testing.assert_array_equal(y[:, ::2], 3 * x.T)
+    assert not y[:, 1::2].any()
+    x.flags.writeable = False
+    with pytest.raises(KernelTypeError, match="read-only"):
+        scale[1, (8, 8)](Foreign(x), Foreign(x), 3)
+
+
+def test_arrays_without_axes_are_numbers(device):
+    x, y = np.ones((3, 3), np.float32), np.zeros((3, 3), np.float32)
+    scale[1, (4, 4)](x, y, Foreign(np.array(3, np.int32)))
+    np.testing.assert_array_equal(y, 3 * x)
+
+
+def test_an_array_that_comes_twice_and_ones_that_share_elements(device):
+    """Two buffers over the same memory would be undefined."""
+    x = np.arange(40, dtype=np.float32)
+    both = Foreign(x)
+    double[2, 32](both, both)
+    np.testing.assert_array_equal(x, 2 * np.arange(40))
+    double[1, 8](Foreign(x[:8]), Foreign(x[8:16]))
+    np.testing.assert_array_equal(x[8:16], 4 * np.arange(8))
+    double[1, 8](x[:8], Foreign(x[16:24]))
+    np.testing.assert_array_equal(x[16:24], 4 * np.arange(8))
+
+
+def test_copies_and_wrappers(device):
+    x, y = np.arange(40, dtype=np.float32), np.zeros(40, np.float32)
+    moved = cuda.to_device(Foreign(x))
+    np.testing.assert_array_equal(moved.copy_to_host(), x)
+    target = Foreign(y)
+    assert moved.copy_to_host(target) is target
+    np.testing.assert_array_equal(y, x)
+    assert cuda.device_array_like(target).shape == (40,)
+    double[2, 32](cuda.In(Foreign(x)), cuda.Out(target))
+    np.testing.assert_array_equal(y, 2 * x)
+    if device.capabilities.device_type is DeviceType.CPU:
+        double[2, 32](x[::-1].copy(), cuda.as_cuda_array(target))
+        cuda.synchronize()
+        np.testing.assert_array_equal(y, 2 * x[::-1])
+    else:
+        with pytest.raises(MemoryNotSharedError, match="to_device"):
+            cuda.as_cuda_array(target)
+
+
+def test_products(device):
+    x, out = np.arange(12, dtype=np.float32).reshape(3, 4), np.zeros((3, 3), np.float32)
+    target = Foreign(out)
+    np.testing.assert_array_equal(portagpu.matmul(Foreign(x), Foreign(x.T)), x @ x.T)
+    assert portagpu.matmul(Foreign(x), x.T, target) is target
+    np.testing.assert_array_equal(out, x @ x.T)
+    with pytest.raises(ArgumentTypeError, match=r"operand b, a .*Foreign, is in the memory of a device"):
+        portagpu.matmul(x, Foreign(x.T, kind=2))
+
+
+@pytest.mark.parametrize(
+    "text, hint",
+    [
+        ("Can't export tensors that require gradient", r"x.detach\(\)"),
+        ("Can't export tensors with the conjugate bit set", r"x.resolve_conj\(\)"),
+        ("Can't export tensors with layout other than torch.strided", r"x.to_dense\(\)"),
+        ("something else", "pass a NumPy array of it"),
+    ],
+)
+def test_arrays_that_are_more_than_memory(device, text, hint):
+    told = Foreign(np.zeros(3), failure=BufferError(text))
+    for use in (cuda.to_device, cuda.from_dlpack, lambda x: double[1, 1](x, x), lambda x: portagpu.matmul(x, x)):
+        with pytest.raises(PortaGPUError, match=rf"(?s){text}.*{hint}"):
+            use(told)
+
+
+def test_tensors_of_torch(device):
+    """As users write them; the protocol's own rules are above."""
+    torch = pytest.importorskip("torch")
+    x = torch.arange(24.0).reshape(6, 4).bfloat16().T
+    y = torch.zeros((4, 6), dtype=torch.bfloat16)
+    scale[1, (8, 8)](x, y, torch.tensor(2.0))
+    assert torch.equal(y, 2 * x)
+    with pytest.raises(ArgumentTypeError, match="detach"):
+        scale[1, (8, 8)](torch.nn.Parameter(torch.ones(4, 6)), y, 1.0)
+    moved = cuda.to_device(np.arange(4.0))
+    if device.capabilities.device_type is DeviceType.CPU:
+        shared = torch.as_tensor(moved)
+        shared[0] = 7
+        assert moved.copy_to_host().tolist() == [7, 1, 2, 3]
+    else:
+        with pytest.raises(MemoryNotSharedError):
+            torch.as_tensor(moved)
 
 
 @pytest.mark.parametrize("name", ["PORTAGPU_DEBUG", "PORTAGPU_BOUNDSCHECK"])

@@ -122,3 +122,20 @@ def test_what_cannot_be_used_says_so(
 def test_no_description_at_all(device: DeviceRecord) -> None:
     with pytest.raises(errors.ArgumentTypeError, match="not a CUDA Array Interface: KeyError"):
         cuda.from_cuda_array_interface({})
+
+
+def test_libraries_do_not_see_the_pointer(device):
+    """They would take it for CUDA's. What is written in C has no frame of its own, so the caller's counts."""
+    x, name = cuda.to_device(np.arange(3)), "__cuda_" + "array_interface__"
+    assert not _has(x, name)
+    library = {"__name__": "torch.utils"}
+    exec("def find(x): return hasattr(x, '__cuda_array_interface__')", library)
+    assert not library["find"](x)
+    own = {"__name__": "__main__"}
+    exec("def find(x): return x.__cuda_array_interface__", own)
+    assert own["find"](x)["shape"] == (3,)
+    assert Wrapper(x).__cuda_array_interface__["version"] == 3
+
+
+def _has(x, name):
+    return hasattr(x, name)

@@ -145,7 +145,7 @@ def test_from_dlpack_of_a_device(device):
         def __dlpack_device__(self):
             return 2, 0  # CUDA's
 
-    with pytest.raises(BufferError, match="device's memory"):
+    with pytest.raises(BufferError, match="memory of a device"):
         cuda.from_dlpack(Elsewhere())
 
 

@@ -1,0 +1,127 @@
+"""What device arrays do not have names what comes nearest; what needs no arithmetic they have; many reads are told."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pyopencl as cl
+import pytest
+
+from portagpu import cuda
+from portagpu.errors import DTypeError, PortaGPUPerformanceWarning, ShapeError
+from portagpu.runtime.context import Context
+from portagpu.runtime.creation import to_device
+from portagpu.settings import Settings
+
+X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    "use, hint",
+    [
+        (lambda d: d + 1, "vectorize"),
+        (lambda d: np.exp(d), "vectorize"),
+        (lambda d: np.add(d, d), "vectorize"),
+        (lambda d: np.sum(d), r"cuda\.reduce"),
+        (lambda d: np.add.reduce(d), r"cuda\.reduce"),
+        (lambda d: np.zeros_like(d), "device_array_like"),
+        (lambda d: np.concatenate([d, d]), r"cuda\.device_array"),
+        (lambda d: np.einsum("ijk->i", d), r"portagpu\.matmul"),
+        (lambda d: np.linalg.inv(d), "kernel"),
+    ],
+)
+def test_functions_and_operators(device, use, hint):
+    with pytest.raises(DTypeError, match=rf"is not available for device arrays\n  hint: .*{hint}"):
+        use(cuda.to_device(X))
+
+
+@pytest.mark.parametrize(
+    "name, hint",
+    [
+        *(("sum", r"cuda\.reduce"), ("max", r"cuda\.reduce"), ("astype", "copy_to_host"), ("fill", r"x\[:\] = value")),
+        *(("get", "copy_to_host"), ("round", "vectorize"), ("nonsense", "'nonsense'$")),
+    ],
+)
+def test_members(device, name, hint):
+    array = cuda.to_device(X)
+    assert not hasattr(array, name)
+    with pytest.raises(AttributeError, match=hint) as caught:
+        getattr(array, name)
+    assert caught.value.name == name and caught.value.obj is array
+
+
+@pytest.mark.parametrize("name, hint", [("zeros", "to_device"), ("empty", "device_array"), ("nonsense", "'nonsense'$")])
+def test_names_of_the_module(name, hint):
+    with pytest.raises(AttributeError, match=hint):
+        getattr(cuda, name)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: np.expand_dims(x, 1),
+        lambda x: np.expand_dims(x, axis=(0, -1)),
+        lambda x: np.moveaxis(x, 0, -1),
+        lambda x: np.rollaxis(x, 2),
+        lambda x: x.swapaxes(0, 2),
+        lambda x: x.flatten("F"),
+        lambda x: x[:, ::2].tolist(),
+        lambda x: x.item(1, 2, 3),
+        lambda x: x[:1, :1, :1].item(),
+    ],
+)
+def test_what_needs_no_arithmetic(device, use):
+    np.testing.assert_array_equal(np.asarray(use(cuda.to_device(X))), use(X))
+
+
+def test_views_are_of_the_same_memory(device):
+    array = cuda.to_device(X)
+    np.expand_dims(array, 0)[0, 1] = 7
+    np.moveaxis(array, 0, -1)[..., 0] = 8
+    wanted = X.copy()
+    wanted[1], wanted[0] = 7, 8
+    np.testing.assert_array_equal(array.copy_to_host(), wanted)
+    with pytest.raises(ShapeError, match=r"numpy\.moveaxis of an array of shape \(2, 3, 4\)"):
+        np.moveaxis(array, 5, 0)
+    with pytest.raises(ShapeError, match="item"):
+        array.item(9, 9, 9)
+
+
+def test_new_arrays_and_files(device):
+    for order in "CF":
+        made = np.empty_like(cuda.to_device(np.asarray(X, order=order)), dtype=np.int16)
+        wanted = np.empty_like(np.asarray(X, order=order), dtype=np.int16)
+        assert (made.shape, made.strides, made.dtype) == (wanted.shape, wanted.strides, wanted.dtype)
+    assert np.empty_like(cuda.to_device(X), shape=5).shape == (5,)
+    file = io.BytesIO()
+    np.save(file, cuda.to_device(X))
+    file.seek(0)
+    np.testing.assert_array_equal(np.load(file), X)
+
+
+@pytest.mark.parametrize("use", [sum, max, sorted, list])
+def test_iterations_are_told_once_at_the_users_line(device, use):
+    context = Context(device, cl.Context([device.cl_device]), replace(Settings.from_environment(), warnings=True))
+    small, large = (to_device(np.arange(n), context=context) for n in (100, 2000))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("default")
+        for _ in range(3):
+            assert use(small) == use(range(100))
+            assert use(large) == use(range(2000))
+    (found,) = caught
+    assert found.category is PortaGPUPerformanceWarning and found.filename == __file__
+    assert "2000 elements" in str(found.message) and "cuda.reduce" in str(found.message)
+    context.close()
+
+
+def test_elements_one_by_one_are_told(device):
+    context = Context(device, cl.Context([device.cl_device]), replace(Settings.from_environment(), warnings=True))
+    array = to_device(np.arange(4), context=context)
+    with pytest.warns(PortaGPUPerformanceWarning, match="1000 elements of device arrays were read one by one") as told:
+        for n in range(1500):
+            assert array[n % 4] == n % 4
+    assert len(told) == 1 and told[0].filename == __file__
+    context.close()
