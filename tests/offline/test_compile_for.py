@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from portagpu import cuda
 from portagpu.cli.check import check_command
 from portagpu.cuda import float32, float64, void
-from portagpu.device import offline_compilers
+from portagpu.device import offline_compilers, offline_parts
 from portagpu.device.compiled_figures import figures_of_assembly, figures_of_binary
 from portagpu.device.targets import TARGETS, find_target
 from portagpu.errors import (
@@ -124,14 +124,15 @@ def test_a_missing_compiler_names_its_package(monkeypatch):
 
 
 def test_what_the_compiler_refuses_is_told_at_the_python_line(target, monkeypatch):
-    run = offline_compilers._run
+    run = offline_parts.attempt
 
     def broken(command, source):
         path = Path(command[-1])
-        path.write_text(path.read_text().replace("/ 2.0f", "/ nowhere()").replace("* 0.5f", "* nowhere()"))
+        if path.suffix == ".cl":
+            path.write_text(path.read_text().replace("/ 2.0f", "/ nowhere()").replace("* 0.5f", "* nowhere()"))
         return run(command, source)
 
-    monkeypatch.setattr(offline_compilers, "_run", broken)
+    monkeypatch.setattr(offline_parts, "attempt", broken)
     with pytest.raises(BuildError, match="nowhere") as caught:
         halve.compile_for(target, void(float32[::1]))
     assert caught.value.span.text.strip() == "x[0] = x[0] / 2"
