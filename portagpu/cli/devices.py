@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
+from portagpu.cli.output import console as new_console
 from portagpu.device.doctor import device_as_json
 from portagpu.device.registry import DeviceRecord, default_device, devices, discover
 from portagpu.errors import DeviceError
@@ -27,7 +28,7 @@ def devices_command(*, as_json: bool, fresh: bool) -> None:
     if as_json:
         click.echo(json.dumps([device_as_json(record) for record in records], indent=2))
         return
-    console = Console()
+    console = new_console()
     if not records:
         console.print("No OpenCL device was found. [bold]portagpu doctor[/bold] explains why.")
         raise SystemExit(1)

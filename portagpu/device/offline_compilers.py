@@ -43,12 +43,13 @@ def _incomplete(target: Target, compiler: OfflineCompiler) -> MissingCompilerErr
     """The error that names which part is missing, and which is there."""
     missing = compiler.missing
     absent = " and ".join(part.name for part in missing)
-    text = f"the offline compiler for {target.name} ({target.title}) is not installed: {absent} not found"
-    there = [f"{part.name} ({part.find()})" for part in compiler.parts if part not in missing]
-    if there:
-        text += f"; {' and '.join(there)} found"
+    there = [f"{part.name} is there ({part.find()})" for part in compiler.parts if part not in missing]
     packages = " ".join(part.package for part in missing)
-    return MissingCompilerError(text, hint=f"on Debian and Ubuntu: apt-get install {packages}")
+    return MissingCompilerError(
+        f"the offline compiler for {target.name} ({target.title}) is not installed",
+        notes=["; ".join([f"missing: {absent}", *there])],
+        hint=f"on Debian and Ubuntu: apt-get install {packages}",
+    )
 
 
 # clang for amdgcn -------------------------------------------------------------------------------------------------

@@ -10,14 +10,15 @@ import re
 from pathlib import Path
 
 from portagpu.device.compiled_figures import OfflineFigures
-from portagpu.device.offline_nvptx import library
+from portagpu.device.offline_nvptx import EXTENSIONS, library
 from portagpu.device.offline_parts import CLANG, Compiled, Part, check_resolved, path_of, prelude, run
 from portagpu.device.target import Target
 
 # libclc has none for CPUs; but for the functions of the grid, which the prelude has, this one is plain arithmetic
 LIBCLC = Part(name="OpenCL's functions (libclc)", package="libclc-19", find=lambda: library("nvptx64--"))
-_EXTENSIONS = ("cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics")
-_OF_C = re.compile(r"printf|mem(?:cpy|move|set)|(?:exp2?|exp10|log|log2|log10|pow|sin|cos|fmod|fma|ldexp|round|rint)f?")
+_OF_C = re.compile(
+    r"printf|puts|putchar|mem(?:cpy|move|set)|(?:exp2?|exp10|log|log2|log10|pow|sin|cos|fmod|fma|ldexp|round|rint)f?"
+)
 _MOVES = re.compile(r"^\s*v?mov\w*\s", re.MULTILINE)
 
 
@@ -27,9 +28,9 @@ def compile_cpu(target: Target, path: Path, source: str, options: tuple[str, ...
     middle, output = path.with_suffix(".ll"), path.with_suffix(".s")
     command = [
         *(path_of(CLANG), "-x", "cl", "-cl-std=CL1.2", *target.options),
-        *("-Xclang", "-finclude-default-header", "-Xclang", f"-cl-ext=+{',+'.join(_EXTENSIONS)}"),
+        *("-Xclang", "-finclude-default-header", "-Xclang", f"-cl-ext=+{',+'.join(EXTENSIONS)}"),
         # names of functions say their pointers' address spaces, as in the library
-        *("-Xclang", "-ffake-address-space-map", "-Wno-linker-warnings"),
+        *("-Xclang", "-ffake-address-space-map", "-Xclang", "-faddress-space-map-mangling=yes"),
         *("-include", str(prelude("offline_common", path.parent)), "-include"),
         *(str(prelude("offline_cpu", path.parent)), "-Xclang", "-mlink-builtin-bitcode", "-Xclang"),
         *(

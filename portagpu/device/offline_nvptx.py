@@ -37,7 +37,7 @@ _STATIC = 48 << 10  # bytes of shared memory that the assembler allows without b
 _ASSEMBLER = "pip install nvidia-cuda-nvcc"
 _OLDER_ASSEMBLER = "pip install nvidia-cuda-nvcc-cu12"
 _FOLDERS = ("/usr/lib/clc", "/usr/local/lib/clc", "/usr/share/clc", "/usr/lib/llvm-*/share/clc")
-_EXTENSIONS = ("cl_khr_fp16", "cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics")
+EXTENSIONS = ("cl_khr_fp16", "cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics")
 
 
 def library(name: str) -> str | None:
@@ -67,7 +67,7 @@ def compile_nvptx(target: Target, path: Path, source: str, options: tuple[str, .
     command = [
         *(path_of(CLANG), "-x", "cl", "-cl-std=CL2.0", "-target", "nvptx64--nvidiacl"),
         *("-Xclang", "-target-cpu", "-Xclang", target.options[0], "-Xclang", "-finclude-default-header"),
-        *("-Xclang", f"-cl-ext=+{',+'.join(_EXTENSIONS)}"),
+        *("-Xclang", f"-cl-ext=+{',+'.join(EXTENSIONS)}"),
         *("-include", str(prelude("offline_common", path.parent)), "-include"),
         *(str(prelude("offline_nvptx", path.parent)), "-Xclang", "-mlink-builtin-bitcode", "-Xclang"),
         *(path_of(LIBCLC), "-O0" if "-cl-opt-disable" in options else "-O3"),

@@ -9,7 +9,8 @@ import pytest
 
 from portagpu.bench import compiling, soak
 from portagpu.bench.cells import Cell, worst
-from portagpu.bench.results import SCHEMA, Results, load, machine_facts, markdown, save
+from portagpu.bench.results import SCHEMA, Results, load, machine_facts, save
+from portagpu.bench.tables import markdown
 from portagpu.errors import StoreError
 from portagpu.runtime.context import Context
 

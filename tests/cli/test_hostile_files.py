@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portagpu.bench.cells import Cell
-from portagpu.bench.results import Results, load, markdown
+from portagpu.bench.results import Results, load
+from portagpu.bench.tables import markdown
 from portagpu.cli import cli
 from portagpu.errors import StoreError
 from portagpu.escaping import for_markdown, visible

@@ -1,3 +1,2 @@
-// NVIDIA's OpenCL takes inline assembly and half without asking for an extension.
+// NVIDIA's compiler takes inline assembly.
 #define asm __asm__
-#pragma OPENCL EXTENSION cl_khr_fp16 : enable
