@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -19,8 +20,14 @@ class Choice(click.Choice):  # type: ignore[type-arg]  # not generic before clic
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            meant = did_you_mean(str(value), map(str, self.choices)).strip()
+            meant = suggestion(str(value), map(str, self.choices))
             raise click.BadParameter(f"{error.message} {meant}".strip(), ctx, param) from None
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """A sentence about the known name that is most like this one, or nothing."""
+    meant = did_you_mean(name, known).strip()
+    return meant[:1].upper() + meant[1:]
 
 
 class SuggestingGroup(click.Group):
@@ -31,6 +38,6 @@ class SuggestingGroup(click.Group):
         name = args[0] if args else ""
         if name and not name.startswith("-") and not ctx.resilient_parsing and self.get_command(ctx, name) is None:
             known = self.list_commands(ctx)
-            meant = did_you_mean(name, known).strip() or f"Commands are {', '.join(known)}."
+            meant = suggestion(name, known) or f"Commands are {', '.join(known)}."
             ctx.fail(f"No such command {name!r}. {meant}")
         return super().resolve_command(ctx, args)

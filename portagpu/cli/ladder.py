@@ -27,6 +27,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option(
     "--plot", "picture", type=_FILE, default=None, help="draw the shares (.png or .svg; needs portagpu[plot])"
 )
+@click.option("--log", "logarithmic", is_flag=True, help="with --plot: a logarithmic axis, for steps of 1% and less")
 @click.option("-o", "--output", type=_FILE, default=None, help="result file (JSON)")
 @click.option(
     "--compare",
@@ -46,6 +47,7 @@ def ladder(
     size: int | None,
     dtype: str | None,
     picture: Path | None,
+    logarithmic: bool,
     output: Path | None,
     compare: Path | None,
     tolerance: float,
@@ -55,6 +57,8 @@ def ladder(
     old = results.load(compare) if compare else None
     if picture is not None:
         check_plot(picture)
+    elif logarithmic:
+        raise click.UsageError("--log needs --plot FILE")
     for file, option in ((output, "-o"), (picture, "--plot")):
         if file is not None:
             check_writable(file, option)
@@ -69,7 +73,7 @@ def ladder(
     if output is not None:
         results.save(output, found)
     if picture is not None:
-        plot(found, picture)
+        plot(found, picture, logarithmic=logarithmic)
     console.print(table(found))
     for file in (output, picture):
         if file is not None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from portagpu.cli.choices import suggestion
 from portagpu.cli.output import console
 from portagpu.device import default_device, find_device
 from portagpu.settings import Settings
@@ -66,6 +67,7 @@ def compact_command(kernel: str) -> None:
     """
     path = store_path(kernel, Settings.from_environment())
     if not path.exists():
-        raise click.ClickException(f"there are no results of {kernel}: {path} does not exist")
+        meant = suggestion(kernel, (file.stem for file in path.parent.glob("*.jsonl")))
+        raise click.ClickException(f"there are no results of {kernel}: {path} does not exist. {meant}".strip())
     before, after = Store(path).compact()
     console().print(f"{path}: {before} bytes before, {after} after", soft_wrap=True)

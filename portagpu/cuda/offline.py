@@ -13,7 +13,7 @@ from portagpu.device.compiled_figures import OfflineFigures
 from portagpu.device.offline_compilers import compile_offline
 from portagpu.device.target import Target
 from portagpu.device.targets import find_target
-from portagpu.errors import ArgumentCountError, BuildError, KernelError
+from portagpu.errors import ArgumentCountError, BuildError, KernelError, did_you_mean
 from portagpu.frontend.capture import FunctionSource
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.runtime.checks import count
@@ -115,7 +115,8 @@ class ForOtherHardware:
         if unknown:
             raise ArgumentCountError(
                 f"`{self.__name__}` has no compile-time parameter {', '.join(unknown)}",
-                hint="its parameters annotated `cuda.constexpr` are "
+                hint=did_you_mean(unknown[0], bound)
+                + "its parameters annotated `cuda.constexpr` are "
                 + (", ".join(n for n in names if n in bound) or "none"),
             )
         missing = [n for n in names if n in bound and n not in constants]

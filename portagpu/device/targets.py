@@ -241,6 +241,7 @@ def find_target(name: str) -> Target:
         raise DeviceSelectionError(
             f"no target for offline compilation is called {name!r}",
             notes=[f"{target.name}: {target.title}" for target in _ALL],
-            hint=f"{did_you_mean(name, TARGETS)}choose one of {', '.join(TARGETS)}",
+            hint=did_you_mean(name, TARGETS).strip()
+            or "choose one of these: `portagpu check --list` tells which are installed",
         )
     return found
