@@ -1,13 +1,14 @@
 """Numbers of devices that stay when a driver fails: those of an absent platform are kept for it, not given to others.
 
-Numbers are remembered for the set of drivers that are installed: another set is another machine. A platform that comes
-for the first time gets the next numbers. Where a known platform shows another number of devices (a card less, or a
-variable that hides some) all are numbered anew, in the driver's order.
+Numbers are remembered for the set of drivers that are installed: another set is another machine. Where a platform is
+new, or shows another number of devices (a card less, or a variable that hides some), all are numbered anew, in the
+driver's order.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import logging
 from collections import Counter
@@ -46,23 +47,17 @@ def numbered(platforms: Sequence[tuple[str, Sequence[str]]], memory: Path, *, an
         listed[f"{name}|{seen[name]}"] = list(devices)
         seen[name] += 1
     known = {} if anew else _read(memory)
-    if any(key in known and len(known[key]) != len(devices) for key, devices in listed.items()):
-        known = {}
-    numbers: dict[str, dict[int, str]] = dict(known)
-    free = 1 + max((number for one in known.values() for number in one), default=-1)
-    for key, devices in listed.items():
-        places = list(known[key]) if key in known else range(free, free + len(devices))
-        free += 0 if key in known else len(devices)
-        numbers[key] = dict(zip(places, devices, strict=True))
-    if numbers != known:
-        _write(memory, numbers)
+    if anew or any(len(known.get(key, {})) != len(devices) for key, devices in listed.items()):
+        number = itertools.count()
+        known = {key: {next(number): name for name in devices} for key, devices in listed.items()}
+        _write(memory, known)
     absent = {
         number: f"{name} ({key.rpartition('|')[0]})"
-        for key, one in numbers.items()
+        for key, one in known.items()
         if key not in listed
         for number, name in one.items()
     }
-    return Numbered(present=tuple(number for key in listed for number in numbers[key]), absent=absent)
+    return Numbered(present=tuple(number for key in listed for number in known[key]), absent=absent)
 
 
 def _read(memory: Path) -> dict[str, dict[int, str]]:
