@@ -27,42 +27,44 @@ def compile_cpu(target: Target, path: Path, source: str, options: tuple[str, ...
     level = "-O0" if "-cl-opt-disable" in options else "-O3"
     middle, output = path.with_suffix(".ll"), path.with_suffix(".s")
     command = [
-        *(path_of(CLANG), "-x", "cl", "-cl-std=CL1.2", *target.options),
+        # SPIR: functions get vectors as they are and name their pointers' address spaces, as in the library
+        *(path_of(CLANG), "-x", "cl", "-cl-std=CL1.2", "-target", "spir64-unknown-unknown"),
         *("-Xclang", "-finclude-default-header", "-Xclang", f"-cl-ext=+{',+'.join(EXTENSIONS)}"),
-        # names of functions say their pointers' address spaces, as in the library
-        *("-Xclang", "-ffake-address-space-map", "-Xclang", "-faddress-space-map-mangling=yes"),
         *("-include", str(prelude("offline_common", path.parent)), "-include"),
-        *(str(prelude("offline_cpu", path.parent)), "-Xclang", "-mlink-builtin-bitcode", "-Xclang"),
-        *(
-            path_of(LIBCLC),
-            level,
-            *(o for o in options if not o.startswith(("-cl-nv-", "-cl-opt-disable", "-cl-std="))),
-        ),
+        *(str(prelude("offline_cpu", path.parent)), "-Xclang", "-mlink-builtin-bitcode", "-Xclang", path_of(LIBCLC)),
+        # optimised below, by who knows the CPU
+        *(level, "-Xclang", "-disable-llvm-passes", "-Wno-linker-warnings"),
+        *(o for o in options if not o.startswith(("-cl-nv-", "-cl-opt-disable", "-cl-std="))),
         *("-S", "-emit-llvm", "-o", str(middle), str(path)),
     ]
     log = run(command, source)
-    text = middle.read_text(encoding="utf-8")
-    # a kernel as any function: not every back end knows the convention; and nothing of the library's own target
-    text = re.sub(r'"target-features"="[^"]*\+ptx[^"]*"', "", text.replace("spir_kernel", ""))
-    middle.write_text(text, encoding="utf-8")
-    remarks = ("-Rpass-analysis=prologepilog", "-Rpass-missed=regalloc")
+    middle.write_text(_for_any_target(middle.read_text(encoding="utf-8")), encoding="utf-8")
+    remarks = ("-Rpass-analysis=stack-frame-layout", "-Rpass-missed=regalloc")
     command = [
-        *(path_of(CLANG), "-x", "ir", *target.options, level, "-Wno-override-module", *remarks),
+        *(path_of(CLANG), "-x", "ir", *target.options, level, "-fomit-frame-pointer", "-Wno-override-module", *remarks),
         *("-S", "-o", str(output), str(middle)),
     ]
     said = run(command, source)
-    assembly = output.read_text(encoding="utf-8", errors="replace")
+    assembly = re.sub(r"^\s*\.ident.*\n", "", output.read_text(encoding="utf-8", errors="replace"), flags=re.MULTILINE)
     defined = set(re.findall(r"^([\w.$]+):", assembly, re.MULTILINE))
     called = set(re.findall(r"^\s+(?:callq?|jmp|bl?)\s+([A-Za-z_][\w.$]*)", assembly, re.MULTILINE))
     check_resolved({name for name in called - defined if not _OF_C.fullmatch(name)}, source)
     return Compiled(figures=figures_of_remarks(said, assembly), log=log, assembly=assembly)
 
 
+def _for_any_target(text: str) -> str:
+    """LLVM's text without what is SPIR's or the library's target's: layout, conventions of calls, features."""
+    text = re.sub(r"^target (?:datalayout|triple) = .*\n", "", text, flags=re.MULTILINE)
+    return re.sub(r'"(?:target-features|target-cpu|frame-pointer)"="[^"]*"|\bspir_(?:kernel|func)\b', "", text)
+
+
 def figures_of_remarks(said: str, assembly: str) -> OfflineFigures:
     """Figures from the remarks of LLVM's register allocator and of its stack frames, and from the assembly."""
-    # one remark for each loop, one for what is left of the function, or the function alone
-    spilled = sum(map(int, re.findall(r"(?:remark: |\s)(\d+) spills ", said)))
-    stack = max(map(int, re.findall(r"(\d+) stack bytes in function", said)), default=0)
+    # there are also remarks of loops, whose spills are among those of the function
+    spilled = sum(map(int, re.findall(r"\b(\d+) spills .*generated in function", said)))
+    slots = re.findall(r"^Offset: .*Type: (\w+),.*Size: (\d+)", said, re.MULTILINE)
+    # slots of spilled values look like those of registers that the caller wants back, which are no spills
+    stack = sum(int(size) for kind, size in slots if kind == "Variable" or spilled)
     local = sum(map(int, re.findall(r"\.(?:l?comm)\s+[\w.$]+,\s*(\d+)", assembly)))
     registers, lanes = _vectors(assembly)
     return OfflineFigures(

@@ -75,13 +75,12 @@ def compile_nvptx(target: Target, path: Path, source: str, options: tuple[str, .
         *("-S", "-o", str(text_file), str(path)),
     ]
     log = run(command, source)
-    raw = text_file.read_bytes()
+    raw = _with_limits(text_file.read_bytes(), source, options)
     text = (ptx.unmarked(raw) if ptx.is_marked(source) else raw).decode("latin1")
     text = re.sub(r"\bprintf\b", "vprintf", text)  # which is what clang's call of it is: a format, and a list
     called = re.findall(r"^\.extern \.func\s+(?:\(.*?\)\s*)?([\w$]+)", text, re.MULTILINE)
     check_resolved(set(called) - {"vprintf"}, source)
-    limit = next((o.partition("=")[2] for o in options if o.startswith("-cl-nv-maxrregcount=")), None)
-    said, remark = _assembled(target, text, text_file, source, limit)
+    said, remark = _assembled(target, text, text_file, source)
     memory = _Memory.of(text)
     if said is None:
         figures = OfflineFigures(
@@ -100,13 +99,13 @@ def compile_nvptx(target: Target, path: Path, source: str, options: tuple[str, .
     return Compiled(figures=figures, log=log, assembly=text, remark=remark)
 
 
-def _assembled(target: Target, text: str, file: Path, source: str, limit: str | None) -> tuple[str | None, str | None]:
+def _assembled(target: Target, text: str, file: Path, source: str) -> tuple[str | None, str | None]:
     """What CUDA's assembler says, of the first one that knows the target; and why there is nothing, else."""
     file.write_text(in_dynamic_memory(text), encoding="latin1")
     architecture = f"{target.name}a" if re.search(r"^\.target sm_\d+a", text, re.MULTILINE) else target.name
     too_old = too_new = ""
     for program in assemblers():
-        command = [program, "-v", "-arch", architecture, *(("-maxrregcount", limit) if limit else ())]
+        command = [program, "-v", "-arch", architecture]
         done = attempt([*command, "-o", str(file.with_suffix(".cubin")), str(file)], source)
         if done.returncode == 0:
             return done.stdout, None
@@ -173,6 +172,17 @@ def in_dynamic_memory(text: str) -> str:
     return re.sub(
         r"^(\.address_size \d+\n)", r"\1.extern .shared .align 128 .b8 pg_shared[];\n", text, flags=re.MULTILINE
     )
+
+
+def _with_limits(text: bytes, source: str, options: tuple[str, ...]) -> bytes:
+    """The text with the block's size that the program demands, which clang leaves out, and the limit of registers."""
+    found = re.search(r"reqd_work_group_size\((\d+), (\d+), (\d+)\)", source)
+    lines = [f".reqntid {', '.join(found.groups())}"] if found else []
+    lines += [f".maxnreg {o.partition('=')[2]}" for o in options if o.startswith("-cl-nv-maxrregcount=")]
+    if not lines:
+        return text
+    limits = "".join(f"\n{line}" for line in lines).encode()
+    return re.sub(rb"\.entry [^{]*?\)(?=\s*\{)", lambda entry: entry.group(0) + limits, text, count=1)
 
 
 def _block(text: str) -> int | None:
