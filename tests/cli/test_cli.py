@@ -15,8 +15,9 @@ from rich.table import Table
 
 from portagpu.bench import gemm
 from portagpu.bench.results import Results, save
-from portagpu.cli import bench, cli, output
+from portagpu.cli import bench, cli
 from portagpu.cli.options import time_option
+from portagpu.cli.output import console as new_console
 from portagpu.device import devices, registry
 from portagpu.device.doctor import diagnose
 from portagpu.errors import NoDeviceError, StoreError
@@ -81,7 +82,7 @@ def test_lines_end_without_blanks(command, columns, monkeypatch):
 def test_blanks_are_dropped_before_ends_of_lines_only(forced, monkeypatch):
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdout", stream)
-    console = output.console()
+    console = new_console()
     console._force_terminal = forced
     table = Table(box=None)
     table.add_row("[red]a[/red]", "b c")
