@@ -67,7 +67,7 @@ def test_quickstart(device):
     result = invoke("quickstart", "--device", str(device.index), "--tuning-seconds", "1")
     assert result.exit_code == 0, result.output
     assert result.output.count("same as NumPy") == 3
-    assert "| device |" not in result.output and max(map(len, result.output.splitlines())) <= 80
+    assert not [line for line in result.output.splitlines() if line.startswith("|")]  # a Markdown table is for files
 
 
 @pytest.mark.parametrize("columns", ["40", "80", "200"])
