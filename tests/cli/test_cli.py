@@ -115,7 +115,7 @@ def test_times_have_units():
 def test_a_file_that_cannot_be_written_is_named_before_anything_is_measured(command, tmp_path):
     save(tmp_path / "b.json", Results(machine={}, cells=()))
     words = [word.format(file=tmp_path / "b.json") for word in command]
-    result = CliRunner().invoke(cli, [*words, "-o", str(tmp_path / "b.json" / "x.json")])
+    result = CliRunner().invoke(cli, [*words, "-o", str(tmp_path / "b.json" / "x.md")])
     assert isinstance(result.exception, StoreError) and "cannot be written" in str(result.exception)
     assert not result.output
 
