@@ -66,7 +66,7 @@ def test_every_dtype(device, dtype):
 def test_shapes_and_outputs(device, changes):
     (found,) = measured(device, problem(**changes))
     assert found.error <= 1 and found.gflops > 0 and found.product == problem(**changes)
-    assert len(found.samples) == len(found.peer_samples) > 1 and all(found.samples) and all(found.peer_samples)
+    assert len(found.samples) == len(found.peer_samples) > 0 and all(found.samples) and all(found.peer_samples)
     for gflops, samples in ((found.gflops, found.samples), (found.peer_gflops, found.peer_samples)):
         assert gflops == pytest.approx(problem(**changes).flops / quartiles(samples)[1] / 1e9)
 
