@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import dataclass
 from enum import Enum
 
 from portagpu.bench.problems import shape_text
 from portagpu.blas.problem import Problem
+
+Samples = tuple[tuple[float, ...], ...]  # seconds of each repetition (NumPy arrays) or batch (device arrays), by rounds
+_STEADY = 0.1  # of the median: quartiles that lie further apart tell of a disturbed machine
 
 
 class Memory(Enum):
@@ -37,6 +41,8 @@ class Cell:
     precision: str = ""
     peer_arithmetic: str = ""  # where it is another one than PortaGPU's
     peer_error: float | None = None  # relative to the tolerance of its own arithmetic
+    samples: Samples = ()
+    peer_samples: Samples = ()
 
     @property
     def product(self) -> Problem:
@@ -73,6 +79,35 @@ class Cell:
             return None
         return self.gflops / self.peer_gflops
 
+    @property
+    def unsteady(self) -> bool:
+        """Whether PortaGPU's times vary so much that the median says little."""
+        return _varies(self.samples)
+
+    @property
+    def peer_unsteady(self) -> bool:
+        """Whether the peer's do."""
+        return _varies(self.peer_samples)
+
+
+def all_of(samples: Samples) -> list[float]:
+    """The seconds of all rounds."""
+    return [seconds for turn in samples for seconds in turn]
+
+
+def quartiles(samples: Samples) -> tuple[float, float, float] | None:
+    """First quartile, median and third quartile in seconds; None without samples."""
+    seconds = all_of(samples)
+    if len(seconds) < 2:
+        return (seconds[0], seconds[0], seconds[0]) if seconds else None
+    first, median, third = statistics.quantiles(seconds, n=4, method="inclusive")
+    return first, median, third
+
+
+def _varies(samples: Samples) -> bool:
+    found = quartiles(samples)
+    return found is not None and found[2] - found[0] > _STEADY * found[1]
+
 
 def worst(cells: tuple[Cell, ...]) -> Cell | None:
     """The cell with the smallest ratio; None if no cell has one."""
@@ -80,4 +115,4 @@ def worst(cells: tuple[Cell, ...]) -> Cell | None:
     return cells[min(measured)[1]] if measured else None
 
 
-__all__ = ["Cell", "Memory", "worst"]
+__all__ = ["Cell", "Memory", "Samples", "all_of", "quartiles", "worst"]

@@ -16,11 +16,20 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.bench.cells import Cell, Memory
+from portagpu.bench.cells import Cell, Memory, Samples, all_of
 from portagpu.bench.core_types import CoreTypes
 from portagpu.bench.peers import Matrix, Peer, blas_problem, peers_for
 from portagpu.bench.problems import missing, shape_text
-from portagpu.bench.turns import BACK_TO_BACK_ROUNDS, ROUNDS, SHORT_ROUNDS, BackToBack, Call, OneByOne, Player, play
+from portagpu.bench.turns import (
+    BACK_TO_BACK_ROUNDS,
+    ROUNDS,
+    SHORT_ROUNDS,
+    BackToBack,
+    Call,
+    OneByOne,
+    Player,
+    play_rounds,
+)
 from portagpu.blas.matmul import matmul
 from portagpu.blas.problem import Problem
 from portagpu.blas.trial import operand
@@ -71,21 +80,21 @@ class _Rival:
     reason: str | None = None  # why it has no number
     error: float | None = None
     arithmetic: str = ""
-    times: list[list[float]] = field(default_factory=list)
+    samples: list[Samples] = field(default_factory=list)  # of each player
     label: str = ""
 
     @property
-    def seconds(self) -> float | None:
-        """Median of the fastest player."""
-        return min((statistics.median(t) for t in self.times), default=None)
+    def best(self) -> int | None:
+        """The fastest player, by its median."""
+        medians = [statistics.median(all_of(one)) for one in self.samples]
+        return medians.index(min(medians)) if medians else None
 
     @property
     def name(self) -> str:
         """The peer's name, and which of several players was the best."""
-        if not self.label or not self.times:
+        if not self.label or self.best is None:
             return self.peer.name
-        best = min(range(len(self.times)), key=lambda index: statistics.median(self.times[index]))
-        return f"{self.peer.name}, {self.label} {self.players[best].core_type}"
+        return f"{self.peer.name}, {self.label} {self.players[self.best].core_type}"
 
 
 class _Run:
@@ -118,34 +127,38 @@ class _Run:
             yield from (_cell(device, problem, peer, problem_text=reason) for peer in self._peers)
             return
         try:
-            own = statistics.median(self._measure())
+            samples = self._measure()
         except _FAILURES as error:
             yield from (_cell(device, problem, r.peer, problem_text=_reason(error)) for r in self._rivals)
             return
+        own = statistics.median(all_of(samples))
         for rival in self._rivals:
-            seconds = rival.seconds
+            theirs = () if rival.best is None else rival.samples[rival.best]
             made = _cell(device, problem, rival.peer, problem_text=rival.reason)
             yield replace(
                 made,
                 peer=rival.name,
                 gflops=problem.flops / own / 1e9,
-                peer_gflops=problem.flops / seconds / 1e9 if seconds else None,
+                peer_gflops=problem.flops / statistics.median(all_of(theirs)) / 1e9 if theirs else None,
                 error=self._error,
                 peer_error=rival.error,
                 peer_arithmetic=rival.arithmetic,
+                samples=samples,
+                peer_samples=theirs,
             )
 
-    def _measure(self) -> list[float]:
-        """Our seconds; those of the peers go to them."""
+    def _measure(self) -> Samples:
+        """Our seconds, round by round; those of the peers go to them."""
         players: list[Player] = [self._player, *(p for rival in self._rivals for p in rival.players)]
         if isinstance(self._player, BackToBack):
-            times = play(players, BACK_TO_BACK_ROUNDS)
+            times = play_rounds(players, BACK_TO_BACK_ROUNDS)
         else:
-            times = play(players, ROUNDS, SHORT_ROUNDS)
-        rest = iter(times[1:])
+            times = play_rounds(players, ROUNDS, SHORT_ROUNDS)
+        own, *others = (tuple(map(tuple, turns)) for turns in times)
+        rest = iter(others)
         for rival in self._rivals:
-            rival.times = [next(rest) for _ in rival.players]
-        return times[0]
+            rival.samples = [next(rest) for _ in rival.players]
+        return own
 
 
 def _player(call: Call, memory: Memory) -> Player:

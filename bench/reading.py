@@ -10,6 +10,8 @@ from typing import Any
 from portagpu.escaping import LIMIT, visible
 
 _MOST_BYTES = 1 << 28
+_MOST_SAMPLES = 10**6  # of a cell: a run of hours has some thousand
+_LONGEST = 1e7  # seconds
 _LARGEST = 1e18  # of any number in a file: what a machine can do is far below
 _SIZES = ("m", "n", "k", "batch")
 _SPEEDS = ("gflops", "peer_gflops", "error", "peer_error")
@@ -75,6 +77,21 @@ def check_cell(values: Any) -> None:
         check_text("problem", values["problem"])
 
 
+def check_samples(name: str, value: Any) -> tuple[tuple[float, ...], ...]:
+    """Seconds of each repetition, round by round."""
+    if not isinstance(value, list) or not all(isinstance(turn, list) and turn for turn in value):
+        raise ValueError(f"{name} are no lists of a round's seconds")
+    if sum(map(len, value)) > _MOST_SAMPLES:
+        raise ValueError(f"{name} are more than {_MOST_SAMPLES}")
+    return tuple(tuple(_check_seconds(name, seconds) for seconds in turn) for turn in value)
+
+
+def _check_seconds(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _LONGEST:
+        raise ValueError(f"{name} hold what is no time in seconds")
+    return float(value)
+
+
 def check_size(name: str, value: Any) -> int:
     """A number of elements, at least 1."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**48:
@@ -100,4 +117,5 @@ def check_text(name: str, value: Any) -> str:
     return value
 
 
-__all__ = ["check_cell", "check_machine", "check_number", "check_object", "check_size", "check_text", "read_object"]
+__all__ = ["check_cell", "check_machine", "check_number", "check_object", "check_samples", "check_size", "check_text"]
+__all__ += ["read_object"]

@@ -1,4 +1,4 @@
-"""Versioned result files and the table made of them."""
+"""Versioned result files."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from portagpu.bench.cells import Cell, worst
+from portagpu.bench.cells import Cell, quartiles
 from portagpu.bench.peers import numpy_blas
-from portagpu.bench.reading import check_cell, check_machine, read_object
+from portagpu.bench.reading import check_cell, check_machine, check_samples, read_object
 from portagpu.errors import StoreError
-from portagpu.escaping import for_markdown, visible
+from portagpu.escaping import visible
 from portagpu.files import write_atomically
 from portagpu.version import __version__
 
-SCHEMA = 2  # 1 had square matrices only, with their size
+SCHEMA = 3  # 2 had no samples, 1 square matrices only, with their size
+_DERIVED = ("quartiles", "peer_quartiles")  # written for other readers, computed anew here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +56,16 @@ def _processor() -> str:
 
 
 def save(path: Path, results: Results) -> None:
-    """Write a result file atomically."""
-    data = {"schema": SCHEMA, "machine": results.machine, "cells": [asdict(c) for c in results.cells]}
-    write_atomically(path, (json.dumps(data, indent=1) + "\n").encode())
+    """Write a result file atomically: a line for each cell, as their samples would be very long columns."""
+    head = json.dumps({"schema": SCHEMA, "machine": results.machine}, indent=1).removesuffix("\n}")
+    lines = ",\n".join(f"  {json.dumps(_as_json(cell))}" for cell in results.cells)
+    cells = f"[\n{lines}\n ]" if lines else "[]"
+    write_atomically(path, f'{head},\n "cells": {cells}\n}}\n'.encode())
+
+
+def _as_json(cell: Cell) -> dict[str, Any]:
+    derived = zip(_DERIVED, (cell.samples, cell.peer_samples), strict=True)
+    return {**asdict(cell), **{name: quartiles(samples) for name, samples in derived}}
 
 
 def load(path: Path) -> Results:
@@ -84,77 +91,12 @@ def load(path: Path) -> Results:
 
 
 def _cell(values: dict[str, Any], schema: int) -> Cell:
+    if not isinstance(values, dict):
+        raise ValueError("a cell is no object")
+    values = {name: value for name, value in values.items() if name not in _DERIVED}
     if schema == 1:
-        values = dict(values)
         values["m"] = values["n"] = values["k"] = values.pop("size")
     check_cell(values)
+    for name in ("samples", "peer_samples"):
+        values[name] = check_samples(name, values.get(name, []))
     return Cell(**values)
-
-
-def speed(gflops: float | None) -> str:
-    """GFLOP/s for people; "-" where there is none."""
-    if gflops is None:
-        return "-"
-    return f"{gflops:.0f}" if gflops >= 100 else f"{gflops:.3g}"
-
-
-def worst_text(cells: tuple[Cell, ...]) -> str | None:
-    """The cell with the smallest ratio, in words; None if no cell has one."""
-    cell = worst(cells)
-    if cell is None:
-        return None
-    return f"worst of {len(cells)}: {cell.arithmetic} {cell.shape} on {cell.device}: {cell.ratio:.2f} of {cell.rival}"
-
-
-def markdown(results: Iterable[Results], files: Iterable[str] | None = None) -> str:
-    """One table of all cells (device, dtypes, sizes, PortaGPU, vendor library, ratio, error), and the worst of them.
-
-    ``files``: what the results' files are called; devices of one name and driver in several are named with them.
-    """
-    lines = [
-        "| device | arithmetic | m x n x k | PortaGPU GFLOP/s | vendor library GFLOP/s | ratio | error / tolerance |"
-        " vendor library |",
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |",
-    ]
-    cells = tuple(sorted(_told_apart([*results], files), key=_order))
-    for cell in cells:
-        ratio = "-" if cell.ratio is None else f"{cell.ratio:.2f}"
-        error = "-" if cell.error is None else f"{cell.error:.2g}"
-        what = f"{cell.rival}, {cell.memory}" if cell.problem is None else cell.problem
-        device, arithmetic = for_markdown(f"{cell.device} ({cell.driver})"), for_markdown(cell.arithmetic)
-        lines.append(
-            f"| {device} | {arithmetic} | {cell.shape} | {speed(cell.gflops)} | {speed(cell.peer_gflops)} | {ratio} |"
-            f" {error} | {for_markdown(what)} |"
-        )
-    last = worst_text(cells)
-    return "\n".join([*lines, *(["", for_markdown(last)] if last else [])]) + "\n"
-
-
-def _told_apart(results: Sequence[Results], files: Iterable[str] | None) -> Iterator[Cell]:
-    """All cells, with the file in the device's name where several files have one of that name."""
-    names = [""] * len(results) if files is None else [*files]
-    homes: dict[tuple[str, str], set[str]] = {}
-    for found, name in zip(results, names, strict=True):
-        for cell in found.cells:
-            homes.setdefault((cell.device, cell.driver), set()).add(name)
-    for found, name in zip(results, names, strict=True):
-        for cell in found.cells:
-            several = len(homes[cell.device, cell.driver]) > 1
-            yield replace(cell, device=f"{cell.device} of {name}") if several else cell
-
-
-def _order(cell: Cell) -> tuple[Any, ...]:
-    work = cell.m * cell.n * cell.k
-    best = ", best core type" in cell.peer  # beside the peer that it belongs to
-    return (
-        cell.device,
-        cell.driver,
-        cell.memory,
-        cell.dtype,
-        cell.precision,
-        cell.out,
-        cell.batch,
-        work,
-        best,
-        cell.peer,
-    )

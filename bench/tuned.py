@@ -23,7 +23,7 @@ from portagpu.bench.cells import Memory
 from portagpu.bench.gemm import checker, own_call
 from portagpu.bench.peers import Matrix
 from portagpu.bench.problems import missing, shape_text
-from portagpu.bench.results import speed
+from portagpu.bench.tables import speed
 from portagpu.bench.turns import BACK_TO_BACK_ROUNDS, BackToBack, Call, play
 from portagpu.blas.choice import explain
 from portagpu.blas.parameters import dense

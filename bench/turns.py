@@ -108,22 +108,27 @@ class BackToBack:
 
 
 def play(players: list[Player], rounds: int, short_rounds: int | None = None) -> list[list[float]]:
-    """Seconds of each player's products; every other round is played in the opposite order.
+    """Seconds of each player's products, all rounds in one list; see `play_rounds`."""
+    return [[one for turn in turns for one in turn] for turns in play_rounds(players, rounds, short_rounds)]
+
+
+def play_rounds(players: list[Player], rounds: int, short_rounds: int | None = None) -> list[list[list[float]]]:
+    """Seconds of each player's products, round by round; every other round is played in the opposite order.
 
     ``short_rounds`` are played in place of ``rounds``, if given, where the first player's products turn out to be
     short.
     """
-    times: list[list[float]] = [[] for _ in players]
+    times: list[list[list[float]]] = [[] for _ in players]
     order = list(range(len(players)))
     number = 0
     while number < rounds:
         for index in order if number % 2 == 0 else reversed(order):
-            times[index] += players[index].turn()
+            times[index].append(players[index].turn())
         number += 1
-        if number == 1 and short_rounds is not None and statistics.median(times[0]) < _SHORT_SECONDS:
+        if number == 1 and short_rounds is not None and statistics.median(times[0][0]) < _SHORT_SECONDS:
             rounds = short_rounds
     return times
 
 
 __all__ = ["BACK_TO_BACK_ROUNDS", "PAUSE_SECONDS", "ROUNDS", "SHORT_ROUNDS", "BackToBack", "Call", "OneByOne"]
-__all__ += ["Player", "Product", "play", "take_turn"]
+__all__ += ["Player", "Product", "play", "play_rounds", "take_turn"]

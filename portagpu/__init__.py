@@ -1,11 +1,16 @@
 """CUDA-style kernels in Python on any OpenCL device, and a portable tuned BLAS."""
 
+# ruff: noqa: E402  (the guard stands before imports that take their time)
 from __future__ import annotations
 
 import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
+
+from portagpu import interrupted
+
+interrupted.guard()
 
 from portagpu import cuda, errors, types
 from portagpu.cuda.valuetypes import typeof

@@ -23,8 +23,11 @@ def check_plot(path: Path) -> None:
         raise SettingsError("plots need Matplotlib", hint="pip install 'portagpu[plot]'")
 
 
-def plot(result: LadderResult, path: Path) -> None:
-    """Draw horizontal bars, the first step on top, and write the file atomically. Raises `SettingsError`."""
+def plot(result: LadderResult, path: Path, *, logarithmic: bool = False) -> None:
+    """Draw horizontal bars, the first step on top, and write the file atomically. Raises `SettingsError`.
+
+    ``logarithmic``: an axis on which equal lengths are equal factors, so that slow steps can be told apart.
+    """
     check_plot(path)
     from matplotlib.figure import Figure  # slow to import, and optional
 
@@ -34,14 +37,18 @@ def plot(result: LadderResult, path: Path) -> None:
     shares = [100 * (result.share(step) or 0.0) for step in steps]
     places = range(len(steps))
     axes.barh(places, shares, color="#4477aa")
-    right = 1.3 * max(100.0, *shares)
+    left, right = 0.0, 1.3 * max(100.0, *shares)
+    if logarithmic:
+        left, right = 0.5 * min((share for share in shares if share > 0), default=1.0), 10 * max(100.0, *shares)
+        axes.set_xscale("log")
     for place, step, share in zip(places, steps, shares, strict=True):
         text = textwrap.shorten(step.problem or "", 70) if step.gflops is None else _label(share, step.gflops)
-        axes.text(share + 0.01 * right, place, text, va="center", fontsize=9, bbox=_LABEL_BOX)
+        beside = 1.05 * max(share, left) if logarithmic else share + 0.01 * right
+        axes.text(beside, place, text, va="center", fontsize=9, bbox=_LABEL_BOX)
     axes.axvline(100, color="#cc3311", linestyle="--", linewidth=1)
     axes.set_yticks(places, [step.name for step in steps])
     axes.invert_yaxis()
-    axes.set_xlim(0, right)
+    axes.set_xlim(left, right)
     axes.set_xlabel(f"% of {result.peer} ({result.peer_gflops:.4g} GFLOP/s)")
     axes.set_title(f"{result.dtype}, {result.size} x {result.size}, {result.device} ({result.driver})", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)

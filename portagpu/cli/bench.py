@@ -13,11 +13,14 @@ from rich.table import Table
 from portagpu.bench import gemm
 from portagpu.bench.cells import Cell
 from portagpu.bench.core_types import CoreTypes
-from portagpu.bench.results import Results, load, machine_facts, markdown, save, speed, worst_text
+from portagpu.bench.results import Results, load, machine_facts, save
+from portagpu.bench.tables import FORMATS, UNSTEADY, marked_speed, worst_text
 from portagpu.blas.problem import Problem
+from portagpu.cli.choices import SuggestingGroup
 from portagpu.cli.interruption import keep_in
 from portagpu.cli.ladder import ladder
 from portagpu.cli.options import check_writable, refuse_options
+from portagpu.cli.output import console as new_console
 from portagpu.cli.products import Products, product_options
 from portagpu.cli.textbook import textbook
 from portagpu.cli.tuned import tuned
@@ -28,7 +31,7 @@ from portagpu.settings import Settings
 _PLAIN: dict[str, Any] = {"soft_wrap": True, "markup": False, "highlight": False}
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=SuggestingGroup, invoke_without_command=True)
 @click.option("--device", "selectors", multiple=True, help="index, name part, vendor, gpu or cpu; default: every one")
 @product_options
 @click.option(
@@ -55,7 +58,7 @@ def bench(ctx: click.Context, selectors: tuple[str, ...], products: Products, co
     chosen = tuple(find_device(s, settings) for s in selectors) or working_devices(settings)
     devices = chosen or (default_device(settings),)  # which tells why none works
     check_writable(output)
-    console = Console()
+    console = new_console()
     facts = machine_facts()
 
     def keep(cells: tuple[Cell, ...]) -> None:  # after each, so that little is lost when the command is ended
@@ -111,14 +114,16 @@ def table(cells: tuple[Cell, ...], peers: list[str]) -> Table:
     title = f"{cells[0].device} ({cells[0].driver}), {', '.join(dict.fromkeys(c.memory for c in cells))}"
     columns = ("arithmetic", "m x n x k", "GFLOP/s", "library's", "ratio", "error", "library")
     caption = "error: the largest, relative to the tolerance"
+    if any(cell.unsteady or cell.peer_unsteady for cell in cells):
+        caption += f"\n{UNSTEADY}"
     shown = Table(*columns, title=title, caption=caption, title_justify="left", caption_justify="left")
     for cell in cells:
         library = f"({peers.index(cell.peer) + 1}) {cell.problem or cell.peer_arithmetic}"
         shown.add_row(
             cell.arithmetic,
             cell.shape,
-            speed(cell.gflops),
-            speed(cell.peer_gflops),
+            marked_speed(cell.gflops, cell.unsteady),
+            marked_speed(cell.peer_gflops, cell.peer_unsteady),
             "-" if cell.ratio is None else f"{cell.ratio:.2f}",
             "-" if cell.error is None else f"{cell.error:.2g}",
             library.strip(),
@@ -129,15 +134,25 @@ def table(cells: tuple[Cell, ...], peers: list[str]) -> Table:
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), default=None, help="file for the table"
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="file for the table: .md, .csv (with quartiles in seconds) or .html",
 )
 def matrix(files: tuple[Path, ...], output: Path | None) -> None:
-    """Merge result files of several machines into one Markdown table."""
+    """Merge result files of several machines into one table: Markdown, CSV or HTML, by the output's name."""
     if output is not None and output.exists() and any(output.samefile(file) for file in files):
         raise click.BadParameter(f"{output} is one of the result files", param_hint="-o")
+    form = FORMATS.get("" if output is None else output.suffix.lower())
+    if form is None:
+        known = ", ".join(name for name in FORMATS if name)
+        raise click.BadParameter(
+            f"{output} is no kind of table; name a file that ends in one of {known}", param_hint="-o"
+        )
     names = [file.name for file in files]
     distinct = len(set(names)) == len(set(files))
-    text = markdown((load(f) for f in files), names if distinct else map(str, files))
+    text = form([load(f) for f in files], names if distinct else map(str, files))
     if output is None:
         click.echo(text, nl=False)
     else:

@@ -12,15 +12,15 @@ from types import ModuleType
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from portagpu.cli.output import console, stdout_to_stderr
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.cuda.offline import OfflineKernel
-from portagpu.device.offline_compilers import is_available
+from portagpu.device.offline_compilers import COMPILERS
 from portagpu.device.targets import TARGETS, find_target
-from portagpu.errors import MissingCompilerError, PortaGPUError
+from portagpu.errors import MissingCompilerError, PortaGPUError, did_you_mean
 
 
 @click.command("check")
@@ -43,71 +43,89 @@ def check_command(
 ) -> None:
     """Compile a kernel for hardware that you do not own.
 
-    Prints registers, spills, memory and occupancy for each target, as the maker's own compiler tells them. Exit status
-    1 where a target's compiler refuses the kernel, or spills registers.
+    Prints registers, spills, memory and occupancy for each target, as its compiler tells them. FILE.py is run as a
+    module; what it prints goes to the error output. Exit status 1 where a target's compiler refuses the kernel or
+    spills a GPU's registers, where a compiler is missing for a target that was named, and where nothing was compiled.
     """
     if lists or kernel is None:
-        Console().print(_target_table())
+        console().print(_target_table())
         if kernel is None and not lists:
             raise click.UsageError("name a kernel: portagpu check FILE.py:KERNEL --target gfx1100")
         return
-    found = _kernel(kernel)
+    chosen = [find_target(name) for name in targets] or list(TARGETS.values())
     values = dict(map(_constant, constants))
     extents = None if block is None else _extents(block)
     results: dict[str, OfflineKernel | PortaGPUError] = {}
-    for target in [find_target(name) for name in targets] or list(TARGETS.values()):
-        try:
-            results[target.name] = found.compile_for(target, signature, constants=values, block=extents)
-        except MissingCompilerError as error:
-            if targets:  # it was asked for
-                raise
-            results[target.name] = error
-        except PortaGPUError as error:
-            results[target.name] = error
+    with stdout_to_stderr():
+        found = _kernel(kernel)
+        for target in chosen:
+            try:
+                results[target.name] = found.compile_for(target, signature, constants=values, block=extents)
+            except PortaGPUError as error:
+                results[target.name] = error
     if to_json:
         click.echo(json.dumps({name: _as_json(result) for name, result in results.items()}, indent=2))
     else:
         _show(found.__name__, results)
-    if any(_is_bad(result) for result in results.values()):
+    made = any(isinstance(result, OfflineKernel) for result in results.values())
+    if not made or any(_is_bad(result, named=bool(targets)) for result in results.values()):
         raise SystemExit(1)
 
 
-def _is_bad(result: OfflineKernel | PortaGPUError) -> bool:
-    if isinstance(result, PortaGPUError):
-        return not isinstance(result, MissingCompilerError)
-    return result.figures.spills
+def _is_bad(result: OfflineKernel | PortaGPUError, *, named: bool) -> bool:
+    if isinstance(result, MissingCompilerError):
+        return named
+    return isinstance(result, PortaGPUError) or (result.figures.spills and result.target.is_gpu)
 
 
 def _as_json(result: OfflineKernel | PortaGPUError) -> dict[str, Any]:
     if isinstance(result, PortaGPUError):
-        return {"error": str(result)}
-    return {**asdict(result.figures), "spills": result.figures.spills}
+        return {"error": str(result), "missing_compiler": isinstance(result, MissingCompilerError)}
+    return {**asdict(result.figures), "spills": result.figures.spills, "remark": result.remark}
 
 
 def _show(name: str, results: dict[str, OfflineKernel | PortaGPUError]) -> None:
-    console = Console()
+    """A table of figures; below it what each refused target said, and what several lack in common, once."""
+    shown = console()
     table = Table(box=None, header_style="bold", pad_edge=False, title=escape(name), title_justify="left")
-    columns = ("target", "registers", "scalar", "spilled", "scratch", "local memory", "lanes", "occupancy")
+    columns = ("target", "registers", "scalar", "spilled", "scratch", "local", "lanes", "occupancy")
     for column in columns:
         table.add_column(column, justify="left" if column == "target" else "right")
     for target, result in results.items():
         if isinstance(result, OfflineKernel):
             f = result.figures
-            style = "red" if f.spills else "green"
-            count = str(f.registers) + (f" ({f.matrix_registers} of matrix units)" if f.matrix_registers else "")
+            style = "green" if not f.spills else "red" if result.target.is_gpu else "yellow"
+            matrices = f" ({f.matrix_registers} of matrix units)" if f.matrix_registers else ""
             cells = (
-                count,
+                _number(f.registers) + matrices,
                 _number(f.scalar_registers),
                 _number(f.spilled),
                 f"{f.scratch_bytes} B",
                 f"{f.local_bytes} B",
             )
-            table.add_row(f"[{style}]{target}[/{style}]", *cells, str(f.lanes), str(f.occupancy))
+            table.add_row(f"[{style}]{target}[/{style}]", *cells, str(f.lanes), _number(f.occupancy))
     if table.row_count:
-        console.print(table)
+        shown.print(table)
     for target, result in results.items():
-        if isinstance(result, PortaGPUError):
-            console.print(f"[red]{target}[/red]: {escape(str(result))}", highlight=False)
+        if isinstance(result, PortaGPUError) and not isinstance(result, MissingCompilerError):
+            shown.print(f"[red]{target}[/red]: {escape(str(result))}", highlight=False, soft_wrap=True)
+    for said, names in _lacks(results).items():
+        shown.print(f"[yellow]{', '.join(names)}[/yellow]: {escape(said)}", highlight=False, soft_wrap=True)
+
+
+def _lacks(results: dict[str, OfflineKernel | PortaGPUError]) -> dict[str, list[str]]:
+    """What to install for more figures, with the targets that it is for."""
+    found: dict[str, list[str]] = {}
+    for target, result in results.items():
+        if isinstance(result, MissingCompilerError):
+            absent = "; ".join(result.notes) or result.message
+            text = f"not compiled: {absent}" + (f"\n  hint: {result.hint}" if result.hint else "")
+        elif isinstance(result, OfflineKernel) and result.remark is not None:
+            text = result.remark
+        else:
+            continue
+        found.setdefault(text, []).append(target)
+    return found
 
 
 def _number(value: int | None) -> str:
@@ -119,8 +137,9 @@ def _target_table() -> Table:
     for column in ("target", "device", "compiler"):
         table.add_column(column)
     for target in TARGETS.values():
-        there = "[green]installed[/green]" if is_available(target) else "[yellow]not installed[/yellow]"
-        table.add_row(target.name, target.title, there)
+        missing = COMPILERS[target.compiler].missing
+        there = f"[yellow]no {' or '.join(escape(part.package) for part in missing)}[/yellow]" if missing else ""
+        table.add_row(target.name, target.title, there or "[green]installed[/green]")
     return table
 
 
@@ -129,9 +148,12 @@ def _kernel(text: str) -> Dispatcher:
     path, colon, name = text.rpartition(":")
     if not colon or not name.isidentifier():
         raise click.BadParameter(f"{text!r} names no kernel; write FILE.py:KERNEL")
-    found = getattr(_module(Path(path)), name, None)
+    module = _module(Path(path))
+    found = getattr(module, name, None)
     if not isinstance(found, Dispatcher) or found.is_device_function:
-        raise click.BadParameter(f"{path} has no kernel called {name}; kernels are decorated with @cuda.jit")
+        kernels = [one for one, value in vars(module).items() if isinstance(value, Dispatcher)]
+        meant = did_you_mean(name, kernels) or "kernels are decorated with @cuda.jit"
+        raise click.BadParameter(f"{path} has no kernel called {name}; {meant.strip()}")
     return found
 
 

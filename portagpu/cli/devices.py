@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
+from portagpu.cli.output import console as new_console
 from portagpu.device.doctor import device_as_json
 from portagpu.device.registry import DeviceRecord, default_device, devices, discover
 from portagpu.errors import DeviceError
@@ -19,15 +20,17 @@ _INDENT = 5  # of a paragraph's further lines
 
 @click.command("devices")
 @click.option("--json", "as_json", is_flag=True, help="Print every capability as JSON.")
-@click.option("--fresh", is_flag=True, help="Probe every device again instead of trusting the cache.")
+@click.option(
+    "--fresh", is_flag=True, help="Probe every device again instead of trusting the cache, and number them anew."
+)
 def devices_command(*, as_json: bool, fresh: bool) -> None:
     """List the OpenCL devices of this machine and what they can do."""
     settings = Settings.from_environment()
-    records = discover(settings, fresh=True) if fresh else devices(settings)
+    records = discover(settings, fresh=True, renumber=True) if fresh else devices(settings)
     if as_json:
         click.echo(json.dumps([device_as_json(record) for record in records], indent=2))
         return
-    console = Console()
+    console = new_console()
     if not records:
         console.print("No OpenCL device was found. [bold]portagpu doctor[/bold] explains why.")
         raise SystemExit(1)

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from portagpu.cli.devices import show_below, show_devices
+from portagpu.cli.output import console as new_console
 from portagpu.device.doctor import Diagnosis, Severity, as_json, diagnose
 from portagpu.device.driver_records import DriverRecord, DriverState
 from portagpu.settings import Settings
@@ -26,7 +27,7 @@ def doctor_command(*, to_json: bool, cached: bool) -> None:
     if to_json:
         click.echo(json.dumps(as_json(diagnosis), indent=2))
     else:
-        show(diagnosis, Console())
+        show(diagnosis, new_console())
     if not diagnosis.healthy:
         raise SystemExit(1)
 

@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from portagpu.cli.choices import SuggestingGroup
+
 _KEPT = "portagpu.kept"
 
 
@@ -26,7 +28,7 @@ def keep_in(path: Path, remark: str = "") -> None:
         context.meta[_KEPT] = (path, remark)
 
 
-class InterruptibleGroup(click.Group):
+class InterruptibleGroup(SuggestingGroup):
     """Ends with status 130 after Ctrl-C, as a shell says it, and 143 after SIGTERM."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -39,7 +41,7 @@ class InterruptibleGroup(click.Group):
             raise click.exceptions.Exit(143 if terminated else 130) from None
 
 
-class TerminableGroup(click.Group):
+class TerminableGroup(SuggestingGroup):
     """SIGTERM ends its commands as Ctrl-C does, so that child processes and temporary folders go with them.
 
     For commands that wait for their children; one that waits for a driver would not end before that.

@@ -11,7 +11,9 @@ from rich.table import Table
 from portagpu.bench.ladder import measure, results
 from portagpu.bench.ladder.plot import check_plot, plot
 from portagpu.bench.ladder.results import LadderResult, StepResult
+from portagpu.cli.choices import Choice
 from portagpu.cli.options import check_writable
+from portagpu.cli.output import console as new_console
 from portagpu.device import default_device, find_device
 from portagpu.settings import Settings
 
@@ -21,10 +23,11 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command()
 @click.option("--device", "selector", default=None, help="index, name part, vendor, gpu or cpu")
 @click.option("--size", type=click.IntRange(min=1), default=None, help="rows and columns of the matrices")
-@click.option("--dtype", type=click.Choice(["float32", "float64"]), default=None, help="default: float32")
+@click.option("--dtype", type=Choice(["float32", "float64"]), default=None, help="default: float32")
 @click.option(
     "--plot", "picture", type=_FILE, default=None, help="draw the shares (.png or .svg; needs portagpu[plot])"
 )
+@click.option("--log", "logarithmic", is_flag=True, help="with --plot: a logarithmic axis, for steps of 1% and less")
 @click.option("-o", "--output", type=_FILE, default=None, help="result file (JSON)")
 @click.option(
     "--compare",
@@ -44,6 +47,7 @@ def ladder(
     size: int | None,
     dtype: str | None,
     picture: Path | None,
+    logarithmic: bool,
     output: Path | None,
     compare: Path | None,
     tolerance: float,
@@ -53,6 +57,8 @@ def ladder(
     old = results.load(compare) if compare else None
     if picture is not None:
         check_plot(picture)
+    elif logarithmic:
+        raise click.UsageError("--log needs --plot FILE")
     for file, option in ((output, "-o"), (picture, "--plot")):
         if file is not None:
             check_writable(file, option)
@@ -61,13 +67,13 @@ def ladder(
     dtype = dtype or (old.dtype if old else "float32")
     if old is not None:
         results.check_comparable(old, device.name, dtype, size)
-    console = Console()
+    console = new_console()
     with console.status("measuring") as status:
         found = measure.run(device, size, dtype, settings, progress=status.update)
     if output is not None:
         results.save(output, found)
     if picture is not None:
-        plot(found, picture)
+        plot(found, picture, logarithmic=logarithmic)
     console.print(table(found))
     for file in (output, picture):
         if file is not None:

@@ -13,10 +13,11 @@ from portagpu.bench.problems import Shape, parse_shape
 from portagpu.blas.conversions import OUTPUTS
 from portagpu.blas.problem import DTYPES, Problem, default_output
 from portagpu.blas.registry import all_precisions
+from portagpu.cli.choices import DEFAULT_PRECISION, Choice
+from portagpu.cli.shapes import FORM
 from portagpu.device import DeviceRecord
 
 F = TypeVar("F", bound=Callable[..., Any])
-_DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ def product_options(command: F) -> F:
     def collect(*args: Any, **kwargs: Any) -> Any:
         names = ("sizes", "shapes", "batches", "sets", "dtypes", "precisions", "out")
         given = {name: kwargs.pop(name) for name in names}
-        precisions = tuple("" if p == _DEFAULT else p for p in given["precisions"])
+        precisions = tuple("" if p == DEFAULT_PRECISION else p for p in given["precisions"])
         _check_output(given["dtypes"] or ("float32", "float64"), given["out"])
         kwargs["products"] = Products(
             shapes=(*map(problems.square, given["sizes"]), *given["shapes"], *given["batches"]),
@@ -81,7 +82,7 @@ def _check_output(dtypes: tuple[str, ...], out: str | None) -> None:
 
 
 def _shape(batch: bool) -> Callable[[click.Context, click.Parameter, tuple[str, ...]], tuple[Shape, ...]]:
-    form = "BATCHxMxNxK, such as 512x64x64x64" if batch else "MxNxK, such as 4096x4096x128"
+    form = "BATCHxMxNxK, such as 512x64x64x64" if batch else FORM
 
     def parse(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[Shape, ...]:
         found = []
@@ -110,17 +111,17 @@ _OPTIONS = (
     click.option(
         "--set",
         "sets",
-        type=click.Choice(tuple(problems.SETS)),
+        type=Choice(tuple(problems.SETS)),
         multiple=True,
         help="; ".join(f"{name}: {what}" for name, what in problems.SETS.items()),
     ),
-    click.option("--dtype", "dtypes", type=click.Choice(DTYPES), multiple=True, help="may be repeated"),
+    click.option("--dtype", "dtypes", type=Choice(DTYPES), multiple=True, help="may be repeated"),
     click.option(
         "--precision",
         "precisions",
-        type=click.Choice((_DEFAULT, *all_precisions())),
+        type=Choice((DEFAULT_PRECISION, *filter(None, all_precisions()))),
         multiple=True,
         help="how products are formed; may be repeated",
     ),
-    click.option("--out", type=click.Choice(_OUTPUTS), default=None, help="dtype of the results"),
+    click.option("--out", type=Choice(_OUTPUTS), default=None, help="dtype of the results"),
 )

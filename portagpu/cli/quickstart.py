@@ -10,17 +10,16 @@ from typing import Any
 
 import click
 import numpy as np
-from rich.console import Console
 from rich.syntax import Syntax
 
 from portagpu import cuda
-from portagpu.bench.results import Results, machine_facts, markdown
 from portagpu.blas.problem import Problem
 from portagpu.blas.tuner import TunedProblem, tune_gemm
 from portagpu.cli import bench as bench_cli
 from portagpu.cli import tune as tune_cli
 from portagpu.cli.devices import show_devices
 from portagpu.cli.options import time_option
+from portagpu.cli.output import console as new_console
 from portagpu.device import default_device, devices, find_device
 from portagpu.settings import Settings
 from portagpu.tuning import Progress
@@ -103,7 +102,7 @@ _KERNELS: tuple[tuple[Any, Callable[[], tuple[Any, Any]]], ...] = (
 @time_option("--tuning-seconds", default=_TUNING_TIME, help="time for tuning GEMM")
 def quickstart(selector: str | None, tuning_seconds: float) -> None:
     """Show what PortaGPU does on this machine."""
-    console = Console()
+    console = new_console()
     settings = Settings.from_environment()
     started = time.perf_counter()
 
@@ -135,7 +134,5 @@ def quickstart(selector: str | None, tuning_seconds: float) -> None:
     products = [Problem(m=n, n=n, k=n, dtype="float32") for n in (1024, _SIZE)]
     cells = bench_cli.measure(console, (device,), lambda _: products, settings)
     bench_cli.show(console, cells)
-
-    console.rule("5. The same as a Markdown matrix (portagpu bench, portagpu matrix)")
-    console.print(markdown([Results(machine=machine_facts(), cells=cells)]), soft_wrap=True, markup=False)
+    console.print("\nMore: portagpu bench -o mine.json; portagpu matrix mine.json -o mine.md", highlight=False)
     console.print(f"Done in {time.perf_counter() - started:.0f} s.")

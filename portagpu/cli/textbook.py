@@ -5,21 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from portagpu.bench.results import machine_facts
 from portagpu.bench.textbook.measure import TASKS, rows
 from portagpu.bench.textbook.results import Row, figures, save, summary
+from portagpu.cli.choices import Choice
 from portagpu.cli.interruption import keep_in
 from portagpu.cli.options import check_writable
+from portagpu.cli.output import console as new_console
 from portagpu.device import default_device, find_device
 from portagpu.settings import Settings
 
 
 @click.command()
 @click.option("--device", "selector", default=None, help="index, name part, vendor, gpu or cpu")
-@click.option("--kernel", "names", multiple=True, type=click.Choice(list(TASKS)), help="default: every one")
+@click.option("--kernel", "names", multiple=True, type=Choice(list(TASKS)), help="default: every one")
 @click.option("--small", is_flag=True, help="sizes that show only whether it works")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), default=None, help="result file (JSON)"
@@ -30,7 +31,7 @@ def textbook(selector: str | None, names: tuple[str, ...], small: bool, output: 
     device = find_device(selector, settings) if selector else default_device(settings)
     if output is not None:
         check_writable(output)
-    console, facts, found = Console(), machine_facts(), []
+    console, facts, found = new_console(), machine_facts(), []
     with console.status("measuring") as status:
         for row in rows(device, names or TASKS, small=small, progress=status.update):
             found.append(row)

@@ -18,8 +18,11 @@ from portagpu.blas.problem import DTYPES, Problem
 from portagpu.blas.registry import all_precisions
 from portagpu.blas.tuner import TunedProblem, store_path, tune_gemm
 from portagpu.blas.whole_numbers import WHOLE, kernels_dtype
+from portagpu.cli.choices import DEFAULT_PRECISION, Choice
 from portagpu.cli.interruption import TerminableGroup, keep_in
 from portagpu.cli.options import given, refuse_options, time_option
+from portagpu.cli.output import console as new_console
+from portagpu.cli.shapes import OldShapes, ProductShape
 from portagpu.cli.tuning_files import compact_command, export_command, import_command
 from portagpu.device import DeviceRecord, DeviceType, default_device, find_device
 from portagpu.errors import TuningError
@@ -43,20 +46,20 @@ _device_option = click.option("--device", "selector", default=None, help="index,
 _explain_option = click.option(
     "--explain",
     "sizes_explained",
-    nargs=3,
-    type=click.IntRange(min=1),
-    metavar="M N K",
+    type=ProductShape(),
+    metavar="MxNxK",
     default=None,
     help="tell which rule chooses the kernel of a product, and which parameters; nothing is measured",
 )
 _layout_option = click.option(
-    "--layout", type=click.Choice(_LAYOUTS), default="NN", help="with --explain: N row-major, T transposed; a, then b"
+    "--layout", type=Choice(_LAYOUTS), default="NN", help="with --explain: N row-major, T transposed; a, then b"
 )
 
 _precision_option = click.option(
     "--precision",
-    type=click.Choice(all_precisions()),
-    default="",
+    type=Choice((DEFAULT_PRECISION, *filter(None, all_precisions()))),
+    default=DEFAULT_PRECISION,
+    callback=lambda ctx, param, value: "" if value == DEFAULT_PRECISION else value,
     help="how products are formed; default: as the dtypes say",
 )
 
@@ -78,9 +81,13 @@ def _chosen(selector: str | None, settings: Settings) -> DeviceRecord:
     return find_device(selector, settings) if selector else default_device(settings)
 
 
-@click.group(cls=TerminableGroup, invoke_without_command=True)
+class _TuneGroup(OldShapes, TerminableGroup):
+    """`portagpu tune`, whose ``--explain`` takes three words, too."""
+
+
+@click.group(cls=_TuneGroup, invoke_without_command=True)
 @_explain_option
-@click.option("--dtype", type=click.Choice((*DTYPES, *WHOLE)), default="float32", help="with --explain")
+@click.option("--dtype", type=Choice((*DTYPES, *WHOLE)), default="float32", help="with --explain")
 @_layout_option
 @_precision_option
 @_device_option
@@ -101,7 +108,7 @@ def tune(
         explain(sizes_explained, dtype, layout, selector, precision)
         return
     if given(ctx):
-        raise click.UsageError(f"{given(ctx)[0]} needs --explain M N K, or a command before it", ctx)
+        raise click.UsageError(f"{given(ctx)[0]} needs --explain MxNxK, or a command before it", ctx)
     click.echo(ctx.get_help())
 
 
@@ -123,16 +130,14 @@ def refuse_beside_explain(ctx: click.Context, fitting: tuple[str, ...]) -> None:
         raise click.UsageError(f"--explain measures nothing: {others[0]} does not go with it", ctx)
 
 
-@tune.command("gemm")
+@tune.command("gemm", cls=OldShapes)
 @time_option("--budget", default="60s", help="time for all sizes and dtypes")
 @_device_option
 @click.option("--size", "sizes", type=click.IntRange(min=1), multiple=True, help="square size; may be repeated")
-@click.option(
-    "--shape", "shapes", nargs=3, type=click.IntRange(min=1), multiple=True, metavar="M N K", help="may be repeated"
-)
-@click.option("--dtype", "dtypes", type=click.Choice(_TUNED), multiple=True, help="may be repeated")
+@click.option("--shape", "shapes", type=ProductShape(), multiple=True, metavar="MxNxK", help="may be repeated")
+@click.option("--dtype", "dtypes", type=Choice(_TUNED), multiple=True, help="may be repeated")
 @_precision_option
-@click.option("--strategy", type=click.Choice(strategy_names()), default=DEFAULT, show_default=True)
+@click.option("--strategy", type=Choice(strategy_names()), default=DEFAULT, show_default=True)
 @click.option(
     "--classes",
     type=click.IntRange(min=0),
@@ -167,14 +172,14 @@ def tune_gemm_command(
             explain(sizes_explained, dtype, layout, selector, precision)
         return
     if "--layout" in given(ctx):
-        raise click.UsageError("--layout needs --explain M N K: the search measures row-major operands", ctx)
+        raise click.UsageError("--layout needs --explain MxNxK: the search measures row-major operands", ctx)
     settings = Settings.from_environment()
     device = _chosen(selector, settings)
     names = dtypes or (("float32", "float64") if device.capabilities and device.capabilities.fp64 else ("float32",))
     squares = sizes or (() if shapes else default_sizes(device))
     wanted = (*((n, n, n) for n in squares), *shapes)
     problems = tuple(Problem(m=m, n=n, k=k, dtype=d, precision=precision) for d in names for m, n, k in wanted)
-    console = Console()
+    console = new_console()
     console.print(f"Tuning GEMM on [bold]{device.name}[/bold] for {budget:g} s")
 
     def search(progress: Callable[[Problem, SearchProgress], None]) -> tuple[TunedProblem, ...]:
@@ -207,7 +212,7 @@ def tune_gemm_command(
 @click.argument("problem", nargs=-1, metavar="NAME=VALUE...")
 @time_option("--budget", default="60s", help="time of the search")
 @_device_option
-@click.option("--strategy", type=click.Choice(strategy_names()), default=DEFAULT, show_default=True)
+@click.option("--strategy", type=Choice(strategy_names()), default=DEFAULT, show_default=True)
 @click.option("--classes", type=click.IntRange(min=0), default=0, help="as for gemm")
 @time_option("--trial-limit", default="20s", help="time limit of one trial")
 @_compilers_option

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from portagpu.bench.problems import shape_text
 from portagpu.bench.tuned import check_kept, gains, heading, obstacle, row, summary
 from portagpu.cli.interruption import keep_in
 from portagpu.cli.options import time_option
+from portagpu.cli.output import console as new_console
 from portagpu.cli.products import Products, product_options
 from portagpu.device import default_device, find_device
 from portagpu.settings import Settings
@@ -39,7 +39,7 @@ def tuned(selector: str | None, products: Products, short: float, long: float, k
     if keep is not None:
         check_kept(keep)
         keep_in(keep)
-    console = Console(stderr=True)
+    console = new_console(stderr=True)
     problems = []
     for problem in products.on(device):
         why = obstacle(problem, device)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.console import Console
 
+from portagpu.cli.choices import suggestion
+from portagpu.cli.output import console
 from portagpu.device import default_device, find_device
 from portagpu.settings import Settings
 from portagpu.tuning import Store
@@ -34,11 +35,11 @@ def export_command(file: Path | None, kernel: str, shipped: bool, selector: str 
         device = find_device(selector, settings) if selector else default_device(settings)
         file = file or shipped_file(device)
         count = export_shipped(store, file, device)
-        Console().print(f"{count} winners are in {file}", soft_wrap=True)
+        console().print(f"{count} winners are in {file}", soft_wrap=True)
         return
     if file is None:
         raise click.UsageError("name the file to write")
-    Console().print(f"{store.export(file)} results written to {file}", soft_wrap=True)
+    console().print(f"{store.export(file)} results written to {file}", soft_wrap=True)
 
 
 @click.command("import")
@@ -53,7 +54,7 @@ def import_command(file: Path, kernel: str | None) -> None:
     chosen = kernel or next(iter(found), "gemm")
     path = store_path(chosen, Settings.from_environment())
     count = Store(path).merge(file, chosen)
-    Console().print(f"{count} results added to {path}", soft_wrap=True)
+    console().print(f"{count} results added to {path}", soft_wrap=True)
 
 
 @click.command("compact")
@@ -66,6 +67,7 @@ def compact_command(kernel: str) -> None:
     """
     path = store_path(kernel, Settings.from_environment())
     if not path.exists():
-        raise click.ClickException(f"there are no results of {kernel}: {path} does not exist")
+        meant = suggestion(kernel, (file.stem for file in path.parent.glob("*.jsonl")))
+        raise click.ClickException(f"there are no results of {kernel}: {path} does not exist. {meant}".strip())
     before, after = Store(path).compact()
-    Console().print(f"{path}: {before} bytes before, {after} after", soft_wrap=True)
+    console().print(f"{path}: {before} bytes before, {after} after", soft_wrap=True)

@@ -11,8 +11,9 @@ from portagpu.cuda.generation import Request, code_for
 from portagpu.cuda.typenames import argument_type
 from portagpu.device.compiled_figures import OfflineFigures
 from portagpu.device.offline_compilers import compile_offline
-from portagpu.device.targets import Target, find_target
-from portagpu.errors import ArgumentCountError, BuildError, KernelError
+from portagpu.device.target import Target
+from portagpu.device.targets import find_target
+from portagpu.errors import ArgumentCountError, BuildError, KernelError, did_you_mean
 from portagpu.frontend.capture import FunctionSource
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.runtime.checks import count
@@ -30,7 +31,8 @@ class OfflineKernel:
     """A kernel as compiled for a target.
 
     ``figures``: registers, spills, memory and occupancy. ``binary``: the generated program. ``assembly``: the
-    compiler's text, or None where it gives none. ``log``: what the compiler said.
+    compiler's text, or None where it gives none. ``log``: what the compiler said. ``remark``: why a figure is missing,
+    and what to install for it.
     """
 
     name: str
@@ -39,6 +41,7 @@ class OfflineKernel:
     figures: OfflineFigures
     assembly: str | None
     log: str
+    remark: str | None = None
 
     @property
     def source(self) -> str:
@@ -102,6 +105,7 @@ class ForOtherHardware:
             figures=compiled.figures,
             assembly=compiled.assembly,
             log=compiled.log,
+            remark=compiled.remark,
         )
 
     def _types(self, signature: Any, constants: Mapping[str, Any]) -> tuple[ArgumentType, ...]:
@@ -111,7 +115,8 @@ class ForOtherHardware:
         if unknown:
             raise ArgumentCountError(
                 f"`{self.__name__}` has no compile-time parameter {', '.join(unknown)}",
-                hint="its parameters annotated `cuda.constexpr` are "
+                hint=did_you_mean(unknown[0], bound)
+                + "its parameters annotated `cuda.constexpr` are "
                 + (", ".join(n for n in names if n in bound) or "none"),
             )
         missing = [n for n in names if n in bound and n not in constants]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyopencl as cl
 
@@ -16,22 +18,26 @@ from portagpu.device.driver_records import DriverRecord, DriverState
 from portagpu.device.drivers import register_drivers
 from portagpu.device.facts import capabilities_of, device_type_of
 from portagpu.device.identity import DeviceIdentity, all_cl_devices, identity_of
+from portagpu.device.numbering import memory_of, numbered
 from portagpu.device.prober import probe
 from portagpu.device.quirks import remedy_for
-from portagpu.errors import DeviceSelectionError, NoDeviceError
+from portagpu.errors import DeviceSelectionError, NoDeviceError, did_you_mean
 from portagpu.settings import Settings
 
+_WAYS = "choose by index, by a part of name, vendor or platform, or by type (gpu, cpu)"
 _RANK = {DeviceType.GPU: 2, DeviceType.ACCELERATOR: 1, DeviceType.CPU: 0}
 _logger = logging.getLogger(__name__)
 _lock = threading.RLock()
 _devices: tuple[DeviceRecord, ...] | None = None
+_absent: dict[int, str] = {}  # numbers of devices whose platforms list nothing now, with their names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DeviceRecord(CudaNames):
     """An OpenCL device: what it is, what it can do, or why it does not work and what helps.
 
-    ``index`` is its place in `devices` (-1 for a device that only the user's context knows). ``capabilities`` is None
+    ``index`` is its number, which it keeps while another driver fails (-1 for a device that only the user's context
+    knows). ``capabilities`` is None
     exactly if ``problem`` is not.
     """
 
@@ -58,7 +64,7 @@ class DeviceRecord(CudaNames):
 
 
 def devices(settings: Settings | None = None) -> tuple[DeviceRecord, ...]:
-    """All devices, broken ones too, in the driver's order; listed once per process, probed once per driver version.
+    """All devices, broken ones too, by their numbers; listed once per process, probed once per driver version.
 
     OpenCL lists platforms once per process, so ``settings`` count at the first call only.
     """
@@ -79,20 +85,34 @@ def working_devices(settings: Settings | None = None) -> tuple[DeviceRecord, ...
     return tuple(device for device in devices(settings) if device.works)
 
 
-def discover(settings: Settings, *, fresh: bool = False) -> tuple[DeviceRecord, ...]:
-    """List every device now; ``fresh`` probes each again instead of trusting the cache. See `devices`."""
-    register_drivers(settings)
-    found: list[DeviceRecord] = []
-    same: Counter[str] = Counter()
+def discover(settings: Settings, *, fresh: bool = False, renumber: bool = False) -> tuple[DeviceRecord, ...]:
+    """List every device now; see `devices`. ``fresh`` probes each again instead of trusting the cache, ``renumber``
+    gives numbers anew."""
+    drivers = register_drivers(settings)
+    found: list[tuple[cl.Device, DeviceIdentity]] = []
     for device in all_cl_devices():
         try:
-            identity = identity_of(device)
+            found.append((device, identity_of(device)))
         except cl.Error as error:
             _logger.warning("a device does not even tell its name: %s", error)
-            continue
-        found.append(_record(len(found), device, identity, same[identity.digest], settings, fresh=fresh))
+    numbers = _numbers(found, memory_of(drivers, settings.cache_dir), anew=renumber)
+    same: Counter[str] = Counter()
+    records: list[DeviceRecord] = []
+    for number, (device, identity) in zip(numbers, found, strict=True):
+        records.append(_record(number, device, identity, same[identity.digest], settings, fresh=fresh))
         same[identity.digest] += 1
-    return tuple(found)
+    return tuple(sorted(records, key=lambda record: record.index))
+
+
+def _numbers(found: list[tuple[cl.Device, DeviceIdentity]], memory: Path, *, anew: bool) -> tuple[int, ...]:
+    """A number for each device; those of platforms that list none now are kept in `_absent`."""
+    global _absent
+    platforms: dict[int, tuple[str, list[str]]] = {}
+    for device, identity in found:
+        platforms.setdefault(device.platform.int_ptr, (identity.platform, []))[1].append(identity.name)
+    made = numbered(list(platforms.values()), memory, anew=anew)
+    _absent = made.absent
+    return made.present
 
 
 def record_for(cl_device: cl.Device, settings: Settings | None = None) -> DeviceRecord:
@@ -173,7 +193,7 @@ def find_device(selector: str | int, settings: Settings | None = None) -> Device
 
 
 def _find(selector: str | int, settings: Settings, *, asked: str) -> DeviceRecord:
-    return choose(devices(settings), selector, asked=asked, unused=_unused(settings))
+    return choose(devices(settings), selector, asked=asked, unused=_unused(settings), absent=_absent)
 
 
 def choose(
@@ -182,9 +202,10 @@ def choose(
     *,
     asked: str | None = None,
     unused: Sequence[DriverRecord] = (),
+    absent: Mapping[int, str] | None = None,
 ) -> DeviceRecord:
     """As `find_device`, among given records. ``asked``: what the message calls the selector; ``unused``: drivers whose
-    devices are missing."""
+    devices are missing; ``absent``: names of devices whose platforms list nothing now, by number."""
     matching = [record for record in records if _matches(record, str(selector).strip().lower())]
     working = [record for record in matching if record.works]
     if working:
@@ -197,7 +218,15 @@ def choose(
             notes=listing,
             hint=broken.remedy,
         )
-    hint = "choose by index, by a part of name, vendor or platform, or by type (gpu, cpu)"
+    text = str(selector).strip()
+    lost = (absent or {}).get(int(text)) if text.isdecimal() else None
+    if lost is not None:
+        raise DeviceSelectionError(
+            f"the device {text} was {lost}, whose driver shows no device now",
+            notes=listing,
+            hint="`portagpu doctor` explains what is wrong with it; `portagpu devices --fresh` numbers the others anew",
+        )
+    hint = f"{did_you_mean(str(selector).lower(), _words(records))}{_WAYS}"
     raise DeviceSelectionError(
         f"no device matches {asked or repr(selector)}",
         notes=[
@@ -206,6 +235,12 @@ def choose(
         ],
         hint=f"{hint}; or {unused[0].remedy}" if unused else hint,
     )
+
+
+def _words(records: tuple[DeviceRecord, ...]) -> list[str]:
+    """What selectors may have meant: types, and the words of names, vendors and platforms."""
+    texts = " ".join(f"{record.name} {record.vendor} {record.platform}" for record in records).lower()
+    return [*(kind.value for kind in DeviceType), *dict.fromkeys(re.findall(r"[a-z][\w-]{2,}", texts))]
 
 
 def _matches(record: DeviceRecord, selector: str) -> bool:

@@ -5,33 +5,18 @@ that is present is probed instead (`portagpu.device.prober`). Sizes of chips (co
 configurations only, they decide nothing about what compiles.
 
 Sources: AMD's instruction set manuals of CDNA 2 and 3, RDNA 3 and 4, LLVM's "User Guide for AMDGPU Backend"; Intel's
-oneAPI GPU optimisation guide and its OpenCL extension documents.
+oneAPI GPU optimisation guide and its OpenCL extension documents. NVIDIA's GPUs and CPUs are in modules of their own.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from portagpu.device.capabilities import Capabilities
+from portagpu.device.cpu_targets import CPUS
 from portagpu.device.ideal import IDEAL
-from portagpu.errors import DeviceSelectionError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
-    """An architecture that kernels can be compiled for without its hardware.
-
-    ``name`` is what its compiler calls it; ``compiler`` is a key of `portagpu.device.offline_compilers.COMPILERS`.
-    ``math_libraries``: the names under which the compiler's library of mathematical functions knows the architecture,
-    best first (the functions are the same on neighbours).
-    """
-
-    name: str
-    title: str
-    compiler: str
-    capabilities: Capabilities
-    math_libraries: tuple[str, ...] = ()
-
+from portagpu.device.nvidia_targets import NVIDIA
+from portagpu.device.target import Target
+from portagpu.errors import DeviceSelectionError, did_you_mean
 
 _COMMON = frozenset(
     {
@@ -242,6 +227,8 @@ _ALL = (
         mhz=1350,
         cache=3 << 20,
     ),
+    *NVIDIA,
+    *CPUS,
 )
 
 TARGETS: dict[str, Target] = {target.name: target for target in _ALL}
@@ -254,6 +241,7 @@ def find_target(name: str) -> Target:
         raise DeviceSelectionError(
             f"no target for offline compilation is called {name!r}",
             notes=[f"{target.name}: {target.title}" for target in _ALL],
-            hint=f"choose one of {', '.join(TARGETS)}",
+            hint=did_you_mean(name, TARGETS).strip()
+            or "choose one of these: `portagpu check --list` tells which are installed",
         )
     return found

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from portagpu.device import DeviceRecord
-from portagpu.errors import PortaGPUError, TuningError, with_article
+from portagpu.errors import PortaGPUError, TuningError, did_you_mean, with_article
 from portagpu.tuning.comparison import expected_array
 from portagpu.tuning.faults import blamed, with_place, words_of
 from portagpu.tuning.model import Prediction, Resources
@@ -309,7 +309,9 @@ def resolve(reference: str) -> Tunable:
             raise TuningError(f"{reference} is a function that needs arguments, no tunable", hint=hint)
         found = _loaded(reference, found)
     if not isinstance(found, Tunable):
-        raise TuningError(f"{reference} is no tunable", hint="assign the Tunable to a variable of the module")
+        tunables = [key for key, value in values.items() if isinstance(value, Tunable)]
+        hint = did_you_mean(name, tunables) + "assign the Tunable to a variable of the module"
+        raise TuningError(f"{reference} is no tunable", hint=hint)
     return found
 
 

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from dataclasses import asdict
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
+from rich.console import Console
 
 from portagpu.bench import compiling, soak
-from portagpu.bench.cells import Cell, worst
-from portagpu.bench.results import SCHEMA, Results, load, machine_facts, markdown, save
+from portagpu.bench.cells import Cell, quartiles, worst
+from portagpu.bench.results import SCHEMA, Results, load, machine_facts, save
+from portagpu.bench.tables import UNSTEADY, markdown
+from portagpu.cli.bench import matrix, show
 from portagpu.errors import StoreError
 from portagpu.runtime.context import Context
 
-NEW = ("m", "n", "k", "batch", "out", "precision", "peer_arithmetic", "peer_error")
+NEW = ("m", "n", "k", "batch", "out", "precision", "peer_arithmetic", "peer_error", "samples", "peer_samples")
 
 
 def cell(**changes):
@@ -65,6 +72,74 @@ def test_files_of_square_matrices_stay_readable(tmp_path):
     (found,) = load(path).cells
     assert (found.m, found.n, found.k, found.batch, found.shape) == (512, 512, 512, 1, "512")
     assert "| float32 | 512 | 50 | 100 | 0.50 |" in markdown([load(path)])
+
+
+STEADY = ((1.0, 1.01, 1.02), (1.0, 1.03))
+DISTURBED = ((1.0, 1.4), (1.0, 1.5))
+
+
+def test_files_hold_every_sample_and_their_quartiles(tmp_path):
+    path = tmp_path / "a.json"
+    results = Results(machine={}, cells=(cell(samples=STEADY, peer_samples=DISTURBED), cell(m=1)))
+    save(path, results)
+    assert load(path) == results
+    data = json.loads(path.read_text())
+    assert data["schema"] == SCHEMA
+    first, second = data["cells"]
+    assert first["samples"] == [list(turn) for turn in STEADY]
+    seconds = np.array([*DISTURBED[0], *DISTURBED[1]])
+    assert first["peer_quartiles"] == pytest.approx(np.percentile(seconds, [25, 50, 75]))
+    assert second["quartiles"] is None
+    assert path.read_text().count("\n") < 15  # a cell is a line, however many samples it has
+    changed = path.read_text().replace('"peer_quartiles": [1', '"peer_quartiles": [9')
+    path.write_text(changed)
+    assert load(path) == results  # they are computed, not believed
+
+
+def test_files_without_samples_stay_readable(tmp_path):
+    path = tmp_path / "a.json"
+    old = {name: value for name, value in asdict(cell()).items() if name not in ("samples", "peer_samples")}
+    path.write_text(json.dumps({"schema": 2, "machine": {}, "cells": [old]}))
+    (found,) = load(path).cells
+    assert found == cell() and not found.unsteady and quartiles(found.samples) is None
+
+
+def test_one_sample_is_its_own_quartiles():
+    assert quartiles(((2.0,),)) == (2.0, 2.0, 2.0)
+
+
+def test_cells_whose_times_vary_are_marked():
+    cells = (cell(samples=STEADY, peer_samples=DISTURBED), cell(m=1, samples=DISTURBED, peer_samples=STEADY))
+    text = markdown([Results(machine={}, cells=cells)])
+    assert "| 50 | 100\\~ | 0.50 |" in text and "| 50\\~ | 100 | 0.50 |" in text and UNSTEADY[2:] in text
+    assert "~" not in markdown([Results(machine={}, cells=(cell(samples=STEADY, peer_samples=STEADY),))])
+    shown = io.StringIO()
+    show(Console(file=shown, width=100), cells)
+    assert "100~" in shown.getvalue() and "50~" in shown.getvalue() and UNSTEADY in shown.getvalue()
+    gone = cell(gflops=None, peer_gflops=None, problem="x", samples=DISTURBED, peer_samples=DISTURBED)
+    assert "-~" not in markdown([Results(machine={}, cells=(gone,))])
+
+
+@pytest.mark.parametrize(
+    "name, start",
+    [("t.md", "| device |"), ("t", "| device |"), ("t.CSV", "device,driver"), ("t.html", "<!DOCTYPE html>")],
+)
+def test_tables_are_what_their_names_say(tmp_path, name, start):
+    save(tmp_path / "a.json", Results(machine={}, cells=(cell(samples=STEADY, peer_samples=STEADY),)))
+    done = CliRunner().invoke(matrix, [str(tmp_path / "a.json"), "-o", str(tmp_path / name)])
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / name).read_text()
+    assert text.startswith(start) and "GPU" in text and "50" in text
+    if start.startswith("device"):
+        (row,) = csv.DictReader(io.StringIO(text))
+        assert float(row["gflops"]) == 50.0 and float(row["seconds_median"]) == 1.01 and row["library"] == "lib 2"
+
+
+def test_other_kinds_of_tables_are_refused_before_a_file_is_read(tmp_path):
+    (tmp_path / "a.json").write_text("{}")
+    done = CliRunner().invoke(matrix, [str(tmp_path / "a.json"), "-o", str(tmp_path / "t.pdf")])
+    assert done.exit_code == 2 and "name a file that ends in one of .md, .markdown, .csv, .html" in done.output
+    assert not (tmp_path / "t.pdf").exists()
 
 
 def test_the_worst_cell_is_named():

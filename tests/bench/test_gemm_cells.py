@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from portagpu.bench import core_types, gemm, peers, torch_products, turns
-from portagpu.bench.cells import Memory
+from portagpu.bench.cells import Memory, quartiles
 from portagpu.bench.core_types import CoreTypes
 from portagpu.bench.peers import Peer, peers_for
 from portagpu.bench.turns import BackToBack, Call, OneByOne, play
@@ -66,6 +66,9 @@ def test_every_dtype(device, dtype):
 def test_shapes_and_outputs(device, changes):
     (found,) = measured(device, problem(**changes))
     assert found.error <= 1 and found.gflops > 0 and found.product == problem(**changes)
+    assert len(found.samples) == len(found.peer_samples) > 0 and all(found.samples) and all(found.peer_samples)
+    for gflops, samples in ((found.gflops, found.samples), (found.peer_gflops, found.peer_samples)):
+        assert gflops == pytest.approx(problem(**changes).flops / quartiles(samples)[1] / 1e9)
 
 
 def test_devices_of_one_name_are_told_apart(device, monkeypatch):

@@ -108,9 +108,11 @@ def test_different_runs_are_not_compared(change):
 
 
 @pytest.mark.parametrize("name, start", [("a.png", b"\x89PNG"), ("a.svg", b"<?xml")])
-def test_pictures(tmp_path, name, start):
+@pytest.mark.parametrize("logarithmic", [False, True])
+def test_pictures(tmp_path, name, start, logarithmic):
     pytest.importorskip("matplotlib")
-    plot(run(step("naive", 1.5), step("tuned", None, "needs blocks of 256 threads")), tmp_path / name)
+    steps = step("naive", 1.5), step("tuned", None, "needs blocks of 256 threads")
+    plot(run(*steps), tmp_path / name, logarithmic=logarithmic)
     assert (tmp_path / name).read_bytes().startswith(start)
 
 

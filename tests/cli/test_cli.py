@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import importlib
+import io
+import re
 import subprocess
 import sys
 
 import click
 import pytest
 from click.testing import CliRunner
+from rich.table import Table
 
 from portagpu.bench import gemm
 from portagpu.bench.results import Results, save
 from portagpu.cli import bench, cli
 from portagpu.cli.options import time_option
+from portagpu.cli.output import console as new_console
 from portagpu.device import devices, registry
 from portagpu.device.doctor import diagnose
 from portagpu.errors import NoDeviceError, StoreError
@@ -63,6 +67,31 @@ def test_quickstart(device):
     result = invoke("quickstart", "--device", str(device.index), "--tuning-seconds", "1")
     assert result.exit_code == 0, result.output
     assert result.output.count("same as NumPy") == 3
+    assert not [line for line in result.output.splitlines() if line.startswith("|")]  # a Markdown table is for files
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "200"])
+@pytest.mark.parametrize("command", [["devices"], ["doctor", "--cached"], ["check", "--list"]])
+def test_lines_end_without_blanks(command, columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    lines = invoke(*command).output.split("\n")
+    assert len(lines) > 3 and not [line for line in lines if line != line.rstrip()]
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_blanks_are_dropped_before_ends_of_lines_only(forced, monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    console = new_console()
+    console._force_terminal = forced
+    table = Table(box=None)
+    table.add_row("[red]a[/red]", "b c")
+    table.add_row("long", "")
+    console.print(table)
+    console.print("kept ", end="")
+    console.print("x")
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", stream.getvalue())
+    assert plain.split("\n")[-4:] == [" a     b c", " long", "kept x", ""]
 
 
 @pytest.mark.parametrize("command", ["tune gemm --budget", "tune gemm --trial-limit", "quickstart --tuning-seconds"])
@@ -86,7 +115,7 @@ def test_times_have_units():
 def test_a_file_that_cannot_be_written_is_named_before_anything_is_measured(command, tmp_path):
     save(tmp_path / "b.json", Results(machine={}, cells=()))
     words = [word.format(file=tmp_path / "b.json") for word in command]
-    result = CliRunner().invoke(cli, [*words, "-o", str(tmp_path / "b.json" / "x.json")])
+    result = CliRunner().invoke(cli, [*words, "-o", str(tmp_path / "b.json" / "x.md")])
     assert isinstance(result.exception, StoreError) and "cannot be written" in str(result.exception)
     assert not result.output
 

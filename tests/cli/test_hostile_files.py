@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import unicodedata
 from dataclasses import asdict
@@ -12,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portagpu.bench.cells import Cell
-from portagpu.bench.results import Results, load, markdown
+from portagpu.bench.results import Results, load
+from portagpu.bench.tables import csv_text, html_text, markdown
 from portagpu.cli import cli
 from portagpu.errors import StoreError
 from portagpu.escaping import for_markdown, visible
@@ -41,6 +44,22 @@ def test_names_in_tables_stay_in_their_cells():
     assert "\x1b" not in table and "\\<script\\>" in table and "javascript:" not in table and "\\[l\\]" in table
 
 
+def test_names_in_other_tables_stay_in_their_cells():
+    names = ("device", "driver", "peer", "memory", "dtype")
+    results = [Results(machine={}, cells=(Cell(**cell(**dict.fromkeys(names, EVIL))),))]
+    page = html_text(results)
+    assert "\x1b" not in page and "<script" not in page and page.count("<tr>") == 2 and page.count("<td>") == 8
+    (_, row) = csv.reader(io.StringIO(csv_text(results)))
+    assert len(row) == 17 and not any("\x1b" in text or "\n" in text for text in row)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", " =1", "\t=1", "\r=1"])
+def test_no_name_is_a_formula_of_a_spreadsheet(text):
+    results = [Results(machine={}, cells=(Cell(**cell(device=text, problem=text)),))]
+    (_, row) = csv.reader(io.StringIO(csv_text(results)))
+    assert not row[0].lstrip().startswith(("=", "+", "-", "@")) and not row[-1].startswith(("=", "+", "-", "@"))
+
+
 DAMAGED = {
     "deep": "[" * 100_000,
     "deep object": '{"schema": 2, "machine": {}, "cells": ' + "[" * 100_000 + "]" * 100_000 + "}",
@@ -56,7 +75,13 @@ DAMAGED = {
 }
 WRONG = [{"gflops": v} for v in (-1, 10**400, "x", [], {}, True)] + [{"m": v} for v in (0, -1, 1.5, 10**30, None, "2")]
 WRONG += [{"device": None}, {"device": "x" * 10**6}, {"problem": 1}, {"dtype": []}]
-DAMAGED |= {f"{w!s:.30}": json.dumps({"schema": 2, "machine": {}, "cells": [cell(**w)]}) for w in WRONG}
+TIMES = [[[-1.0]], [[0]], [[True]], [["x"]], [[None]], [[10**400]], [[1e9]], [[]], [1.0], {}, "x", 3, None, [[[1.0]]]]
+WRONG += [{name: times} for name in ("samples", "peer_samples") for times in TIMES]
+DAMAGED |= {
+    f"samples {text}": json.dumps({"schema": 3, "machine": {}, "cells": [cell(samples="?")]}).replace('"?"', text)
+    for text in ("[[NaN]]", "[[Infinity]]", "[[1e999]]", "[" * 5000 + "]" * 5000, f"[[{'1, ' * 1_000_000}1]]")
+}
+DAMAGED |= {f"{w!s:.40}": json.dumps({"schema": 2, "machine": {}, "cells": [cell(**w)]}) for w in WRONG}
 
 
 @pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
@@ -80,7 +105,7 @@ JSON = st.recursive(
 @given(st.sampled_from(sorted(cell())), JSON)
 def test_any_value_in_a_cell_is_refused_or_printed(tmp_path_factory, name, value):
     file = tmp_path_factory.getbasetemp() / "any.json"
-    file.write_text(json.dumps({"schema": 2, "machine": {}, "cells": [cell(**{name: value})]}))
+    file.write_text(json.dumps({"schema": 3, "machine": {}, "cells": [cell(**{name: value})]}))
     try:
         table = markdown([load(file)])
     except StoreError:

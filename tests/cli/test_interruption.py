@@ -18,6 +18,7 @@ from portagpu.bench.ladder import measure
 from portagpu.cli import cli
 from portagpu.cli import tune as tune_commands
 from portagpu.cli.interruption import keep_in
+from portagpu.interrupted import is_command
 from portagpu.tuning import Store, compilers
 from portagpu.tuning.own_folder import own_folder
 
@@ -125,6 +126,49 @@ def test_ctrl_c_in_other_commands(device, tmp_path, monkeypatch):
     monkeypatch.setattr(type(cli), "get_command", lambda *arguments: command)
     result = CliRunner().invoke(cli, ["fails"])
     assert result.exit_code == 130 and f"kept in {kept}" in result.output
+
+
+AT_IMPORT = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == os.environ["INTERRUPT_AT"]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupt())
+"""
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["portagpu.cuda", "numpy", "pyopencl", "portagpu.cli", "click", "portagpu.cli.devices", "rich.console"],
+)
+def test_ctrl_c_during_imports_is_one_line(tmp_path, module):
+    (tmp_path / "sitecustomize.py").write_text(AT_IMPORT)
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-m", "portagpu", "devices"],
+        env={**os.environ, "PYTHONPATH": path, "INTERRUPT_AT": module},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in (130, -signal.SIGINT), done.stderr
+    assert (done.stdout, done.stderr) == ("", "Interrupted\n")
+
+
+def test_programs_of_users_keep_their_tracebacks():
+    text = "import sys\nusual = sys.excepthook\nimport portagpu\nassert sys.excepthook is usual"
+    subprocess.run([sys.executable, "-c", text], check=True)
+    for original, program, mine in (
+        (["python", "-m", "portagpu", "devices"], "-m", True),
+        (["python", "/usr/bin/portagpu", "devices"], "/usr/bin/portagpu", True),
+        (["python", "-m", "pytest", "portagpu"], "-m", False),
+        (["python", "my_portagpu.py"], "my_portagpu.py", False),
+        (["python", "-c", "import portagpu"], "-c", False),
+    ):
+        assert is_command(original, program) == mine
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")

@@ -77,8 +77,8 @@ def test_imports_go_to_the_store_of_their_kernel(tmp_path):
 
 
 def test_options_before_a_subcommand_are_refused(tmp_path):
-    for options in (["--device", "nosuchdevice"], ["--explain", "8", "8", "8"]):
-        result = _invoke(tmp_path, *options, "gemm", "--explain", "64", "64", "64")
+    for options in (["--device", "nosuchdevice"], ["--explain", "8x8x8"]):
+        result = _invoke(tmp_path, *options, "gemm", "--explain", "64x64x64")
         assert result.exit_code == 2 and "behind 'gemm'" in result.output
 
 
@@ -110,7 +110,7 @@ def test_explain_names_the_rule(device, tmp_path, monkeypatch):
     context = cuda.current_context()  # which the command finds already there
     monkeypatch.setattr(context, "settings", dataclasses.replace(context.settings, data_dir=tmp_path))
     where = ("--device", str(device.index))
-    result = _invoke(tmp_path, "--explain", "4096", "4096", "128", *where)
+    result = _invoke(tmp_path, "--explain", "4096x4096x128", *where)
     assert result.exit_code == 0
     assert f"4096 x 4096 x 128 float32 NN on {device.name}" in result.output
     assert "rule: model" in result.output and "limited by" in result.output and "parameters: kind=" in result.output
@@ -120,23 +120,21 @@ def test_explain_names_the_rule(device, tmp_path, monkeypatch):
         text = _invoke(tmp_path, "--explain", *sizes, *where).output
         assert f"rule: stored result of {rule}" in text and "measured" in text
         assert "tuned for: 64 x 64 x 48 float32 NN (" in text and "batch" not in text
-    text = _invoke(
-        tmp_path, "gemm", "--explain", "64", "64", "48", "--dtype", "float32", "--layout", "TN", *where
-    ).output
+    text = _invoke(tmp_path, "gemm", "--explain", "64x64x48", "--dtype", "float32", "--layout", "TN", *where).output
     assert "0.5 octaves away" in text  # another layout
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
 def test_explain_takes_the_precisions_that_products_take(device, tmp_path, dtype):
     """Where the device has none of them, they are leave that it makes no use of."""
-    arguments = ("--explain", "64", "64", "64", "--dtype", dtype, "--device", str(device.index), "--precision")
+    arguments = ("--explain", "64x64x64", "--dtype", dtype, "--device", str(device.index), "--precision")
     for precision in ("tf32", "f16x3"):
         result = _invoke(tmp_path, *arguments, precision)
         known = precision in precisions(Problem(m=1024, n=1024, k=1024, dtype="float32"), device.capabilities)
         assert result.exit_code == 0 and "rule: " in result.output
         assert (f"the device has no {precision}, and computes in {dtype}" in result.output) != known
     with pytest.raises(UnknownOptionError, match="does not exist for float64"):
-        _invoke(tmp_path, "--explain", "64", "64", "64", "--dtype", "float64", "--precision", "tf32")
+        _invoke(tmp_path, "--explain", "64x64x64", "--dtype", "float64", "--precision", "tf32")
 
 
 def test_shipped_results_and_compaction(device, tmp_path):
@@ -165,9 +163,9 @@ def test_an_own_kernel_from_the_command_line(device, tmp_path):
 
 def test_options_that_would_be_lost_are_refused(tmp_path):
     for arguments, text in (
-        (("gemm", "--layout", "TN"), "--layout needs --explain M N K"),
-        (("--dtype", "float64"), "--dtype needs --explain M N K"),
-        (("gemm", "--explain", "64", "64", "64", "--budget", "5s"), "--budget does not go with it"),
+        (("gemm", "--layout", "TN"), "--layout needs --explain MxNxK"),
+        (("--dtype", "float64"), "--dtype needs --explain MxNxK"),
+        (("gemm", "--explain", "64x64x64", "--budget", "5s"), "--budget does not go with it"),
         (("kernel", "m:N", "--explain", "--trials", "1"), "--trials does not go with it"),
     ):
         result = _invoke(tmp_path, *arguments)
@@ -175,7 +173,7 @@ def test_options_that_would_be_lost_are_refused(tmp_path):
 
 
 def test_explain_tells_of_each_dtype(device, tmp_path):
-    arguments = ("gemm", "--explain", "64", "64", "48", "--device", str(device.index))
+    arguments = ("gemm", "--explain", "64x64x48", "--device", str(device.index))
     result = _invoke(tmp_path, *arguments, "--dtype", "float32", "--dtype", "float16")
     assert "64 x 64 x 48 float32" in result.output and "64 x 64 x 48 float16" in result.output
     for dtype, read in (("int64", "uint64"), ("bool", "uint8")):  # as kernels read them

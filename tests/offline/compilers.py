@@ -7,7 +7,7 @@ import os
 import pytest
 
 from portagpu.device.offline_compilers import COMPILERS, is_available
-from portagpu.device.targets import Target
+from portagpu.device.target import Target
 
 
 def compiler_of(target: Target) -> Target:

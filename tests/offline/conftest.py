@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from compilers import compiler_of
 
-from portagpu.device.targets import TARGETS, Target
+from portagpu.device.target import Target
+from portagpu.device.targets import TARGETS
 
 
 @pytest.fixture(params=list(TARGETS), ids=str)

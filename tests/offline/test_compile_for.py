@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import json
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +18,7 @@ from click.testing import CliRunner
 from portagpu import cuda
 from portagpu.cli.check import check_command
 from portagpu.cuda import float32, float64, void
-from portagpu.device import offline_compilers
+from portagpu.device import offline_compilers, offline_parts
 from portagpu.device.compiled_figures import figures_of_assembly, figures_of_binary
 from portagpu.device.targets import TARGETS, find_target
 from portagpu.errors import (
@@ -67,9 +72,9 @@ def test_a_small_kernel_needs_few_registers_and_no_memory(target):
     made = grow.compile_for(target.name)
     assert made.target is target
     assert "__kernel void grow" in made.source
-    assert 0 < made.figures.registers <= 128
-    assert made.figures.lanes in (8, 16, 32, 64)
-    assert made.figures.occupancy >= 8
+    assert made.remark is not None or 0 < made.figures.registers <= 128
+    assert made.figures.lanes in ((8, 16, 32, 64) if target.is_gpu else (1, 4, 8, 16))
+    assert made.remark is not None or not target.is_gpu or made.figures.occupancy >= 8
     assert not made.figures.spills
 
 
@@ -115,23 +120,36 @@ def test_constants_and_types_are_checked():
         halve.compile_for("gfx1100")
 
 
-def test_a_missing_compiler_names_its_package(monkeypatch):
-    monkeypatch.setenv("PATH", "/nowhere")
-    for name, package in (("tgllp", "intel-opencl-icd"), ("gfx942", "clang-19")):
-        with pytest.raises(MissingCompilerError, match="not installed") as caught:
+@pytest.mark.parametrize("name", TARGETS)
+def test_exactly_the_missing_parts_of_a_compiler_are_named(name, monkeypatch):
+    compiler = offline_compilers.COMPILERS[TARGETS[name].compiler]
+    for there in itertools.product([True, False], repeat=len(compiler.parts)):
+        parts = tuple(
+            dataclasses.replace(part, find=lambda part=part, one=one: f"/a/{part.package}" if one else None)
+            for part, one in zip(compiler.parts, there, strict=True)
+        )
+        if all(there):
+            continue
+        changed = {TARGETS[name].compiler: dataclasses.replace(compiler, parts=parts)}
+        with monkeypatch.context() as patch, pytest.raises(MissingCompilerError, match="not installed") as caught:
+            patch.setattr(offline_compilers, "COMPILERS", {**offline_compilers.COMPILERS, **changed})
             halve.compile_for(name, void(float32[::1]))
-        assert package in caught.value.hint
+        for part, one in zip(compiler.parts, there, strict=True):
+            assert (part.package in caught.value.hint.split()) != one
+            assert (f"{part.name} is there (/a/{part.package})" in str(caught.value)) == one
+        assert str(caught.value).count("apt-get") == 1
 
 
 def test_what_the_compiler_refuses_is_told_at_the_python_line(target, monkeypatch):
-    run = offline_compilers._run
+    run = offline_parts.attempt
 
     def broken(command, source):
         path = Path(command[-1])
-        path.write_text(path.read_text().replace("/ 2.0f", "/ nowhere()").replace("* 0.5f", "* nowhere()"))
+        if path.suffix == ".cl":
+            path.write_text(path.read_text().replace("/ 2.0f", "/ nowhere()").replace("* 0.5f", "* nowhere()"))
         return run(command, source)
 
-    monkeypatch.setattr(offline_compilers, "_run", broken)
+    monkeypatch.setattr(offline_parts, "attempt", broken)
     with pytest.raises(BuildError, match="nowhere") as caught:
         halve.compile_for(target, void(float32[::1]))
     assert caught.value.span.text.strip() == "x[0] = x[0] / 2"
@@ -158,14 +176,14 @@ def test_outputs_of_another_format_are_typed_errors():
 def test_the_command_prints_figures():
     names = [name for name, target in TARGETS.items() if offline_compilers.is_available(target)]
     done = CliRunner().invoke(check_command, [f"{_FILE}:grow", "--json"])
-    assert done.exit_code == 0
-    found = json.loads(done.output)
+    assert done.exit_code == (0 if names else 1)
+    found = json.loads(done.stdout)
     assert set(found) == set(TARGETS)
     assert all(found[name]["scratch_bytes"] == 0 for name in names)
 
 
 def test_the_command_fails_for_kernels_that_spill():
-    target = next((t for t in TARGETS.values() if offline_compilers.is_available(t)), None)
+    target = next((t for t in TARGETS.values() if t.is_gpu and offline_compilers.is_available(t)), None)
     if target is None:
         pytest.skip("no offline compiler is installed")
     arguments = ["--signature", "void(float32[::1])", "--constant", "n=300", "--block", "64", "--target", target.name]
@@ -192,6 +210,81 @@ def test_the_command_explains_wrong_arguments(arguments):
 def test_the_command_raises_our_errors():
     done = CliRunner().invoke(check_command, [f"{_FILE}:grow", "--target", "gfx9999"])
     assert isinstance(done.exception, PortaGPUError)
+
+
+def test_spills_of_a_cpu_are_told_and_are_no_failure():
+    target = next((t for t in TARGETS.values() if not t.is_gpu and offline_compilers.is_available(t)), None)
+    if target is None:
+        pytest.skip("no compiler for CPUs is installed")
+    arguments = ["--signature", "void(float32[::1])", "--constant", "n=300", "--target", target.name, "--json"]
+    done = CliRunner().invoke(check_command, [f"{_FILE}:scratch", *arguments])
+    assert done.exit_code == 0 and json.loads(done.stdout)[target.name]["spills"]
+
+
+PRINTING = """
+import os, sys
+print("printed by the file")
+os.system("echo echoed by a child")
+before = sys.stdout
+from portagpu import cuda
+
+@cuda.jit("void(float32[::1])")
+def k(x):
+    x[0] = 2
+print("kept", file=before)
+"""
+
+
+@pytest.mark.parametrize("words", [["--json"], []])
+def test_what_the_file_prints_goes_to_the_error_output(tmp_path, words):
+    (tmp_path / "k.py").write_text(PRINTING)
+    command = [sys.executable, "-m", "portagpu", "check", f"{tmp_path / 'k.py'}:k", "--target", "x86-64-v3", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    for text in ("printed by the file", "echoed by a child", "kept"):
+        assert text in done.stderr and text not in done.stdout
+    if words:
+        assert set(json.loads(done.stdout)) == {"x86-64-v3"}
+    else:
+        assert all(line == line.rstrip() for line in done.stdout.splitlines())
+
+
+def _without_compilers(monkeypatch):
+    for name in ("PATH", "HIP_DEVICE_LIB_PATH"):
+        monkeypatch.setenv(name, "/nowhere")
+    found = {
+        name: dataclasses.replace(one, parts=tuple(dataclasses.replace(p, find=lambda: None) for p in one.parts))
+        for name, one in offline_compilers.COMPILERS.items()
+    }
+    monkeypatch.setattr(offline_compilers, "COMPILERS", found)
+
+
+def test_a_check_that_compiled_nothing_fails_and_names_each_package_once(monkeypatch):
+    _without_compilers(monkeypatch)
+    done = CliRunner().invoke(check_command, [f"{_FILE}:grow"])
+    assert done.exit_code == 1
+    for compiler in offline_compilers.COMPILERS.values():
+        assert done.stdout.count(f"apt-get install {compiler.package}\n") <= 2  # NVIDIA's and CPUs need the same
+    assert done.stdout.count("hint:") == len(offline_compilers.COMPILERS)
+    assert all(done.stdout.count(name) == 1 for name in TARGETS)
+    done = CliRunner().invoke(check_command, [f"{_FILE}:grow", "--json"])
+    assert done.exit_code == 1 and all(one["missing_compiler"] for one in json.loads(done.stdout).values())
+
+
+def test_a_missing_compiler_fails_where_its_target_was_named(monkeypatch):
+    there = next((t.name for t in TARGETS.values() if offline_compilers.is_available(t)), None)
+    if there is None:
+        pytest.skip("no offline compiler is installed")
+    kind = TARGETS[there].compiler
+    other = next(t.name for t in TARGETS.values() if t.compiler != kind)
+    kept = offline_compilers.COMPILERS[kind]
+    path = os.environ["PATH"]
+    _without_compilers(monkeypatch)
+    monkeypatch.setenv("PATH", path)
+    monkeypatch.setitem(offline_compilers.COMPILERS, kind, kept)
+    for words, status in ((["--target", there], 0), (["--target", there, "--target", other], 1), ([], 0)):
+        done = CliRunner().invoke(check_command, [f"{_FILE}:grow", *words])
+        assert done.exit_code == status, done.output
+        assert there in done.stdout
 
 
 def test_the_command_lists_targets():

@@ -1,0 +1,2 @@
+// NVIDIA's compiler takes inline assembly.
+#define asm __asm__
