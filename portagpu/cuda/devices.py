@@ -9,7 +9,7 @@ import numpy as np
 
 from portagpu.device import DeviceRecord, find_device, working_devices
 from portagpu.device.registry import choose
-from portagpu.errors import ArgumentTypeError, DeviceIndexError
+from portagpu.errors import ArgumentTypeError, DeviceIndexError, unknown_attribute
 from portagpu.runtime import context as contexts
 from portagpu.runtime.context import Context
 
@@ -32,7 +32,9 @@ class Device:
         try:
             return getattr(self.record, name)
         except AttributeError:
-            raise AttributeError(f"devices have no {name!r}; device.capabilities tells what OpenCL knows") from None
+            known = (*dir(type(self)), *dir(self.record))
+            hint = "device.capabilities tells what OpenCL knows"
+            raise unknown_attribute("a device", name, self, known, hint=hint) from None
 
     @property
     def context(self) -> Context:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from portagpu.dtypes import ALL, DType
-from portagpu.errors import KernelOnlyError
+from portagpu.errors import KernelOnlyError, unknown_attribute
 from portagpu.frontend.meanings import GROUPS, meaning_of
 from portagpu.types import Number
 
@@ -27,7 +27,7 @@ class Intrinsic:
 
     name: str
 
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # what follows it in a kernel is not unreachable
         """Raise: on the host there is nothing to call."""
         raise KernelOnlyError(
             f"cuda.{self.name} works only inside a kernel or device function",
@@ -67,9 +67,8 @@ class Namespace:
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        raise AttributeError(
-            f"cuda.{self._name} has no {attribute}; it has {', '.join(self._members)}", name=attribute, obj=self
-        )
+        hint = f"it has {', '.join(self._members)}"
+        raise unknown_attribute(f"cuda.{self._name}", attribute, self, self._members, hint=hint)
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -196,7 +195,7 @@ class VectorMaker:
     dtype: DType
     lanes: int
 
-    def __call__(self, *args: Any) -> NoReturn:
+    def __call__(self, *args: Any) -> Any:
         """Raise: on the host there are no vectors."""
         raise KernelOnlyError(
             f"cuda.{self} works only inside a kernel", hint="on the host, use a NumPy array with a last axis of lanes"
