@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, SupportsIndex, TypeAlias
@@ -33,7 +34,7 @@ from portagpu.errors import (
     did_you_mean,
 )
 from portagpu.frontend.calls import PythonFunction, undecorated
-from portagpu.frontend.capture import FunctionSource, capture
+from portagpu.frontend.capture import FunctionSource, capture, signature_of
 from portagpu.frontend.dependencies import Dependencies
 from portagpu.frontend.functions import specialise
 from portagpu.ir.program import GridShape, Program
@@ -83,6 +84,7 @@ class Dispatcher(Inspection, PythonFunction, Generic[P, R]):
         functools.update_wrapper(self, function)
         self.py_func = function
         self.is_device_function = device
+        self.__doc__ = _help(function, device)
         self.options = options
         self.declared = signatures
         self._grids: set[tuple[Any, ...]] = set()  # specialisations that differ for each grid
@@ -404,6 +406,10 @@ class Dispatcher(Inspection, PythonFunction, Generic[P, R]):
                     hosts[id(value)] = prepared[-1]
         return tuple(prepared)
 
+    def __get__(self, owner: object, kind: type | None = None) -> Dispatcher[P, R]:
+        """The kernel itself, also as an attribute of a class; for `help` a kernel is a function."""
+        return self
+
     def __repr__(self) -> str:
         kind = "device function" if self.is_device_function else "kernel"
         return f"<portagpu {kind} {self.__name__}>"
@@ -420,6 +426,24 @@ class Dispatcher(Inspection, PythonFunction, Generic[P, R]):
     def __deepcopy__(self, memo: Any) -> Dispatcher[P, R]:
         """A kernel is copied as functions are: not at all."""
         return self
+
+
+def _help(function: Callable[..., Any], device: bool) -> str:
+    """The function's own docstring, and how it is launched or called."""
+    name = getattr(function, "__name__", "kernel")
+    try:
+        given = ", ".join(signature_of(function).parameters)
+    except (TypeError, ValueError):  # a callable without one, which compiling refuses
+        given = "..."
+    own = inspect.cleandoc(function.__doc__ or "")
+    if device:
+        use = f"A device function: kernels call it as {name}({given}). On the host, {name}.py_func is the function."
+    else:
+        use = (
+            f"Launch it with {name}[grid, block]({given}), {name}[grid, block, stream, shared_bytes]({given}),\n"
+            f"or {name}.forall(threads)({given})."
+        )
+    return f"{own}\n\n{use}".strip()
 
 
 def _are_ints(config: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -21,7 +22,17 @@ class _OwnText:
         return self._text if found is None else found.help_text or self._text
 
 
-@dataclass(frozen=True, slots=True)
+class _OwnSignature:
+    """``__signature__`` of the objects of a class, for `inspect`, `help` and editors; the class itself has none."""
+
+    def __get__(self, found: Any, owner: type) -> inspect.Signature | None:
+        if found is None:
+            raise AttributeError("__signature__")
+        meaning = meaning_of(found.name)
+        return None if meaning is None else meaning.call
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Intrinsic:
     """A function or value that exists only inside kernels."""
 
@@ -43,6 +54,9 @@ class Intrinsic:
     def __reduce__(self) -> Any:
         return Intrinsic, (self.name,)
 
+    def __repr__(self) -> str:
+        return f"portagpu.cuda.{self.name}"
+
     @property
     def help_text(self) -> str | None:
         """What it takes, gives and means."""
@@ -51,6 +65,7 @@ class Intrinsic:
 
 
 Intrinsic.__doc__ = _OwnText(Intrinsic.__doc__)  # type: ignore[assignment]
+Intrinsic.__signature__ = _OwnSignature()  # type: ignore[attr-defined]
 
 
 class Namespace:
@@ -246,3 +261,5 @@ class VectorMaker:
 
 
 VectorMaker.__doc__ = _OwnText(VectorMaker.__doc__)  # type: ignore[assignment]
+for _class in (Intrinsic, Namespace, VectorMaker):
+    _class.__module__ = "portagpu.cuda"  # where programs have them from, and what `help` says
