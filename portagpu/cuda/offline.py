@@ -12,7 +12,7 @@ from portagpu.cuda.typenames import argument_type
 from portagpu.device.compiled_figures import OfflineFigures
 from portagpu.device.offline_compilers import compile_offline
 from portagpu.device.targets import Target, find_target
-from portagpu.errors import ArgumentCountError, BuildError, KernelError
+from portagpu.errors import ArgumentCountError, BuildError, KernelError, did_you_mean
 from portagpu.frontend.capture import FunctionSource
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.runtime.checks import count
@@ -111,7 +111,7 @@ class ForOtherHardware:
         if unknown:
             raise ArgumentCountError(
                 f"`{self.__name__}` has no compile-time parameter {', '.join(unknown)}",
-                hint="its parameters annotated `cuda.constexpr` are "
+                hint=f"{did_you_mean(unknown[0], bound)}its parameters annotated `cuda.constexpr` are "
                 + (", ".join(n for n in names if n in bound) or "none"),
             )
         missing = [n for n in names if n in bound and n not in constants]

@@ -132,7 +132,7 @@ def _is_one_type(value: Any) -> bool:
 
 def _jit_options(name: str, target: Any, options: dict[str, Any]) -> dict[str, Any]:
     if target not in _TARGETS:
-        raise ArgumentTypeError(f"{name} has no target {target!r}", hint="use target='cuda'")
+        raise ArgumentTypeError(f"{name} has no target {target!r}", hint=f"it is one of {', '.join(_TARGETS)}")
     if options.get("nopython", True) is not True:
         raise ArgumentTypeError("nopython flag must be True")
     known = _OPTIONS if name == "vectorize" else (*_OPTIONS, "writable_args")

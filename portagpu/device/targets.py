@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.ideal import IDEAL
-from portagpu.errors import DeviceSelectionError
+from portagpu.errors import DeviceSelectionError, did_you_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,6 +254,6 @@ def find_target(name: str) -> Target:
         raise DeviceSelectionError(
             f"no target for offline compilation is called {name!r}",
             notes=[f"{target.name}: {target.title}" for target in _ALL],
-            hint=f"choose one of {', '.join(TARGETS)}",
+            hint=f"{did_you_mean(name, TARGETS)}choose one of {', '.join(TARGETS)}",
         )
     return found

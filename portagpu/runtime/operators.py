@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, ShapeError, unknown_attribute
 from portagpu.runtime import ufuncs
 from portagpu.runtime.dlpack import device_of, exported
 from portagpu.runtime.interface import address, described
@@ -152,6 +152,14 @@ class ArrayOperators:
         return self.copy_to_host().item()
 
     if not TYPE_CHECKING:  # checkers say it before the program runs
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise, with the name that was meant, or the way to do what NumPy's arrays do."""
+            if name.startswith("_"):  # protocols that libraries ask for
+                raise AttributeError(f"device arrays have no {name!r}", name=name, obj=self)
+            hint = "write a kernel, or copy to the host with copy_to_host()" if hasattr(np.ndarray, name) else ""
+            raise unknown_attribute("a device array", name, self, () if hint else dir(self), hint=hint)
+
         __eq__ = _refused("==")
         __ne__ = _refused("!=")
         __lt__, __le__, __gt__, __ge__ = _refused("<"), _refused("<="), _refused(">"), _refused(">=")

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from portagpu.device import DeviceRecord
-from portagpu.errors import PortaGPUError, TuningError, with_article
+from portagpu.errors import PortaGPUError, TuningError, did_you_mean, with_article
 from portagpu.tuning.comparison import expected_array
 from portagpu.tuning.faults import blamed, with_place, words_of
 from portagpu.tuning.model import Prediction, Resources
@@ -78,7 +78,7 @@ class Case:
         if unknown:
             raise TuningError(
                 f"expected has {unknown[0]!r}, which is no output",
-                hint=f"the outputs are {', '.join(self.outputs) or 'none'}",
+                hint=f"{did_you_mean(unknown[0], self.outputs)}the outputs are {', '.join(self.outputs) or 'none'}",
             )
         if self.expected is not None:
             arrays = {name: expected_array(name, value, self.outputs[name]) for name, value in self.expected.items()}

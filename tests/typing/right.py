@@ -122,7 +122,15 @@ def main() -> None:
         states = create_xoroshiro128p_states(256, seed=1)
     everything[(1, 1), (TILE, TILE)](x.reshape(16, 16), cuda.to_device(np.zeros(16, np.int32)), states, 3)
     kernels: list[cuda.Dispatcher] = [axpy, everything]
-    print(kernels, cuda.get_current_device().name, len(cuda.gpus), int32(3), portagpu.intp, cuda.types.intp)
+    print(
+        kernels,
+        cuda.get_current_device().WARP_SIZE,
+        cuda.gpus[0].name,
+        len(cuda.gpus),
+        int32(3),
+        portagpu.intp,
+        cuda.types.intp,
+    )
     assert larger.py_func(1, 2) == 2
     cuda.synchronize()
 

@@ -73,6 +73,8 @@ portagpu.matmul(host)  # wrong
 portagpu.matmull(host, host)  # wrong
 cuda.synchronise()  # wrong
 cuda.current_context().synchronise()  # wrong
+cuda.get_current_device().MAX_THREAD_PER_BLOCK  # wrong
+cuda.gpus[0].nmae  # wrong
 cuda.stream().sync()  # wrong
 cuda.select_device("first", 2)  # wrong
 cuda.types.float33  # wrong
