@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ TILE = 16
 @cuda.jit
 def axpy(a: float, x: Floats, y: Floats) -> None:
     i = cuda.grid(1)
-    assert_type(i, int)
+    if TYPE_CHECKING:
+        assert_type(i, int)
     if i < y.size:
         y[i] += a * x[i]
 
@@ -43,17 +44,11 @@ def square(x: float) -> float:
 @cuda.jit
 def everything(x: Floats, counts: Any, states: cuda.DeviceNDArray, scale: cuda.constexpr) -> None:
     row, column = cuda.grid(2)
-    assert_type(cuda.grid(2), tuple[int, int])
-    assert_type(cuda.gridsize(3), tuple[int, int, int])
-    assert_type(cuda.threadIdx.x, int)
-    assert_type(cuda.blockDim.y, int)
-    assert_type(cuda.warpsize, int)
     tile = cuda.shared.array((TILE, TILE), dtype=float32)
     mine = cuda.local.array(4, np.float32)
     lanes = cuda.local.array(2, cuda.float32x4)
-    assert_type(tile, NDArray[Any])
     tile[cuda.threadIdx.y, cuda.threadIdx.x] = x[row, column]
-    assert_type(cuda.syncthreads(), None)
+    cuda.syncthreads()
     total = 0.0
     for n in cuda.unroll(range(4)):
         mine[n] = tile[n, 0] * scale
@@ -62,10 +57,18 @@ def everything(x: Floats, counts: Any, states: cuda.DeviceNDArray, scale: cuda.c
     total = cuda.libdevice.sinf(total) + math.sqrt(total) + square(total)
     total = cuda.fma(total, 2.0, 1.0)
     total = cuda.shfl_down_sync(0xFFFFFFFF, total, 16)
-    assert_type(square(total), float)
-    assert_type(cuda.any_sync(0xFFFFFFFF, total > 0), bool)
+    if TYPE_CHECKING:
+        assert_type((row, column), tuple[int, int])
+        assert_type(cuda.gridsize(3), tuple[int, int, int])
+        assert_type(cuda.threadIdx.x, int)
+        assert_type(cuda.blockDim.y, int)
+        assert_type(cuda.warpsize, int)
+        assert_type(tile, NDArray[Any])
+        assert_type(cuda.syncthreads(), None)
+        assert_type(square(total), float)
+        assert_type(cuda.any_sync(0xFFFFFFFF, total > 0), bool)
     bits = cuda.libdevice.sinf(total).view(np.int32)
-    old = cuda.atomic.add(counts, (row, 0), bits)
+    old = cuda.atomic.add(counts, (row,), bits)
     cuda.atomic.max(counts, 0, old)
     cuda.cg.this_grid().sync()
     if xoroshiro128p_uniform_float32(states, row) < cuda.selp(total > 1, 0.5, 0.25):
@@ -113,9 +116,10 @@ def main() -> None:
     assert_type(y[2:5], cuda.DeviceNDArray)
     assert_type(y.reshape(16, 16) @ y.reshape(16, 16), cuda.DeviceNDArray)
     assert_type(portagpu.matmul(x, y), cuda.DeviceNDArray)
-    assert_type(portagpu.matmul(host.reshape(16, 16), host.reshape(16, 16), alpha=2.0), NDArray[Any])
-    assert_type(portagpu.matmul([[1.0, 2.0]], [[3.0], [4.0]], precision="tf32", dtype=np.float32), NDArray[Any])
-    assert_type(portagpu.grouped_matmul(host, host, [0, 256]), NDArray[Any])
+    matrix = host.reshape(16, 16)
+    assert_type(portagpu.matmul(matrix, matrix, alpha=2.0, precision="tf32"), NDArray[Any])
+    assert_type(portagpu.matmul([[1.0, 2.0]], [[3.0], [4.0]], dtype=np.float64), NDArray[Any])
+    assert_type(portagpu.grouped_matmul(matrix, host.reshape(1, 16, 16), [0, 16]), NDArray[Any])
     errors = squared_error(x, y)
     print(errors, product(host, host), summed(host), largest(host), cuda.reduce(lambda a, b: a + b)(x))
     with cuda.pinned(host), cuda.defer_cleanup():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import runpy
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -90,6 +91,11 @@ def complaints(tmp_path_factory):
 
 def test_a_program_with_annotations_is_accepted(complaints):
     assert not [c for c in complaints if c.file == "right"]
+
+
+def test_the_program_that_is_accepted_runs(device, capsys):
+    runpy.run_path(str(HERE / "right.py"), run_name="__main__")
+    assert "<portagpu kernel axpy>" in capsys.readouterr().out
 
 
 def test_examples_and_programs_of_the_documents_are_accepted(complaints):
