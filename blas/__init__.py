@@ -7,13 +7,24 @@ arguments, of `scipy.linalg.blas`.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
+
+from portagpu.errors import unknown_attribute
 
 __all__ = ["cgemm", "dgemm", "sgemm", "zgemm"]
 
 
-def __getattr__(name: str) -> Any:
-    """The functions of BLAS: the kernels' sources are read at first use."""
-    if name in __all__:
-        return getattr(importlib.import_module("portagpu.blas.named"), name)
-    raise AttributeError(f"module 'portagpu.blas' has no attribute {name!r}")
+if TYPE_CHECKING:
+    from portagpu.blas.named import cgemm, dgemm, sgemm, zgemm
+else:
+
+    def __getattr__(name: str) -> Any:
+        """The functions of BLAS: the kernels' sources are read at first use."""
+        if name in __all__:
+            return getattr(importlib.import_module("portagpu.blas.named"), name)
+        raise unknown_attribute("portagpu.blas", name, sys.modules[__name__], __dir__())
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

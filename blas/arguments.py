@@ -17,7 +17,7 @@ from portagpu.blas.problem import DTYPES, Problem
 from portagpu.blas.vectors import name_of
 from portagpu.blas.whole_numbers import WHOLE, is_whole
 from portagpu.device.ideal import IDEAL
-from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
+from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError, did_you_mean
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context
@@ -309,5 +309,5 @@ def check_precision(precision: Any, dtype: str, out: str, context: Context) -> s
             return ""
     found = [p for p in registry.precisions(problem, IDEAL) if p]
     listed = f"for {dtype} there are {', '.join(map(repr, found))}" if found else f"for {dtype} there is none"
-    hint = f"{listed}; leave precision= away for products in {dtype}"
+    hint = f"{did_you_mean(str(precision), found)}{listed}; leave precision= away for products in {dtype}"
     raise UnknownOptionError(f"precision {precision!r} does not exist for {dtype}", hint=hint)

@@ -83,12 +83,13 @@ def windows(series, window):
 def matrix_profile(series, window):
     """(correlation with the most similar window, its index), for each window."""
     series = series - series.mean()
-    arrays = [cuda.to_device(a.astype(np.float32)) for a in (series, *windows(series, window))]
+    parts = (series, *windows(series, window))
+    centred, df, dg, inverse_norm = (cuda.to_device(a.astype(np.float32)) for a in parts)
     count = series.size - window + 1
     first = window // 4 + 1  # nearer windows are similar because they overlap
     best = cuda.to_device(np.full(count, NONE, np.int64))
     grid = ((count - first + DIAGONALS - 1) // DIAGONALS, (count - first + ROWS - 1) // ROWS)
-    profile[grid, DIAGONALS](*arrays, window, first, best)
+    profile[grid, DIAGONALS](centred, df, dg, inverse_norm, window, first, best)
     found = best.copy_to_host()
     return (found >> 32) / UNIT, (found & 0xFFFFFFFF).astype(int)
 

@@ -55,7 +55,7 @@ def main(n=2000):
     rng = np.random.default_rng(0)
     starts, columns, values = random_matrix(n, n, rng)
     x = rng.normal(size=n).astype(np.float32)
-    arguments = [cuda.to_device(a) for a in (starts, columns, values, x)]
+    d_starts, d_columns, d_values, d_x = (cuda.to_device(a) for a in (starts, columns, values, x))
 
     products = values.astype(np.float64) * x[columns]
     rows = np.repeat(np.arange(n), np.diff(starts))
@@ -65,7 +65,7 @@ def main(n=2000):
     results = []
     for kernel, threads in ((spmv_scalar, n), (spmv_vector, n * WARP)):
         y = cuda.device_array(n, np.float32)
-        kernel[(threads + THREADS - 1) // THREADS, THREADS](*arguments, y)
+        kernel[(threads + THREADS - 1) // THREADS, THREADS](d_starts, d_columns, d_values, d_x, y)
         results.append(y.copy_to_host())
         assert np.all(np.abs(results[-1] - expected) <= tolerance), np.abs(results[-1] - expected).max()
     print(f"{cuda.get_current_device().name}: {n} rows, {values.size} elements, longest row {np.diff(starts).max()}")

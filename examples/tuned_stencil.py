@@ -121,4 +121,4 @@ def main(n=50_000, budget="20s", trials=6):
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:2]), trials=None)
+    main(int(sys.argv[1]) if sys.argv[1:] else 50_000, trials=None)

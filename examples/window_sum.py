@@ -38,7 +38,7 @@ def main(n=10_000):
     sums = np.zeros_like(values)
     window_sum[(n + BLOCK - 1) // BLOCK, BLOCK](values, sums)
     expected = np.convolve(values.astype(np.float64), np.ones(2 * RADIUS + 1), mode="same")
-    np.testing.assert_allclose(sums, expected, rtol=8 * np.finfo(np.float32).eps)
+    np.testing.assert_allclose(sums, expected, rtol=8 * float(np.finfo(np.float32).eps))
     return sums, expected
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import functools
 import importlib
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from portagpu import interrupted
 
@@ -15,6 +16,7 @@ interrupted.guard()
 from portagpu import cuda, errors, types
 from portagpu.cuda.valuetypes import typeof
 from portagpu.cuda.vectorizers import guvectorize, vectorize
+from portagpu.errors import unknown_attribute
 from portagpu.runtime import ufuncs
 from portagpu.types import (
     Signature,
@@ -40,6 +42,30 @@ from portagpu.types import (
 from portagpu.version import __version__
 
 
+@overload
+def matmul(
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    out: DeviceNDArray | None = None,
+    *,
+    alpha: complex | np.number[Any] = 1,
+    beta: complex | np.number[Any] = 0,
+    precision: str | None = None,
+    dtype: DTypeLike | None = None,
+    stream: Stream | None = None,
+) -> DeviceNDArray: ...
+@overload
+def matmul(
+    a: ArrayLike,
+    b: ArrayLike,
+    out: NDArray[Any] | None = None,
+    *,
+    alpha: complex | np.number[Any] = 1,
+    beta: complex | np.number[Any] = 0,
+    precision: str | None = None,
+    dtype: DTypeLike | None = None,
+    stream: Stream | None = None,
+) -> NDArray[Any]: ...
 def matmul(
     a: Any,
     b: Any,
@@ -86,6 +112,32 @@ def matmul(
     return _products()[0](a, b, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
 
 
+@overload
+def grouped_matmul(
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    offsets: ArrayLike | DeviceNDArray,
+    out: DeviceNDArray | None = None,
+    *,
+    alpha: complex | np.number[Any] = 1,
+    beta: complex | np.number[Any] = 0,
+    precision: str | None = None,
+    dtype: DTypeLike | None = None,
+    stream: Stream | None = None,
+) -> DeviceNDArray: ...
+@overload
+def grouped_matmul(
+    a: ArrayLike,
+    b: ArrayLike,
+    offsets: ArrayLike | DeviceNDArray,
+    out: NDArray[Any] | None = None,
+    *,
+    alpha: complex | np.number[Any] = 1,
+    beta: complex | np.number[Any] = 0,
+    precision: str | None = None,
+    dtype: DTypeLike | None = None,
+    stream: Stream | None = None,
+) -> NDArray[Any]: ...
 def grouped_matmul(
     a: Any,
     b: Any,
@@ -114,22 +166,82 @@ def grouped_matmul(
     return implementation(a, b, offsets, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
 
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+    from portagpu.cuda import literal_unroll as literal_unroll
+    from portagpu.runtime.array import DeviceNDArray
+    from portagpu.runtime.stream import Stream
+    from portagpu.types import b1 as b1
+    from portagpu.types import bool_ as bool_
+    from portagpu.types import byte as byte
+    from portagpu.types import c8 as c8
+    from portagpu.types import c16 as c16
+    from portagpu.types import char as char
+    from portagpu.types import double as double
+    from portagpu.types import f2 as f2
+    from portagpu.types import f4 as f4
+    from portagpu.types import f8 as f8
+    from portagpu.types import float_ as float_
+    from portagpu.types import half as half
+    from portagpu.types import i1 as i1
+    from portagpu.types import i2 as i2
+    from portagpu.types import i4 as i4
+    from portagpu.types import i8 as i8
+    from portagpu.types import int_ as int_
+    from portagpu.types import intc as intc
+    from portagpu.types import intp as intp
+    from portagpu.types import long as long
+    from portagpu.types import long_ as long_
+    from portagpu.types import longlong as longlong
+    from portagpu.types import short as short
+    from portagpu.types import size_t as size_t
+    from portagpu.types import ssize_t as ssize_t
+    from portagpu.types import u1 as u1
+    from portagpu.types import u2 as u2
+    from portagpu.types import u4 as u4
+    from portagpu.types import u8 as u8
+    from portagpu.types import uchar as uchar
+    from portagpu.types import uint as uint
+    from portagpu.types import uintc as uintc
+    from portagpu.types import uintp as uintp
+    from portagpu.types import ulong as ulong
+    from portagpu.types import ulonglong as ulonglong
+    from portagpu.types import ushort as ushort
+
+    # of an installed numba
+    cfunc: Any
+    jit: Any
+    njit: Any
+    objmode: Any
+    prange: Any
+    stencil: Any
+
 # of an installed numba, so that `from numba import cuda, njit` needs no second line
 _COMPILERS_FOR_CPUS = frozenset({"cfunc", "jit", "njit", "objmode", "prange", "stencil"})
 
 
-def __getattr__(name: str) -> Any:
-    """Types under their other names, such as ``intp`` or ``f4``, what kernels, too, may call, and numba's own."""
-    if name == "literal_unroll":
-        return cuda.literal_unroll
-    if name in types.NAMES:
-        return types.NAMES[name]
-    if name in _COMPILERS_FOR_CPUS:
-        try:
-            return getattr(importlib.import_module("numba"), name)
-        except ImportError:
-            raise AttributeError(f"{name!r} compiles for the CPU: that is numba's, which is not installed") from None
-    raise AttributeError(f"module 'portagpu' has no attribute {name!r}")
+if not TYPE_CHECKING:  # checkers would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        """Types under their other names, such as ``intp`` or ``f4``, what kernels, too, may call, and numba's own."""
+        if name == "literal_unroll":
+            return cuda.literal_unroll
+        if name in types.NAMES:
+            return types.NAMES[name]
+        if name in _COMPILERS_FOR_CPUS:
+            try:
+                return getattr(importlib.import_module("numba"), name)
+            except ImportError:
+                raise AttributeError(
+                    f"{name!r} compiles for the CPU: that is numba's, which is not installed"
+                ) from None
+        raise unknown_attribute("portagpu", name, sys.modules[__name__], __dir__())
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *types.NAMES, "literal_unroll"})
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:

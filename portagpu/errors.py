@@ -161,6 +161,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean `{close[0]}`? " if close else ""
 
 
+def unknown_attribute(owner: str, name: str, obj: object, known: Iterable[str], *, hint: str = "") -> AttributeError:
+    """The error of an attribute that ``obj``, called ``owner`` in the text, has not; it names the one most like it.
+
+    Python says the same below an uncaught error, from ``name`` and ``obj``; notebooks, logs and messages do not.
+    """
+    close = [] if name.startswith("__") else difflib.get_close_matches(name, list(known), n=1)
+    text = f"{owner} has no {name!r}" + (f", but {close[0]!r}" if close else "") + (f"; {hint}" if hint else "")
+    return AttributeError(text, name=name, obj=obj)
+
+
 def with_article(name: str) -> str:
     """The name of a class after "a" or "an"."""
     return f"{'an' if name[:1].lower() in tuple('aeiou') else 'a'} {name}"

@@ -6,16 +6,17 @@ with types a signature, calling it with a number converts the number as NumPy do
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from portagpu import dtypes, records, type_text
 from portagpu.dtypes import DType
-from portagpu.errors import KernelTypeError
+from portagpu.errors import KernelTypeError, unknown_attribute
 
 
 class Type:
@@ -23,7 +24,7 @@ class Type:
 
     __slots__ = ()
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any) -> Signature:
         """A signature that returns this type and takes the given ones."""
         return Signature(self, tuple(as_type(a) for a in args))
 
@@ -69,9 +70,15 @@ class Number(Type, dtypes.Named):
     def underlying_float(self) -> Number:
         """The type of the two parts of a complex type. Raises AttributeError for others."""
         if self.row.kind is not dtypes.Kind.COMPLEX:
-            raise AttributeError(f"{self} has no underlying_float: it is not complex")
+            raise AttributeError(
+                f"{self} has no underlying_float: it is not complex", name="underlying_float", obj=self
+            )
         return Number(dtypes.FLOAT32 if self.row == dtypes.COMPLEX64 else dtypes.FLOAT64)
 
+    @overload
+    def __call__(self, *args: Type) -> Signature: ...
+    @overload
+    def __call__(self, *args: Any) -> Any: ...
     def __call__(self, *args: Any) -> Any:
         """NumPy's scalar of a number, or a signature of types."""
         if len(args) == 1 and not is_type(args[0]):
@@ -221,9 +228,17 @@ uint8, uint16, uint32, uint64 = map(Number, (dtypes.UINT8, dtypes.UINT16, dtypes
 float16, float32, float64 = map(Number, (dtypes.FLOAT16, dtypes.FLOAT32, dtypes.FLOAT64))
 bfloat16, complex64, complex128 = map(Number, (dtypes.BFLOAT16, dtypes.COMPLEX64, dtypes.COMPLEX128))
 
+_NUMBERS = {
+    kind.row: kind
+    for kinds in (
+        (boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64),
+        (float16, float32, float64, bfloat16, complex64, complex128),
+    )
+    for kind in kinds
+}
 NAMES: dict[str, Type] = {
-    **{f"{d.numpy.kind}{d.size}": Number(d) for d in dtypes.ALL},  # "f4" and the like
-    **{d.name: Number(d) for d in dtypes.ALL},
+    **{f"{d.numpy.kind}{d.size}": _NUMBERS[d] for d in dtypes.ALL},  # "f4" and the like
+    **{d.name: _NUMBERS[d] for d in dtypes.ALL},
     "void": void,
     "none": none,
     **dict.fromkeys(("boolean", "bool_", "bool"), boolean),
@@ -252,6 +267,48 @@ NAMES: dict[str, Type] = {
     "float": float64,
     "int": int64,
 }
+
+
+if TYPE_CHECKING:  # `__getattr__` gives them
+    from portagpu.time_types import NPDatetime as NPDatetime
+    from portagpu.time_types import NPTimedelta as NPTimedelta
+
+    bool_: Number
+    byte: Number
+    char: Number
+    uchar: Number
+    short: Number
+    ushort: Number
+    intp: Number
+    uintp: Number
+    intc: Number
+    uintc: Number
+    int_: Number
+    uint: Number
+    long_: Number
+    long: Number
+    ulong: Number
+    longlong: Number
+    ulonglong: Number
+    size_t: Number
+    ssize_t: Number
+    float_: Number
+    double: Number
+    half: Number
+    b1: Number
+    i1: Number
+    i2: Number
+    i4: Number
+    i8: Number
+    u1: Number
+    u2: Number
+    u4: Number
+    u8: Number
+    f2: Number
+    f4: Number
+    f8: Number
+    c8: Number
+    c16: Number
 
 
 _KNOWN = "boolean, int8 ... uint64, bfloat16, float16 ... complex128, arrays such as float32[:, ::1], Tuple"
@@ -385,9 +442,15 @@ _VOCABULARY = type_text.Vocabulary(
 )
 
 
-def __getattr__(name: str) -> Any:
-    """The other names of types, such as ``intp``, ``float_`` or ``bool_``."""
-    found = getattr(_times(), name) if name in ("NPDatetime", "NPTimedelta") else NAMES.get(name)
-    if found is None:
-        raise AttributeError(f"portagpu.types has no {name!r}")
-    return found
+def __dir__() -> list[str]:
+    return sorted({*globals(), *NAMES, "NPDatetime", "NPTimedelta"})
+
+
+if not TYPE_CHECKING:  # checkers would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        """The other names of types, such as ``intp``, ``float_`` or ``bool_``."""
+        found = getattr(_times(), name) if name in ("NPDatetime", "NPTimedelta") else NAMES.get(name)
+        if found is None:
+            raise unknown_attribute("portagpu.types", name, sys.modules[__name__], __dir__())
+        return found

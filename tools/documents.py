@@ -1,10 +1,10 @@
-"""Writes the documents that are made from the package: ``python -m tools.documents``, in the repository's root."""
+"""Writes the documents and stubs that are made from the package: ``python -m tools.documents``, in the root."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tools import api_pages, cli_page, environment_page, gallery_page, not_portable, reference
+from tools import api_pages, cli_page, environment_page, gallery_page, not_portable, reference, stubs
 
 DOCS = Path(__file__).parents[1] / "docs"
 MADE = {
@@ -27,6 +27,8 @@ def main() -> None:
     """Write the files."""
     for name, text in MADE.items():
         (DOCS / name).write_text(text(), encoding="utf-8")
+    for name, text in stubs.MADE.items():
+        (stubs.PACKAGE / name).write_text(text(), encoding="utf-8")
 
 
 if __name__ == "__main__":

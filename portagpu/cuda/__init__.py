@@ -6,18 +6,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from importlib import import_module
-from typing import Any, TypeVar, overload
+from typing import Any
 
 from portagpu import dtypes
 from portagpu.cuda import fp16 as fp16
 from portagpu.cuda import libdevice as libdevice
-from portagpu.cuda.dispatcher import Dispatcher
+from portagpu.cuda.dispatcher import Dispatcher as Dispatcher
 from portagpu.cuda.host import *  # noqa: F403
 from portagpu.cuda.host import __all__ as _host_names
-from portagpu.cuda.options import JitOptions
-from portagpu.errors import KernelTypeError
+from portagpu.cuda.jitting import jit as jit
+from portagpu.errors import unknown_attribute
 from portagpu.frontend.vocabulary import INTRINSICS, VectorMaker
 from portagpu.frontend.vocabulary import Intrinsic as Intrinsic
 from portagpu.frontend.vocabulary import atomic as atomic
@@ -34,12 +33,9 @@ from portagpu.types import (  # noqa: F401 - named in __all__ below
     Array,
     NestedArray,
     Record,
-    Signature,
     Tuple,
-    Type,
     UniTuple,
     as_dtype,
-    as_signature,
     bfloat16,
     boolean,
     complex64,
@@ -52,7 +48,6 @@ from portagpu.types import (  # noqa: F401 - named in __all__ below
     int16,
     int32,
     int64,
-    is_type,
     none,
     uint8,
     uint16,
@@ -151,9 +146,8 @@ _vectors: dict[str, VectorMaker] = {}
 for _dtype in dtypes.ALL:
     if _dtype is not dtypes.BOOL and not _dtype.is_complex:
         for _lanes in _VECTOR_LANES:
-            _maker = VectorMaker(_dtype, _lanes)
-            _vectors[f"{_dtype.name}x{_lanes}"] = _maker
-            _vectors.update(dict.fromkeys(_maker.aliases, _maker))
+            _made = VectorMaker(_dtype, _lanes)
+            _vectors.update(dict.fromkeys((_made.name, *_made.aliases), _made))
 globals().update(_vectors)
 
 
@@ -202,57 +196,11 @@ def __getattr__(name: str) -> Any:
         return import_module(f"portagpu.cuda.{name}")
     if name in _LATER:
         return getattr(import_module(f"portagpu.cuda.{_LATER[name]}"), name)
-    hint = f"; {_INSTEAD[name]}" if name in _INSTEAD else ""
-    raise AttributeError(f"portagpu.cuda has no {name!r}{hint}", name=name, obj=sys.modules[__name__])
+    raise unknown_attribute("portagpu.cuda", name, sys.modules[__name__], __dir__(), hint=_INSTEAD.get(name, ""))
 
 
-_F = TypeVar("_F", bound=Callable[..., Any])
-
-
-@overload
-def jit(func_or_sig: Callable[..., Any], **options: Any) -> Dispatcher: ...
-@overload
-def jit(
-    func_or_sig: str | Signature | Type | tuple[Any, ...] | list[Any] | None = None, **options: Any
-) -> Callable[[Callable[..., Any]], Dispatcher]: ...
-def jit(func_or_sig: Any = None, *, device: bool = False, **options: Any) -> Any:
-    """Compile a Python function into a kernel, or with ``device=True`` into a function that kernels call.
-
-    ``func_or_sig``: use it bare (``@cuda.jit``), with ``options``, or with a signature: ``void(float32[:], int64)``,
-    the same as a string, a tuple of types, or a list of signatures, of which the one that fits a launch best is taken.
-    With signatures, numbers are converted to the declared types and arrays must be what is declared.
-
-    Options: ``fastmath`` (True, or a set of LLVM's flags), ``debug`` (subscripts and divisors are checked, and the
-    exceptions of threads are raised after the launch, which waits), ``boundscheck`` (subscripts only), ``opt`` (False
-    turns the driver's optimiser off), ``source`` (the text, where Python cannot find it), ``block_dim=(x, y, z)``
-    (fixes the block's size, which lets the compiler use more registers), ``max_registers`` (where the driver takes it),
-    ``extensions`` (objects whose ``prepare_args(type, value, stream, retr)`` turns arguments into what kernels take),
-    ``cache`` (the generated code is kept on disk and used by later processes, as long as nothing that it depends on
-    changes). ``inline``, ``lineinfo``, ``link``, ``lto``, ``launch_bounds`` and the like are accepted and logged.
-
-    Raises `KernelError` subclasses when the function is compiled, at its first launch.
-    """
-    jit_options = JitOptions.from_keywords(options)
-    text = options.get("source")
-    if callable(func_or_sig) and not is_type(func_or_sig):
-        return Dispatcher(func_or_sig, options=jit_options, device=device, text=text)
-    signatures: tuple[Signature, ...] = ()
-    if isinstance(func_or_sig, list):
-        signatures = tuple(as_signature(s) for s in func_or_sig)
-    elif isinstance(func_or_sig, int | float):
-        raise KernelTypeError(
-            f"cuda.jit takes a function or a signature, not {type(func_or_sig).__name__}",
-            hint="write @cuda.jit or @cuda.jit(void(float32[:], int64))",
-        )
-    elif func_or_sig is not None:
-        signatures = (as_signature(func_or_sig),)
-
-    def decorate(function: Callable[..., Any]) -> Dispatcher:
-        made = Dispatcher(function, options=jit_options, device=device, signatures=signatures, text=text)
-        made.specialized = bool(signatures) and not isinstance(func_or_sig, list)
-        return made
-
-    return decorate
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER, *_SUBMODULES})
 
 
 __all__ = [

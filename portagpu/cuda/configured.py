@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from portagpu.cuda.extensions import extend
 from portagpu.cuda.inspection import Overload
 from portagpu.cuda.plans import Plan, plan_of
+from portagpu.cuda.type_variables import P
 from portagpu.errors import CudaAPIError, KernelError, LaunchConfigError, LaunchError
 from portagpu.runtime.advice import advise, remark
 from portagpu.runtime.args import HostWork
@@ -28,17 +29,17 @@ if TYPE_CHECKING:
 _MOST_PLANS = 64  # of a configuration
 
 
-class Configured:
+class Configured(Generic[P]):
     """A kernel with a launch configuration; call it with the arguments."""
 
     __slots__ = ("_base", "_checked", "_dispatcher", "_plan", "_plans", "_stream", "config", "shape")
 
-    def __init__(self, dispatcher: Dispatcher, shape: LaunchShape, config: Any) -> None:
+    def __init__(self, dispatcher: Dispatcher[P], shape: LaunchShape, config: Any) -> None:
         self._dispatcher = dispatcher
         self.shape = shape
         self.config = config
         self._stream: Any = None
-        self._base: Configured | None = None  # the same one without a stream, which the dispatcher keeps
+        self._base: Configured[P] | None = None  # the same one without a stream, which the dispatcher keeps
         self._plan: Plan | None = None  # of the latest launch that has one
         self._plans: dict[int, Plan] = {}
         self._checked: set[int] = set()  # keys of kernels that were found to fit
@@ -64,7 +65,7 @@ class Configured:
         return 0 if self._stream is None else self._stream
 
     @property
-    def dispatcher(self) -> Dispatcher:
+    def dispatcher(self) -> Dispatcher[P]:
         """The kernel."""
         return self._dispatcher
 
@@ -72,14 +73,14 @@ class Configured:
         """Pickled as the kernel and its configuration, without a stream."""
         return operator.getitem, (self._dispatcher, (self.griddim, self.blockdim, 0, self.sharedmem))
 
-    def on(self, stream: Any) -> Configured:
+    def on(self, stream: Any) -> Configured[P]:
         """The same configuration on a stream."""
         other = Configured(self._dispatcher, self.shape, self.config)
         other._stream, other._checked = stream, self._checked
         other._base, other._plan, other._plans = self, self._plan, self._plans  # plans name no stream
         return other
 
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Launch the kernel."""
         plan = self._plan
         if plan is not None and not kwargs:

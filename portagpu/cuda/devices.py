@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from portagpu.device import DeviceRecord, find_device, working_devices
+from portagpu.device.capabilities import Capabilities
 from portagpu.device.registry import choose
-from portagpu.errors import ArgumentTypeError, DeviceIndexError
+from portagpu.errors import ArgumentTypeError, DeviceIndexError, unknown_attribute
 from portagpu.runtime import context as contexts
 from portagpu.runtime.context import Context
 
+if TYPE_CHECKING:
+    _Facts = DeviceRecord  # what `Device.__getattr__` hands on, which checkers would take for anything
+else:
+    _Facts = object
 
-class Device:
+
+class Device(_Facts):
     """A device: its facts, and ``with device:`` to make it current in this thread.
 
     Facts have the names of `portagpu.device.DeviceRecord` and CUDA's: ``id``, ``name``, ``uuid``,
@@ -26,13 +32,21 @@ class Device:
         self.record = record
         self._entered: list[Context] = []
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name == "record":  # while it is being copied or unpickled
-            raise AttributeError(name)
-        try:
-            return getattr(self.record, name)
-        except AttributeError:
-            raise AttributeError(f"devices have no {name!r}; device.capabilities tells what OpenCL knows") from None
+    def __dir__(self) -> list[str]:
+        return sorted({*dir(type(self)), *dir(self.record)})
+
+    if TYPE_CHECKING:
+        capabilities: Capabilities  # devices that do not work have none, and cannot be chosen
+    else:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or name == "record":  # while it is being copied or unpickled
+                raise AttributeError(name, name=name, obj=self)
+            try:
+                return getattr(self.record, name)
+            except AttributeError:
+                hint = "device.capabilities tells what OpenCL knows"
+                raise unknown_attribute("a device", name, self, dir(self), hint=hint) from None
 
     @property
     def context(self) -> Context:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, SupportsIndex, TypeAlias
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from portagpu.cuda.inspection import Inspection, Overload
 from portagpu.cuda.options import JitOptions
 from portagpu.cuda.pickling import Named, fill, reduced
 from portagpu.cuda.signature import check_count, check_result, convert_arguments
+from portagpu.cuda.type_variables import P, R
 from portagpu.cuda.valuetypes import typeof
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import (
@@ -32,7 +34,7 @@ from portagpu.errors import (
     did_you_mean,
 )
 from portagpu.frontend.calls import PythonFunction, undecorated
-from portagpu.frontend.capture import FunctionSource, capture
+from portagpu.frontend.capture import FunctionSource, capture, signature_of
 from portagpu.frontend.dependencies import Dependencies
 from portagpu.frontend.functions import specialise
 from portagpu.ir.program import GridShape, Program
@@ -47,9 +49,14 @@ from portagpu.type_text import is_foreign
 from portagpu.types import Signature, Type, as_type, is_type
 
 _MAX_CONFIGURATIONS = 1024
+# what type checkers take for a launch configuration; more is looked at when it comes
+_Extent: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
+_Config: TypeAlias = (
+    tuple[_Extent, _Extent] | tuple[_Extent, _Extent, Any] | tuple[_Extent, _Extent, Any, SupportsIndex] | list[Any]
+)
 
 
-class Dispatcher(Inspection, PythonFunction):
+class Dispatcher(Inspection, PythonFunction, Generic[P, R]):
     """A function decorated with `cuda.jit`.
 
     A kernel is launched with ``kernel[grid, block, stream, shared](*args)``; a device function is called from kernels.
@@ -59,10 +66,11 @@ class Dispatcher(Inspection, PythonFunction):
     __name__: str
     __qualname__: str
     _text: str | None
+    py_func: Callable[P, R]
 
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Callable[P, R],
         *,
         options: JitOptions,
         device: bool = False,
@@ -76,17 +84,18 @@ class Dispatcher(Inspection, PythonFunction):
         functools.update_wrapper(self, function)
         self.py_func = function
         self.is_device_function = device
+        self.__doc__ = _help(function, device)
         self.options = options
         self.declared = signatures
         self._grids: set[tuple[Any, ...]] = set()  # specialisations that differ for each grid
         self.extensions: list[Any] = list(options.extensions)
         self.specialized = False  # for one signature
         self.is_filled = False  # one that came from another process: with what its code names
-        self.specializations: dict[Any, Dispatcher] = {}
+        self.specializations: dict[Any, Dispatcher[P, R]] = {}
         self._source: FunctionSource | None = None
         self._text = text
         self._overloads: dict[Any, Overload] = {}
-        self._configured: dict[Any, Configured] = {}
+        self._configured: dict[Any, Configured[P]] = {}
         self._lock = threading.RLock()
         for signature in signatures:
             check_result(signature, device)
@@ -105,23 +114,26 @@ class Dispatcher(Inspection, PythonFunction):
             self._source = capture(self.py_func, self._text)
         return self._source
 
-    def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: Any = 0) -> Configured:
+    def configure(
+        self, griddim: _Extent, blockdim: _Extent, stream: Any = 0, sharedmem: SupportsIndex = 0
+    ) -> Configured[P]:
         """The same as ``kernel[griddim, blockdim, stream, sharedmem]``."""
         return self[griddim, blockdim, stream, sharedmem]
 
-    def __getitem__(self, config: Any) -> Configured:
+    def __getitem__(self, config: _Config) -> Configured[P]:
         try:
             found = self._configured.get(config)
         except TypeError:  # a list
             found = None
             if isinstance(config, tuple | list):
-                config = tuple(tuple(c) if isinstance(c, list) else c for c in config)
+                hashable: Any = tuple(tuple(c) if isinstance(c, list) else c for c in config)
+                config = hashable
         # 1, 1.0 and True are equal, but only 1 is an extent; the same tuple as before needs no second look
         if found is not None and (found.config is config or _are_ints(config)):
             return found
         return self._configure(config)
 
-    def _configure(self, config: Any) -> Configured:
+    def _configure(self, config: Any) -> Configured[P]:
         if self.is_device_function:
             raise DeviceFunctionLaunchError(
                 f"Cannot compile a device function as a kernel: `{self.__name__}` cannot be launched",
@@ -152,8 +164,8 @@ class Dispatcher(Inspection, PythonFunction):
                 self._configured[config] = configured
         return configured
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Raise an error that says how the function is used."""
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Raise an error that says how the function is used; in kernels the call is the function's."""
         if self.is_device_function:
             raise DeviceFunctionLaunchError(
                 f"`{self.__name__}` is a device function; it runs only inside kernels",
@@ -164,12 +176,14 @@ class Dispatcher(Inspection, PythonFunction):
             hint=f"launch it as {self.__name__}[blocks, threads_per_block](...), or {self.__name__}.forall(n)(...)",
         )
 
-    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Callable[..., None]:
+    def forall(
+        self, ntasks: SupportsIndex, tpb: SupportsIndex = 0, stream: Any = 0, sharedmem: SupportsIndex = 0
+    ) -> Callable[P, None]:
         """Launch with at least ``ntasks`` threads in one dimension, ``tpb`` a block (0: chosen for the device)."""
         tasks = count(ntasks, "Can't create ForAll with negative task count: tasks are an integer of at least 0")
         block = count(tpb, "forall takes threads per block, at least 0")
 
-        def launch(*args: Any, **kwargs: Any) -> None:
+        def launch(*args: P.args, **kwargs: P.kwargs) -> None:
             if tasks == 0:
                 return
             caps = current_context().capabilities
@@ -344,7 +358,7 @@ class Dispatcher(Inspection, PythonFunction):
     def _call_hint(self) -> str:
         return f"its parameters are {', '.join(self.source.parameters)}"
 
-    def specialize(self, *args: Any) -> Dispatcher:
+    def specialize(self, *args: Any) -> Dispatcher[P, R]:
         """A kernel for the types of these arguments only; the same object for the same types.
 
         It is compiled now, without a launch. Type objects such as ``float32[::1]`` stand for arguments of these types.
@@ -367,7 +381,7 @@ class Dispatcher(Inspection, PythonFunction):
         found.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
         return found
 
-    def _specialized_for(self, kinds: tuple[Type, ...]) -> Dispatcher:
+    def _specialized_for(self, kinds: tuple[Type, ...]) -> Dispatcher[P, R]:
         with self._lock:
             found = self.specializations.get(kinds)
             if found is None:
@@ -414,6 +428,10 @@ class Dispatcher(Inspection, PythonFunction):
                     hosts[id(value)] = prepared[-1]
         return tuple(prepared)
 
+    def __get__(self, owner: object, kind: type | None = None) -> Dispatcher[P, R]:
+        """The kernel itself, also as an attribute of a class; for `help` a kernel is a function."""
+        return self
+
     def __repr__(self) -> str:
         kind = "device function" if self.is_device_function else "kernel"
         return f"<portagpu {kind} {self.__name__}>"
@@ -424,14 +442,32 @@ class Dispatcher(Inspection, PythonFunction):
     def __setstate__(self, values: Named) -> None:
         fill(self, values)
 
-    def __copy__(self) -> Dispatcher:
+    def __copy__(self) -> Dispatcher[P, R]:
         return self
 
-    def __deepcopy__(self, memo: Any) -> Dispatcher:
+    def __deepcopy__(self, memo: Any) -> Dispatcher[P, R]:
         """A kernel is copied as functions are: not at all."""
         return self
 
 
-def _are_ints(config: tuple[Any, ...]) -> bool:
+def _help(function: Callable[..., Any], device: bool) -> str:
+    """The function's own docstring, and how it is launched or called."""
+    name = getattr(function, "__name__", "kernel")
+    try:
+        given = ", ".join(signature_of(function).parameters)
+    except (TypeError, ValueError):  # a callable without one, which compiling refuses
+        given = "..."
+    own = inspect.cleandoc(function.__doc__ or "")
+    if device:
+        use = f"A device function: kernels call it as {name}({given}). On the host, {name}.py_func is the function."
+    else:
+        use = (
+            f"Launch it with {name}[grid, block]({given}), {name}[grid, block, stream, shared_bytes]({given}),\n"
+            f"or {name}.forall(threads)({given})."
+        )
+    return f"{own}\n\n{use}".strip()
+
+
+def _are_ints(config: Any) -> bool:
     """Whether a launch configuration is made of plain integers and tuples of them."""
     return all(type(c) is int or (type(c) is tuple and all(type(n) is int for n in c)) for c in config)

@@ -5,8 +5,10 @@ On devices without half arithmetic they compute in float32 and round.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
+from portagpu.errors import unknown_attribute
 from portagpu.frontend.vocabulary import Intrinsic
 
 __all__ = [
@@ -20,4 +22,5 @@ globals().update({name: Intrinsic(f"fp16.{name}") for name in __all__})
 
 
 def __getattr__(name: str) -> Any:
-    raise AttributeError(f"cuda.fp16 has no {name!r}; it has {', '.join(__all__)}")
+    hint = f"it has {', '.join(__all__)}"
+    raise unknown_attribute("cuda.fp16", name, sys.modules[__name__], __all__, hint=hint)

@@ -12,7 +12,7 @@ from portagpu.codegen.program import KernelBinary
 from portagpu.cuda.offline import ForOtherHardware
 from portagpu.cuda.signature import check_count
 from portagpu.cuda.typenames import argument_type, public_type
-from portagpu.errors import ArgumentTypeError, MissingCapabilityError
+from portagpu.errors import ArgumentTypeError, MissingCapabilityError, unknown_attribute
 from portagpu.frontend.capture import FunctionSource
 from portagpu.ir.nodes import Assign, For
 from portagpu.ir.program import Program
@@ -67,7 +67,8 @@ class Overload:
         """What the driver tells, under its own name: ``regs_per_thread``, ``shared_mem_per_block``, ..."""
         if name in Figures.__dataclass_fields__:
             return getattr(self.figures, name)
-        raise AttributeError(f"specialisations have no {name!r}")
+        known = (*dir(type(self)), *self.__dict__, *Figures.__dataclass_fields__)
+        raise unknown_attribute("a specialisation", name, self, known)
 
     @property
     def argument_types(self) -> tuple[Type, ...]:

@@ -7,9 +7,10 @@ functions are exact to about 1e-15 (1e-6 in single precision) of their largest v
 
 from __future__ import annotations
 
-import difflib
+import sys
 from typing import Any
 
+from portagpu.errors import unknown_attribute
 from portagpu.frontend.libdevice import FUNCTIONS, PAIRS
 from portagpu.frontend.libdevice_library import NAMES
 from portagpu.frontend.vocabulary import Intrinsic
@@ -20,6 +21,4 @@ globals().update({name: Intrinsic(f"libdevice.{name}") for name in __all__})
 
 
 def __getattr__(name: str) -> Any:
-    close = difflib.get_close_matches(name, __all__, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise AttributeError(f"cuda.libdevice has no {name!r}{hint}")
+    raise unknown_attribute("cuda.libdevice", name, sys.modules[__name__], __all__)

@@ -72,6 +72,15 @@ def set_memory_manager(manager: Any) -> None:
 
 
 __all__ = [
-    *("BaseCUDAMemoryManager", "GetIpcHandleMixin", "HostOnlyCUDAMemoryManager", "IpcHandle", "ManagedMemory"),
-    *("MappedMemory", "MemoryInfo", "MemoryPointer", "NumbaCUDAMemoryManager", "PinnedMemory", "set_memory_manager"),
+    "BaseCUDAMemoryManager",
+    "GetIpcHandleMixin",
+    "HostOnlyCUDAMemoryManager",
+    "IpcHandle",
+    "ManagedMemory",
+    "MappedMemory",
+    "MemoryInfo",
+    "MemoryPointer",
+    "NumbaCUDAMemoryManager",
+    "PinnedMemory",
+    "set_memory_manager",
 ]

@@ -115,8 +115,7 @@ class ForOtherHardware:
         if unknown:
             raise ArgumentCountError(
                 f"`{self.__name__}` has no compile-time parameter {', '.join(unknown)}",
-                hint=did_you_mean(unknown[0], bound)
-                + "its parameters annotated `cuda.constexpr` are "
+                hint=f"{did_you_mean(unknown[0], bound)}its parameters annotated `cuda.constexpr` are "
                 + (", ".join(n for n in names if n in bound) or "none"),
             )
         missing = [n for n in names if n in bound and n not in constants]

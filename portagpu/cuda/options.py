@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex, TypedDict
 
 from portagpu import notices
 from portagpu.cuda.errors import NumbaInvalidConfigWarning
@@ -26,20 +26,39 @@ _IGNORED = frozenset(
         *("cc", "fma", "abi", "abi_info", "output", "nopython", "chip"),
     }
 )
-_KNOWN = frozenset(
-    {
-        "fastmath",
-        "debug",
-        "boundscheck",
-        "opt",
-        "block_dim",
-        "max_registers",
-        "extensions",
-        "source",
-        "subgroup_size",
-        "cache",
-    }
-)
+
+
+class JitKeywords(TypedDict, total=False):
+    """The options of `cuda.jit` besides ``device``, for type checkers, which then find misspelt ones."""
+
+    fastmath: bool | AbstractSet[str] | Mapping[str, bool] | None
+    debug: bool | None
+    boundscheck: bool | None
+    opt: bool | None
+    block_dim: SupportsIndex | Sequence[SupportsIndex] | None
+    max_registers: int | None
+    extensions: Sequence[Any] | None
+    source: str | None
+    subgroup_size: int | None
+    cache: bool
+    # these change nothing
+    inline: Any
+    forceinline: Any
+    lineinfo: Any
+    link: Any
+    lto: Any
+    launch_bounds: Any
+    shared_memory_carveout: Any
+    cc: Any
+    fma: Any
+    abi: Any
+    abi_info: Any
+    output: Any
+    nopython: Any
+    chip: Any
+
+
+_KNOWN = frozenset(JitKeywords.__annotations__) - _IGNORED
 _DEPRECATED = frozenset({"argtypes", "restype", "bind"})  # the original refuses them, too
 _SUBGROUP_SIZES = (8, 16, 32, 64)
 _FASTMATH = frozenset({"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})

@@ -6,7 +6,7 @@ from portagpu import cuda
 from portagpu.dtypes import FLOAT16
 from portagpu.frontend.vocabulary import VectorMaker
 
-_all: dict[str, VectorMaker] = {n: v for n, v in vars(cuda).items() if isinstance(v, VectorMaker)}
+_all: dict[str, VectorMaker] = {n: v for n in cuda.__all__ if isinstance(v := getattr(cuda, n), VectorMaker)}
 globals().update(_all)
 # the original's types: up to four lanes, none of float16
 vector_types: dict[str, VectorMaker] = {v.name: v for v in _all.values() if v.lanes <= 4 and v.dtype is not FLOAT16}

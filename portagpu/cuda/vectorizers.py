@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, overload
 
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.cuda.gufunc import GeneralizedFunction
 from portagpu.cuda.ufunc import VectorizedFunction
-from portagpu.errors import ArgumentTypeError, UnknownOptionError
-from portagpu.types import Signature, as_signature, is_type
+from portagpu.errors import ArgumentTypeError, UnknownOptionError, did_you_mean
+from portagpu.types import Signature, Type, as_signature, is_type
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _TARGETS = ("cuda", "gpu", "cpu", "parallel")
-_IGNORED = frozenset({"nopython", "forceobj", "inline", "locals", "boundscheck"})
+
+
+class VectorizeKeywords(TypedDict, total=False):
+    """The options of `vectorize` and `guvectorize`, for type checkers."""
+
+    fastmath: bool
+    cache: bool
+    # these change nothing
+    nopython: bool
+    forceobj: Any
+    inline: Any
+    locals: Any
+    boundscheck: Any
+
+
 _OF_KERNELS = frozenset({"fastmath", "cache"})
+_OPTIONS = ("target", "identity", *VectorizeKeywords.__annotations__)
 
 
+@overload
+def vectorize(
+    signatures: str | Signature | Type | Sequence[Any] = (),
+    target: str = "cuda",
+    identity: Any = None,
+    **options: Unpack[VectorizeKeywords],
+) -> Callable[[Callable[..., Any]], VectorizedFunction]: ...
+@overload
+def vectorize(
+    signatures: Callable[..., Any], target: str = "cuda", identity: Any = None, **options: Unpack[VectorizeKeywords]
+) -> VectorizedFunction: ...
 def vectorize(signatures: Any = (), target: str = "cuda", identity: Any = None, **options: Any) -> Any:
     """Make a function of numbers one of arrays, which broadcast; see `VectorizedFunction`.
 
@@ -36,6 +65,27 @@ def vectorize(signatures: Any = (), target: str = "cuda", identity: Any = None, 
     return decorate
 
 
+@overload
+def guvectorize(
+    layout: str,
+    /,
+    *,
+    target: str = "cuda",
+    identity: Any = None,
+    writable_args: Sequence[int | str] = (),
+    **options: Unpack[VectorizeKeywords],
+) -> Callable[[Callable[..., Any]], GeneralizedFunction]: ...
+@overload
+def guvectorize(
+    signatures: str | Signature | Type | Sequence[Any],
+    layout: str,
+    /,
+    *,
+    target: str = "cuda",
+    identity: Any = None,
+    writable_args: Sequence[int | str] = (),
+    **options: Unpack[VectorizeKeywords],
+) -> Callable[[Callable[..., Any]], GeneralizedFunction]: ...
 def guvectorize(*args: Any, target: str = "cuda", identity: Any = None, writable_args: Any = (), **options: Any) -> Any:
     """Make a function of sub-arrays one of whole arrays; see `GeneralizedFunction`.
 
@@ -82,11 +132,14 @@ def _is_one_type(value: Any) -> bool:
 
 def _jit_options(name: str, target: Any, options: dict[str, Any]) -> dict[str, Any]:
     if target not in _TARGETS:
-        raise ArgumentTypeError(f"{name} has no target {target!r}", hint="use target='cuda'")
+        raise ArgumentTypeError(f"{name} has no target {target!r}", hint=f"it is one of {', '.join(_TARGETS)}")
     if options.get("nopython", True) is not True:
         raise ArgumentTypeError("nopython flag must be True")
-    unknown = [o for o in options if o not in _IGNORED | _OF_KERNELS]
+    known = _OPTIONS if name == "vectorize" else (*_OPTIONS, "writable_args")
+    unknown = [o for o in options if o not in known]
     if unknown:
         what = "Unrecognized options" if name == "vectorize" else "The following target options are not supported"
-        raise UnknownOptionError(f"{what}: {', '.join(unknown)}", hint=f"leave them away: {name} has no such option")
+        raise UnknownOptionError(
+            f"{what}: {', '.join(unknown)}", hint=f"{did_you_mean(unknown[0], known)}it has {', '.join(known)}"
+        )
     return {name: bool(options.get(name, False)) for name in sorted(_OF_KERNELS)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 from dataclasses import dataclass
 
 
@@ -23,6 +25,18 @@ class Meaning:
             return name
         shown = [p.partition(":")[0] + ("=" + p.partition("= ")[2] if "= " in p else "") for p in self.parameters]
         return f"{name}({', '.join(shown)})"
+
+    @property
+    def call(self) -> inspect.Signature | None:
+        """The parameters as `inspect` has them; None for a value."""
+        if self.parameters is None:
+            return None
+        found = []
+        for text in self.parameters:
+            name, (_, equals, default) = text.partition(":")[0], text.partition(" = ")
+            value = ast.literal_eval(default) if equals else inspect.Parameter.empty
+            found.append(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value))
+        return inspect.Signature(found)
 
     def help(self, name: str) -> str:
         """The text that `help` shows."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from portagpu.dtypes import ALL, DType
-from portagpu.errors import KernelOnlyError
+from portagpu.errors import KernelOnlyError, unknown_attribute
 from portagpu.frontend.meanings import GROUPS, meaning_of
 from portagpu.types import Number
 
@@ -21,13 +22,23 @@ class _OwnText:
         return self._text if found is None else found.help_text or self._text
 
 
-@dataclass(frozen=True, slots=True)
+class _OwnSignature:
+    """``__signature__`` of the objects of a class, for `inspect`, `help` and editors; the class itself has none."""
+
+    def __get__(self, found: Any, owner: type) -> inspect.Signature | None:
+        if found is None:
+            raise AttributeError("__signature__")
+        meaning = meaning_of(found.name)
+        return None if meaning is None else meaning.call
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Intrinsic:
     """A function or value that exists only inside kernels."""
 
     name: str
 
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # what follows it in a kernel is not unreachable
         """Raise: on the host there is nothing to call."""
         raise KernelOnlyError(
             f"cuda.{self.name} works only inside a kernel or device function",
@@ -43,6 +54,9 @@ class Intrinsic:
     def __reduce__(self) -> Any:
         return Intrinsic, (self.name,)
 
+    def __repr__(self) -> str:
+        return f"portagpu.cuda.{self.name}"
+
     @property
     def help_text(self) -> str | None:
         """What it takes, gives and means."""
@@ -51,6 +65,7 @@ class Intrinsic:
 
 
 Intrinsic.__doc__ = _OwnText(Intrinsic.__doc__)  # type: ignore[assignment]
+Intrinsic.__signature__ = _OwnSignature()  # type: ignore[attr-defined]
 
 
 class Namespace:
@@ -67,9 +82,8 @@ class Namespace:
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):
             raise AttributeError(attribute)
-        raise AttributeError(
-            f"cuda.{self._name} has no {attribute}; it has {', '.join(self._members)}", name=attribute, obj=self
-        )
+        hint = f"it has {', '.join(self._members)}"
+        raise unknown_attribute(f"cuda.{self._name}", attribute, self, self._members, hint=hint)
 
     @property
     def members(self) -> tuple[str, ...]:
@@ -196,7 +210,7 @@ class VectorMaker:
     dtype: DType
     lanes: int
 
-    def __call__(self, *args: Any) -> NoReturn:
+    def __call__(self, *args: Any) -> Any:
         """Raise: on the host there are no vectors."""
         raise KernelOnlyError(
             f"cuda.{self} works only inside a kernel", hint="on the host, use a NumPy array with a last axis of lanes"
@@ -247,3 +261,5 @@ class VectorMaker:
 
 
 VectorMaker.__doc__ = _OwnText(VectorMaker.__doc__)  # type: ignore[assignment]
+for _class in (Intrinsic, Namespace, VectorMaker):
+    _class.__module__ = "portagpu.cuda"  # where programs have them from, and what `help` says

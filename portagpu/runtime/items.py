@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import EllipsisType
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from portagpu.runtime.copies import copy_elements
 from portagpu.runtime.element_reads import note_element
 from portagpu.runtime.overlap import may_overlap
 from portagpu.runtime.stream import Stream
+
+if TYPE_CHECKING:
+    from portagpu.runtime.array import DeviceNDArray
 
 
 class ArrayItems:
@@ -47,6 +51,10 @@ class ArrayItems:
     def _stream(self, stream: Stream | int) -> Stream:
         raise NotImplementedError
 
+    @overload
+    def __getitem__(self, key: slice | EllipsisType) -> DeviceNDArray: ...
+    @overload
+    def __getitem__(self, key: Any) -> Any: ...
     def __getitem__(self, key: Any) -> Any:
         return self.getitem(key)
 

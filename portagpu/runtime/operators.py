@@ -5,11 +5,11 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, ShapeError, unknown_attribute
 from portagpu.runtime import ufuncs
 from portagpu.runtime.dlpack import device_of, exported
 from portagpu.runtime.element_reads import note_iteration
@@ -17,6 +17,7 @@ from portagpu.runtime.interface import NAME, address, described, is_asked_for
 from portagpu.runtime.nearest import hint_for, is_known
 
 if TYPE_CHECKING:
+    from portagpu.runtime.array import DeviceNDArray
     from portagpu.runtime.context import Context
 
 
@@ -38,7 +39,7 @@ class ArrayOperators:
     size: int
     context: Context
     copy_to_host: Callable[[], np.ndarray[Any, Any]]
-    copy: Callable[..., Any]
+    copy: Callable[..., DeviceNDArray]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -70,19 +71,24 @@ class ArrayOperators:
     def __getitem__(self, key: Any) -> Any:
         raise NotImplementedError
 
-    def __matmul__(self, other: Any) -> Any:
-        return ufuncs.call("matmul", self, other)
+    def __matmul__(self, other: DeviceNDArray) -> DeviceNDArray:
+        found: DeviceNDArray = ufuncs.call("matmul", self, other)
+        return found
 
-    def __rmatmul__(self, other: Any) -> Any:
-        return ufuncs.call("matmul", other, self)
+    def __rmatmul__(self, other: DeviceNDArray) -> DeviceNDArray:
+        found: DeviceNDArray = ufuncs.call("matmul", other, self)
+        return found
 
-    def __imatmul__(self, other: Any) -> Any:
-        return ufuncs.call("matmul", self, other, out=self)  # without it Python would only bind the name anew
+    def __imatmul__(self, other: DeviceNDArray) -> DeviceNDArray:
+        # without it Python would only bind the name anew
+        found: DeviceNDArray = ufuncs.call("matmul", self, other, out=self)
+        return found
 
     @property
-    def mT(self) -> Any:
+    def mT(self) -> DeviceNDArray:
         """View with the last two axes exchanged. Raises `ShapeError` for fewer axes."""
-        return ufuncs.call("matrix_transpose", self)
+        found: DeviceNDArray = ufuncs.call("matrix_transpose", self)
+        return found
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return ufuncs.dispatch(ufunc, method, inputs, kwargs)
@@ -102,13 +108,6 @@ class ArrayOperators:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return device_of(self)  # type: ignore[arg-type]
-
-    if not TYPE_CHECKING:  # which would take it for any member
-
-        def __getattr__(self, name: str) -> NoReturn:
-            """Say what comes nearest to a member of NumPy's arrays, and of other libraries', that is not there."""
-            hint = f"; {hint_for(name)}" if is_known(name) else ""
-            raise AttributeError(f"device arrays have no {name!r}{hint}", name=name, obj=self)
 
     def flatten(self, order: str = "C") -> Any:
         """A one-dimensional copy on the device."""
@@ -162,10 +161,10 @@ class ArrayOperators:
             raise ArgumentTypeError("only a 0-d device array of integers can be an index")
         return int(self._only("index"))
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> DeviceNDArray:
         return self.copy()
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: Any) -> DeviceNDArray:
         return self.copy()
 
     def __reduce__(self) -> Any:
@@ -182,23 +181,32 @@ class ArrayOperators:
             )
         return self.copy_to_host().item()
 
-    __eq__ = _refused("==")
-    __ne__ = _refused("!=")
-    __lt__, __le__, __gt__, __ge__ = _refused("<"), _refused("<="), _refused(">"), _refused(">=")
-    __add__ = __radd__ = _refused("+")
-    __sub__ = __rsub__ = _refused("-")
-    __mul__ = __rmul__ = _refused("*")
-    __truediv__ = __rtruediv__ = _refused("/")
-    __floordiv__ = __rfloordiv__ = _refused("//")
-    __mod__ = __rmod__ = _refused("%")
-    __divmod__ = __rdivmod__ = _refused("divmod()")
-    __pow__ = __rpow__ = _refused("**")
-    __lshift__ = __rlshift__ = _refused("<<")
-    __rshift__ = __rrshift__ = _refused(">>")
-    __and__ = __rand__ = _refused("&")
-    __or__ = __ror__ = _refused("|")
-    __xor__ = __rxor__ = _refused("^")
-    __neg__, __pos__, __invert__, __abs__ = _refused("-"), _refused("+"), _refused("~"), _refused("abs()")
-    __round__ = _refused("round()")
-    __contains__ = _refused("in")
-    __hash__ = None  # type: ignore[assignment]
+    if not TYPE_CHECKING:  # checkers say it before the program runs
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise, with the name that was meant, or the way to do what NumPy's arrays do."""
+            if name.startswith("_") and not is_known(name):  # protocols that libraries ask for
+                raise AttributeError(f"device arrays have no {name!r}", name=name, obj=self)
+            hint = hint_for(name) if is_known(name) or hasattr(np.ndarray, name) else ""
+            raise unknown_attribute("a device array", name, self, () if hint else dir(self), hint=hint)
+
+        __eq__ = _refused("==")
+        __ne__ = _refused("!=")
+        __lt__, __le__, __gt__, __ge__ = _refused("<"), _refused("<="), _refused(">"), _refused(">=")
+        __add__ = __radd__ = _refused("+")
+        __sub__ = __rsub__ = _refused("-")
+        __mul__ = __rmul__ = _refused("*")
+        __truediv__ = __rtruediv__ = _refused("/")
+        __floordiv__ = __rfloordiv__ = _refused("//")
+        __mod__ = __rmod__ = _refused("%")
+        __divmod__ = __rdivmod__ = _refused("divmod()")
+        __pow__ = __rpow__ = _refused("**")
+        __lshift__ = __rlshift__ = _refused("<<")
+        __rshift__ = __rrshift__ = _refused(">>")
+        __and__ = __rand__ = _refused("&")
+        __or__ = __ror__ = _refused("|")
+        __xor__ = __rxor__ = _refused("^")
+        __neg__, __pos__, __invert__, __abs__ = _refused("-"), _refused("+"), _refused("~"), _refused("abs()")
+        __round__ = _refused("round()")
+        __contains__ = _refused("in")
+        __hash__ = None  # type: ignore[assignment]

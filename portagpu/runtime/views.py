@@ -8,7 +8,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, DTypeError, NotContiguousError, OutOfBoundsError, ShapeError
+from portagpu.errors import (
+    ArgumentTypeError,
+    DTypeError,
+    NotContiguousError,
+    OutOfBoundsError,
+    ShapeError,
+    did_you_mean,
+)
 from portagpu.runtime.layout import checked_dtype
 
 Shadow = np.ndarray[Any, Any]
@@ -33,7 +40,8 @@ def _field(shadow: Shadow, name: str, known: tuple[str, ...]) -> Shadow:
     try:
         return cast(Shadow, shadow[name])
     except (ValueError, KeyError) as error:
-        raise OutOfBoundsError(f"there is no field {name!r}", hint=f"the fields are {', '.join(known)}") from error
+        hint = f"{did_you_mean(name, known)}the fields are {', '.join(known)}"
+        raise OutOfBoundsError(f"there is no field {name!r}", hint=hint) from error
 
 
 def _basic(item: Any) -> Any:

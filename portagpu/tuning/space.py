@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from portagpu.errors import TuningError
+from portagpu.errors import TuningError, did_you_mean
 from portagpu.tuning.faults import with_place, words_of
 from portagpu.tuning.values import plain
 
@@ -125,7 +125,7 @@ class SearchSpace:
             return f"it has no {missing[0]}"
         for name, value in point.items():
             if name not in values:
-                return f"there is no axis {name}; the axes are {', '.join(values)}"
+                return f"there is no axis {name}; {did_you_mean(name, values)}the axes are {', '.join(values)}"
             if value not in values[name]:
                 return f"{name}={value!r} is none of {', '.join(map(repr, values[name]))}"
         broken = next((c for c, names in self._constraints() if not _holds(c, names, point)), None)

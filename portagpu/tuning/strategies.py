@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from portagpu.errors import TuningError
+from portagpu.errors import TuningError, did_you_mean
 from portagpu.tuning.outcomes import Measured, Outcome
 from portagpu.tuning.sampler import LibrarySampler, sampler_names
 from portagpu.tuning.space import Point, PointKey, Space, point_key
@@ -188,4 +188,5 @@ def make_strategy(strategy: str | Strategy, seed: int = 0) -> Strategy:
         return _OWN[strategy](seed)
     if strategy in sampler_names():
         return Staged(LibrarySampler(strategy, seed), seed)
-    raise TuningError(f"there is no strategy {strategy!r}", hint=f"choose among {', '.join(strategy_names())}")
+    hint = f"{did_you_mean(strategy, strategy_names())}choose among {', '.join(strategy_names())}"
+    raise TuningError(f"there is no strategy {strategy!r}", hint=hint)

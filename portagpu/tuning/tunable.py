@@ -78,7 +78,7 @@ class Case:
         if unknown:
             raise TuningError(
                 f"expected has {unknown[0]!r}, which is no output",
-                hint=f"the outputs are {', '.join(self.outputs) or 'none'}",
+                hint=f"{did_you_mean(unknown[0], self.outputs)}the outputs are {', '.join(self.outputs) or 'none'}",
             )
         if self.expected is not None:
             arrays = {name: expected_array(name, value, self.outputs[name]) for name, value in self.expected.items()}

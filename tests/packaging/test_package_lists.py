@@ -43,7 +43,7 @@ def test_every_data_file_is_named():
     folders = source_folders()
     named = {path for package, globs in patterns.items() for glob in globs for path in folders[package].glob(glob)}
     tops = [ROOT / "portagpu", *(ROOT / name for name in MAPPED)]
-    suffixes = {".cl", ".json", ".jsonl", ".mako", ".typed"}
+    suffixes = {".cl", ".json", ".jsonl", ".mako", ".pyi", ".typed"}
     present = {path for top in tops for path in top.rglob("*") if path.suffix in suffixes or path.name == "py.typed"}
     links = [ROOT / "portagpu" / name for name in MAPPED]
     assert named == {path for path in present if not any(link in path.parents for link in links)}
