@@ -142,7 +142,7 @@ def _check_launch_bounds(value: Any) -> None:
     """Raise `SettingsError` for more bounds than CUDA has."""
     if isinstance(value, tuple | list) and len(value) > 3:
         raise SettingsError(
-            f"cuda.jit(launch_bounds={value!r}): got {len(value)} launch bounds, and there are at most 3",
+            f"Got {len(value)} launch bounds: {value!r}; cuda.jit takes at most 3",
             hint="they are threads of a block, blocks of a multiprocessor, blocks of a cluster",
         )
 

@@ -171,6 +171,9 @@ def _signed(value: Any, declared: Number) -> Any:
 
 def _checked_array(declared: Array, value: Any, name: str) -> Any:
     inner = value.value if isinstance(value, ArgumentWrapper) else value
+    if isinstance(inner, np.ndarray | DeviceNDArray) and _differs_in_sign(declared, inner.dtype):
+        inner = inner.view(declared.dtype.dtype)  # the bits are what they are, as in CUDA-Python
+        value = type(value)(inner) if isinstance(value, ArgumentWrapper) else inner
     if isinstance(inner, np.ndarray | DeviceNDArray) and not _fits(declared, inner):
         if inner.dtype == declared.dtype.dtype and inner.ndim == declared.ndim:
             order = "C" if declared.layout == "C" else "Fortran"
@@ -188,3 +191,9 @@ def _checked_array(declared: Array, value: Any, name: str) -> Any:
             f"argument `{name}` is {with_article(type(inner).__name__)}; the signature says {declared.subscript}"
         )
     return value
+
+
+def _differs_in_sign(declared: Array, given: np.dtype[Any]) -> bool:
+    """Whether both are integers of one size, one signed and the other not."""
+    wanted = declared.dtype.dtype
+    return wanted.itemsize == given.itemsize and {wanted.kind, given.kind} == {"i", "u"}

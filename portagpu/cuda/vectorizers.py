@@ -88,5 +88,5 @@ def _jit_options(name: str, target: Any, options: dict[str, Any]) -> dict[str, A
     unknown = [o for o in options if o not in _IGNORED | _OF_KERNELS]
     if unknown:
         what = "Unrecognized options" if name == "vectorize" else "The following target options are not supported"
-        raise UnknownOptionError(f"{what}: {', '.join(unknown)}", hint=f"leave them away: {name} has no such option")
+        raise UnknownOptionError(f"{what}: {', '.join(unknown)}")  # programs read the names from the end of the text
     return {name: bool(options.get(name, False)) for name in sorted(_OF_KERNELS)}

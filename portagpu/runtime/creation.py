@@ -11,8 +11,9 @@ import pyopencl.array
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.checks import host_array
-from portagpu.runtime.context import Context
-from portagpu.runtime.interface import has_interface, parsed
+from portagpu.runtime.context import Context, current_context
+from portagpu.runtime.hostmem import adopt_host
+from portagpu.runtime.interface import described_by, has_interface, parsed
 from portagpu.runtime.layout import checked_dtype, checked_shape, extent_of, strides_like, strides_of
 from portagpu.runtime.stream import Stream
 
@@ -84,7 +85,7 @@ def as_device_array(
     """
     if isinstance(obj, DeviceNDArray):
         return obj
-    if has_interface(obj):
+    if has_interface(obj) or (isinstance(obj, np.ndarray) and hasattr(obj, "__cuda_array_interface__")):
         return from_interface(obj.__cuda_array_interface__)
     if isinstance(obj, pyopencl.array.Array):
         owner: Any = obj.queue if obj.queue is not None else obj.context
@@ -128,6 +129,9 @@ def as_device_array(
 
 def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
     """The device array that a CUDA Array Interface describes; see `cuda.from_cuda_array_interface`."""
+    host = described_by(desc)
+    if host is not None:
+        return adopt_host(current_context(), host)
     keeper, offset, shape, strides, dtype, readonly = parsed(desc)
     if keeper is None:
         return device_array(shape, dtype)
