@@ -66,6 +66,11 @@ def _element(ctx: FunctionState, value: Value, name: str) -> Element | Record:
         if dtype is not None:
             require_fp64(ctx, dtype)
             return Scalar(dtype)
+    if isinstance(value, Const) and isinstance(value.value, str):
+        ctx.fail(
+            f"Invalid NumPy dtype specified: {value.value!r} in {name}",
+            hint="for example np.float32, cuda.float32 or cuda.float32x4",
+        )
     ctx.fail(
         f"the dtype of {name} must be a NumPy dtype or a vector type, not {describe(ctx, value)}",
         hint="for example np.float32, cuda.float32 or cuda.float32x4",

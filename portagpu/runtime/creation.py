@@ -8,7 +8,7 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array
 
-from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.checks import host_array
 from portagpu.runtime.context import Context, current_context
@@ -152,6 +152,33 @@ def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
         base=keeper,
         stream=stream,
         readonly=readonly or keeper.readonly,
+        allocation_key=keeper.allocation_key,
+    )
+
+
+def at_address(address: int, dtype: np.dtype[Any]) -> DeviceNDArray:
+    """The elements from an address of ``__cuda_array_interface__`` to the end of its memory, as an array of one axis.
+
+    Raises `MemoryNotSharedError` where no array of ours has the address.
+    """
+    desc: dict[str, Any] = {"shape": (1,), "data": (address, False), "typestr": dtype.str, "version": 1}
+    try:
+        keeper, offset, *_ = parsed(desc)
+    except MemoryNotSharedError:
+        raise MemoryNotSharedError(
+            f"no device array has the address {address:#x}",
+            hint='pass x.__cuda_array_interface__["data"][0] of a device array that is alive',
+        ) from None
+    count = max(keeper.buffer.size - offset, 0) // dtype.itemsize
+    return DeviceNDArray(
+        (count,),
+        dtype,
+        (dtype.itemsize,),
+        keeper.buffer,
+        keeper.context,
+        offset=offset,
+        base=keeper,
+        readonly=keeper.readonly,
         allocation_key=keeper.allocation_key,
     )
 
