@@ -19,6 +19,7 @@
     ├── LaunchError                    the call of a kernel is at fault
     │   ├── ArgumentCountError           too many, too few or unknown arguments            (also TypeError)
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
+    │   │   ├── CopyNeededError            a host array without a copy of what is on a device (also ValueError)
     │   │   ├── LayoutError                a layout of guvectorize that means nothing   (also ValueError)
     │   │   └── UnknownOptionError         an option that does not exist       (also SettingsError, KeyError)
     │   ├── LaunchConfigError            grid, block or shared memory do not fit (also ValueError, CudaAPIError)
@@ -40,14 +41,16 @@
     │   └── MaskedArrayError             an array with a mask                      (also NotImplementedError)
     ├── ShapeError                     shapes, strides or indices do not fit               (also ValueError)
     │   ├── NotContiguousError           a view would need a copy                  (also NotImplementedError)
-    │   └── OutOfBoundsError             an index beyond the end of an axis                (also IndexError)
+    │   ├── OutOfBoundsError             an index beyond the end of an axis                (also IndexError)
+    │   └── ShapeTypeError               a shape that is not made of integers              (also TypeError)
     ├── DTypeError                     a dtype that the operation does not take            (also TypeError)
     ├── MissingCompilerError           an offline compiler is not installed
     ├── TuningError                    tuning cannot go on
     ├── StoreError                     a result or cache file is unreadable or of another version
     └── SettingsError                  an environment variable or option has a bad value   (also ValueError)
 
-Warnings: `PortaGPUWarning` (also UserWarning), of it `PortaGPUCorrectnessWarning` and `PortaGPUPerformanceWarning`.
+Warnings: `PortaGPUWarning` (also UserWarning), of it `PortaGPUCorrectnessWarning`,
+`PortaGPUPerformanceWarning` and `RedundantOptionWarning` (also RuntimeWarning).
 
 Every error owns its message, optionally the place in the user's Python text, and optionally a hint what to do about it.
 Some bases have names of numba.cuda's, for programs that catch those; `portagpu.cuda.errors` has the remaining names.
@@ -66,6 +69,7 @@ __all__ = [
     "ArgumentTypeError",
     "BuildError",
     "ClosedError",
+    "CopyNeededError",
     "CudaAPIError",
     "CudaDriverError",
     "DTypeError",
@@ -99,8 +103,10 @@ __all__ = [
     "PortaGPUError",
     "PortaGPUPerformanceWarning",
     "PortaGPUWarning",
+    "RedundantOptionWarning",
     "SettingsError",
     "ShapeError",
+    "ShapeTypeError",
     "SourceUnavailableError",
     "SpecialisationError",
     "StoreError",
@@ -266,6 +272,10 @@ class ArgumentTypeError(LaunchError, TypeError):
     """An argument of a type that kernels cannot take."""
 
 
+class CopyNeededError(ArgumentTypeError, ValueError):
+    """A host array was asked for without a copy, and the elements are on a device."""
+
+
 class LayoutError(ArgumentTypeError, ValueError):
     """A layout of `guvectorize` that means nothing."""
 
@@ -346,6 +356,10 @@ class NotContiguousError(ShapeError, NotImplementedError):
     """A flat view, or one of another shape, of elements that do not lie side by side."""
 
 
+class ShapeTypeError(ShapeError, TypeError):
+    """A shape that is not made of integers."""
+
+
 class OutOfBoundsError(ShapeError, IndexError):
     """An index lies beyond the end of its axis, or there are more indices than axes."""
 
@@ -376,3 +390,7 @@ class PortaGPUCorrectnessWarning(PortaGPUWarning):
 
 class PortaGPUPerformanceWarning(PortaGPUWarning):
     """A launch works, but in a way that wastes the device's time."""
+
+
+class RedundantOptionWarning(PortaGPUWarning, RuntimeWarning):
+    """An option that changes nothing."""

@@ -73,8 +73,10 @@ def _reduction(name: str, callee: PythonFunction) -> None:
                 kind=UnsupportedSyntaxError,
                 hint="take a sub-array first: a[i].sum(), or write the loop",
             )
+        if array.record is not None:
+            ctx.fail(f"{name} of one record", hint="name a field")
         if array.ndim == 0:
-            ctx.fail(f"{name} of a 0-d array", hint="read the element: a[()]")
+            array = _contiguous(ctx, array, (constant(ctx, 1, ctx.program.index_type),), array.element)
         if array.ndim > 1 and name.startswith("arg"):
             array = _flat(ctx, array, name)
         call = Call(node=site.node, function=Const(callee), args=(array,), keywords={})

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from portagpu.dtypes import UINT32, UINT64
+from portagpu.dtypes import BOOL, UINT32, UINT64
 from portagpu.frontend.calls import Call, intrinsic
 from portagpu.frontend.convert import as_number, constant, convert, describe, number_type, truth
 from portagpu.frontend.memory import use_shared
@@ -50,7 +50,8 @@ def _exchange(ctx: FunctionState, name: str, args: tuple[Expr, ...], kind: Scala
 
 def _unsigned(ctx: FunctionState, name: str, what: str, value: Value) -> Expr:
     kind = number_type(ctx, value)
-    if not isinstance(kind, Scalar) or kind.dtype.is_float:
+    flag = isinstance(kind, Scalar) and kind.dtype is BOOL and what.startswith("Mask")
+    if not isinstance(kind, Scalar) or kind.dtype.is_inexact or flag:
         ctx.fail(f"{what} must be an integer: in cuda.{name} it is {describe(ctx, value)}")
     return convert(ctx, value, UINT, explicit=True)
 
@@ -145,6 +146,12 @@ def _vote(ctx: FunctionState, site: Call) -> Value:
     name: str = site.target.name
     mask, predicate = site.bind(ctx, f"cuda.{name}", "mask", "predicate")
     members = _unsigned(ctx, name, "Mask type", mask)
+    kind = number_type(ctx, predicate)
+    if not isinstance(kind, Scalar) or kind.dtype.is_inexact:
+        ctx.fail(
+            f"Predicate must be an integer or boolean: in cuda.{name} it is {describe(ctx, predicate)}",
+            hint="compare it: x != 0",
+        )
     condition = convert(ctx, truth(ctx, predicate), BOOLEAN)
     if _is_native(ctx):
         native = f"warp_{name.removesuffix('_sync')}_ptx"

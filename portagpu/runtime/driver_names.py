@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
+import numpy as np
+
+from portagpu import types
 from portagpu.errors import MemoryNotSharedError
 from portagpu.runtime.living import of_threads
 
@@ -76,6 +79,22 @@ class ArrayNames:
     def buffer(self) -> Any:
         """PyOpenCL's buffer."""
         raise NotImplementedError
+
+    ndim: int
+    layout: str
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        raise NotImplementedError
+
+    @property
+    def _numba_type_(self) -> types.Type:
+        """The type under which signatures name the array; of a record, the record's."""
+        element = types.from_dtype(self.dtype)
+        if isinstance(element, types.Record) and not self.ndim:
+            return element
+        return types.Array(element, self.ndim, self.layout)
 
     @property
     def gpu_data(self) -> Any:

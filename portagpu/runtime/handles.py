@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import struct
 from collections.abc import Iterator
+from pathlib import Path
 
 import pyopencl as cl
 
@@ -28,7 +29,7 @@ def may_be_object(address: int) -> bool:
 def _word_at(address: int) -> int | None:
     """The word at an address, 0 where nothing can be read; None where that cannot be asked."""
     try:
-        memory = open("/proc/self/mem", "rb", buffering=0)  # noqa: SIM115 - closed below
+        memory = Path("/proc/self/mem").open("rb", buffering=0)  # noqa: SIM115 - closed below
     except OSError:
         return None
     with memory:

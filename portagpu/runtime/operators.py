@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, CopyNeededError, ShapeError
 from portagpu.runtime import ufuncs
 from portagpu.runtime.dlpack import device_of, exported
 from portagpu.runtime.interface import address, described
@@ -82,7 +82,10 @@ class ArrayOperators:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
-            raise ArgumentTypeError("a device array becomes a host array only by a copy", hint="leave copy=False away")
+            raise CopyNeededError(
+                "`copy=False` is not supported: a device array becomes a host array only by a copy",
+                hint="leave copy=False away",
+            )
         host = self.copy_to_host()
         return host if dtype is None else host.astype(dtype)
 

@@ -315,6 +315,10 @@ class Stream:
         """The number of the stream, as `int` gives it, for ctypes; its value is None for the default stream."""
         return StreamHandle(int(self))
 
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """The version of CUDA's stream protocol, 0, and the handle."""
+        return 0, int(self)
+
     def __int__(self) -> int:
         """The handle of the driver's queue, which `cuda.external_stream` takes; 0 for the default stream."""
         return 0 if self is self.context.default_stream else self.queue.int_ptr
