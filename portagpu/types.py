@@ -244,9 +244,18 @@ uint8, uint16, uint32, uint64 = map(Number, (dtypes.UINT8, dtypes.UINT16, dtypes
 float16, float32, float64 = map(Number, (dtypes.FLOAT16, dtypes.FLOAT32, dtypes.FLOAT64))
 bfloat16, complex64, complex128 = map(Number, (dtypes.BFLOAT16, dtypes.COMPLEX64, dtypes.COMPLEX128))
 
+# one object for each dtype, under all of its names: programs compare them with `is`
+_numbers = {
+    kind.row: kind
+    for kind in (
+        *(boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64),
+        *(float16, float32, float64, bfloat16, complex64, complex128),
+    )
+}
+
 NAMES: dict[str, Type] = {
-    **{f"{d.numpy.kind}{d.size}": Number(d) for d in dtypes.ALL},  # "f4" and the like
-    **{d.name: Number(d) for d in dtypes.ALL},
+    **{f"{d.numpy.kind}{d.size}": _numbers[d] for d in dtypes.ALL},  # "f4" and the like
+    **{d.name: _numbers[d] for d in dtypes.ALL},
     "void": void,
     "none": none,
     **dict.fromkeys(("boolean", "bool_", "bool"), boolean),
