@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -152,3 +153,29 @@ def test_device_keys_are_those_of_the_package(device):
     """The child says them for itself, since it imports nothing of the package."""
     found = build_child.OpenCL(builder.library()).device(device.key)
     assert found is not None
+
+
+def test_requests_longer_than_a_pipe_holds_are_whole():
+    """A pipe gives what it holds: its reader gets the rest of a long source later."""
+    options, source = b"-cl-std=CL1.2\0", b"x" * 300_000
+    incoming, outgoing = os.pipe()
+
+    def write_in_parts():
+        text = build_child.REQUEST.pack(len(options), len(source)) + options + source
+        with os.fdopen(outgoing, "wb", buffering=0) as pipe:
+            for start in range(0, len(text), 50_021):
+                pipe.write(text[start : start + 50_021])
+
+    writer = threading.Thread(target=write_in_parts)
+    writer.start()
+    with os.fdopen(incoming, "rb", buffering=0) as pipe:
+        found = list(build_child.requests(pipe))
+    writer.join()
+    assert found == [(options, source)]
+
+
+def test_a_long_source_is_compiled_whole(context):
+    """Its kernel is the last thing in it."""
+    padding = "".join(f"// line {n} of many that say nothing\n" for n in range(6000))
+    built = program.build(context, padding + SOURCE.format(value=23), ())
+    assert built.kernel_names == "probe"
