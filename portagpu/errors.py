@@ -49,8 +49,7 @@
     ├── StoreError                     a result or cache file is unreadable or of another version
     └── SettingsError                  an environment variable or option has a bad value   (also ValueError)
 
-Warnings: `PortaGPUWarning` (also UserWarning), of it `PortaGPUCorrectnessWarning`,
-`PortaGPUPerformanceWarning` and `RedundantOptionWarning` (also RuntimeWarning).
+Warnings: `PortaGPUWarning` (also UserWarning), of it `PortaGPUCorrectnessWarning` and `PortaGPUPerformanceWarning`.
 
 Every error owns its message, optionally the place in the user's Python text, and optionally a hint what to do about it.
 Some bases have names of numba.cuda's, for programs that catch those; `portagpu.cuda.errors` has the remaining names.
@@ -103,7 +102,6 @@ __all__ = [
     "PortaGPUError",
     "PortaGPUPerformanceWarning",
     "PortaGPUWarning",
-    "RedundantOptionWarning",
     "SettingsError",
     "ShapeError",
     "ShapeTypeError",
@@ -390,7 +388,3 @@ class PortaGPUCorrectnessWarning(PortaGPUWarning):
 
 class PortaGPUPerformanceWarning(PortaGPUWarning):
     """A launch works, but in a way that wastes the device's time."""
-
-
-class RedundantOptionWarning(PortaGPUWarning, RuntimeWarning):
-    """An option that changes nothing."""

@@ -9,7 +9,7 @@ from typing import Any
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.cuda.gufunc import GeneralizedFunction
 from portagpu.cuda.ufunc import VectorizedFunction
-from portagpu.errors import ArgumentTypeError, RedundantOptionWarning, UnknownOptionError
+from portagpu.errors import ArgumentTypeError, UnknownOptionError
 from portagpu.types import Signature, as_signature, is_type
 
 _TARGETS = ("cuda", "gpu", "cpu", "parallel")
@@ -87,7 +87,7 @@ def _jit_options(name: str, target: Any, options: dict[str, Any]) -> dict[str, A
     if options.get("nopython", True) is not True:
         raise ArgumentTypeError("nopython flag must be True")
     if name == "vectorize" and "nopython" in options:
-        warnings.warn("nopython kwarg for cuda target is redundant", RedundantOptionWarning, stacklevel=3)
+        warnings.warn("nopython kwarg for cuda target is redundant", RuntimeWarning, stacklevel=3)
     unknown = [o for o in options if o not in _IGNORED | _OF_KERNELS]
     if unknown:
         what = "Unrecognized options" if name == "vectorize" else "The following target options are not supported"

@@ -149,3 +149,35 @@ def test_dtypes_are_made_of_constants(device):
     out = np.zeros(1)
     _named_dtypes[1, 1](out)
     assert out[0] == 4465.5
+
+
+@cuda.jit
+def _aligned(n, out):
+    a = cuda.local.array(3, np.int32, alignment=256)
+    b = cuda.local.array((2, 2), np.float64)
+    for i in range(3):
+        a[(n + i) % 3] = i
+    for i in range(4):
+        b[i // 2, i % 2] = i
+    out[0] = a[n] + b[1, n]
+
+
+def test_local_arrays_are_aligned(device):
+    out = np.zeros(1)
+    _aligned[1, 1](1, out)
+    assert out[0] == 3
+    (text,) = _aligned.inspect_opencl().values()
+    assert "aligned(256)" in text
+
+
+@pytest.mark.parametrize("wrong", [3, 0, -1, 1.5, "16", 4096])
+def test_wrong_alignments(wrong):
+    def local():
+        cuda.local.array(4, np.int32, alignment=wrong)
+
+    def shared():
+        cuda.shared.array(4, np.int32, alignment=wrong)
+
+    for kernel in (local, shared):
+        with pytest.raises(KernelValueError, match="must be a constant power of two"):
+            cuda.jit("void()")(kernel)

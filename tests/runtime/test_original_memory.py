@@ -206,8 +206,20 @@ def test_devices_tell_of_small_floats(device):
 
 
 def test_redundant_options():
-    with pytest.warns(errors.RedundantOptionWarning, match="nopython kwarg for cuda target is redundant"):
+    with pytest.warns(RuntimeWarning, match="nopython kwarg for cuda target is redundant"):
         cuda.vectorize("float32(float32)", target="cuda", nopython=True)(lambda x: x)
     with pytest.raises(errors.UnknownOptionError) as raised:
         cuda.guvectorize("void(float32[:], float32[:])", "(x)->(x)", one=1, two=2)
     assert str(raised.value).endswith("not supported: one, two")
+
+
+def test_raw_memory_is_refused(device):
+    context = cuda.current_context()
+    for call in (
+        lambda: context.memalloc(8),
+        lambda: context.memallocmanaged(8),
+        lambda: context.memhostalloc(8, mapped=True),
+        lambda: context.mempin(None, 4096, 8),
+    ):
+        with pytest.raises(errors.UnsupportedError, match="memory here is arrays"):
+            call()

@@ -41,6 +41,14 @@ def test_too_many_launch_bounds():
         cuda.jit("void(int32[:])", launch_bounds=(128, 1, 1, 1))
 
 
+@pytest.mark.parametrize("value", [150, -2, "most"])
+def test_carveouts_that_cuda_does_not_take(value):
+    with pytest.raises(errors.SettingsError, match="carveout"):
+        cuda.jit(shared_memory_carveout=value)
+    for fine in (-1, 0, 100, "MaxL1", "maxshared", "default"):
+        cuda.jit(shared_memory_carveout=fine)
+
+
 _REDUCTIONS = ("nansum", "nanprod", "nanmin", "nanmax", "nanmean", "count_nonzero")
 
 
