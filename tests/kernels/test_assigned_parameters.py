@@ -172,12 +172,12 @@ def test_local_arrays_are_aligned(device):
 
 @pytest.mark.parametrize("wrong", [3, 0, -1, 1.5, "16", 4096])
 def test_wrong_alignments(wrong):
-    def local():
+    def of_thread():
         cuda.local.array(4, np.int32, alignment=wrong)
 
-    def shared():
+    def of_block():
         cuda.shared.array(4, np.int32, alignment=wrong)
 
-    for kernel in (local, shared):
+    for kernel in (of_thread, of_block):
         with pytest.raises(KernelValueError, match="must be a constant power of two"):
             cuda.jit("void()")(kernel)
