@@ -19,6 +19,7 @@
     ├── LaunchError                    the call of a kernel is at fault
     │   ├── ArgumentCountError           too many, too few or unknown arguments            (also TypeError)
     │   ├── ArgumentTypeError            an argument of a type that no kernel can take     (also TypeError)
+    │   │   ├── CopyNeededError            a host array without a copy of what is on a device (also ValueError)
     │   │   ├── LayoutError                a layout of guvectorize that means nothing   (also ValueError)
     │   │   └── UnknownOptionError         an option that does not exist       (also SettingsError, KeyError)
     │   ├── LaunchConfigError            grid, block or shared memory do not fit (also ValueError, CudaAPIError)
@@ -40,7 +41,8 @@
     │   └── MaskedArrayError             an array with a mask                      (also NotImplementedError)
     ├── ShapeError                     shapes, strides or indices do not fit               (also ValueError)
     │   ├── NotContiguousError           a view would need a copy                  (also NotImplementedError)
-    │   └── OutOfBoundsError             an index beyond the end of an axis                (also IndexError)
+    │   ├── OutOfBoundsError             an index beyond the end of an axis                (also IndexError)
+    │   └── ShapeTypeError               a shape that is not made of integers              (also TypeError)
     ├── DTypeError                     a dtype that the operation does not take            (also TypeError)
     ├── MissingCompilerError           an offline compiler is not installed
     ├── TuningError                    tuning cannot go on
@@ -66,6 +68,7 @@ __all__ = [
     "ArgumentTypeError",
     "BuildError",
     "ClosedError",
+    "CopyNeededError",
     "CudaAPIError",
     "CudaDriverError",
     "DTypeError",
@@ -101,6 +104,7 @@ __all__ = [
     "PortaGPUWarning",
     "SettingsError",
     "ShapeError",
+    "ShapeTypeError",
     "SourceUnavailableError",
     "SpecialisationError",
     "StoreError",
@@ -276,6 +280,10 @@ class ArgumentTypeError(LaunchError, TypeError):
     """An argument of a type that kernels cannot take."""
 
 
+class CopyNeededError(ArgumentTypeError, ValueError):
+    """A host array was asked for without a copy, and the elements are on a device."""
+
+
 class LayoutError(ArgumentTypeError, ValueError):
     """A layout of `guvectorize` that means nothing."""
 
@@ -354,6 +362,10 @@ class ShapeError(PortaGPUError, ValueError):
 
 class NotContiguousError(ShapeError, NotImplementedError):
     """A flat view, or one of another shape, of elements that do not lie side by side."""
+
+
+class ShapeTypeError(ShapeError, TypeError):
+    """A shape that is not made of integers."""
 
 
 class OutOfBoundsError(ShapeError, IndexError):

@@ -190,6 +190,29 @@ class Tuple(Type):
         return f"Tuple({', '.join(map(str, self.types))})"
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class CPointer(Type):
+    """A pointer to elements of ``dtype``: kernels take an int for it, an address of ``__cuda_array_interface__``.
+
+    In a kernel it is an array of one axis that ends where the memory ends. Arrays of one axis are taken, too.
+    """
+
+    dtype: Any  # Number
+
+    def __init__(self, dtype: Any) -> None:
+        object.__setattr__(self, "dtype", as_type(dtype))
+        if not isinstance(self.dtype, Number):
+            raise KernelTypeError(f"CPointer takes a scalar type, not {self.dtype}", hint="for example float32")
+
+    @property
+    def array(self) -> Array:
+        """The array that a kernel gets."""
+        return Array(self.dtype, 1, "C")
+
+    def __str__(self) -> str:
+        return f"CPointer({self.dtype})"
+
+
 def UniTuple(dtype: Any, count: int) -> Tuple:
     """A tuple of ``count`` items of one type, ``dtype``."""
     return Tuple((dtype,) * count)
@@ -228,17 +251,18 @@ uint8, uint16, uint32, uint64 = map(Number, (dtypes.UINT8, dtypes.UINT16, dtypes
 float16, float32, float64 = map(Number, (dtypes.FLOAT16, dtypes.FLOAT32, dtypes.FLOAT64))
 bfloat16, complex64, complex128 = map(Number, (dtypes.BFLOAT16, dtypes.COMPLEX64, dtypes.COMPLEX128))
 
-_NUMBERS = {
+# one object for each dtype, under all of its names: programs compare them with `is`
+_numbers = {
     kind.row: kind
-    for kinds in (
-        (boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64),
-        (float16, float32, float64, bfloat16, complex64, complex128),
+    for kind in (
+        *(boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64),
+        *(float16, float32, float64, bfloat16, complex64, complex128),
     )
-    for kind in kinds
 }
+
 NAMES: dict[str, Type] = {
-    **{f"{d.numpy.kind}{d.size}": _NUMBERS[d] for d in dtypes.ALL},  # "f4" and the like
-    **{d.name: _NUMBERS[d] for d in dtypes.ALL},
+    **{f"{d.numpy.kind}{d.size}": _numbers[d] for d in dtypes.ALL},  # "f4" and the like
+    **{d.name: _numbers[d] for d in dtypes.ALL},
     "void": void,
     "none": none,
     **dict.fromkeys(("boolean", "bool_", "bool"), boolean),
@@ -435,7 +459,7 @@ def _evaluate(text: str) -> Any:
 
 _VOCABULARY = type_text.Vocabulary(
     names=NAMES,
-    factories={"Array": Array, "Tuple": Tuple, "UniTuple": UniTuple},
+    factories={"Array": Array, "CPointer": CPointer, "Tuple": Tuple, "UniTuple": UniTuple},
     subscripted=_subscripted,
     called=lambda result, args: Signature(as_type(result), tuple(as_type(a) for a in args)),
     none=none,

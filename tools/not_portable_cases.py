@@ -93,6 +93,16 @@ CUDA_ONLY = (
         ("MemoryPointer", "MappedMemory", "PinnedMemory", "ManagedMemory"),
     ),
     Case(
+        "Raw memory of CUDA's driver",
+        _ON_HOST + "cuda.current_context().memalloc(1024)\n",
+        "`cuda.device_array`, `cuda.pinned_array`, `cuda.mapped_array`, `cuda.managed_array`.",
+    ),
+    Case(
+        "Streams of CUDA libraries",
+        _ON_HOST + "cuda.external_stream(0x12345678)\n",
+        "Pass a `pyopencl.CommandQueue`, or the address of one.",
+    ),
+    Case(
         "Arrays of CUDA libraries",
         _ON_HOST + 'of_cupy = {"shape": (4,), "typestr": "<f4", "data": (4096, False), "version": 3}\n'
         "cuda.from_cuda_array_interface(of_cupy)\n",

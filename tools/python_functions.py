@@ -47,6 +47,7 @@ _CALLS = {
     "isinstance": ("isinstance(x, float)", ("out[0] = r",)),
     "type": ("type(x)(2)", ("out[0] = r",)),
     "np.isnat": ("np.isnat(np.int64(x))", ("out[0] = r",)),
+    "np.dtype": ('cuda.local.array(2, np.dtype("f4"))', ("out[0] = r[0]",)),
     "np.iinfo": ("np.iinfo(np.int32)", ("out[0] = r.max",)),
     "np.finfo": ("np.finfo(np.float32)", ("out[0] = r.max",)),
 }

@@ -180,6 +180,7 @@ class Emitter:
             self._declared.add(slot)
             self._line(f"{self._declared_type(*slot)} {name} = {value};", statement.span)
         else:
+            self.printer.used.add(target.name)  # a parameter that is only written is still declared
             self._line(f"{name} = {value};", statement.span)
 
     def _store(self, statement: Store) -> None:

@@ -286,7 +286,9 @@ def _local_declarations(function: Function, printer: Printer, facts: Facts) -> l
         if array.name in facts.split:
             lines += _split_declaration(array, name, printer)
         else:
-            align = " __attribute__((aligned(64)))" if isinstance(array.element, Vector) or array.size >= 4 else ""
+            usual = 64 if isinstance(array.element, Vector) or array.size >= 4 else 0
+            wanted = max(usual, array.alignment)
+            align = f" __attribute__((aligned({wanted})))" if wanted else ""
             lines.append(Line(f"    {storage(array.element)} {name}[{array.size}]{align};", array.span))
     return lines
 

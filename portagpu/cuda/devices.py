@@ -49,6 +49,17 @@ class Device(_Facts):
                 raise unknown_attribute("a device", name, self, dir(self), hint=hint) from None
 
     @property
+    def supports_float16(self) -> bool:
+        """Whether kernels can use float16, native or rounded from float32."""
+        caps = self.record.capabilities
+        return caps is not None and (caps.fp16 or caps.fp16_storage)
+
+    @property
+    def supports_bfloat16(self) -> bool:
+        """Whether kernels can use arrays of bfloat16: on every device that works."""
+        return self.record.capabilities is not None
+
+    @property
     def context(self) -> Context:
         """The device's context, made at first use."""
         return Context.for_device(self.record)

@@ -71,8 +71,11 @@ def as_cuda_array(obj: Any, dtype: Any = None) -> DeviceNDArray:
 
 
 def is_cuda_array(obj: Any) -> bool:
-    """Whether kernels take ``obj`` without copying: a device array, a `pyopencl.array.Array`, or a wrapper of one."""
-    return isinstance(obj, DeviceNDArray) or is_device_like(obj)
+    """Whether kernels take ``obj`` without copying: a device array, a `pyopencl.array.Array`, or a wrapper of one.
+
+    Arrays that host and device share count, too.
+    """
+    return is_device_like(obj) or hasattr(type(obj), "__cuda_array_interface__")
 
 
 @contextmanager

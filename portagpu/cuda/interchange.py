@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any
 
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
@@ -11,7 +10,7 @@ from portagpu.runtime.context import current_context
 from portagpu.runtime.creation import from_interface, to_device
 from portagpu.runtime.dlpack import shares_with_host
 from portagpu.runtime.foreign import shared_view
-from portagpu.runtime.hostmem import share_host
+from portagpu.runtime.hostmem import adopt_host
 
 
 def from_dlpack(obj: Any) -> DeviceNDArray:
@@ -29,12 +28,7 @@ def from_dlpack(obj: Any) -> DeviceNDArray:
         raise MemoryNotSharedError(error.message, hint=error.hint) from None
     context = current_context()
     if shares_with_host(context.capabilities) and host.size and host.flags.aligned:
-        view = host.view()
-        # when the last array dies that uses it, kernels may still run, and nobody else might keep the memory
-        weakref.finalize(view, context.keep, host).atexit = False
-        shared = share_host(context, view, readonly=not host.flags.writeable)
-        shared.buffer.owner = view  # PyOpenCL's arrays of this buffer outlive ours
-        return shared
+        return adopt_host(context, host)
     return to_device(host)
 
 

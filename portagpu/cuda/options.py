@@ -103,6 +103,7 @@ class JitOptions:
                 hint="write the functions in Python with @cuda.jit(device=True)",
             )
         _check_launch_bounds(options.get("launch_bounds"))
+        _check_carveout(options.get("shared_memory_carveout"))
         _warn_of_pairs(options)
         block, registers = options.get("block_dim"), options.get("max_registers")
         if registers is not None and (isinstance(registers, bool) or not isinstance(registers, int) or registers < 1):
@@ -161,9 +162,19 @@ def _check_launch_bounds(value: Any) -> None:
     """Raise `SettingsError` for more bounds than CUDA has."""
     if isinstance(value, tuple | list) and len(value) > 3:
         raise SettingsError(
-            f"cuda.jit(launch_bounds={value!r}): got {len(value)} launch bounds, and there are at most 3",
+            f"Got {len(value)} launch bounds: {value!r}; cuda.jit takes at most 3",
             hint="they are threads of a block, blocks of a multiprocessor, blocks of a cluster",
         )
+
+
+def _check_carveout(value: Any) -> None:
+    """Raise `SettingsError` for what CUDA does not take as the share of shared memory."""
+    if isinstance(value, str) and value.lower() not in ("default", "maxl1", "maxshared"):
+        raise SettingsError(
+            f"Invalid carveout value: {value!r}", hint="use 'default', 'MaxL1', 'MaxShared', or a percentage"
+        )
+    if isinstance(value, int) and not -1 <= value <= 100:
+        raise SettingsError(f"shared_memory_carveout must be between -1 and 100, not {value}", hint="-1 is the default")
 
 
 def _warn_of_pairs(options: Mapping[str, Any]) -> None:

@@ -13,6 +13,7 @@ from portagpu.device import devices
 from portagpu.errors import ArgumentTypeError, NoDeviceError
 from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.event import Event
+from portagpu.runtime.handles import may_be_object
 from portagpu.runtime.stream import Stream
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -39,6 +40,12 @@ def external_stream(ptr: int | cl.CommandQueue) -> Stream:
     if type(ptr) is not int or ptr <= 0:
         raise ArgumentTypeError(
             f"external_stream takes an OpenCL queue or its handle, not {ptr!r}", hint="pass a pyopencl.CommandQueue"
+        )
+    devices()  # registers drivers, which must be before anybody lists platforms
+    if not may_be_object(ptr):
+        raise ArgumentTypeError(
+            f"no OpenCL object is at the address {ptr:#x}",
+            hint="pass a pyopencl.CommandQueue, or the address of a living cl_command_queue, such as queue.int_ptr",
         )
     queue = cl.CommandQueue.from_int_ptr(ptr)
     return Context.wrap(queue).wrap_queue(queue)

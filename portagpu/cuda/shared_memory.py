@@ -19,12 +19,20 @@ from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.checks import check_stream, check_target, host_array
 from portagpu.runtime.context import context_of, current_context
 from portagpu.runtime.hostmem import pinned_array
+from portagpu.runtime.interface import described_host
 from portagpu.runtime.layout import extent_of, strides_like
 from portagpu.runtime.stream import Stream
 
 
 class SharedNDArray(np.ndarray[Any, Any]):
     """A NumPy array with the copying methods of a device array."""
+
+    stream: Stream | None = None  # the one it was made for
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The CUDA Array Interface; its pointer is that of the host's memory."""
+        return described_host(self, self.stream)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         """Results of NumPy's functions are plain arrays."""
@@ -102,7 +110,9 @@ def mapped_array(
     ``dtype`` that no device has, `OutOfMemoryError`.
     """
     with context_of(stream):
-        return pinned_array(shape, dtype, strides, order).view(MappedNDArray)
+        made = pinned_array(shape, dtype, strides, order).view(MappedNDArray)
+    made.stream = stream if isinstance(stream, Stream) else None
+    return made
 
 
 def mapped_array_like(ary: Any, stream: Stream | int = 0, portable: bool = False, wc: bool = False) -> MappedNDArray:
@@ -128,7 +138,9 @@ def managed_array(
     ``attach_global`` means nothing to OpenCL.
     """
     with context_of(stream):
-        return pinned_array(shape, dtype, strides, order).view(ManagedNDArray)
+        made = pinned_array(shape, dtype, strides, order).view(ManagedNDArray)
+    made.stream = stream if isinstance(stream, Stream) else None
+    return made
 
 
 def pinned_array_like(ary: Any) -> np.ndarray[Any, Any]:

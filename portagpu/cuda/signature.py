@@ -13,7 +13,8 @@ from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.declared import Cost, number_cost, rank
 from portagpu.runtime.args import ArgumentWrapper, like_tuple
 from portagpu.runtime.array import DeviceNDArray
-from portagpu.types import Array, NoneType, Number, Record, Signature, Tuple, Type
+from portagpu.runtime.creation import at_address
+from portagpu.types import Array, CPointer, NoneType, Number, Record, Signature, Tuple, Type
 
 
 def check_count(signature: Signature, source: FunctionSource) -> None:
@@ -97,6 +98,8 @@ def _cost(declared: Type, value: Any) -> Cost:
             if not _fits(declared, value):
                 return Cost.IMPOSSIBLE
             return Cost.EXACT if declared.layout != "A" else Cost.PROMOTION
+        case CPointer():
+            return Cost.EXACT if _is_address(value) or _fits(declared.array, value) else Cost.IMPOSSIBLE
         case Number():
             return _number_cost(declared, value)
         case Tuple():
@@ -109,6 +112,10 @@ def _cost(declared: Type, value: Any) -> Cost:
             return Cost.EXACT if _is_record(declared, value) else Cost.IMPOSSIBLE
         case _:
             return Cost.IMPOSSIBLE
+
+
+def _is_address(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def _is_record(declared: Record, value: Any) -> bool:
@@ -141,6 +148,10 @@ def _convert(declared: Type, value: Any, name: str) -> Any:
     match declared:
         case Array():
             return _checked_array(declared, value, name)
+        case CPointer() if _is_address(value):
+            return at_address(int(value), declared.dtype.dtype)
+        case CPointer():
+            return _checked_array(declared.array, value, name)
         case Tuple() if isinstance(value, tuple) and len(value) == len(declared.types):
             pairs = zip(declared.types, value, strict=True)
             return like_tuple(value, (_convert(t, v, f"{name}[{n}]") for n, (t, v) in enumerate(pairs)))
@@ -171,6 +182,9 @@ def _signed(value: Any, declared: Number) -> Any:
 
 def _checked_array(declared: Array, value: Any, name: str) -> Any:
     inner = value.value if isinstance(value, ArgumentWrapper) else value
+    if isinstance(inner, np.ndarray | DeviceNDArray) and _differs_in_sign(declared, inner.dtype):
+        inner = inner.view(declared.dtype.dtype)  # the bits are what they are, as in CUDA-Python
+        value = type(value)(inner) if isinstance(value, ArgumentWrapper) else inner
     if isinstance(inner, np.ndarray | DeviceNDArray) and not _fits(declared, inner):
         if inner.dtype == declared.dtype.dtype and inner.ndim == declared.ndim:
             order = "C" if declared.layout == "C" else "Fortran"
@@ -188,3 +202,9 @@ def _checked_array(declared: Array, value: Any, name: str) -> Any:
             f"argument `{name}` is {with_article(type(inner).__name__)}; the signature says {declared.subscript}"
         )
     return value
+
+
+def _differs_in_sign(declared: Array, given: np.dtype[Any]) -> bool:
+    """Whether both are integers of one size, one signed and the other not."""
+    wanted = declared.dtype.dtype
+    return wanted.itemsize == given.itemsize and {wanted.kind, given.kind} == {"i", "u"}

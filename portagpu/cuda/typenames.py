@@ -9,7 +9,7 @@ from portagpu import types
 from portagpu.errors import KernelTypeError
 from portagpu.ir.types import ArgumentType, ArrayType, ConstantType, Layout, Scalar, TupleType
 from portagpu.records import Record
-from portagpu.types import Array, NoneType, Number, Tuple, Type
+from portagpu.types import Array, CPointer, NoneType, Number, Tuple, Type
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -46,6 +46,8 @@ def argument_type(kind: Type) -> ArgumentType:
             return Scalar(kind.row.computed)
         case Array(dtype=Number(row=row)):
             return ArrayType(Scalar(row), kind.ndim, Layout(kind.layout), readonly=kind.readonly)
+        case CPointer():
+            return argument_type(kind.array)
         case Tuple():
             return TupleType(tuple(argument_type(t) for t in kind.types), kind.fields)
         case NoneType():

@@ -7,7 +7,7 @@ import builtins
 from portagpu import types
 from portagpu.time_types import NPDatetime, NPTimedelta
 from portagpu.types import *  # noqa: F403
-from portagpu.types import Array, NamedTuple, NamedUniTuple, Signature, Tuple, UniTuple, as_signature
+from portagpu.types import Array, CPointer, NamedTuple, NamedUniTuple, Signature, Tuple, UniTuple, as_signature
 
 _named = {name: kind for name, kind in types.NAMES.items() if not hasattr(builtins, name)}
 globals().update(_named)
@@ -22,6 +22,7 @@ number_domain = real_domain | integer_domain | complex_domain
 
 __all__ = [
     "Array",
+    "CPointer",
     "NPDatetime",
     "NPTimedelta",
     "NamedTuple",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict, overload
 
@@ -135,11 +137,14 @@ def _jit_options(name: str, target: Any, options: dict[str, Any]) -> dict[str, A
         raise ArgumentTypeError(f"{name} has no target {target!r}", hint=f"it is one of {', '.join(_TARGETS)}")
     if options.get("nopython", True) is not True:
         raise ArgumentTypeError("nopython flag must be True")
+    if name == "vectorize" and "nopython" in options:
+        warnings.warn("nopython kwarg for cuda target is redundant", RuntimeWarning, stacklevel=3)
     known = _OPTIONS if name == "vectorize" else (*_OPTIONS, "writable_args")
     unknown = [o for o in options if o not in known]
     if unknown:
         what = "Unrecognized options" if name == "vectorize" else "The following target options are not supported"
-        raise UnknownOptionError(
-            f"{what}: {', '.join(unknown)}", hint=f"{did_you_mean(unknown[0], known)}it has {', '.join(known)}"
-        )
+        error = UnknownOptionError(f"{what}: {', '.join(unknown)}")  # programs read the names from the end of the text
+        if sys.version_info >= (3, 11):
+            error.add_note(f"  hint: {did_you_mean(unknown[0], known)}it has {', '.join(known)}")
+        raise error
     return {name: bool(options.get(name, False)) for name in sorted(_OF_KERNELS)}

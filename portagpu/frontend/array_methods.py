@@ -24,7 +24,7 @@ from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.subscripts import get_item, set_item
 from portagpu.frontend.values import ArrayValue, Const, MethodValue, TupleValue, Value
-from portagpu.ir.nodes import BinaryOp, Constant, Expr, Operation
+from portagpu.ir.nodes import BinaryOp, Compare, CompareOp, Constant, Expr, Operation, Select
 from portagpu.ir.types import Layout, Pointer, Scalar, Vector, in_memory
 from portagpu.records import Record
 
@@ -73,8 +73,10 @@ def _reduction(name: str, callee: PythonFunction) -> None:
                 kind=UnsupportedSyntaxError,
                 hint="take a sub-array first: a[i].sum(), or write the loop",
             )
+        if array.record is not None:
+            ctx.fail(f"{name} of one record", hint="name a field")
         if array.ndim == 0:
-            ctx.fail(f"{name} of a 0-d array", hint="read the element: a[()]")
+            array = _contiguous(ctx, array, (constant(ctx, 1, ctx.program.index_type),), array.element)
         if array.ndim > 1 and name.startswith("arg"):
             array = _flat(ctx, array, name)
         call = Call(node=site.node, function=Const(callee), args=(array,), keywords={})
@@ -148,7 +150,9 @@ def _reshape(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
         ctx.fail("reshape takes the new shape only, in C order", kind=UnsupportedSyntaxError)
     flat = _flat(ctx, array, "reshape") if array.ndim != 1 or array.layout is not Layout.C else array
     total = to_index(ctx, flat.shape[0])
+    worked_out = any(isinstance(item, Const) and item.value == -1 for item in items)
     extents: list[Expr | None] = []
+    tested: dict[int, Expr] = {}  # by axis: whether a number that only the launch knows is the -1
     known: Expr = constant(ctx, 1, ctx.program.index_type)
     for item in items:
         if isinstance(item, Const) and item.value == -1:
@@ -157,15 +161,32 @@ def _reshape(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
             extents.append(None)
             continue
         extent = to_index(ctx, convert(ctx, item, integer_result(ctx, item)))
+        if not worked_out and not isinstance(extent, Constant) and not _is_unsigned(ctx, item):
+            extent = ctx.temp(extent)
+            test = Compare(CompareOp.LT, extent, constant(ctx, 0, ctx.program.index_type), span=ctx.span)
+            tested[len(extents)] = ctx.temp(test)
         extents.append(extent)
-        known = ring(ctx, BinaryOp.MUL, known, extent)
+        factor = _unless(ctx, tested.get(len(extents) - 1), extent, constant(ctx, 1, ctx.program.index_type))
+        known = ring(ctx, BinaryOp.MUL, known, factor)
     if isinstance(total, Constant) and isinstance(known, Constant) and not array.dynamic:
         fits = total.value % known.value == 0 if None in extents and known.value else total.value == known.value
         if not fits:
             ctx.fail(f"cannot reshape {total.value} elements to {known.value}", kind=KernelValueError)
     rest = Operation("floordiv", (total, known), ctx.program.index_type, span=ctx.span)
-    shape = tuple(rest if e is None else e for e in extents)
+    shape = tuple(rest if e is None else _unless(ctx, tested.get(n), e, rest) for n, e in enumerate(extents))
     return _contiguous(ctx, array, shape, array.element)
+
+
+def _is_unsigned(ctx: FunctionState, value: Value) -> bool:
+    kind = number_type(ctx, value)
+    return isinstance(kind, Scalar) and kind.dtype.kind is dtypes.Kind.UINT
+
+
+def _unless(ctx: FunctionState, condition: Expr | None, usual: Expr, otherwise: Expr) -> Expr:
+    """An integer of subscripts' type that is another one where the condition holds; None never does."""
+    if condition is None:
+        return usual
+    return Select(condition, otherwise, usual, ctx.program.index_type, span=ctx.span)
 
 
 @_method("transpose")

@@ -311,8 +311,10 @@ def _unknown(ctx: FunctionState, target: Any, constant: bool, site: Call) -> NoR
         )
     if not callable(target):
         ctx.fail(f"{describe(ctx, Const(target))} cannot be called")
+    called = site.node.func
+    untyped = f"Untyped global name '{called.id}': " if isinstance(called, ast.Name) else ""
     ctx.fail(
-        f"`{shown}` cannot be called in a kernel",
+        f"{untyped}`{shown}` cannot be called in a kernel",
         kind=UnsupportedSyntaxError,
         hint="kernels call device functions, Python's numeric builtins, math, NumPy's elementwise functions and cuda.*",
     )

@@ -53,7 +53,7 @@ def complex_sqrt(z: Any) -> Any:
 
 @LibraryFunction
 def complex_exp(z: Any) -> Any:
-    """`cmath.exp`."""
+    """`numpy.exp`."""
     x = z.real
     y = z.imag
     if y == 0:
@@ -69,6 +69,15 @@ def complex_exp(z: Any) -> Any:
         return complex(half * math.cos(y) * half, half * math.sin(y) * half)
     size = math.exp(x)
     return complex(size * math.cos(y), size * math.sin(y))
+
+
+@LibraryFunction
+def complex_exp_of_cmath(z: Any) -> Any:
+    """`cmath.exp`: ``-inf - infj`` becomes ``+0j``; C99 leaves the sign open, and NumPy's is another."""
+    if z.real < 0 and math.isinf(z.real) and not math.isfinite(z.imag):
+        size = math.exp(z.real)
+        return complex(size, size)
+    return complex_exp(z)
 
 
 @LibraryFunction

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from portagpu.frontend.calls import Call, call_library, handles
-from portagpu.frontend.complex_functions import FUNCTIONS, polar, rect
+from portagpu.frontend.complex_functions import FUNCTIONS, complex_exp_of_cmath, polar, rect
 from portagpu.frontend.complex_numbers import is_complex, make, parts_of
 from portagpu.frontend.conditions import logical
 from portagpu.frontend.convert import as_number, convert, describe, float_type, number_type
@@ -37,7 +37,8 @@ def _function(name: str) -> Callable[[FunctionState, Call], Value]:
             bottom = call_library(ctx, FUNCTIONS[name], site, as_complex(ctx, base))
             return binary(ctx, ast.Div(), result, bottom)
         (value,) = site.bind(ctx, f"cmath.{name}", "z")
-        return call_library(ctx, FUNCTIONS[name], site, as_complex(ctx, value))
+        function = complex_exp_of_cmath if name == "exp" else FUNCTIONS[name]
+        return call_library(ctx, function, site, as_complex(ctx, value))
 
     return handler
 

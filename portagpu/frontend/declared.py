@@ -15,7 +15,7 @@ from portagpu.frontend.names import tuple_items
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
 from portagpu.ir.types import Layout, Scalar
-from portagpu.types import Array, NoneType, Number, Record, Signature, Tuple, Type
+from portagpu.types import Array, CPointer, NoneType, Number, Record, Signature, Tuple, Type
 
 
 class Cost(IntEnum):
@@ -79,6 +79,9 @@ def _cost(ctx: FunctionState, declared: Type, value: Value) -> Cost:
             return number_cost(kind.dtype, declared.row) if isinstance(kind, Scalar) else Cost.IMPOSSIBLE
         case Array():
             return Cost.EXACT if isinstance(value, ArrayValue) and _is_array(declared, value) else Cost.IMPOSSIBLE
+        case CPointer():
+            fits = isinstance(value, ArrayValue) and value.layout is Layout.C and _is_array(declared.array, value)
+            return Cost.EXACT if fits else Cost.IMPOSSIBLE
         case Tuple():
             if not _is_tuple(value):
                 return Cost.IMPOSSIBLE

@@ -8,7 +8,7 @@ from typing import Any
 
 from portagpu.errors import UnsetVariableError
 from portagpu.frontend.convert import leaf_type
-from portagpu.frontend.occurrences import assigned_names, has_break, is_loop_local, is_read_elsewhere
+from portagpu.frontend.occurrences import assigned_names, has_break, is_loop_local, is_read_elsewhere, mentions
 from portagpu.frontend.optional import adapt, is_none, widen
 from portagpu.frontend.slots import conflict, force_slots, slots_of, to_slots, unify_kinds
 from portagpu.frontend.state import FunctionState, LoopFrame
@@ -51,7 +51,8 @@ def _run(
 ) -> list[Stmt]:
     bound = [n for n in assigned_names([node]) if not is_loop_local(ctx, n)]
     carried = [n for n in bound if n in ctx.env and n not in skip]
-    born = [n for n in bound if n not in ctx.env and n not in skip and is_read_elsewhere(ctx, node, n)]
+    later = [n for n in bound if is_read_elsewhere(ctx, node, n) or mentions(node.orelse, n)]
+    born = [n for n in later if n not in ctx.env and n not in skip]
     initial = dict(ctx.env)
     templates: dict[str, Value] = {n: aggregate(ctx.env[n]) for n in carried}
     kinds: dict[str, list[Any]] = {n: [leaf_type(ctx, p) for p in leaves(templates[n])] for n in carried}

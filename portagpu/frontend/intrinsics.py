@@ -26,7 +26,11 @@ def _grid(ctx: FunctionState, site: Call) -> Value:
     name: str = site.target.name
     (ndim,) = site.bind(ctx, f"cuda.{name}", "ndim")
     if not isinstance(ndim, Const) or ndim.value not in (1, 2, 3):
-        ctx.fail(f"cuda.{name} takes the constant 1, 2 or 3, not {describe(ctx, ndim)}", kind=KernelValueError)
+        ctx.fail(
+            f"cuda.{name} takes the constant 1, 2 or 3 (RequireLiteralValue), not {describe(ctx, ndim)}",
+            kind=KernelValueError,
+            hint="write the number of axes into the call, or make it a global or a `cuda.constexpr` parameter",
+        )
     items = tuple(
         Operation(name, (constant(ctx, axis, INT),), ctx.program.shape_type, span=ctx.span)
         for axis in range(ndim.value)

@@ -320,3 +320,8 @@ def _any_all(ctx: FunctionState, site: Call) -> Value:
     for value in tuple_items(ctx, values):
         result = logical(ctx, LogicalOp.OR if is_any else LogicalOp.AND, result, truth(ctx, value))
     return result
+
+
+@handles(np.dtype)
+def _dtype(ctx: FunctionState, site: Call) -> Value:
+    ctx.fail("np.dtype takes constants in a kernel", hint='write the name of the type: np.dtype("float32")')

@@ -27,6 +27,7 @@ for _axis in _AXES.split():
 _CONSTANT_AXES = "KernelValueError: `ndim` is not the constant 1, 2 or 3."
 _SHAPE = "shape: constant int or tuple"
 _DTYPE = "dtype: NumPy, scalar, vector or record type"
+_ALIGNMENT = "alignment: bytes, a constant power of two up to 1024 = None"
 _SHAPE_ERRORS = "NeedsConstantError: the shape is not known at compile time. KernelTypeError: the dtype is none."
 _CELLS = "array: 32- or 64-bit integers or floats"
 _BITS = "array: 32- or 64-bit integers"
@@ -51,13 +52,13 @@ MEANINGS |= {
     "warpsize": _value("a constant", "Threads of a warp: 32, also where the device has none, or others."),
     # memory
     "shared.array": call(
-        f"{_SHAPE}; {_DTYPE}; alignment: bytes, a constant power of two up to 1024 = None",
+        f"{_SHAPE}; {_DTYPE}; {_ALIGNMENT}",
         "an array",
         "An uninitialised array of the block; with shape 0 it has the bytes that the launch asks for.",
         f"{_SHAPE_ERRORS} KernelValueError: more than the device has.",
     ),
     "local.array": call(
-        f"{_SHAPE}; {_DTYPE}", "an array", "An uninitialised array of this thread alone.", _SHAPE_ERRORS
+        f"{_SHAPE}; {_DTYPE}; {_ALIGNMENT}", "an array", "An uninitialised array of this thread alone.", _SHAPE_ERRORS
     ),
     "const.array_like": call(
         "array: captured NumPy array",

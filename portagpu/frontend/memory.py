@@ -66,6 +66,11 @@ def _element(ctx: FunctionState, value: Value, name: str) -> Element | Record:
         if dtype is not None:
             require_fp64(ctx, dtype)
             return Scalar(dtype)
+    if isinstance(value, Const) and isinstance(value.value, str):
+        ctx.fail(
+            f"Invalid NumPy dtype specified: {value.value!r} in {name}",
+            hint="for example np.float32, cuda.float32 or cuda.float32x4",
+        )
     ctx.fail(
         f"the dtype of {name} must be a NumPy dtype or a vector type, not {describe(ctx, value)}",
         hint="for example np.float32, cuda.float32 or cuda.float32x4",
@@ -77,7 +82,7 @@ def _shared_array(ctx: FunctionState, site: Call) -> Value:
     shape_value, dtype, aligned = site.bind(ctx, "cuda.shared.array", "shape", "dtype", alignment=Const(None))
     shape = _shape(ctx, shape_value, "cuda.shared.array")
     element = _element(ctx, dtype, "cuda.shared.array")
-    alignment = _alignment(ctx, aligned)
+    alignment = _alignment(ctx, aligned, "cuda.shared.array")
     if shape == (0,):
         return _dynamic_shared(ctx, element)
     if 0 in shape:
@@ -95,15 +100,14 @@ def _shared_array(ctx: FunctionState, site: Call) -> Value:
     return static_array(ctx, base, element, shape, Space.LOCAL)
 
 
-def _alignment(ctx: FunctionState, value: Value) -> int:
+def _alignment(ctx: FunctionState, value: Value, name: str) -> int:
     """Bytes, 0 for none asked for."""
     wanted = value.value if isinstance(value, Const) else -1
     if wanted is None:
         return 0
     if not isinstance(wanted, int | np.integer) or not 1 <= wanted <= 1024 or wanted & (wanted - 1):
         ctx.fail(
-            f"the alignment of cuda.shared.array must be a constant power of two up to 1024,"
-            f" not {describe(ctx, value)}",
+            f"the alignment of {name} must be a constant power of two up to 1024, not {describe(ctx, value)}",
             kind=KernelValueError,
         )
     return int(wanted)
@@ -156,15 +160,16 @@ def _dynamic_shared(ctx: FunctionState, element: Element | Record) -> Value:
 
 @intrinsic("local.array")
 def _local_array(ctx: FunctionState, site: Call) -> Value:
-    shape_value, dtype = site.bind(ctx, "cuda.local.array", "shape", "dtype")
+    shape_value, dtype, aligned = site.bind(ctx, "cuda.local.array", "shape", "dtype", alignment=Const(None))
     shape = _shape(ctx, shape_value, "cuda.local.array")
     element = _element(ctx, dtype, "cuda.local.array")
     if 0 in shape:
         ctx.fail("a local array of zero elements", kind=KernelValueError)
+    alignment = _alignment(ctx, aligned, "cuda.local.array")
     span = ctx.span
     array = ctx.memory_array(
-        (site.node.lineno, site.node.col_offset, shape, element),
-        lambda name: _memory(name, element, shape, Space.PRIVATE, span),
+        (site.node.lineno, site.node.col_offset, shape, element, alignment),
+        lambda name: replace(_memory(name, element, shape, Space.PRIVATE, span), alignment=alignment),
         f"{ctx.name_hint}.local",
     )
     base = Var(array.name, Pointer(array.element, Space.PRIVATE), span=ctx.span)

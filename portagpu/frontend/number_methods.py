@@ -1,4 +1,4 @@
-"""``x.view(dtype)`` of numbers and of vectors: their bits read as another type's."""
+"""Methods of numbers: ``x.view(dtype)``, also of vectors, reads their bits as another type's; ``x.bit_count()``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from portagpu import dtypes
 from portagpu.errors import KernelValueError
 from portagpu.frontend.bfloat16 import value_of
 from portagpu.frontend.calls import NUMBER_METHODS, Call
-from portagpu.frontend.convert import as_element, convert, describe, number_type, require_fp64
+from portagpu.frontend.convert import as_element, convert, describe, number_type, require_fp64, typed_number
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import Const, Value
 from portagpu.frontend.vocabulary import VectorMaker
 from portagpu.ir.nodes import Expr, Operation
-from portagpu.ir.types import Element, Scalar, Vector, element_size
+from portagpu.ir.types import INT, Element, Scalar, Vector, element_size
 
 
 def _has_bits(kind: object) -> bool:
@@ -72,4 +72,19 @@ def _as(ctx: FunctionState, number: Expr, target: Element) -> Expr:
     return Operation("as_type", (number,), target, span=ctx.span)
 
 
+def _bit_count(ctx: FunctionState, owner: Value, site: Call) -> Value:
+    """The bits of the number without its sign, as Python and NumPy count them."""
+    site.bind(ctx, "bit_count")
+    number, kind = typed_number(ctx, owner)
+    if isinstance(kind, Vector) or not (kind.dtype.is_integer or kind.dtype is dtypes.BOOL):
+        ctx.fail(f"bit_count needs an integer, not {describe(ctx, owner)}")
+    if kind.dtype is dtypes.BOOL:
+        return convert(ctx, number, INT)
+    wide = Scalar(dtypes.INT64 if kind.dtype.size == 8 else dtypes.INT32)
+    if kind.dtype.kind is dtypes.Kind.INT:
+        number = Operation("iabs", (convert(ctx, number, wide),), wide, span=ctx.span)
+    return Operation("popc", (convert(ctx, number, wide),), INT, span=ctx.span)
+
+
 NUMBER_METHODS["view"] = _view
+NUMBER_METHODS["bit_count"] = _bit_count

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from portagpu.dtypes import UINT8, UINT32, UINT64
+from portagpu.dtypes import BOOL, UINT8, UINT32, UINT64
 from portagpu.frontend.calls import Call, intrinsic
 from portagpu.frontend.convert import as_number, constant, convert, describe, number_type, truth
 from portagpu.frontend.memory import use_shared
@@ -56,15 +56,16 @@ def _exchange(ctx: FunctionState, name: str, args: tuple[Expr, ...], kind: Scala
 
 def _unsigned(ctx: FunctionState, name: str, what: str, value: Value) -> Expr:
     kind = number_type(ctx, value)
-    if not isinstance(kind, Scalar) or kind.dtype.is_float:
-        ctx.fail(f"{what} of cuda.{name} must be an integer, not {describe(ctx, value)}")
+    flag = isinstance(kind, Scalar) and kind.dtype is BOOL and what.startswith("Mask")
+    if not isinstance(kind, Scalar) or kind.dtype.is_inexact or flag:
+        ctx.fail(f"{what} must be an integer: in cuda.{name} it is {describe(ctx, value)}")
     return convert(ctx, value, UINT, explicit=True)
 
 
 @intrinsic("syncwarp")
 def _syncwarp(ctx: FunctionState, site: Call) -> Value:
     (mask,) = site.bind(ctx, "cuda.syncwarp", mask=Const(0xFFFFFFFF))
-    members = _unsigned(ctx, "syncwarp", "the mask", mask)
+    members = _unsigned(ctx, "syncwarp", "Mask type", mask)
     if _is_native(ctx):
         barrier = Operation("warp_sync_ptx", (members,), VOID, effect=True, span=ctx.span)
     else:
@@ -89,7 +90,7 @@ def _shuffle(ctx: FunctionState, site: Call) -> Value:
             f"cuda.{name} exchanges integers and floats, not {describe(ctx, value)}",
             hint="convert the value first, for example np.int32(flag)",
         )
-    members = _unsigned(ctx, name, "the mask", mask)
+    members = _unsigned(ctx, name, "Mask type", mask)
     source = _unsigned(ctx, name, _MODES[name], lane)
     number = as_number(ctx, value)
     mode = constant(ctx, list(_MODES).index(name), INT)
@@ -150,7 +151,13 @@ _VOTES: dict[str, Callable[[FunctionState, Expr, Expr], Expr]] = {
 def _vote(ctx: FunctionState, site: Call) -> Value:
     name: str = site.target.name
     mask, predicate = site.bind(ctx, f"cuda.{name}", "mask", "predicate")
-    members = _unsigned(ctx, name, "the mask", mask)
+    members = _unsigned(ctx, name, "Mask type", mask)
+    kind = number_type(ctx, predicate)
+    if not isinstance(kind, Scalar) or kind.dtype.is_inexact:
+        ctx.fail(
+            f"Predicate must be an integer or boolean: in cuda.{name} it is {describe(ctx, predicate)}",
+            hint="compare it: x != 0",
+        )
     condition = convert(ctx, truth(ctx, predicate), BOOLEAN)
     if _is_native(ctx):
         native = f"warp_{name.removesuffix('_sync')}_ptx"
@@ -169,7 +176,7 @@ def _match(ctx: FunctionState, site: Call) -> Value:
     kind = number_type(ctx, value)
     if not isinstance(kind, Scalar) or not (kind.dtype.is_integer or kind.dtype.is_float):
         ctx.fail(f"cuda.{name} compares integers and floats, not {describe(ctx, value)}")
-    members = _unsigned(ctx, name, "the mask", mask)
+    members = _unsigned(ctx, name, "Mask type", mask)
     number = as_number(ctx, value)
     is_all = name == "match_all_sync"
     if _is_native(ctx):

@@ -73,11 +73,11 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
 
     def __init__(
         self,
-        shape: tuple[int, ...],
-        dtype: np.dtype[Any],
-        strides: tuple[int, ...],
-        buffer: Any,
-        context: Context,
+        shape: Any,
+        dtype: Any,
+        strides: Any = None,
+        buffer: Any = None,
+        context: Context | None = None,
         *,
         offset: int = 0,
         base: Any = None,
@@ -86,13 +86,18 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         allocation_key: int | None = None,
         shifted: bool = False,
     ) -> None:
-        self._shape, self._dtype, self._strides = shape, dtype, strides
+        if context is None:
+            self._make(shape, dtype, strides, 0 if stream is None else stream)
+            return
+        self._shape: tuple[int, ...] = shape
+        self._dtype: np.dtype[Any] = dtype
+        self._strides: tuple[int, ...] = strides
         self.context, self.offset, self.base, self.stream = context, offset, base, stream
         self.readonly = readonly
         self.shifted = shifted or offset != 0  # whether kernels take an offset, which may be 0
         self._buffer = buffer
         self.ndim = len(shape)
-        self.itemsize = dtype.itemsize
+        self.itemsize: int = dtype.itemsize
         self.size = int(np.prod(shape, dtype=np.int64)) if shape else 1
         self.allocation_key = next(allocations) if allocation_key is None else allocation_key
         self.layout = layout_of(shape, strides, dtype.itemsize)
@@ -109,6 +114,15 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         # one object for all arrays of the context that the same kernels take; None where launches must look closer
         card = (self.type_key, self.is_large)
         self.card = context.cards.setdefault(card, card) if own else None
+
+    def _make(self, shape: Any, dtype: Any, strides: Any, stream: Stream | int) -> None:
+        """As programs of CUDA-Python make arrays, with new memory: ``DeviceNDArray(shape, strides, dtype)``."""
+        if isinstance(dtype, tuple | list | int) and strides is not None:
+            dtype, strides = strides, dtype  # by position, which is another one here
+        made = device_array(shape, dtype, (strides,) if isinstance(strides, int) else strides, stream=stream)
+        for name in DeviceNDArray.__slots__:
+            if name != "__weakref__":
+                setattr(self, name, getattr(made, name))
 
     # properties without setters: assigning to them, as NumPy allows, would leave the other facts behind
 
@@ -364,6 +378,12 @@ class DeviceRecord(DeviceNDArray):
     """One record on the device: ``rec["x"]`` reads a field, ``rec["x"] = 3`` writes it to the device's memory."""
 
     __slots__ = ()
+
+    def __init__(self, *args: Any, **facts: Any) -> None:
+        """As an array, or ``DeviceRecord(dtype)`` with new memory."""
+        if len(args) + ("dtype" in facts) == 1:
+            args, facts = ((), *args), {"strides": (), **facts}
+        super().__init__(*args, **facts)
 
     def __repr__(self) -> str:
         return f"<DeviceRecord {self.dtype} on {self.context.device.name}>"

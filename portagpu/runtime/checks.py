@@ -68,7 +68,13 @@ def assignable(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> np.n
     try:
         return np.broadcast_to(host, shape)
     except ValueError as error:
-        raise ShapeError(f"cannot assign shape {host.shape} to shape {shape}") from error
+        given = host.shape
+        while len(given) > 1 and given[0] == 1:  # as NumPy says it
+            given = given[1:]
+        shown = "".join(str(given).split())
+        raise ShapeError(
+            f"could not broadcast input array from shape {shown} into shape {''.join(str(shape).split())}"
+        ) from error
 
 
 def check_target(target: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:

@@ -8,13 +8,14 @@ import numpy as np
 import pyopencl as cl
 import pyopencl.array
 
-from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
 from portagpu.runtime import ufuncs
 from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.checks import host_array
-from portagpu.runtime.context import Context
+from portagpu.runtime.context import Context, current_context
 from portagpu.runtime.foreign import is_foreign
-from portagpu.runtime.interface import has_interface, parsed
+from portagpu.runtime.hostmem import adopt_host
+from portagpu.runtime.interface import described_by, has_interface, parsed
 from portagpu.runtime.layout import checked_dtype, checked_shape, extent_of, strides_like, strides_of
 from portagpu.runtime.stream import Stream
 
@@ -88,7 +89,7 @@ def as_device_array(
     """
     if isinstance(obj, DeviceNDArray):
         return obj
-    if has_interface(obj):
+    if has_interface(obj) or (isinstance(obj, np.ndarray) and hasattr(obj, "__cuda_array_interface__")):
         return from_interface(obj.__cuda_array_interface__)
     if isinstance(obj, pyopencl.array.Array):
         owner: Any = obj.queue if obj.queue is not None else obj.context
@@ -132,6 +133,9 @@ def as_device_array(
 
 def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
     """The device array that a CUDA Array Interface describes; see `cuda.from_cuda_array_interface`."""
+    host = described_by(desc)
+    if host is not None:
+        return adopt_host(current_context(), host)
     keeper, offset, shape, strides, dtype, readonly = parsed(desc)
     if keeper is None:
         return device_array(shape, dtype)
@@ -152,6 +156,33 @@ def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
         base=keeper,
         stream=stream,
         readonly=readonly or keeper.readonly,
+        allocation_key=keeper.allocation_key,
+    )
+
+
+def at_address(address: int, dtype: np.dtype[Any]) -> DeviceNDArray:
+    """The elements from an address of ``__cuda_array_interface__`` to the end of its memory, as an array of one axis.
+
+    Raises `MemoryNotSharedError` where no array of ours has the address.
+    """
+    desc: dict[str, Any] = {"shape": (1,), "data": (address, False), "typestr": dtype.str, "version": 1}
+    try:
+        keeper, offset, *_ = parsed(desc)
+    except MemoryNotSharedError:
+        raise MemoryNotSharedError(
+            f"no device array has the address {address:#x}",
+            hint='pass x.__cuda_array_interface__["data"][0] of a device array that is alive',
+        ) from None
+    count = max(keeper.buffer.size - offset, 0) // dtype.itemsize
+    return DeviceNDArray(
+        (count,),
+        dtype,
+        (dtype.itemsize,),
+        keeper.buffer,
+        keeper.context,
+        offset=offset,
+        base=keeper,
+        readonly=keeper.readonly,
         allocation_key=keeper.allocation_key,
     )
 

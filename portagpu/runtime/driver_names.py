@@ -5,7 +5,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from portagpu.errors import MemoryNotSharedError
+import numpy as np
+
+from portagpu import types
+from portagpu.errors import MemoryNotSharedError, UnsupportedError
 from portagpu.runtime.living import of_threads
 
 if TYPE_CHECKING:
@@ -62,6 +65,22 @@ class ContextNames:
             "OpenCL devices do not read each other's memory", hint="copy: x.copy_to_device(y) goes through the host"
         )
 
+    def memalloc(self, bytesize: int) -> NoReturn:
+        """Raise `UnsupportedError`: memory without a type has no pointer here that programs could compute with."""
+        refuse_raw("memalloc", "cuda.device_array(shape, dtype)")
+
+    def memallocmanaged(self, bytesize: int, attach_global: bool = True) -> NoReturn:
+        """Raise `UnsupportedError`; as `memalloc`."""
+        refuse_raw("memallocmanaged", "cuda.managed_array(shape, dtype)")
+
+    def memhostalloc(self, bytesize: int, mapped: bool = False, portable: bool = False, wc: bool = False) -> NoReturn:
+        """Raise `UnsupportedError`; as `memalloc`."""
+        refuse_raw("memhostalloc", "cuda.pinned_array(shape, dtype) or cuda.mapped_array(shape, dtype)")
+
+    def mempin(self, owner: object, pointer: int, size: int, mapped: bool = False) -> NoReturn:
+        """Raise `UnsupportedError`: OpenCL cannot pin memory that exists."""
+        refuse_raw("mempin", "cuda.pinned_array(shape, dtype)")
+
     def get_ipc_handle(self, memory: object) -> NoReturn:
         """Raise `MemoryNotSharedError`: processes do not share device memory."""
         refuse_ipc()
@@ -76,6 +95,22 @@ class ArrayNames:
     def buffer(self) -> Any:
         """PyOpenCL's buffer."""
         raise NotImplementedError
+
+    ndim: int
+    layout: str
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        raise NotImplementedError
+
+    @property
+    def _numba_type_(self) -> types.Type:
+        """The type under which signatures name the array; of a record, the record's."""
+        element = types.from_dtype(self.dtype)
+        if isinstance(element, types.Record) and not self.ndim:
+            return element
+        return types.Array(element, self.ndim, self.layout)
 
     @property
     def gpu_data(self) -> Any:
@@ -93,3 +128,8 @@ def refuse_ipc() -> NoReturn:
         "OpenCL has no handles of device memory for other processes",
         hint="share host memory: multiprocessing.shared_memory",
     )
+
+
+def refuse_raw(name: str, instead: str) -> NoReturn:
+    """Raise `UnsupportedError`: memory is arrays."""
+    raise UnsupportedError(f"{name} gives raw memory of CUDA's, and memory here is arrays", hint=f"use {instead}")

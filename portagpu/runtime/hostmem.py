@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -12,9 +13,10 @@ import pyopencl as cl
 from numpy.lib.array_utils import byte_bounds
 
 from portagpu.device.capabilities import DeviceType
-from portagpu.errors import ArgumentTypeError, PortaGPUError
+from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, PortaGPUError
 from portagpu.runtime.array import DeviceNDArray
 from portagpu.runtime.context import Context, current_context
+from portagpu.runtime.dlpack import shares_with_host
 from portagpu.runtime.layout import checked_dtype, checked_shape, checked_strides, extent_of, strides_of
 from portagpu.runtime.overlap import host_key
 from portagpu.runtime.stream import Stream, enqueuing
@@ -154,6 +156,24 @@ def share_host(
         allocation_key=host_key(array if instead_of is None else instead_of),
         shifted=True,  # where an array happens to lie must not choose the kernel: n arrays would have 2^n of them
     )
+
+
+def adopt_host(context: Context, host: np.ndarray[Any, Any]) -> DeviceNDArray:
+    """A device array of a host array's memory that lives as long as anything on the device uses it.
+
+    Raises `MemoryNotSharedError` for a device that does not use the host's memory.
+    """
+    if not shares_with_host(context.capabilities) or not host.flags.aligned:
+        raise MemoryNotSharedError(
+            f"{context.device.name} does not use the host's memory in place",
+            hint="pass the array itself to kernels, or copy it: cuda.to_device(x)",
+        )
+    view = host.view(np.ndarray)
+    # when the last array dies that uses it, kernels may still run, and nobody else might keep the memory
+    weakref.finalize(view, context.keep, host).atexit = False
+    shared = share_host(context, view)
+    shared.buffer.owner = view  # PyOpenCL's arrays of this buffer outlive ours
+    return shared
 
 
 def is_shareable(array: np.ndarray[Any, Any]) -> bool:

@@ -31,6 +31,7 @@ _RANGE = 1 << 41  # bytes for each allocation, more than any device has
 _SLOTS = 1 << 20
 _slots: dict[int, int] = {}  # by allocation
 _arrays: dict[int, list[weakref.ref[Any]]] = {}  # by slot: who asked, and keeps the memory
+_hosts: weakref.WeakValueDictionary[int, np.ndarray[Any, Any]] = weakref.WeakValueDictionary()  # by address
 _numbers = itertools.count()
 _lock = threading.RLock()  # a collection inside may run code that asks for another
 
@@ -78,14 +79,42 @@ def _forget(dead: weakref.ref[Any], key: int, slot: int) -> None:
 
 def described(array: Any) -> dict[str, Any]:
     """The interface of a device array, as a new dict."""
-    handle = (int(array.stream) or None) if array.stream is not None else None
+    return _description(array, address(array), bool(array.readonly), array.stream)
+
+
+def described_host(array: np.ndarray[Any, Any], stream: Any) -> dict[str, Any]:
+    """The interface of host memory that kernels use: as with CUDA, its pointer is the host's own.
+
+    ``stream`` is None, or the stream in which its maker uses it.
+    """
+    pointer = int(array.__array_interface__["data"][0]) if array.size else 0
+    if pointer:
+        _hosts[pointer] = array
+    return _description(array, pointer, not array.flags.writeable, stream)
+
+
+def described_by(desc: Any) -> np.ndarray[Any, Any] | None:
+    """The host array that `described_host` described with ``desc``; None for other memory."""
+    try:
+        pointer, shape, typestr = int(desc["data"][0] or 0), tuple(desc["shape"]), desc["typestr"]
+        strides = desc.get("strides")
+    except (TypeError, ValueError, KeyError, AttributeError, IndexError):
+        return None  # `parsed` tells what is wrong with it
+    array = _hosts.get(pointer)
+    if array is None or (array.shape, array.dtype.str) != (shape, typestr) or desc.get("mask") is not None:
+        return None
+    same = strides is None or tuple(strides) == array.strides
+    return array if same else None
+
+
+def _description(array: Any, pointer: int, readonly: bool, stream: Any) -> dict[str, Any]:
     contiguous = array.strides == strides_of(array.shape, array.dtype, "C")
     result = {
         "shape": array.shape,
         "strides": None if contiguous else array.strides,
-        "data": (address(array), bool(array.readonly)),
+        "data": (pointer, readonly),
         "typestr": array.dtype.str,
-        "stream": handle,
+        "stream": (int(stream) or None) if stream is not None else None,
         "version": VERSION,
     }
     if array.dtype.names is not None:
@@ -105,8 +134,8 @@ def is_asked_for(frame: FrameType) -> bool:
 
 
 def has_interface(obj: Any) -> bool:
-    """Whether an object, not a class, offers the interface."""
-    return not isinstance(obj, type) and hasattr(obj, "__cuda_array_interface__")
+    """Whether an object, not a class, offers the interface, and is no host memory, which kernels take as NumPy's."""
+    return not isinstance(obj, type | np.ndarray) and hasattr(obj, "__cuda_array_interface__")
 
 
 def parsed(desc: Any) -> tuple[Any, int, tuple[int, ...], tuple[int, ...], np.dtype[Any], bool]:

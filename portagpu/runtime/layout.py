@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portagpu import dtypes, records
-from portagpu.errors import DTypeError, OutOfMemoryError, ShapeError
+from portagpu.errors import DTypeError, OutOfMemoryError, ShapeError, ShapeTypeError
 
 
 def address_of(array: np.ndarray[Any, Any]) -> int:
@@ -105,9 +105,11 @@ def extent_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -
 
 
 def checked_shape(shape: Any) -> tuple[int, ...]:
-    """A shape as a tuple of integers. Raises `ShapeError`."""
+    """A shape as a tuple of integers. Raises `ShapeError`, and `ShapeTypeError` for what is no integer."""
     items = (shape,) if isinstance(shape, int | np.integer) else _items(shape)
-    if items is None or any(isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0 for n in items):
+    if items is None or any(isinstance(n, bool) or not isinstance(n, int | np.integer) for n in items):
+        raise ShapeTypeError(f"a shape is made of non-negative integers, not {shape!r}")
+    if any(n < 0 for n in items):
         raise ShapeError(f"a shape is made of non-negative integers, not {shape!r}")
     return tuple(int(n) for n in items)
 

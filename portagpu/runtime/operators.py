@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portagpu.errors import ArgumentTypeError, ShapeError, unknown_attribute
+from portagpu.errors import ArgumentTypeError, CopyNeededError, ShapeError, unknown_attribute
 from portagpu.runtime import ufuncs
 from portagpu.runtime.dlpack import device_of, exported
 from portagpu.runtime.element_reads import note_iteration
@@ -98,7 +98,10 @@ class ArrayOperators:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
-            raise ArgumentTypeError("a device array becomes a host array only by a copy", hint="leave copy=False away")
+            raise CopyNeededError(
+                "`copy=False` is not supported: a device array becomes a host array only by a copy",
+                hint="leave copy=False away",
+            )
         host = self.copy_to_host()
         return host if dtype is None else host.astype(dtype)
 

@@ -34,6 +34,13 @@ if TYPE_CHECKING:
 _uses = itertools.count(1)
 
 
+class StreamHandle(ctypes.c_void_p):
+    """The number of a stream for ctypes, and for `int`."""
+
+    def __int__(self) -> int:
+        return self.value or 0
+
+
 class Stream:
     """An in-order queue of copies and kernels on one device."""
 
@@ -304,9 +311,13 @@ class Stream:
             tail.ended = True  # what looks through the tails finds it later: nothing is done here
 
     @property
-    def handle(self) -> ctypes.c_void_p:
+    def handle(self) -> StreamHandle:
         """The number of the stream, as `int` gives it, for ctypes; its value is None for the default stream."""
-        return ctypes.c_void_p(int(self))
+        return StreamHandle(int(self))
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """The version of CUDA's stream protocol, 0, and the handle."""
+        return 0, int(self)
 
     def __int__(self) -> int:
         """The handle of the driver's queue, which `cuda.external_stream` takes; 0 for the default stream."""

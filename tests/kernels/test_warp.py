@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.errors import KernelTypeError, LaunchConfigError
+from portagpu.cuda import types
+from portagpu.errors import KernelTypeError, KernelValueError, LaunchConfigError
 
 FULL = 0xFFFFFFFF
 pytestmark = pytest.mark.oclgrind
@@ -293,3 +294,39 @@ def test_blocks_beyond_a_cuda_block(device):
 
     with pytest.raises(LaunchConfigError, match="1024"):
         kernel[1, 2048](np.zeros(2048, np.int32))
+
+
+@pytest.mark.parametrize(
+    ("mask", "predicate", "message"),
+    [
+        (1.0, 1, "Mask type must be an integer: in cuda.all_sync it is float64"),
+        (np.float32(1), 1, "Mask type must be an integer"),
+        (True, 1, "Mask type must be an integer"),
+        (1, 1.5, "Predicate must be an integer or boolean: in cuda.all_sync it is float64"),
+        (1, np.float32(1), "Predicate must be an integer or boolean"),
+    ],
+)
+def test_types_of_masks_and_predicates(mask, predicate, message):
+    def vote(x, mask, predicate):
+        x[0] = cuda.all_sync(mask, predicate)
+
+    declared = types.void(types.int32[:], cuda.typeof(mask), cuda.typeof(predicate))
+    with pytest.raises(KernelTypeError, match=message):
+        cuda.jit(declared)(vote)
+
+
+def test_flags_and_integers_of_both_signs_are_predicates():
+    def vote(x, mask, predicate):
+        x[0] = cuda.all_sync(mask, predicate)
+
+    for mask in (types.int32, types.uint32, types.int64):
+        for predicate in (types.boolean, types.int8, types.uint32):
+            cuda.jit(types.void(types.int32[:], mask, predicate))(vote)
+
+
+def test_axes_of_a_grid_are_literal():
+    def kernel(x, n):
+        x[0] = cuda.grid(n)
+
+    with pytest.raises(KernelValueError, match="RequireLiteralValue"):
+        cuda.jit("void(int64[:], int64)")(kernel)

@@ -12,9 +12,7 @@ from portagpu.cuda.errors import NumbaInvalidConfigWarning
 def test_unknown_options_are_errors_of_every_kind_that_programs_catch(kind):
     with pytest.raises(kind, match=r"cuda\.jit has no option 'fastmaths'"):
         cuda.jit(fastmaths=True)
-    with pytest.raises(
-        kind, match=r"Unrecognized options: fastmaths, other\n  hint: did you mean `fastmath`\? it has target, identity"
-    ):
+    with pytest.raises(kind, match=r"Unrecognized options: fastmaths, other$"):
         cuda.vectorize(["float32(float32)"], fastmaths=True, other=1)
     with pytest.raises(kind, match="target options are not supported: fastmaths"):
         cuda.guvectorize(["float32[:], float32[:]"], "(n)->(n)", fastmaths=True)

@@ -37,8 +37,16 @@ def test_streams_tell_their_handles(device):
 
 
 def test_too_many_launch_bounds():
-    with pytest.raises(errors.SettingsError, match="got 4 launch bounds"):
+    with pytest.raises(errors.SettingsError, match="Got 4 launch bounds"):
         cuda.jit("void(int32[:])", launch_bounds=(128, 1, 1, 1))
+
+
+@pytest.mark.parametrize("value", [150, -2, "most"])
+def test_carveouts_that_cuda_does_not_take(value):
+    with pytest.raises(errors.SettingsError, match="carveout"):
+        cuda.jit(shared_memory_carveout=value)
+    for fine in (-1, 0, 100, "MaxL1", "maxshared", "default"):
+        cuda.jit(shared_memory_carveout=fine)
 
 
 _REDUCTIONS = ("nansum", "nanprod", "nanmin", "nanmax", "nanmean", "count_nonzero")
@@ -73,3 +81,17 @@ def test_reductions_without_nan(device):
     _reduce[1, 1](out, *arrays, whole, small)
     for found, given in zip((*out, whole), (*arrays, small), strict=True):
         np.testing.assert_allclose(found, [getattr(np, name)(given) for name in _REDUCTIONS], rtol=1e-14)
+
+
+@cuda.jit
+def _reduce_one(a, out):
+    out[0] = np.nansum(a) + a.sum() + np.mean(a)
+    out[1] = np.nanmin(a) + a.max() + np.prod(a)
+    out[2] = np.count_nonzero(a) + a.any() + np.all(a)
+    out[3] = a.argmax() + np.argmin(a)
+
+
+def test_reductions_of_arrays_without_axes(device):
+    out = np.zeros(4)
+    _reduce_one[1, 1](np.array(2.5), out)
+    assert list(out) == [7.5, 7.5, 3, 0]
