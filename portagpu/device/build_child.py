@@ -139,11 +139,23 @@ def _requests(source: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
     while True:
         if sys.platform != "win32" and not select.select([source], [], [], _IDLE_SECONDS)[0]:
             return
-        head = source.read(REQUEST.size)
+        head = _read(source, REQUEST.size)
         if len(head) < REQUEST.size:
             return
         first, second = REQUEST.unpack(head)
-        yield source.read(first), source.read(second)
+        options, text = _read(source, first), _read(source, second)
+        if len(options) + len(text) < first + second:
+            return
+        yield options, text
+
+
+def _read(source: BinaryIO, size: int) -> bytes:
+    """So many bytes, or fewer at the end: one read of an unbuffered pipe gives what lies in it, 64 KiB or less."""
+    parts: list[bytes] = []
+    while size and (part := source.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
 
 
 def main(library: str, parent: int, key: str) -> int:

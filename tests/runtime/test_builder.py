@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -120,6 +121,23 @@ def test_a_child_that_has_ended_is_replaced(context):
     assert resting._child.wait(20) == 0
     assert builder.build_apart(key, SOURCE.format(value=27), ()).status == 0
     assert builder._waiting[0] is not resting
+
+
+def test_long_programs_come_whole():
+    """A pipe holds 64 KiB: what is longer comes in several reads."""
+    receiver, sender = os.pipe()
+    parts = (b"-w\0", b"// " + b"x" * 300_000)
+    request = build_child.REQUEST.pack(*map(len, parts)) + b"".join(parts)
+
+    def send():
+        with os.fdopen(sender, "wb") as pipe:
+            pipe.write(request + request)
+
+    writer = threading.Thread(target=send)
+    writer.start()
+    with os.fdopen(receiver, "rb", buffering=0) as pipe:
+        assert list(build_child._requests(pipe)) == [parts, parts]
+    writer.join()
 
 
 def test_unknown_devices_have_no_builder(device):
