@@ -13,6 +13,8 @@ from portagpu.bench.results import SCHEMA, Results, load, machine_facts, markdow
 from portagpu.errors import StoreError
 from portagpu.runtime.context import Context
 
+pytestmark = pytest.mark.one_device
+
 NEW = ("m", "n", "k", "batch", "out", "precision", "peer_arithmetic", "peer_error")
 
 

@@ -21,6 +21,8 @@ from portagpu.cli.interruption import keep_in
 from portagpu.tuning import Store, compilers
 from portagpu.tuning.own_folder import own_folder
 
+pytestmark = pytest.mark.one_device
+
 SLOW = """
 import time
 import numpy as np
