@@ -135,24 +135,25 @@ def _without_core_files() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def _requests(source: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+def requests(source: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+    """Options and source of each request from an unbuffered pipe, until it ends or nobody asks for a minute."""
     while True:
         if sys.platform != "win32" and not select.select([source], [], [], _IDLE_SECONDS)[0]:
             return
-        head = _read(source, REQUEST.size)
+        head = _whole(source, REQUEST.size)
         if len(head) < REQUEST.size:
             return
         first, second = REQUEST.unpack(head)
-        options, text = _read(source, first), _read(source, second)
-        if len(options) + len(text) < first + second:
-            return
-        yield options, text
+        yield _whole(source, first), _whole(source, second)
 
 
-def _read(source: BinaryIO, size: int) -> bytes:
-    """So many bytes, or fewer at the end: one read of an unbuffered pipe gives what lies in it, 64 KiB or less."""
-    parts: list[bytes] = []
-    while size and (part := source.read(size)):
+def _whole(source: BinaryIO, size: int) -> bytes:
+    """So many bytes, fewer only at the end: a pipe gives what it holds, which is at most 64 KiB."""
+    parts = []
+    while size > 0:
+        part = source.read(size)
+        if not part:
+            break
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
@@ -170,7 +171,7 @@ def main(library: str, parent: int, key: str) -> int:
         return NO_DEVICE
     devices = (_Pointer * 1)(device)
     context = opencl.make("clCreateContext", None, 1, devices, None, None)
-    for options, source in _requests(os.fdopen(os.dup(0), "rb", buffering=0)):
+    for options, source in requests(os.fdopen(os.dup(0), "rb", buffering=0)):
         try:
             status, said, binary = opencl.built(context, device, options, source)
         except Refusal as refusal:

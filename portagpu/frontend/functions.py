@@ -48,11 +48,13 @@ from portagpu.ir.converge import converge
 from portagpu.ir.fuse import fuse
 from portagpu.ir.halves import needs_extension, widen_functions, widen_halves
 from portagpu.ir.lockstep import SCRATCH, lockstep
+from portagpu.ir.low_bits import shortened
 from portagpu.ir.nesting import deeply_nested
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
 from portagpu.ir.program import Function, GridShape, Parameter, ParameterRole, Program
 from portagpu.ir.races import races
 from portagpu.ir.ranges import directed
+from portagpu.ir.subscripts import unwrapped
 from portagpu.ir.types import (
     BYTE,
     VOID,
@@ -107,7 +109,9 @@ def specialise(
             _check_fits(launch, caps)
             lowered = fuse(lowered, launch, SCRATCH)
         lowered = replace(
-            lowered, kernel=directed(lowered.kernel), functions=tuple(directed(f) for f in lowered.functions)
+            lowered,
+            kernel=shortened(unwrapped(directed(lowered.kernel))),
+            functions=tuple(shortened(unwrapped(directed(f))) for f in lowered.functions),
         )
         converged = converge(lockstep(lowered), gates=not caps.conditional_barriers)
         return with_halves(converged, caps) if state.halves else converged

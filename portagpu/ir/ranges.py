@@ -15,7 +15,8 @@ Two readings of arithmetic, since C and Python part where a result does not fit 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from portagpu.dtypes import BOOL, Kind
@@ -44,6 +45,8 @@ from portagpu.ir.types import WARP, Scalar, Type
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
 Slot = tuple[str, Type]
+Term = Slot | tuple[str, int]  # a variable, or a builtin and its axis
+Known = Mapping[Term, "Interval"]
 Bound = int | float  # floats are the two infinities only
 
 
@@ -77,6 +80,11 @@ class Interval:
         """Whether the other one holds all of it."""
         return other.low <= self.low and self.high <= other.high
 
+    def meet(self, other: Interval) -> Interval:
+        """What both hold; ``self`` where that is nothing, which only happens in code that no thread reaches."""
+        low, high = max(self.low, other.low), min(self.high, other.high)
+        return Interval(low, high) if low <= high else self
+
 
 ANYTHING = Interval()
 _FLAG = Interval(0, 1)
@@ -95,6 +103,7 @@ _BUILTINS = {
     "clz": Interval(0, 64),
     "ffs": Interval(0, 64),
 }
+_EVERYWHERE = frozenset({"threadIdx", "blockIdx", "grid", "blockDim", "gridDim", "gridsize"})
 _PATIENCE = 3  # rounds in which a bound may move before it is taken for infinite
 _ROUNDS = 50  # never reached by widening; a guard against a fault in it
 
@@ -119,12 +128,31 @@ class Ranges:
         self._known: dict[Slot, Interval] = {}  # of slots that are assigned; a missing one has no value yet
         self._fixed = {(p.name, p.type): self._of_parameter(p.role, p.type) for p in function.parameters}
         self._sources = _Sources(function)
+        self._assumed: Known = {}
         self._solve()
 
-    def of(self, expr: Expr) -> Interval:
-        """The interval of an integer expression; all integers where nothing is known."""
-        found = self._of(expr)
+    def of(self, expr: Expr, known: Known | None = None) -> Interval:
+        """The interval of an integer expression; all integers where nothing is known.
+
+        ``known`` holds what conditions say of terms at this place (`term_of`), beside what holds everywhere.
+        """
+        with self._assuming(known):
+            found = self._of(expr)
         return _own(expr.type) if found is None else found
+
+    def of_counter(self, loop: For, known: Known) -> Interval:
+        """The interval of a loop's counter in its body, where ``known`` holds before the loop."""
+        with self._assuming(known):
+            found = _counter(loop)(self)
+        return _own(loop.counter.type) if found is None else found
+
+    @contextmanager
+    def _assuming(self, known: Known | None) -> Iterator[None]:
+        before, self._assumed = self._assumed, known or {}
+        try:
+            yield
+        finally:
+            self._assumed = before
 
     def _of_parameter(self, role: ParameterRole, kind: Type) -> Interval:
         if role is ParameterRole.SHAPE:
@@ -169,10 +197,7 @@ class Ranges:
             case Constant():
                 return Interval(int(expr.value), int(expr.value)) if _is_integer(expr.type) else ANYTHING
             case Var():
-                slot = (expr.name, expr.type)
-                if slot in self._sources.values:
-                    return self._known.get(slot)
-                return self._fixed.get(slot, _own(expr.type))
+                return self._assumed_too((expr.name, expr.type), self._variable(expr))
             case Index():
                 return _INDEX
             case Compare() | Logical() | Not():
@@ -190,6 +215,17 @@ class Ranges:
                 return self._operation(expr)
             case _:
                 return _own(expr.type)
+
+    def _variable(self, expr: Var) -> Interval | None:
+        slot = (expr.name, expr.type)
+        if slot in self._sources.values:
+            return self._known.get(slot)
+        return self._fixed.get(slot, _own(expr.type))
+
+    def _assumed_too(self, term: Term | None, found: Interval | None) -> Interval | None:
+        """With what is assumed of a term where the expression stands."""
+        assumed = self._assumed.get(term) if term is not None else None
+        return found if assumed is None or found is None else found.meet(assumed)
 
     def _either(self, first: Expr, second: Expr) -> Interval | None:
         a, b = self._of(first), self._of(second)
@@ -221,7 +257,7 @@ class Ranges:
     def _operation(self, expr: Operation) -> Interval | None:
         if expr.name in _BUILTINS:
             found = _BUILTINS[expr.name]
-            return Interval(found.low, min(found.high, of_type(expr.type).high))
+            return self._assumed_too(term_of(expr), Interval(found.low, min(found.high, of_type(expr.type).high)))
         if expr.name in _OPERATIONS and len(expr.args) == 2:
             return self._two(_OPERATIONS[expr.name], expr.args[0], expr.args[1], expr.type)
         if expr.name == "iabs":
@@ -244,6 +280,17 @@ class Ranges:
         return Interval(
             found.low if found.low >= limits.low else -math.inf, found.high if found.high <= limits.high else math.inf
         )
+
+
+def term_of(expr: Expr) -> Term | None:
+    """What something can be known of: an integer variable, or a builtin, which is the same each time it is read."""
+    match expr:
+        case Var() if _is_integer(expr.type):
+            return expr.name, expr.type
+        case Operation(args=(Constant(value=axis),)) if expr.name in _EVERYWHERE:
+            return expr.name, int(axis)
+        case _:
+            return None
 
 
 class _Sources:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NoReturn
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from functools import cache
+from typing import Any, NoReturn
 
 from portagpu.ir.nodes import (
     Assembly,
@@ -71,6 +73,32 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 _LEAVES = frozenset({Constant, Var})
+
+
+def rebuilt(node: Any, change: Callable[[Expr], Expr]) -> Any:
+    """A node with its direct sub-expressions changed; the node itself where none is. Statements inside stay."""
+    if type(node) in _LEAVES:
+        return node
+    made: dict[str, Any] = {}
+    kind: Any = type(node)
+    for name in _field_names(kind):
+        before = getattr(node, name)
+        if isinstance(before, tuple) and before and isinstance(before[0], Expr):
+            after: Any = tuple(map(change, before))
+            is_same = all(new is old for new, old in zip(after, before, strict=True))
+        elif isinstance(before, Expr):
+            after = change(before)
+            is_same = after is before
+        else:
+            continue
+        if not is_same:
+            made[name] = after
+    return replace(node, **made) if made else node
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind) if f.name not in ("span", "type"))
 
 
 def is_movable(expr: Expr) -> bool:

@@ -19,9 +19,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import pyopencl as cl
 import pyopencl.tools
 
-from portagpu.device import DeviceRecord, default_device, drivers_are_loaded, find_device, record_for
+from portagpu.device import DeviceRecord, DeviceType, default_device, drivers_are_loaded, find_device, record_for
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import ArgumentTypeError, ClosedError, DeviceLostError, OutOfMemoryError, PortaGPUError
+from portagpu.runtime.crash import show_hint_on_crash
 from portagpu.runtime.deallocations import Allocation, Deallocations
 from portagpu.runtime.driver_names import ContextNames
 from portagpu.runtime.living import Living
@@ -84,6 +85,8 @@ class Context(ContextNames):
         self._pool: Any = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(self.default_stream.ready()))
         self._sizes: dict[int, int] = {}
         self._wrapped: OrderedDict[int, Stream] = OrderedDict()
+        if device.device_type is DeviceType.CPU and settings.warnings:
+            show_hint_on_crash()
 
     @classmethod
     def for_device(cls, device: DeviceRecord, settings: Settings | None = None) -> Context:

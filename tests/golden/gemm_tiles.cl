@@ -168,11 +168,11 @@ __kernel void multiply_tiles_(
                 // 199: place = thread_row + part * (tile_m // groups_m)
                 place_ = thread_row_;
                 // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
-                rows__0 = *(__local const float4*)(tile_a_ + (buffer_ * 80 + first_ * 20 + (place_ < 0 ? place_ + 20 : place_)));
+                rows__0 = *(__local const float4*)(tile_a_ + (buffer_ * 80 + first_ * 20 + place_));
                 // 202: place = thread_column + part * (tile_n // groups_n)
                 place_ = thread_column_;
                 // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
-                columns__0 = *(__local const float4*)(tile_b_ + (buffer_ * 80 + first_ * 20 + (place_ < 0 ? place_ + 20 : place_)));
+                columns__0 = *(__local const float4*)(tile_b_ + (buffer_ * 80 + first_ * 20 + place_));
                 // 206: acc[i, j] = multiply_add(
                 acc__0_0 = multiply_add_(rows__0.s0, columns__0.s0, acc__0_0);
                 acc__0_1 = multiply_add_(rows__0.s0, columns__0.s1, acc__0_1);
@@ -193,11 +193,11 @@ __kernel void multiply_tiles_(
                 // 199: place = thread_row + part * (tile_m // groups_m)
                 place_ = thread_row_;
                 // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
-                rows__0 = *(__local const float4*)(tile_a_ + (buffer_ * 80 + (first_ + 1) * 20 + (place_ < 0 ? place_ + 20 : place_)));
+                rows__0 = *(__local const float4*)(tile_a_ + (buffer_ * 80 + (first_ + 1) * 20 + place_));
                 // 202: place = thread_column + part * (tile_n // groups_n)
                 place_ = thread_column_;
                 // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
-                columns__0 = *(__local const float4*)(tile_b_ + (buffer_ * 80 + (first_ + 1) * 20 + (place_ < 0 ? place_ + 20 : place_)));
+                columns__0 = *(__local const float4*)(tile_b_ + (buffer_ * 80 + (first_ + 1) * 20 + place_));
                 // 206: acc[i, j] = multiply_add(
                 acc__0_0 = multiply_add_(rows__0.s0, columns__0.s0, acc__0_0);
                 acc__0_1 = multiply_add_(rows__0.s0, columns__0.s1, acc__0_1);
@@ -218,11 +218,11 @@ __kernel void multiply_tiles_(
                 // 199: place = thread_row + part * (tile_m // groups_m)
                 place_ = thread_row_;
                 // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
-                rows__0 = *(__local const float4*)(tile_a_ + (buffer_ * 80 + (first_ + 2) * 20 + (place_ < 0 ? place_ + 20 : place_)));
+                rows__0 = *(__local const float4*)(tile_a_ + (buffer_ * 80 + (first_ + 2) * 20 + place_));
                 // 202: place = thread_column + part * (tile_n // groups_n)
                 place_ = thread_column_;
                 // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
-                columns__0 = *(__local const float4*)(tile_b_ + (buffer_ * 80 + (first_ + 2) * 20 + (place_ < 0 ? place_ + 20 : place_)));
+                columns__0 = *(__local const float4*)(tile_b_ + (buffer_ * 80 + (first_ + 2) * 20 + place_));
                 // 206: acc[i, j] = multiply_add(
                 acc__0_0 = multiply_add_(rows__0.s0, columns__0.s0, acc__0_0);
                 acc__0_1 = multiply_add_(rows__0.s0, columns__0.s1, acc__0_1);
@@ -243,11 +243,11 @@ __kernel void multiply_tiles_(
                 // 199: place = thread_row + part * (tile_m // groups_m)
                 place_ = thread_row_;
                 // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
-                rows__0 = *(__local const float4*)(tile_a_ + (buffer_ * 80 + (first_ + 3) * 20 + (place_ < 0 ? place_ + 20 : place_)));
+                rows__0 = *(__local const float4*)(tile_a_ + (buffer_ * 80 + (first_ + 3) * 20 + place_));
                 // 202: place = thread_column + part * (tile_n // groups_n)
                 place_ = thread_column_;
                 // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
-                columns__0 = *(__local const float4*)(tile_b_ + (buffer_ * 80 + (first_ + 3) * 20 + (place_ < 0 ? place_ + 20 : place_)));
+                columns__0 = *(__local const float4*)(tile_b_ + (buffer_ * 80 + (first_ + 3) * 20 + place_));
                 // 206: acc[i, j] = multiply_add(
                 acc__0_0 = multiply_add_(rows__0.s0, columns__0.s0, acc__0_0);
                 acc__0_1 = multiply_add_(rows__0.s0, columns__0.s1, acc__0_1);
@@ -276,16 +276,16 @@ __kernel void multiply_tiles_(
             // 217: x = position % (tile_k // lanes) * lanes
             x = (position_ & 0) * 4;
             // 219: tile_a[buffer, x + lane, position // (tile_k // lanes)] = next_a[load][lane]
-            tile_a_[buffer_ * 80 + (x < 0 ? x + 4 : x) * 20 + position_] = next_a__0.s0;
-            tile_a_[buffer_ * 80 + pg_wrap_index_int(x + 1, 4) * 20 + position_] = next_a__0.s1;
-            tile_a_[buffer_ * 80 + pg_wrap_index_int(x + 2, 4) * 20 + position_] = next_a__0.s2;
-            tile_a_[buffer_ * 80 + pg_wrap_index_int(x + 3, 4) * 20 + position_] = next_a__0.s3;
+            tile_a_[buffer_ * 80 + x * 20 + position_] = next_a__0.s0;
+            tile_a_[buffer_ * 80 + (x + 1) * 20 + position_] = next_a__0.s1;
+            tile_a_[buffer_ * 80 + (x + 2) * 20 + position_] = next_a__0.s2;
+            tile_a_[buffer_ * 80 + (x + 3) * 20 + position_] = next_a__0.s3;
             // 221: position = thread + load * threads
             position_ = thread_;
             // 227: x = position % (tile_n // lanes) * lanes
             x = (position_ & 3) * 4;
             // 228: cuda.vstore(next_b[load], tile_b, (buffer, position // (tile_n // lanes), x), aligned=True)
-            *(__local float4*)(tile_b_ + (buffer_ * 80 + (position_ >> 2) * 20 + (x < 0 ? x + 20 : x))) = next_b__0;
+            *(__local float4*)(tile_b_ + (buffer_ * 80 + (position_ >> 2) * 20 + x)) = next_b__0;
             // 229: cuda.syncthreads()
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         }

@@ -168,11 +168,11 @@ __kernel void multiply_tiles_(
                 // 199: place = thread_row + part * (tile_m // groups_m)
                 place_ = thread_row_;
                 // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
-                rows__0 = *(__local const float4*)(tile_a_ + ((long)buffer_ * 80L + (long)first_ * 20L + pg_wrap_index_long((long)place_, 20L)));
+                rows__0 = *(__local const float4*)(tile_a_ + ((long)buffer_ * 80L + (long)first_ * 20L + (long)place_));
                 // 202: place = thread_column + part * (tile_n // groups_n)
                 place_ = thread_column_;
                 // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
-                columns__0 = *(__local const float4*)(tile_b_ + ((long)buffer_ * 80L + (long)first_ * 20L + pg_wrap_index_long((long)place_, 20L)));
+                columns__0 = *(__local const float4*)(tile_b_ + ((long)buffer_ * 80L + (long)first_ * 20L + (long)place_));
                 // 206: acc[i, j] = multiply_add(
                 acc__0_0 = multiply_add_(rows__0.s0, columns__0.s0, acc__0_0);
                 acc__0_1 = multiply_add_(rows__0.s0, columns__0.s1, acc__0_1);
@@ -193,11 +193,11 @@ __kernel void multiply_tiles_(
                 // 199: place = thread_row + part * (tile_m // groups_m)
                 place_ = thread_row_;
                 // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
-                rows__0 = *(__local const float4*)(tile_a_ + ((long)buffer_ * 80L + (long)(first_ + 1) * 20L + pg_wrap_index_long((long)place_, 20L)));
+                rows__0 = *(__local const float4*)(tile_a_ + ((long)buffer_ * 80L + (long)(first_ + 1) * 20L + (long)place_));
                 // 202: place = thread_column + part * (tile_n // groups_n)
                 place_ = thread_column_;
                 // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
-                columns__0 = *(__local const float4*)(tile_b_ + ((long)buffer_ * 80L + (long)(first_ + 1) * 20L + pg_wrap_index_long((long)place_, 20L)));
+                columns__0 = *(__local const float4*)(tile_b_ + ((long)buffer_ * 80L + (long)(first_ + 1) * 20L + (long)place_));
                 // 206: acc[i, j] = multiply_add(
                 acc__0_0 = multiply_add_(rows__0.s0, columns__0.s0, acc__0_0);
                 acc__0_1 = multiply_add_(rows__0.s0, columns__0.s1, acc__0_1);
@@ -218,11 +218,11 @@ __kernel void multiply_tiles_(
                 // 199: place = thread_row + part * (tile_m // groups_m)
                 place_ = thread_row_;
                 // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
-                rows__0 = *(__local const float4*)(tile_a_ + ((long)buffer_ * 80L + (long)(first_ + 2) * 20L + pg_wrap_index_long((long)place_, 20L)));
+                rows__0 = *(__local const float4*)(tile_a_ + ((long)buffer_ * 80L + (long)(first_ + 2) * 20L + (long)place_));
                 // 202: place = thread_column + part * (tile_n // groups_n)
                 place_ = thread_column_;
                 // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
-                columns__0 = *(__local const float4*)(tile_b_ + ((long)buffer_ * 80L + (long)(first_ + 2) * 20L + pg_wrap_index_long((long)place_, 20L)));
+                columns__0 = *(__local const float4*)(tile_b_ + ((long)buffer_ * 80L + (long)(first_ + 2) * 20L + (long)place_));
                 // 206: acc[i, j] = multiply_add(
                 acc__0_0 = multiply_add_(rows__0.s0, columns__0.s0, acc__0_0);
                 acc__0_1 = multiply_add_(rows__0.s0, columns__0.s1, acc__0_1);
@@ -243,11 +243,11 @@ __kernel void multiply_tiles_(
                 // 199: place = thread_row + part * (tile_m // groups_m)
                 place_ = thread_row_;
                 // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
-                rows__0 = *(__local const float4*)(tile_a_ + ((long)buffer_ * 80L + (long)(first_ + 3) * 20L + pg_wrap_index_long((long)place_, 20L)));
+                rows__0 = *(__local const float4*)(tile_a_ + ((long)buffer_ * 80L + (long)(first_ + 3) * 20L + (long)place_));
                 // 202: place = thread_column + part * (tile_n // groups_n)
                 place_ = thread_column_;
                 // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
-                columns__0 = *(__local const float4*)(tile_b_ + ((long)buffer_ * 80L + (long)(first_ + 3) * 20L + pg_wrap_index_long((long)place_, 20L)));
+                columns__0 = *(__local const float4*)(tile_b_ + ((long)buffer_ * 80L + (long)(first_ + 3) * 20L + (long)place_));
                 // 206: acc[i, j] = multiply_add(
                 acc__0_0 = multiply_add_(rows__0.s0, columns__0.s0, acc__0_0);
                 acc__0_1 = multiply_add_(rows__0.s0, columns__0.s1, acc__0_1);
@@ -276,16 +276,16 @@ __kernel void multiply_tiles_(
             // 217: x = position % (tile_k // lanes) * lanes
             x = (position_ & 0) * 4;
             // 219: tile_a[buffer, x + lane, position // (tile_k // lanes)] = next_a[load][lane]
-            tile_a_[(long)buffer_ * 80L + pg_wrap_index_long((long)x, 4L) * 20L + (long)position_] = next_a__0.s0;
-            tile_a_[(long)buffer_ * 80L + pg_wrap_index_long((long)(x + 1), 4L) * 20L + (long)position_] = next_a__0.s1;
-            tile_a_[(long)buffer_ * 80L + pg_wrap_index_long((long)(x + 2), 4L) * 20L + (long)position_] = next_a__0.s2;
-            tile_a_[(long)buffer_ * 80L + pg_wrap_index_long((long)(x + 3), 4L) * 20L + (long)position_] = next_a__0.s3;
+            tile_a_[(long)buffer_ * 80L + (long)x * 20L + (long)position_] = next_a__0.s0;
+            tile_a_[(long)buffer_ * 80L + (long)(x + 1) * 20L + (long)position_] = next_a__0.s1;
+            tile_a_[(long)buffer_ * 80L + (long)(x + 2) * 20L + (long)position_] = next_a__0.s2;
+            tile_a_[(long)buffer_ * 80L + (long)(x + 3) * 20L + (long)position_] = next_a__0.s3;
             // 221: position = thread + load * threads
             position_ = thread_;
             // 227: x = position % (tile_n // lanes) * lanes
             x = (position_ & 3) * 4;
             // 228: cuda.vstore(next_b[load], tile_b, (buffer, position // (tile_n // lanes), x), aligned=True)
-            *(__local float4*)(tile_b_ + ((long)buffer_ * 80L + (long)(position_ >> 2) * 20L + pg_wrap_index_long((long)x, 20L))) = next_b__0;
+            *(__local float4*)(tile_b_ + ((long)buffer_ * 80L + (long)(position_ >> 2) * 20L + (long)x)) = next_b__0;
             // 229: cuda.syncthreads()
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         }

@@ -1,7 +1,3 @@
-
-static inline int pg_wrap_index_int(int index, int extent) {
-    return index < 0 ? index + extent : index;
-}
 // 13: def window_sum(values, sums):
 __kernel void window_sum_(
     __global const float* restrict values_,
@@ -21,7 +17,7 @@ __kernel void window_sum_(
         // 23: right = i + BLOCK
         long right_ = (long)i + 128L;
         // 24: tile[t] = values[left] if left >= 0 else 0.0
-        tile_[t] = left_ >= 0L ? values_[pg_wrap_index_int((int)left_, values_n0_)] : 0.0f;
+        tile_[t] = left_ >= 0L ? values_[(int)left_] : 0.0f;
         // 25: tile[t + RADIUS + BLOCK] = values[right] if right < n else 0.0
         tile_[t + 3 + 128] = right_ < (long)values_n0_ ? values_[(int)right_] : 0.0f;
     }

@@ -1,7 +1,3 @@
-
-static inline long pg_wrap_index_long(long index, long extent) {
-    return index < 0 ? index + extent : index;
-}
 // 13: def window_sum(values, sums):
 __kernel void window_sum_(
     __global const float* restrict values_,
@@ -22,7 +18,7 @@ __kernel void window_sum_(
         // 23: right = i + BLOCK
         long right_ = i + 128L;
         // 24: tile[t] = values[left] if left >= 0 else 0.0
-        tile_[(long)t] = left_ >= 0L ? values_[pg_wrap_index_long(left_, values_n0_)] : 0.0f;
+        tile_[(long)t] = left_ >= 0L ? values_[left_] : 0.0f;
         // 25: tile[t + RADIUS + BLOCK] = values[right] if right < n else 0.0
         tile_[(long)t + 3L + 128L] = right_ < values_n0_ ? values_[right_] : 0.0f;
     }

@@ -123,23 +123,6 @@ def test_a_child_that_has_ended_is_replaced(context):
     assert builder._waiting[0] is not resting
 
 
-def test_long_programs_come_whole():
-    """A pipe holds 64 KiB: what is longer comes in several reads."""
-    receiver, sender = os.pipe()
-    parts = (b"-w\0", b"// " + b"x" * 300_000)
-    request = build_child.REQUEST.pack(*map(len, parts)) + b"".join(parts)
-
-    def send():
-        with os.fdopen(sender, "wb") as pipe:
-            pipe.write(request + request)
-
-    writer = threading.Thread(target=send)
-    writer.start()
-    with os.fdopen(receiver, "rb", buffering=0) as pipe:
-        assert list(build_child._requests(pipe)) == [parts, parts]
-    writer.join()
-
-
 def test_unknown_devices_have_no_builder(device):
     with pytest.raises(builder.NoBuilder):
         builder.build_apart("no such device", SOURCE.format(value=28), ())
@@ -170,3 +153,29 @@ def test_device_keys_are_those_of_the_package(device):
     """The child says them for itself, since it imports nothing of the package."""
     found = build_child.OpenCL(builder.library()).device(device.key)
     assert found is not None
+
+
+def test_requests_longer_than_a_pipe_holds_are_whole():
+    """A pipe gives what it holds: its reader gets the rest of a long source later."""
+    options, source = b"-cl-std=CL1.2\0", b"x" * 300_000
+    incoming, outgoing = os.pipe()
+
+    def write_in_parts():
+        text = build_child.REQUEST.pack(len(options), len(source)) + options + source
+        with os.fdopen(outgoing, "wb", buffering=0) as pipe:
+            for start in range(0, len(text), 50_021):
+                pipe.write(text[start : start + 50_021])
+
+    writer = threading.Thread(target=write_in_parts)
+    writer.start()
+    with os.fdopen(incoming, "rb", buffering=0) as pipe:
+        found = list(build_child.requests(pipe))
+    writer.join()
+    assert found == [(options, source)]
+
+
+def test_a_long_source_is_compiled_whole(context):
+    """Its kernel is the last thing in it."""
+    padding = "".join(f"// line {n} of many that say nothing\n" for n in range(6000))
+    built = program.build(context, padding + SOURCE.format(value=23), ())
+    assert built.kernel_names == "probe"

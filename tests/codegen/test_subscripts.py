@@ -1,0 +1,198 @@
+"""Subscripts whose sign the conditions on their path decide are bare; all others count from the end, as Python's do."""
+
+from __future__ import annotations
+
+from types import FunctionType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+from portagpu import cuda
+from portagpu.codegen.program import generate
+from portagpu.device.ideal import IDEAL
+from portagpu.dtypes import INT32, UINT32
+from portagpu.frontend.functions import specialise
+from portagpu.ir.types import ArrayType, Layout, Scalar
+
+PLANE = ArrayType(Scalar(INT32), 2, Layout.C)
+NUMBERS = ArrayType(Scalar(INT32), 1, Layout.C)
+UNSIGNED = ArrayType(Scalar(UINT32), 1, Layout.C)
+
+# what decides the sign, each written as users do -----------------------------------------------------------------
+
+
+@cuda.jit
+def stencil(old, new):
+    x, y = cuda.grid(2)
+    if 0 < y < old.shape[0] - 1 and 0 < x < old.shape[1] - 1:
+        new[y, x] = old[y - 1, x] + old[y + 1, x] + old[y, x - 1] + old[y, x + 1]
+
+
+@cuda.jit
+def from_builtin(a, b):
+    if cuda.threadIdx.x > 0:
+        b[cuda.threadIdx.x] = a[cuda.threadIdx.x - 1]
+
+
+@cuda.jit
+def other_branch(a, b):
+    i = cuda.grid(1)
+    if i == 0:
+        b[i] = 0
+    elif i < 2:
+        b[i] = a[i - 1]
+    else:
+        b[i] = a[i - 2]
+
+
+@cuda.jit
+def returned(a, b):
+    i = cuda.grid(1)
+    if i < 3 or i >= a.size:
+        return
+    b[i] = a[i - 3]
+
+
+@cuda.jit
+def operand(a, b):
+    i = cuda.grid(1)
+    if i > 0 and a[i - 1] > 0:
+        b[i] = a[i - 1] if not i < 1 else 0
+
+
+@cuda.jit
+def insertion(a, b):
+    """The loop's condition, with a variable that the loop changes behind its use."""
+    i = cuda.grid(1)
+    j = i - 1
+    while j >= 0 and a[j] > b[i]:
+        b[i] = a[j]
+        j -= 1
+
+
+@cuda.jit
+def downwards(a, b):
+    i = cuda.grid(1)
+    if i > 0:
+        for j in range(i - 1, -1, -1):
+            b[i] += a[j]
+
+
+@cuda.jit
+def distance(a, b):
+    i = cuda.grid(1)
+    if i - 5 >= 0 and i + 1 < a.size:
+        b[i] = a[i - 5] + a[i + 1]
+
+
+DECIDED = [stencil, from_builtin, other_branch, returned, operand, insertion, downwards, distance]
+
+# what does not -----------------------------------------------------------------------------------------------------
+
+
+@cuda.jit
+def other_way(a, b):
+    i = cuda.grid(1)
+    if i > 0:
+        b[i] = 1
+    else:
+        b[i] = a[i - 1]
+
+
+@cuda.jit
+def assigned_since(a, b):
+    i = cuda.grid(1)
+    if i > 0:
+        i = i - 2
+        b[i] = a[i]
+
+
+@cuda.jit
+def assigned_in_loop(a, b):
+    i = k = cuda.grid(1)
+    if i > 0:
+        for _ in range(3):
+            b[k] += a[i]
+            i = i - 1
+
+
+@cuda.jit
+def either(a, b):
+    i = cuda.grid(1)
+    if i > 0 or a.size > 3:
+        b[i] = a[i - 1]
+
+
+@cuda.jit
+def other_leaves(a, b):
+    """The branch that leaves is the one in which the variable is known; the other one sets it."""
+    i = cuda.grid(1)
+    if i > 2:
+        return
+    else:
+        i = -i - 1
+    b[i] = 1
+
+
+@cuda.jit
+def one_too_few(a, b):
+    i = cuda.grid(1)
+    if i > 0:
+        b[i] = a[i - 2]
+
+
+@cuda.jit
+def after_loop(a, b):
+    j = cuda.grid(1)
+    while j >= 0:
+        j -= 2
+    b[j] = 1
+
+
+UNDECIDED = [other_way, assigned_since, assigned_in_loop, either, other_leaves, one_too_few, after_loop]
+
+
+def text(kernel):
+    kind = PLANE if kernel is stencil else NUMBERS
+    return generate(specialise(kernel.source, (kind, kind), IDEAL), IDEAL).source
+
+
+def wraps(source):
+    return "pg_wrap_index" in source or "< 0 ?" in source
+
+
+@pytest.mark.parametrize("kernel", DECIDED, ids=lambda k: k.__name__)
+def test_bare_where_conditions_decide(kernel):
+    assert not wraps(text(kernel))
+
+
+@pytest.mark.parametrize("kernel", UNDECIDED, ids=lambda k: k.__name__)
+def test_wrapped_where_they_do_not(kernel):
+    assert wraps(text(kernel))
+
+
+def test_unsigned_differences_say_nothing_of_their_terms():
+    @cuda.jit
+    def kernel(u, b):
+        i = int(u[0])
+        if u[0] - np.uint32(1) >= np.uint32(0):  # always, also for 0
+            b[i - 1] = 1
+
+    assert wraps(generate(specialise(kernel.source, (UNSIGNED, NUMBERS), IDEAL), IDEAL).source)
+
+
+def each_thread(kernel, a, b):
+    """The kernel's Python function, called once for each thread of a block."""
+    for thread in range(b.size):
+        names = SimpleNamespace(grid=lambda axes, t=thread: t, threadIdx=SimpleNamespace(x=thread))
+        FunctionType(kernel.py_func.__code__, {**kernel.py_func.__globals__, "cuda": names})(a, b)
+
+
+@pytest.mark.parametrize("kernel", [k for k in (*DECIDED, *UNDECIDED) if k is not stencil], ids=lambda k: k.__name__)
+def test_results_are_pythons(device, kernel):
+    a = np.array([3, -1, 4, 1, -5, 9, 2, 6], np.int32)
+    b = np.array([2, 7, 1, 8, 2, 8, 1, 8], np.int32)
+    found, expected = b.copy(), b.copy()
+    kernel[1, 8](a, found)
+    each_thread(kernel, a, expected)
+    assert found.tolist() == expected.tolist()
