@@ -6,6 +6,8 @@ import pytest
 from portagpu import cuda
 from portagpu.errors import ArgumentTypeError, OutOfBoundsError, SettingsError
 
+pytestmark = pytest.mark.one_device
+
 
 class Foreign:
     """An array that has nothing but DLPack's protocol, as those of torch and jax have."""
