@@ -23,7 +23,7 @@ from portagpu.device.ideal import IDEAL
 
 HOPPER = replace(IDEAL, compute_units=132, clock_mhz=1980, local_memory_static=227 * 1024)
 LAYOUTS = list(itertools.product((False, True), repeat=2))
-SMALL = PipelinedConfig(warps_m=1, warps_n=2, thread_m=4, thread_n=4, tile_k=8, stages=3, group=2, spread=2, split_k=1)
+SMALL = PipelinedConfig(warps_m=1, warps_n=2, thread_m=8, thread_n=4, tile_k=8, stages=4, group=2, spread=2, split_k=1)
 DOUBLES = DoubleConfig(warps_m=2, warps_n=4, blocks_m=4, blocks_n=4, tile_k=16, stages=4, group=8, split_k=1)
 FRAGMENTS = FragmentConfig(warps_m=2, warps_n=2, blocks_m=4, blocks_n=4, bytes_k=64, stages=4, group=8, split_k=1)
 
