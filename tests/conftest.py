@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import tempfile
 from pathlib import Path
@@ -93,3 +94,10 @@ def _current_device(request):
         return
     with cuda.select_device(request.getfixturevalue("device")):
         yield
+
+
+@pytest.fixture
+def telling(device, monkeypatch):
+    """The device's context with warnings about launches and kernels, which other tests are spared."""
+    context = cuda.current_context()
+    monkeypatch.setattr(context, "settings", dataclasses.replace(context.settings, warnings=True))

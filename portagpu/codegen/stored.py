@@ -48,6 +48,7 @@ def as_data(binary: KernelBinary, files: Sequence[str], values: Sequence[Any]) -
             "cooperative": binary.cooperative,
             "has_line_directives": binary.has_line_directives,
             "prints": binary.prints,
+            "python_name": binary.python_name,
         }
     except _UnsayableError:
         return None
@@ -82,6 +83,7 @@ def from_data(data: _Data, files: Sequence[str], values: Sequence[Any]) -> Kerne
         cooperative=bool(data["cooperative"]),
         has_line_directives=bool(data["has_line_directives"]),
         prints=bool(data["prints"]),
+        python_name=_text(data["python_name"]),
     )
 
 

@@ -667,7 +667,7 @@ def test_variable_that_an_earlier_iteration_sets(device):
     assert list(o) == [0, 10, 11, 12]
 
 
-def test_variable_set_on_no_taken_path_is_zero(device):
+def test_variable_set_on_no_taken_path_is_zero(device, telling):
     @cuda.jit
     def k(o, n):
         if n > 100:

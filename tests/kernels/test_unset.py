@@ -223,7 +223,7 @@ def test_usual_programs_are_left_alone(function):
     assert remarks_of(function, *types) == set()
 
 
-def test_the_warning_names_the_line(device):
+def test_the_warning_names_the_line(device, telling):
     kernel = cuda.jit(branch)
     with pytest.warns(PortaGPUCorrectnessWarning, match=r"`y` has no value here .*PORTAGPU_WARNINGS=0") as told:
         kernel[1, 4](np.zeros(4, np.float32))

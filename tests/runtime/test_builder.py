@@ -31,6 +31,7 @@ def context(device, tmp_path, monkeypatch):
     monkeypatch.setattr(found, "programs", {})
     crashing = dataclasses.replace(found.capabilities, crashing_compiler=True)
     monkeypatch.setattr(found, "capabilities", crashing)
+    builder.close_builders()  # those of other tests
     yield found
     builder.close_builders()
 
