@@ -45,7 +45,7 @@ def _tile_constants(config: TileConfig, dtype, caps, exact):
 @pytest.fixture
 def forms(all_combinations):
     """Which forms a configuration is compiled in: neighbours in a list of them in the other one."""
-    return lambda number, both: both if all_combinations else (both[number % 2],)
+    return lambda place, both: both if all_combinations else (both[place % 2],)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -56,8 +56,8 @@ def test_tiles(target, dtype, forms):
         return
     matrix = getattr(types, dtype)[:, ::1]
     signature = (matrix, matrix, matrix, types.none, *(types.int32,) * 12, *(getattr(types, dtype),) * 2)
-    for number, config in enumerate(_chosen(TileVariant(), dtype, caps)):
-        for exact in forms(number, (False, True)):
+    for place, config in enumerate(_chosen(TileVariant(), dtype, caps)):
+        for exact in forms(place, (False, True)):
             kernel = tile_kernel(config.threads * config.problems, subgroup_of(caps))
             constants = _tile_constants(config, dtype, caps, exact)
             figures = kernel.compile_for(target, signature, constants=constants).figures
@@ -76,8 +76,8 @@ def _check(variant, target, dtype, forms, kernel_of, constants_of, extra=lambda 
     element = types.int16 if dtype == "float16" else getattr(types, dtype)
     matrix, result = element[:, ::1], getattr(types, dtype)[:, ::1]
     number = types.float64 if dtype == "float64" else types.float32
-    for number, config in enumerate(_chosen(variant, dtype, target.capabilities)):
-        for values in forms(number, _PLANES[1]):
+    for place, config in enumerate(_chosen(variant, dtype, target.capabilities)):
+        for values in forms(place, _PLANES[1]):
             constants = {**constants_of(config), **dict(zip(_PLANES[0], values, strict=True)), **extra(config)}
             made = kernel_of(config).compile_for(target, (matrix, matrix, result, number, number), constants=constants)
             assert not made.figures.spills, (config, values, made.figures)
