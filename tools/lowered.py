@@ -145,8 +145,8 @@ def _describe(binary: KernelBinary, call: str, functions: Sequence[str]) -> str:
     if "cmpxchg" in bodies:
         function = f"`{'atom_cmpxchg' if 'atom_cmpxchg' in bodies else 'atomic_cmpxchg'}`"
         kind = f"a loop of {function}" if "do {" in bodies else f"{function} of the bits"
-    elif "cells[" in bodies:
-        kind = "an exchange through shared memory between two barriers"
+    elif "pg_warp_" in bodies and "barrier(" in bodies:
+        kind = "an exchange through shared memory around a barrier"
     elif "barrier(" in bodies:
         kind = "a counter in shared memory between barriers"
     else:

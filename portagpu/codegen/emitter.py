@@ -129,12 +129,14 @@ class Emitter:
         return kind.c
 
     def _declared_type(self, name: str, kind: Type) -> str:
-        """A variable's type; flags that guard the way to barriers are out of the optimiser's reach on CPUs.
+        """A variable's type; flags that guard the way to barriers are out of the optimiser's reach on some CPUs.
 
-        Compilers that turn threads into loops end there otherwise ("region_entry_barrier" in one of them): the
+        Compilers that keep no barrier under a branch end there otherwise ("region_entry_barrier" in one of them): the
         optimiser follows a flag from one guard to the next and leaves barriers that can be reached in several ways.
         """
-        is_flag = name.startswith(FLAG_PREFIXES) and self.printer.helpers.caps.device_type is DeviceType.CPU
+        caps = self.printer.helpers.caps
+        hidden = caps.device_type is DeviceType.CPU and not caps.conditional_barriers
+        is_flag = name.startswith(FLAG_PREFIXES) and hidden
         return f"{'volatile ' if is_flag else ''}{self._type(kind)}"
 
     def _statement(self, statement: Stmt) -> None:

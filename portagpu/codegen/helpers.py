@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from portagpu.device.capabilities import Capabilities
+from portagpu.device.capabilities import Capabilities, DeviceType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,7 @@ class HelperView:
     cas: str  # compare-and-exchange function of that size
     ptx: str  # PTX type, such as f32
     register: str  # constraint letter of that type in inline PTX
+    fence: str  # after an update of shared memory by another type's atomics
 
 
 _UNSIGNED = {
@@ -51,6 +52,10 @@ _WIDTH = {"char": 8, "short": 16, "half": 16, "int": 32, "float": 32, "long": 64
 # block its own array only where the kernel itself names it: blocks that run at the same time would share one
 INLINE = "static inline"
 INLINE_SHARED = "__attribute__((always_inline)) static inline"
+
+# of a thread's own accesses to shared memory; on a CPU any makes the compiler forget, but a full one takes longer than
+# the update that it follows
+_FENCE, _FENCE_OF_CPUS = "mem_fence(CLK_LOCAL_MEM_FENCE)", "write_mem_fence(CLK_LOCAL_MEM_FENCE)"
 
 _SPACES = {"": "", "__global": "global", "__local": "local", "__private": "private"}
 
@@ -92,6 +97,7 @@ class HelperSet:
                 ptx={"float": "f32", "double": "f64", "int": "s32", "uint": "u32", "long": "s64", "ulong": "u64"}.get(
                     c_type, ""
                 ),
+                fence=_FENCE_OF_CPUS if self.caps.device_type is DeviceType.CPU else _FENCE,
                 register={"float": "f", "double": "d", "int": "r", "uint": "r", "long": "l", "ulong": "l"}.get(
                     c_type, ""
                 ),

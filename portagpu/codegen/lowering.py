@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import FLOAT32
 from portagpu.errors import MissingCapabilityError
 from portagpu.ir.nodes import Operation
@@ -244,7 +245,17 @@ def _atomic(printer: Printer, expr: Operation) -> Lowered:
         name, operands = "add", [f"-({operands[0]})"]
     if name == "add" and printer.helpers.caps.inline_ptx:
         return f"{printer.helpers.use('atomic_add_ptx', element.c, space.value)}({pointer}, {operands[0]})", POSTFIX
+    if name == "add" and _adds_floats(printer.helpers.caps, element, space):
+        printer.helpers.extension("cl_ext_float_atomics")
+        name = "add_native"
     return f"{printer.helpers.use('atomic_' + name, element.c, space.value)}({pointer}, {operands[0]})", POSTFIX
+
+
+def _adds_floats(caps: Capabilities, element: Scalar, space: Space) -> bool:
+    """Whether the driver's own addition to a float in shared memory is taken: a CPU's, which was measured."""
+    if caps.device_type is not DeviceType.CPU or space is not Space.LOCAL:
+        return False
+    return caps.float_atomic_add_local if element.dtype.size == 4 else caps.double_atomic_add_local
 
 
 @register("atomic_inc", "atomic_dec", "atomic_nanmax", "atomic_nanmin")

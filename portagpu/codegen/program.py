@@ -24,7 +24,7 @@ from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
 from portagpu.ir.access import Finding, findings
-from portagpu.ir.lockstep import SCRATCH
+from portagpu.ir.exchanges import SCRATCH
 from portagpu.ir.nesting import deeply_nested
 from portagpu.ir.nests import has_diverging_nest
 from portagpu.ir.nodes import Constant, Print
@@ -180,7 +180,7 @@ def generate(
         block_dim=program.block_dim,
         cooperative=program.cooperative,
         fused=program.fused,
-        max_threads=next((a.size for a in program.shared if a.name == SCRATCH), None),
+        max_threads=next((a.shape[1] for a in program.shared if a.name == SCRATCH), None),
         has_line_directives=caps.line_directives,
         constant_bytes=sum(len(c.data) * element_size(c.element) for c in program.constants),
         shared_bytes=sum(map(_bytes, program.shared)),

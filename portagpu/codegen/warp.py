@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from portagpu.codegen.lowering import LOWERINGS, POSTFIX, Lowered
 from portagpu.codegen.printer import Printer
-from portagpu.ir.nodes import Operation
+from portagpu.ir.nodes import Constant, Operation
 from portagpu.ir.types import Scalar
+from portagpu.ir.uniform import EXCHANGES
 
-_VALUES = {"warp_shuffle": 1, "warp_match": 2, "warp_shuffle_ptx": 1, "warp_match_any_ptx": 1, "warp_match_all_ptx": 1}
+_VALUES = {"warp_shuffle": 2, "warp_match": 3, "warp_shuffle_ptx": 1, "warp_match_any_ptx": 1, "warp_match_all_ptx": 1}
 _WORDS = ("warp_ballots", "warp_all_ptx", "warp_any_ptx", "warp_eq_ptx", "warp_ballot_ptx", "warp_active_ptx")
 
 
@@ -15,13 +16,22 @@ def _typed(printer: Printer, expr: Operation) -> Lowered:
     """A helper made for the type of the value that is exchanged."""
     kind = expr.args[_VALUES[expr.name]].type
     assert isinstance(kind, Scalar)
-    arguments = ", ".join(printer.text(a) for a in expr.args)
-    return f"{printer.helpers.use(expr.name, kind.c)}({arguments})", POSTFIX
+    return _call(printer, expr, kind.c)
 
 
 def _untyped(printer: Printer, expr: Operation) -> Lowered:
-    arguments = ", ".join(printer.text(a) for a in expr.args)
-    return f"{printer.helpers.use(expr.name, 'uint')}({arguments})", POSTFIX
+    return _call(printer, expr, "uint")
+
+
+def _call(printer: Printer, expr: Operation, c_type: str) -> Lowered:
+    """A call of the helper; where all threads of the block take part, of one that need not ask who does."""
+    name, args = expr.name, expr.args
+    if name in EXCHANGES:
+        if isinstance(args[-1], Constant):
+            args = args[:-1]
+        else:
+            name += "_some"
+    return f"{printer.helpers.use(name, c_type)}({', '.join(map(printer.text, args))})", POSTFIX
 
 
 def _barrier(printer: Printer, expr: Operation) -> Lowered:

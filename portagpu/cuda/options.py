@@ -45,7 +45,7 @@ _SUBGROUP_SIZES = (8, 16, 32, 64)
 _FASTMATH = frozenset({"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
 
 # functions of OpenCL C 2.0 and later, which a driver has under its language option only
-_NEEDS_LANGUAGE = re.compile(r"dot_4x8packed|sub_group|atomic_work_item_fence")
+_NEEDS_LANGUAGE = re.compile(r"dot_4x8packed|sub_group|atomic_work_item_fence|atomic_fetch_add_explicit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,8 +37,9 @@ from portagpu.frontend.values import (
     is_expr,
 )
 from portagpu.frontend.vocabulary import Namespace
-from portagpu.ir.nodes import Assign, Evaluate, LogicalOp, Stmt, Store, VectorStore
+from portagpu.ir.nodes import Assign, Evaluate, LogicalOp, Operation, Stmt, Store, Var, VectorStore
 from portagpu.ir.types import BOOLEAN, Scalar, Vector
+from portagpu.ir.uniform import EXCHANGES
 from portagpu.ir.walk import has_effect, is_movable
 from portagpu.records import Record
 
@@ -92,10 +93,14 @@ def lower_all(ctx: FunctionState, nodes: list[ast.expr], optional: bool = False)
     for node in nodes:
         start = len(ctx.block)
         value = lower(ctx, node, optional)
-        if values and len(ctx.block) > start and any(disturbs(s) for s in ctx.block[start:]):
+        disturbing = [s for s in ctx.block[start:] if disturbs(s)] if values else []
+        if disturbing:
+            in_memory = all(map(_leaves_variables, disturbing))
             shift = 0
             for n, earlier in enumerate(values):
                 ends[n] += shift
+                if in_memory and isinstance(earlier, Var):
+                    continue
                 if n not in kept and is_expr(earlier) and not is_movable(earlier) and not is_stable(ctx, earlier):
                     before = len(ctx.block)
                     held = ctx.temp(earlier)
@@ -115,6 +120,15 @@ def disturbs(statement: Stmt) -> bool:
     if isinstance(statement, Assign):
         return has_effect(statement.value) or not statement.target.name.startswith("pg.")
     return isinstance(statement, Store | VectorStore | Evaluate) or not isinstance(statement, Assign)
+
+
+def _leaves_variables(statement: Stmt) -> bool:
+    """Whether all that a statement changes is memory and a variable that no earlier expression reads.
+
+    Exchanges of emulated warps are like that, and a copy that is kept over their barriers is dear on CPUs.
+    """
+    value = statement.value if isinstance(statement, Assign) else None
+    return isinstance(value, Operation) and value.name in EXCHANGES
 
 
 def lower_nested(ctx: FunctionState, node: ast.expr, optional: bool = False) -> tuple[Value, list[Stmt]]:

@@ -45,9 +45,10 @@ from portagpu.frontend.state import FunctionState, ProgramState
 from portagpu.frontend.unset import with_checks
 from portagpu.frontend.values import ArrayValue, Const, TupleValue, Value
 from portagpu.ir.converge import converge
+from portagpu.ir.exchanges import in_turns
 from portagpu.ir.fuse import fuse
 from portagpu.ir.halves import needs_extension, widen_functions, widen_halves
-from portagpu.ir.lockstep import SCRATCH, lockstep
+from portagpu.ir.lockstep import lockstep
 from portagpu.ir.low_bits import shortened
 from portagpu.ir.nesting import deeply_nested
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
@@ -107,13 +108,13 @@ def specialise(
             lowered = replace(lowered, remarks=(*lowered.remarks, *races(lowered)))
         if launch is not None and lowered.cooperative and launch.blocks > 1 and not caps.inline_ptx:
             _check_fits(launch, caps)
-            lowered = fuse(lowered, launch, SCRATCH)
+            lowered = fuse(lowered, launch)
         lowered = replace(
             lowered,
             kernel=shortened(unwrapped(directed(lowered.kernel))),
             functions=tuple(shortened(unwrapped(directed(f))) for f in lowered.functions),
         )
-        converged = converge(lockstep(lowered), gates=not caps.conditional_barriers)
+        converged = in_turns(converge(lockstep(lowered), gates=not caps.conditional_barriers))
         return with_halves(converged, caps) if state.halves else converged
 
     if not debug and not bounds:

@@ -10,21 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from portagpu.dtypes import UINT32, UINT64
+from portagpu.dtypes import UINT8, UINT32, UINT64
 from portagpu.frontend.calls import Call, intrinsic
 from portagpu.frontend.convert import as_number, constant, convert, describe, number_type, truth
 from portagpu.frontend.memory import use_shared
 from portagpu.frontend.state import FunctionState
 from portagpu.frontend.values import Const, TupleValue, Value
-from portagpu.ir.lockstep import SCRATCH
+from portagpu.ir.exchanges import BUFFERS, SCRATCH, SCRATCH_FLAGS
 from portagpu.ir.nodes import Binary, BinaryOp, Cast, Compare, CompareOp, Constant, Evaluate, Expr, Operation, Var
 from portagpu.ir.program import MemoryArray
-from portagpu.ir.types import BOOLEAN, INT, VOID, Pointer, Scalar, Space, Vector
+from portagpu.ir.types import BOOLEAN, INT, VOID, Pointer, Scalar, Space
 
 UINT = Scalar(UINT32)
 ULONG = Scalar(UINT64)
 THREADS = 1024  # of a block with emulated warps: as many as a CUDA block has at most
-_CELL = Vector(UINT64, 2)  # a thread's value and its state: one CPU compiler crashes when they are two arrays in one
+# a thread's value, and what it votes: one CPU compiler crashes when they are two arrays in one
+_ARRAYS = ((SCRATCH, ULONG), (SCRATCH_FLAGS, Scalar(UINT8)))
 
 
 def _is_native(ctx: FunctionState) -> bool:
@@ -33,19 +34,24 @@ def _is_native(ctx: FunctionState) -> bool:
     return ctx.program.caps.inline_ptx
 
 
-def _scratch(ctx: FunctionState) -> Var:
-    array = ctx.program.shared.get((SCRATCH,))
-    if array is None:
-        array = MemoryArray(name=SCRATCH, element=_CELL, shape=(THREADS,), space=Space.LOCAL, span=ctx.span)
-        ctx.program.shared[(SCRATCH,)] = array
-    use_shared(ctx, array)
-    return Var(array.name, Pointer(_CELL, Space.LOCAL), span=ctx.span)
+def _scratch(ctx: FunctionState) -> tuple[Var, ...]:
+    """The arrays through which threads exchange values."""
+    found = []
+    for name, element in _ARRAYS:
+        array = ctx.program.shared.get((name,))
+        if array is None:
+            shape = (BUFFERS, THREADS)
+            array = MemoryArray(name=name, element=element, shape=shape, space=Space.LOCAL, span=ctx.span)
+            ctx.program.shared[(name,)] = array
+        use_shared(ctx, array)
+        found.append(Var(array.name, Pointer(element, Space.LOCAL), span=ctx.span))
+    return tuple(found)
 
 
 def _exchange(ctx: FunctionState, name: str, args: tuple[Expr, ...], kind: Scalar) -> Var:
     """An emulated operation; `portagpu.ir.converge` replaces the last argument where threads may be elsewhere."""
     here = Constant(True, BOOLEAN, span=ctx.span)
-    return ctx.temp(Operation(name, (_scratch(ctx), *args, here), kind, effect=True, span=ctx.span))
+    return ctx.temp(Operation(name, (*_scratch(ctx), *args, here), kind, effect=True, span=ctx.span))
 
 
 def _unsigned(ctx: FunctionState, name: str, what: str, value: Value) -> Expr:

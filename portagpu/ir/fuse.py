@@ -13,6 +13,7 @@ from typing import Any
 
 from portagpu.dtypes import UINT32
 from portagpu.errors import KernelValueError, MissingCapabilityError
+from portagpu.ir.exchanges import BUFFERS, SCRATCH, SCRATCH_FLAGS
 from portagpu.ir.nodes import Binary, BinaryOp, Constant, Expr, Node, Offset, Operation, Var
 from portagpu.ir.program import Function, GridShape, MemoryArray, Program
 from portagpu.ir.types import DYNAMIC_SHARED, INT, WARP, Pointer, Scalar, Space, element_size
@@ -24,18 +25,18 @@ _WARP_OPERATIONS = EXCHANGES | {"warp_barrier"}
 _ROUTED = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize", "laneid"})
 
 
-def fuse(program: Program, shape: GridShape, scratch: str) -> Program:
-    """The program for one work-group that is the whole grid; ``scratch`` is the array of emulated warps.
+def fuse(program: Program, shape: GridShape) -> Program:
+    """The program for one work-group that is the whole grid.
 
     Raises `MissingCapabilityError` for what needs the blocks apart.
     """
     used = {e.name: e for f in (program.kernel, *program.functions) for e in _operations(f)}
     _check(used, shape)
-    own = {a.name: a for a in program.shared if a.name != scratch}
+    own = {a.name: a for a in program.shared if a.name not in (SCRATCH, SCRATCH_FLAGS)}
     fused = _Fused(shape, own)
     count = shape.blocks
     shared = [
-        replace(a, shape=(count * a.size,) if a.name in own else (max(a.size, count * shape.threads),))
+        replace(a, shape=(count * a.size,) if a.name in own else (BUFFERS, max(a.shape[1], count * shape.threads)))
         for a in program.shared
     ]
     votes = MemoryArray(name=VOTES, element=Scalar(UINT32), shape=(1,), space=Space.LOCAL, span=program.kernel.span)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from portagpu.ir.exchanges import SCRATCH
 from portagpu.ir.fuse import VOTES
 from portagpu.ir.nodes import (
     Assign,
@@ -41,8 +42,6 @@ from portagpu.ir.program import Function, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, INT, Pointer, Scalar, Space
 from portagpu.ir.uniform import EXCHANGES, Uniformity, is_barrier, is_pure, jumps, slots_in
 from portagpu.ir.walk import all_statements, blocks, expressions
-
-SCRATCH = "pg.warp"  # the shared array through which emulated warps exchange values
 
 
 def lockstep(program: Program) -> Program:

@@ -1,6 +1,6 @@
 <%def name="seen_as_float(h)">\
 % if h.is_float and h.space == "__local":
-    mem_fence(CLK_LOCAL_MEM_FENCE); // else one CPU compiler reads the float that this thread stored before the update
+    ${h.fence}; // else one CPU compiler reads the float that this thread stored before the update
 % endif
 </%def>
 <%def name="cas_loop(h, next)">
@@ -33,6 +33,11 @@ ${h.inline} ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} 
     const ${h.type} old = as_${h.type}(${h.cas}(cell, as_${h.bits}(expected), as_${h.bits}(updated)));
 ${seen_as_float(h)}\
     return old;
+}
+</%def>
+<%def name="atomic_add_native(h)">
+${h.inline} ${h.type} ${h.name}(volatile ${h.space} ${h.type}* place, ${h.type} operand) {
+    return atomic_fetch_add_explicit((volatile ${h.space} atomic_${h.type}*)place, operand, memory_order_relaxed, memory_scope_work_group);
 }
 </%def>
 <%def name="atomic_add_ptx(h)">

@@ -1,56 +1,93 @@
 <%def name="place()">\
-    const int id = (int)((get_local_id(2) * get_local_size(1) + get_local_id(1)) * get_local_size(0) + get_local_id(0));
+    // what the rows before have comes first, in 32 bits: compilers for CPUs then see that neighbours' numbers are, too
+    const int row = ((int)get_local_id(2) * (int)get_local_size(1) + (int)get_local_id(1)) * (int)get_local_size(0);
+    const int id = row + (int)get_local_id(0);
     const int lane = id & 31;
-    const int threads = (int)(get_local_size(0) * get_local_size(1) * get_local_size(2));
     const int first = id - lane;
-    const int lanes = min(32, threads - first);\
+    const int lanes = min(32, (int)(get_local_size(0) * get_local_size(1) * get_local_size(2)) - first);\
 </%def>
 <%def name="own(h)">${"value" if h.unsigned == h.type else f"as_{h.unsigned}(value)"}</%def>
-<%def name="warp_shuffle(h)">
-${h.inline} ${h.type} ${h.name}(__local ulong2* cells, ${h.type} value, uint lane_or_delta, int mode, bool here) {
+<%def name="warp_shuffle(h)">${shuffle(h, some=False)}</%def>
+<%def name="warp_shuffle_some(h)">${shuffle(h, some=True)}</%def>
+<%def name="shuffle(h, some)">
+${h.inline} ${h.type} ${h.name}(__local ulong* cells, __local uchar* flags, ${h.type} value, uint lane_or_delta, int mode${", bool here" if some else ""}) {
 ${place()}
-    cells[id] = (ulong2)((ulong)${own(h)}, (ulong)here);
+    __local ${h.unsigned}* values = (__local ${h.unsigned}*)cells;
+    values[id] = ${own(h)};
+% if some:
+    flags[id] = here;
+% endif
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    const int operand = (int)min(lane_or_delta, 64u);
-    const int source = mode == 0 ? (int)(lane_or_delta & 31) : mode == 1 ? lane - operand : mode == 2 ? lane + operand : lane ^ (int)(lane_or_delta & 31);
+    const int operand = mode == 1 || mode == 2 ? (int)min(lane_or_delta, 64u) : (int)(lane_or_delta & 31);
+    const int from = mode == 0 ? operand : mode == 1 ? lane - operand : mode == 2 ? lane + operand : lane ^ operand;
+    const int source = mode == 0 ? first + operand : mode == 1 ? id - operand : mode == 2 ? id + operand : id ^ operand;
     ${h.type} result = value;
-    if (here && source >= 0 && source < lanes) {
-        const ulong2 other = cells[first + source];
-        if (other.y) result = as_${h.type}((${h.unsigned})other.x);
+% if some:
+    if (from >= 0 && from < lanes) {
+        const ${h.type} passed = as_${h.type}(values[source]);
+        result = flags[source] ? passed : value; // what is chosen where a thread is not here itself, nobody reads
     }
-    barrier(CLK_LOCAL_MEM_FENCE);
+% else:
+    if (from >= 0 && from < lanes) result = as_${h.type}(values[source]);
+% endif
     return result;
 }
 </%def>
+<%def name="bytes_of_warp()">\
+    // a byte for each thread, eight at once: a product moves their bits into its upper byte
+    __local const ulong* bytes = (__local const ulong*)(flags + first);\
+</%def>
+<%def name="every_lane()">lanes < 32 ? (1u << lanes) - 1 : 0xFFFFFFFF</%def>
+<%def name="gathered(name, bit)">\
+    uint ${name} = 0;
+% for k in range(4):
+    ${name} |= (uint)((bytes[${k}] ${f">> {bit} " if bit else ""}& 0x0101010101010101ul) * 0x0102040810204080ul >> 56) << ${8 * k};
+% endfor
+    ${name} &= ${every_lane()};\
+</%def>
 <%def name="warp_ballots(h)">
-${h.inline} ulong ${h.name}(__local ulong2* cells, uint mask, bool condition, bool here) {
+${h.inline} ulong ${h.name}(__local ulong* cells, __local uchar* flags, uint mask, bool condition) {
 ${place()}
-    cells[id] = (ulong2)((ulong)(here && condition), (ulong)here);
+    flags[id] = condition;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    uint present = 0, ballot = 0;
-    for (int other = 0; other < lanes; other += 1) {
-        const ulong2 cell = cells[first + other];
-        present |= (uint)cell.y << other;
-        ballot |= (uint)cell.x << other;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
+${bytes_of_warp()}
+${gathered("ballot", 0)}
+    const uint present = ${every_lane()};
     return (ulong)(present & mask) << 32 | (ballot & mask);
 }
 </%def>
-<%def name="warp_match(h)">
-${h.inline} ulong ${h.name}(__local ulong2* cells, uint mask, ${h.type} value, bool here) {
+<%def name="warp_ballots_some(h)">
+${h.inline} ulong ${h.name}(__local ulong* cells, __local uchar* flags, uint mask, bool condition, bool here) {
 ${place()}
-    const ulong own = (ulong)${own(h)};
-    cells[id] = (ulong2)(own, (ulong)here);
+    flags[id] = here ? condition ? 3 : 1 : 0;
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    uint present = 0, same = 0;
-    for (int other = 0; other < lanes; other += 1) {
-        const ulong2 cell = cells[first + other];
-        present |= (uint)cell.y << other;
-        same |= (uint)(cell.y != 0 && cell.x == own) << other;
-    }
-    barrier(CLK_LOCAL_MEM_FENCE);
-    return (ulong)(present & mask) << 32 | (same & mask);
+${bytes_of_warp()}
+${gathered("present", 0)}
+${gathered("ballot", 1)}
+    return (ulong)(present & mask) << 32 | (ballot & mask);
+}
+</%def>
+<%def name="warp_match(h)">${match(h, some=False)}</%def>
+<%def name="warp_match_some(h)">${match(h, some=True)}</%def>
+<%def name="match(h, some)">
+${h.inline} ulong ${h.name}(__local ulong* cells, __local uchar* flags, uint mask, ${h.type} value${", bool here" if some else ""}) {
+${place()}
+    const ${h.unsigned} own = ${own(h)};
+    __local ${h.unsigned}* values = (__local ${h.unsigned}*)cells;
+    values[id] = own;
+% if some:
+    flags[id] = here;
+% endif
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    uint same = 0;
+    for (int other = 0; other < 32; other += 1) same |= (uint)(values[first + other] == own) << other;
+% if some:
+${bytes_of_warp()}
+${gathered("present", 0)}
+% else:
+    const uint present = ${every_lane()};
+% endif
+    return (ulong)(present & mask) << 32 | (same & present & mask);
 }
 </%def>
 <%def name="shuffled(target, source)">\

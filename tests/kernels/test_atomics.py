@@ -139,6 +139,35 @@ def test_sums_in_shared_memory(device, dtype):
     assert out.tolist() == [x[::2].sum(), x[1::2].sum()]
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_thread_reads_what_it_stored_and_then_updated(device, dtype):
+    """One CPU compiler took the number that the thread itself had stored, where atomics see it as an integer."""
+    if lacks(device, dtype):
+        pytest.skip("no 64-bit atomics")
+
+    @cuda.jit
+    def kernel(x, out):
+        added = cuda.shared.array(64, dtype)
+        largest = cuda.shared.array(64, dtype)
+        swapped = cuda.shared.array(64, dtype)
+        t, i = cuda.threadIdx.x, cuda.grid(1)
+        added[t] = x[i]
+        olds = cuda.atomic.add(added, t, 3)
+        out[0, i] = added[t]
+        largest[t] = x[i]
+        olds += cuda.atomic.max(largest, t, 300)
+        out[1, i] = largest[t]
+        swapped[t] = x[i]
+        olds += cuda.atomic.cas(swapped, t, x[i], 7)
+        out[2, i] = swapped[t]
+        out[3, i] = olds
+
+    x = np.arange(256).astype(dtype)
+    out = np.zeros((4, 256), dtype)
+    kernel[4, 64](x, out)
+    np.testing.assert_array_equal(out, [x + 3, np.full_like(x, 300), np.full_like(x, 7), 3 * x])
+
+
 def test_what_atomics_refuse(device):
     @cuda.jit
     def of_halves(h):

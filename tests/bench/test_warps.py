@@ -1,0 +1,26 @@
+"""Warp operations beside barriers and arrays: both forms are right on every device, and a wrong one is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from click.testing import CliRunner
+
+from portagpu.bench import warps
+from portagpu.runtime.context import Context
+
+N = 1 << 13
+
+
+def test_both_forms_are_right(device):
+    with Context.for_device(device):
+        for name in warps.PAIRS:
+            found = warps.cost(name, N, rounds=1)
+            assert not found.wrong and found.ratio > 0, name
+
+
+def test_a_wrong_result_is_told(device, monkeypatch):
+    make = warps.PAIRS["syncwarp"]
+    monkeypatch.setitem(warps.PAIRS, "syncwarp", lambda n: replace(make(n), expected=make(n).expected + 1))
+    done = CliRunner().invoke(warps.main, [str(device.index), "syncwarp", "--elements", str(N)])
+    assert done.exit_code == 0 and "wrong result of mirror and mirror_array" in done.output
