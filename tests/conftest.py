@@ -23,7 +23,7 @@ from portagpu import cuda  # noqa: E402
 from portagpu.device import working_devices  # noqa: E402
 
 # most examples are a kernel of their own to compile
-settings.register_profile("portagpu", deadline=None, derandomize=True, max_examples=15)
+settings.register_profile("portagpu", deadline=None, derandomize=True, max_examples=8)
 settings.register_profile("all-combinations", settings.get_profile("portagpu"), max_examples=60)
 settings.load_profile("portagpu")
 
@@ -44,6 +44,18 @@ def pytest_configure(config):
         settings.load_profile("all-combinations")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Each worker begins with a run of neighbours, which mostly have one device and kernels of one module, and takes
+    tests from others when it has none left.
+    """
+    if config.getvalue("dist") != "load":  # another way was asked for
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
+
 def pytest_collection_modifyitems(config, items):
     """Leave out combinations all of whose pairs others have, unless one was asked for by its name."""
     if config.getoption("--all-combinations") or any("[" in argument for argument in config.args):
@@ -58,6 +70,12 @@ def pytest_generate_tests(metafunc):
     if "device" in metafunc.fixturenames:
         names = [f"{d.index}-{d.platform.split('(')[0].split()[0]}" for d in _DEVICES]
         metafunc.parametrize("device", _DEVICES or [None], ids=names or ["none"], indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def all_combinations(request):
+    """Whether tests of several combinations run all of them, not only a share."""
+    return request.config.getoption("--all-combinations")
 
 
 @pytest.fixture(scope="session")

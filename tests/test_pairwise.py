@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import pairwise
 from hypothesis import given
@@ -36,6 +37,39 @@ def test_devices_share_many_values():
     }
     assert len(kept) == 60 and set(Counter(r["device"] for r in kept).values()) == {30}
     assert {(r["device"], r["b"]) for r in kept} == set(product(range(2), repeat=2))
+
+
+def test_devices_share_the_values_of_a_single_parameter():
+    rows = [{"device": device, "a": n} for device in range(2) for n in range(3)]
+    kept = [rows[place] for place in pairwise.chosen(rows)]
+    assert sorted(r["a"] for r in kept) == [0, 1, 2] and {r["device"] for r in kept} == {0, 1}
+
+
+class Collected:
+    """A collected test."""
+
+    def __init__(self, name, marked, **values):
+        self.nodeid = f"{name}[{'-'.join(map(str, values.values()))}]"
+        self.callspec = SimpleNamespace(params=values, indices=values)
+        self.marked = marked
+
+    def get_closest_marker(self, name):
+        return name == "one_device" and self.marked
+
+
+def test_marked_tests_run_on_one_device():
+    """All combinations of what they have besides, and each device has its share."""
+    tests = [Collected(f"test_{n}", n < 20, device=d, a=a) for n in range(21) for d in range(2) for a in range(2)]
+    spared = pairwise.on_others(tests)
+    kept = [test for test in tests if test.nodeid not in spared]
+    assert len({test.nodeid for test in kept}) == 20 * 2 + 4
+    for n in range(20):
+        assert sorted(t.callspec.params["a"] for t in kept if t.nodeid.startswith(f"test_{n}[")) == [0, 1]
+        assert {t.callspec.params["device"] for t in kept if t.nodeid.startswith(f"test_{n}[")} == {0, 1}
+    alone = [Collected(f"test_{n}", True, device=d) for n in range(100) for d in range(2)]
+    spared = pairwise.on_others(alone)
+    assert len(spared) == 100 and 30 < sum("[0]" in name for name in spared) < 70
+    assert pairwise.left_out(alone) == spared
 
 
 def test_one_parameter_is_left_alone():

@@ -101,10 +101,12 @@ class _Walk:
         self.found: list[Read] = []
         self._loops: list[_Loop] = []
         self._reasons: dict[str, set[str]] = {}  # by name: texts of conditions and variables that tell of it
+        self._texts: dict[int, tuple[Expr, str]] = {}  # by identity, which lasts as long as the expression is kept
 
     def run(self, body: tuple[Stmt, ...], state: _State | None, conditions: tuple[Expr, ...]) -> _State | None:
         """The state after a block, or None where nothing goes on after it."""
         set_here: set[str] = set()
+        settled: tuple[Expr, ...] | None = None  # conditions under which all that is set here knows of each other
         for statement in body:
             if state is None:
                 return None
@@ -112,11 +114,14 @@ class _Walk:
                 case Assign():
                     state = self._assign(statement, state, conditions)
                     name = root(statement.target.name)
-                    set_here.add(name)
                     # what is set side by side tells of each other, and so does what they are set under
-                    for other in set_here:
-                        self._reasons.setdefault(other, set()).update(set_here)
-                        self._reasons[other].update(_text(c) for c in conditions)
+                    if name not in set_here or settled is not conditions:
+                        set_here.add(name)
+                        new = {name} if settled is conditions else {*set_here, *map(self._text, conditions)}
+                        settled = conditions
+                        for other in set_here:
+                            self._reasons.setdefault(other, set()).update(new)
+                        self._reasons[name].update(set_here, map(self._text, conditions))
                 case If():
                     self._read(statement, state, conditions)
                     before = {name: set(reasons) for name, reasons in self._reasons.items()}
@@ -204,11 +209,17 @@ class _Walk:
         reasons = self._reasons.get(name, set())
         for condition in conditions:
             for part in _parts(condition):
-                if _text(part) in reasons:
+                if self._text(part) in reasons:
                     return True
                 if any(isinstance(e, Var) and root(e.name) in reasons - {name} for e in all_expressions(part)):
                     return True
         return False
+
+    def _text(self, expr: Expr) -> str:
+        known = self._texts.get(id(expr))
+        if known is None:
+            known = self._texts[id(expr)] = expr, _text(expr)
+        return known[1]
 
 
 def _runs(loop: For) -> bool:

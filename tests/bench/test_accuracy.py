@@ -15,6 +15,8 @@ from portagpu.bench.peers import peers_for
 from portagpu.blas.conversions import OUTPUTS
 from portagpu.blas.problem import Problem
 
+pytestmark = pytest.mark.one_device
+
 LARGEST = {"float64": 1e-14, "complex128": 1e-14, "float16": 1e-3, "bfloat16": 1e-2}
 WITH_BLAS = ("float32", "float64", "complex64", "complex128")
 

@@ -20,6 +20,8 @@ from portagpu.cli.bench import matrix, show
 from portagpu.errors import StoreError
 from portagpu.runtime.context import Context
 
+pytestmark = pytest.mark.one_device
+
 NEW = ("m", "n", "k", "batch", "out", "precision", "peer_arithmetic", "peer_error", "samples", "peer_samples")
 
 

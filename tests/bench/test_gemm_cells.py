@@ -18,7 +18,7 @@ from portagpu.blas.problem import DTYPES, Problem
 from portagpu.device import DeviceType
 from portagpu.settings import Settings
 
-pytestmark = pytest.mark.usefixtures("short_turns")
+pytestmark = [pytest.mark.usefixtures("short_turns"), pytest.mark.one_device]
 
 
 def skip_gpu(device):

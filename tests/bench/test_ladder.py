@@ -18,6 +18,8 @@ from portagpu.blas.verification import ProductCheck
 from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.runtime.creation import to_device
 
+pytestmark = pytest.mark.one_device
+
 NAMES = [step.name for step in STEPS]
 EACH_STEP = pytest.mark.parametrize("step", STEPS, ids=NAMES)
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "ladder.md").read_text(encoding="utf-8")

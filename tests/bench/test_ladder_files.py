@@ -21,6 +21,8 @@ from portagpu.device import DeviceType
 from portagpu.errors import DeviceError, DTypeError, LaunchError, SettingsError, StoreError
 from portagpu.settings import Settings
 
+pytestmark = pytest.mark.one_device
+
 
 def step(name, gflops, problem=None):
     return StepResult(name=name, gflops=gflops, error=None if problem else 0.1, problem=problem, global_intensity=0.25)

@@ -13,6 +13,8 @@ from portagpu.bench.textbook import cuda_texts, kernels, measure
 from portagpu.bench.textbook.results import Row, figures, summary
 from portagpu.cli import cli
 
+pytestmark = pytest.mark.one_device
+
 
 def test_each_kernel_has_its_text_in_cuda(device):
     for name in measure.TASKS:

@@ -26,6 +26,8 @@ from portagpu.stamp import FOLDER
 from portagpu.tuning import Store
 from portagpu.tuning.tasks import problem_of
 
+pytestmark = pytest.mark.one_device
+
 gemm_module = sys.modules["portagpu.blas.gemm"]
 
 PROBLEM = Problem(m=512, n=512, k=512, dtype="float32")

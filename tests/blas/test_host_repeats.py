@@ -18,6 +18,8 @@ from portagpu.runtime import recording
 from portagpu.runtime.hostcalls import is_in_place
 from portagpu.runtime.recording import Replay
 
+pytestmark = pytest.mark.one_device
+
 _NUMBERS = (1, 0, None)
 
 

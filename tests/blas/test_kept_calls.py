@@ -25,6 +25,8 @@ from portagpu.runtime.context import Context
 from portagpu.runtime.hostpool import results
 from portagpu.tuning import Store
 
+pytestmark = pytest.mark.one_device
+
 _NUMBERS = (1, 0, None)
 
 

@@ -13,6 +13,8 @@ import pytest
 from portagpu import cuda, errors
 from portagpu.blas import cgemm, dgemm, sgemm, zgemm
 
+pytestmark = pytest.mark.one_device
+
 scipy_blas = pytest.importorskip("scipy.linalg.blas")
 
 FUNCTIONS = {

@@ -15,6 +15,8 @@ from portagpu.runtime.array import DeviceNDArray, device_array
 from portagpu.runtime.context import Context
 from portagpu.runtime.mould import Mould
 
+pytestmark = pytest.mark.one_device
+
 _NUMBERS = (1, 0, int, int, None, None)
 
 

@@ -117,6 +117,7 @@ def arrivals(text):
     return text.count("atomic_add")
 
 
+@pytest.mark.one_device
 @pytest.mark.parametrize("levels", [0, 1, 2])
 @pytest.mark.parametrize("along_a, along_b", LAYOUTS)
 def test_text_of_doubles(device, along_a, along_b, levels):
@@ -144,6 +145,7 @@ def test_text_of_doubles(device, along_a, along_b, levels):
     assert (arrivals(text) > 0) == (levels > 0)
 
 
+@pytest.mark.one_device
 @pytest.mark.parametrize("levels", [0, 2])
 @pytest.mark.parametrize("along_a, along_b", LAYOUTS)
 @pytest.mark.parametrize("kind, shape, bits", [("float16", "m16n8k16", "uint16"), ("tfloat32", "m16n8k8", "uint32")])
@@ -174,6 +176,7 @@ def test_text_of_fragments(device, along_a, along_b, kind, shape, bits, levels):
     assert arrivals(text) == levels
 
 
+@pytest.mark.one_device
 def test_operands_know_how_wide_copies_may_be(device):
     base = cuda.to_device(np.zeros((8, 24), np.float32))
     assert (operand(base).wide, operand(base).order, operand(base).pitch) == (4, "C", 24)

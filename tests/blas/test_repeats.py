@@ -21,6 +21,8 @@ from portagpu.runtime.context import Context
 from portagpu.runtime.recording import kept_by, recorded
 from portagpu.tuning import Store
 
+pytestmark = pytest.mark.one_device
+
 
 def operands(m=96, n=80, k=64, dtype=np.float32, seed=0):
     generator = np.random.default_rng(seed)

@@ -19,6 +19,8 @@ from portagpu.errors import TuningError
 from portagpu.settings import Settings
 from portagpu.tuning import CompileFailed, LaunchFailed, Measured, Spilled, Store, Worker, outcomes, shapes, tune
 
+pytestmark = pytest.mark.one_device
+
 PROBLEM = Problem(m=80, n=80, k=80, dtype="float32")
 
 

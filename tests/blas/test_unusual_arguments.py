@@ -17,6 +17,8 @@ from portagpu import cuda, errors
 from portagpu.blas import dgemm
 from portagpu.device import working_devices
 
+pytestmark = pytest.mark.one_device
+
 X = np.random.default_rng(3).integers(-9, 10, (90, 90))  # sums are exact in float32; large enough to be shared
 
 

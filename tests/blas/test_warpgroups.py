@@ -22,6 +22,8 @@ from portagpu.blas.warpgroup_kernels import multiply_warpgroups
 from portagpu.blas.warpgroup_variant import WarpgroupVariant
 from portagpu.runtime.creation import to_device
 
+pytestmark = pytest.mark.one_device
+
 BEFORE = dataclasses.replace(HOPPER, ptx_target=(8, 0), architecture_ptx=False)
 WARPGROUP, EMULATED = WarpgroupVariant(), EmulatedVariant()
 SHAPES = [

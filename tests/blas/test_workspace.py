@@ -20,6 +20,8 @@ from portagpu.runtime.array import device_array
 from portagpu.runtime.context import Context
 from portagpu.runtime.recorder import active
 
+pytestmark = pytest.mark.one_device
+
 _BYTE = np.dtype(np.uint8)
 
 

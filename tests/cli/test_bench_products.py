@@ -13,6 +13,8 @@ from portagpu.blas.problem import Problem
 from portagpu.cli import cli
 from portagpu.cli.products import product_options
 
+pytestmark = pytest.mark.one_device
+
 
 @pytest.fixture
 def chosen(device):

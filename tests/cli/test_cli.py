@@ -23,6 +23,8 @@ from portagpu.device.doctor import diagnose
 from portagpu.errors import NoDeviceError, StoreError
 from portagpu.settings import Settings
 
+pytestmark = pytest.mark.one_device
+
 
 def invoke(*arguments):
     return CliRunner().invoke(cli, list(arguments), catch_exceptions=False)

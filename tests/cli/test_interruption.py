@@ -22,6 +22,8 @@ from portagpu.interrupted import is_command
 from portagpu.tuning import Store, compilers
 from portagpu.tuning.own_folder import own_folder
 
+pytestmark = pytest.mark.one_device
+
 SLOW = """
 import time
 import numpy as np

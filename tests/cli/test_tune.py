@@ -22,6 +22,8 @@ from portagpu.device.families import device_class
 from portagpu.errors import TuningError, UnknownOptionError
 from portagpu.tuning import Measured, SearchResult, Store, TaskKey, TimedOut
 
+pytestmark = pytest.mark.one_device
+
 TASK = TaskKey(device="d", kernel="gemm", kernel_version=1, dtype="float32", shape_class="8x8x8")
 
 

@@ -7,6 +7,8 @@ import pytest
 
 from portagpu import cuda, errors
 
+pytestmark = pytest.mark.one_device
+
 TAG = np.dtype("S3")
 NAMES = ["ab", "cde", "", "ab"]
 

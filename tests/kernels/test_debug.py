@@ -8,7 +8,7 @@ import pytest
 from portagpu import cuda
 from portagpu.errors import KernelTypeError, UnsupportedSyntaxError
 
-pytestmark = pytest.mark.oclgrind
+pytestmark = [pytest.mark.oclgrind, pytest.mark.one_device]
 
 
 class OwnError(Exception):

@@ -11,6 +11,8 @@ from scipy import special
 
 from portagpu import cuda
 
+pytestmark = pytest.mark.one_device
+
 _ANY = np.array([-30.5, -3.2, -1, -0.7, -0.25, 0, 0.1, 0.5, 1, 1.75, 2.6, 9, 25.3])
 _SMALL = np.array([-5, -1.2, -0.3, 0, 1e-3, 0.4, 1, 3.3, 6])
 _UNIT = np.array([-1, -0.9, -0.3, 0, 0.2, 0.77, 1])

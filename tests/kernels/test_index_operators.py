@@ -13,6 +13,8 @@ import pytest
 
 from portagpu import cuda
 
+pytestmark = pytest.mark.one_device
+
 GRID, BLOCK = (2, 2, 2), (64, 2, 2)
 THREADS, ALL = 256, 2048  # of a block, of the grid
 SIZE = 512  # elements of each array: no subscript is outside, and none below its negative

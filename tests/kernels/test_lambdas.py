@@ -11,6 +11,8 @@ from portagpu import cuda
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend.lambdas import lambda_tree
 
+pytestmark = pytest.mark.one_device
+
 # fmt: off
 ORDERS = (lambda f, x: f(x) + f(x * 2), lambda f, x: f(x * 2) + f(x))
 BRANCHES = (lambda x: x if x > 1 else -x, lambda x: -x if x > 1 else x)

@@ -13,6 +13,8 @@ from portagpu import cuda
 from portagpu.cuda import float32, float64, int32
 from portagpu.errors import PortaGPUCorrectnessWarning
 
+pytestmark = pytest.mark.one_device
+
 # ruff: noqa: E731, F842, F821, F841, PIE790, RUF005
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from portagpu import cuda, errors, types
 
+pytestmark = pytest.mark.one_device
+
 Point = namedtuple("Point", "x y")
 Pair = namedtuple("Pair", "first second")
 ORIGIN = Point(3, 4.5)

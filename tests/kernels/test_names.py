@@ -16,6 +16,8 @@ from portagpu.codegen.names import Names, distinct, identifier
 from portagpu.dtypes import FLOAT32
 from portagpu.ir.types import INT, Scalar
 
+pytestmark = pytest.mark.one_device
+
 _SCALARS = "char uchar short ushort int uint long ulong half float double bool".split()
 _WORDS = """
 auto break case const continue default do else enum extern for goto if inline register restrict return signed sizeof

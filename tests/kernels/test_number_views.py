@@ -8,6 +8,8 @@ import pytest
 from portagpu import cuda
 from portagpu.errors import KernelTypeError, KernelValueError
 
+pytestmark = pytest.mark.one_device
+
 
 def test_fast_inverse_square_root(device):
     """The bits of a float32, changed as an int32, and back."""

@@ -17,6 +17,8 @@ from portagpu import cuda
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend.capture import capture
 
+pytestmark = pytest.mark.one_device
+
 
 def shifted(function):
     """A decorator that keeps the name and the text's place of what it replaces."""

@@ -7,6 +7,8 @@ import pytest
 
 from portagpu import cuda
 
+pytestmark = pytest.mark.one_device
+
 
 @cuda.jit(device=True)
 def position_of(values, wanted):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from portagpu import cuda
+
+pytestmark = pytest.mark.one_device
 
 SIZE = 4
 

@@ -9,6 +9,8 @@ from portagpu import cuda
 from portagpu.device import DeviceRecord
 from portagpu.errors import KernelTypeError
 
+pytestmark = pytest.mark.one_device
+
 
 @cuda.jit
 def which(flags, flag, number, out):

@@ -11,6 +11,8 @@ from portagpu import cuda
 from portagpu.cuda import UniTuple, float32, float64, int32, int64, void
 from portagpu.errors import ArgumentTypeError, KernelNameError, KernelTypeError, SpecialisationError, UnsupportedError
 
+pytestmark = pytest.mark.one_device
+
 
 def test_type_objects_read_as_in_signatures():
     assert str(float32[:]) == "array(float32, 1d, A)"

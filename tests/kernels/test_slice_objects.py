@@ -9,6 +9,8 @@ import pytest
 
 from portagpu import cuda, errors
 
+pytestmark = pytest.mark.one_device
+
 HEAD, TAIL, EVERY_OTHER = slice(0, 2), slice(-2, None), slice(None, None, 2)
 Parts = namedtuple("Parts", "first second")
 PARTS = Parts(slice(0, 3), slice(3, 8))

@@ -9,6 +9,8 @@ import pytest
 
 from portagpu import cuda, errors
 
+pytestmark = pytest.mark.one_device
+
 TABLE = ((np.float32(0.0), np.float32(0.5)), (np.float32(1.5), np.float32(2.0)), (np.float32(3.0), np.float32(4.5)))
 Pair = namedtuple("Pair", "low high")
 PAIRS = (Pair(1, 2), Pair(3, 4))

@@ -12,6 +12,8 @@ import pytest
 from portagpu import cuda
 from portagpu.errors import KernelTypeError, SourceUnavailableError
 
+pytestmark = pytest.mark.one_device
+
 TEXT = "@cuda.jit\ndef kernel(out):\n    out[0] = FACTOR * 3\n"
 
 

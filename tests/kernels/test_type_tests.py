@@ -10,6 +10,8 @@ import pytest
 
 from portagpu import cuda, errors
 
+pytestmark = pytest.mark.one_device
+
 
 class Pair(NamedTuple):
     left: float

@@ -11,6 +11,8 @@ from remarks import FLOATS, remarks_of
 from portagpu import cuda
 from portagpu.errors import PortaGPUCorrectnessWarning
 
+pytestmark = pytest.mark.one_device
+
 FEW = 3
 
 

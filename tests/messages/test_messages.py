@@ -12,6 +12,8 @@ import pytest
 from portagpu import cuda
 from portagpu.errors import KernelError, PortaGPUError
 
+pytestmark = pytest.mark.one_device
+
 HERE = Path(__file__).parent
 GOLDEN = HERE / "messages.txt"
 UPDATE = os.environ.get("PORTAGPU_UPDATE_GOLDEN") == "1"

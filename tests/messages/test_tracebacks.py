@@ -11,6 +11,8 @@ import pytest
 from portagpu import cuda
 from portagpu.errors import PortaGPUError
 
+pytestmark = pytest.mark.one_device
+
 PACKAGE = os.sep + "portagpu" + os.sep
 
 

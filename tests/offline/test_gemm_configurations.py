@@ -46,9 +46,15 @@ def _tile_constants(config: TileConfig, dtype, caps, exact):
 _OWN = [name for name, target in TARGETS.items() if target.compiler in ("amdgcn", "ocloc")]
 
 
+@pytest.fixture
+def forms(all_combinations):
+    """Which forms a configuration is compiled in: neighbours in a list of them in the other one."""
+    return lambda place, both: both if all_combinations else (both[place % 2],)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", _OWN)
-def test_tiles(name, dtype):
+def test_tiles(name, dtype, forms):
     target = compiler_of(TARGETS[name])
     caps = target.capabilities
     if dtype == "float64" and not caps.fp64:
@@ -56,8 +62,8 @@ def test_tiles(name, dtype):
         return
     matrix = getattr(types, dtype)[:, ::1]
     signature = (matrix, matrix, matrix, types.none, *(types.int32,) * 12, *(getattr(types, dtype),) * 2)
-    for config in _chosen(TileVariant(), dtype, caps):
-        for exact in (True, False):
+    for place, config in enumerate(_chosen(TileVariant(), dtype, caps)):
+        for exact in forms(place, (False, True)):
             kernel = tile_kernel(config.threads * config.problems, subgroup_of(caps))
             constants = _tile_constants(config, dtype, caps, exact)
             figures = kernel.compile_for(target, signature, constants=constants).figures
@@ -71,13 +77,13 @@ _PLANES = (
 )
 
 
-def _check(variant, target, dtype, kernel_of, constants_of, extra=lambda config: {}):
-    """Compile a variant's choices in both forms."""
+def _check(variant, target, dtype, forms, kernel_of, constants_of, extra=lambda config: {}):
+    """Compile a variant's choices."""
     element = types.int16 if dtype == "float16" else getattr(types, dtype)
     matrix, result = element[:, ::1], getattr(types, dtype)[:, ::1]
     number = types.float64 if dtype == "float64" else types.float32
-    for config in _chosen(variant, dtype, target.capabilities):
-        for values in _PLANES[1]:
+    for place, config in enumerate(_chosen(variant, dtype, target.capabilities)):
+        for values in forms(place, _PLANES[1]):
             constants = {**constants_of(config), **dict(zip(_PLANES[0], values, strict=True)), **extra(config)}
             made = kernel_of(config).compile_for(target, (matrix, matrix, result, number, number), constants=constants)
             assert not made.figures.spills, (config, values, made.figures)
@@ -91,11 +97,12 @@ _BLOCKS = [name for name, target in TARGETS.items() if target.capabilities.subgr
 
 
 @pytest.mark.parametrize("name", _WAVES)
-def test_wave_matrices(name):
+def test_wave_matrices(name, forms):
     _check(
         wave_matrix_variant.WaveMatrixVariant(),
         compiler_of(TARGETS[name]),
         "float16",
+        forms,
         lambda config: wave_matrix_variant.wave_kernel(config.threads),
         lambda config: wave_matrix_variant.constants(config, "float16"),
         lambda config: {"group": config.group},
@@ -103,22 +110,24 @@ def test_wave_matrices(name):
 
 
 @pytest.mark.parametrize("name", _MATRICES)
-def test_subgroup_matrices(name):
+def test_subgroup_matrices(name, forms):
     _check(
         subgroup_matrix_variant.SubgroupMatrixVariant(),
         compiler_of(TARGETS[name]),
         "float16",
+        forms,
         lambda config: subgroup_matrix_variant.matrix_kernel(config.size, config.threads),
         lambda config: subgroup_matrix_variant.constants(config, "float16"),
     )
 
 
 @pytest.mark.parametrize("name", _BLOCKS)
-def test_subgroups(name):
+def test_subgroups(name, forms):
     _check(
         subgroup_variant.SubgroupVariant(),
         compiler_of(TARGETS[name]),
         "float32",
+        forms,
         lambda config: subgroup_variant.subgroup_kernel(config.size, config.threads),
         subgroup_variant.constants,
     )

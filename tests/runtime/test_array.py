@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from portagpu import cuda, errors
 from portagpu.runtime.context import Context
 
+pytestmark = pytest.mark.one_device
+
 DTYPES = ("int8", "int16", "int32", "int64", "float32", "float64")
 
 

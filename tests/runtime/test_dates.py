@@ -7,6 +7,8 @@ import pytest
 
 from portagpu import cuda, errors
 
+pytestmark = pytest.mark.one_device
+
 DATES = np.arange("2005-02", "2005-04", dtype="datetime64[D]")
 
 

@@ -15,6 +15,8 @@ from portagpu.errors import (
     SettingsError,
 )
 
+pytestmark = pytest.mark.one_device
+
 
 class Foreign:
     """An array that has nothing but DLPack's protocol, as those of torch and jax have."""

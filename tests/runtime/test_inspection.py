@@ -31,6 +31,8 @@ from portagpu.runtime.advice import advise
 from portagpu.runtime.context import current_context
 from portagpu.runtime.launch import LaunchShape
 
+pytestmark = pytest.mark.one_device
+
 TABLE = np.arange(50, dtype=np.int64)
 
 

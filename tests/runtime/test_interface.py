@@ -11,6 +11,8 @@ import pytest
 from portagpu import cuda, errors
 from portagpu.device import DeviceRecord
 
+pytestmark = pytest.mark.one_device
+
 
 class Wrapper:
     """What other libraries look like: an object around a device array, with the interface only."""

@@ -22,6 +22,8 @@ from portagpu.cuda import dispatcher, generation
 from portagpu.ir.types import ConstantType
 from portagpu.settings import Settings
 
+pytestmark = pytest.mark.one_device
+
 
 class Program:
     """Modules that one process after another would import: each import makes functions and kernels anew."""

@@ -12,6 +12,8 @@ from gates import closed_gate
 from portagpu import cuda, errors
 from portagpu.runtime.stream import enqueuing
 
+pytestmark = pytest.mark.one_device
+
 _MEASURES = cl.command_queue_properties.PROFILING_ENABLE
 
 

@@ -12,6 +12,8 @@ import pytest
 import portagpu
 from portagpu import cuda, errors
 
+pytestmark = pytest.mark.one_device
+
 REFUSED = [
     *(operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge),
     *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow),

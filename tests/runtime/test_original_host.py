@@ -10,6 +10,8 @@ import pytest
 from portagpu import cuda, errors, guvectorize, vectorize
 from portagpu.cuda.cudadrv.devicearray import DeviceRecord, from_record_like
 
+pytestmark = pytest.mark.one_device
+
 
 @cuda.jit
 def write(x):

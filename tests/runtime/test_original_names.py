@@ -7,6 +7,8 @@ import pytest
 
 from portagpu import cuda, errors, int32
 
+pytestmark = pytest.mark.one_device
+
 
 def _nothing(x):
     pass

@@ -9,6 +9,8 @@ import pytest
 from portagpu import cuda, errors
 from portagpu.cuda import types
 
+pytestmark = pytest.mark.one_device
+
 
 def test_sets_of_types():
     assert {str(t) for t in types.signed_domain} == {"int8", "int16", "int32", "int64"}

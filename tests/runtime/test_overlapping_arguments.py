@@ -16,6 +16,8 @@ import portagpu
 from portagpu import cuda
 from portagpu.errors import ArgumentTypeError, OutOfMemoryError
 
+pytestmark = pytest.mark.one_device
+
 LENGTHS = (40, 3000)  # below and above the size from which host memory is used in place
 PLACEMENTS = ("in place", "copied")
 

@@ -15,6 +15,8 @@ import portagpu
 from portagpu import cuda
 from portagpu.errors import KernelPickleError
 
+pytestmark = pytest.mark.one_device
+
 PROGRAM = """
 import math, multiprocessing, os, pickle, sys
 import numpy as np

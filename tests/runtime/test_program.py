@@ -15,6 +15,8 @@ from portagpu import cuda, errors
 from portagpu.device import ptx
 from portagpu.runtime import program
 
+pytestmark = pytest.mark.one_device
+
 SOURCE = "__kernel void probe(__global int* x) {{ x[get_global_id(0)] = {value}; }}"
 
 

@@ -22,6 +22,8 @@ from portagpu.cuda.random import (
     xoroshiro128p_uniform_float64,
 )
 
+pytestmark = pytest.mark.one_device
+
 MASK = 2**64 - 1
 JUMP = (0xBEAC0467EBA5FACB, 0xD86B048B86AA9922)
 

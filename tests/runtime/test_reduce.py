@@ -7,6 +7,8 @@ import pytest
 
 from portagpu import cuda, errors
 
+pytestmark = pytest.mark.one_device
+
 
 @cuda.reduce
 def total(a, b):

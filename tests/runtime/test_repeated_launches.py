@@ -13,6 +13,8 @@ from portagpu.cuda.plans import plan_of
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, ClosedError
 from portagpu.runtime.context import current_context
 
+pytestmark = pytest.mark.one_device
+
 
 @cuda.jit
 def add(x, k):

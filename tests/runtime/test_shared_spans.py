@@ -9,6 +9,8 @@ import portagpu
 from portagpu import cuda
 from portagpu.runtime.hostmem import SharedSpans, wrap_host
 
+pytestmark = pytest.mark.one_device
+
 
 @cuda.jit
 def fill(x, y):

@@ -14,6 +14,8 @@ import portagpu
 from portagpu import cuda, errors
 from portagpu.cuda import errors as names
 
+pytestmark = pytest.mark.one_device
+
 MODULES = """
 api args cudadrv cudadrv.devicearray cudadrv.devices cudadrv.driver cudadrv.error devicearray errors kernels.reduction
 random runtime types vector_types

@@ -25,6 +25,8 @@ from portagpu.runtime.creation import to_device
 from portagpu.runtime.stream import Stream, enqueuing
 from portagpu.runtime.tail import Tail, marker
 
+pytestmark = pytest.mark.one_device
+
 _LONGEST = 60  # seconds
 
 

@@ -8,6 +8,8 @@ import pytest
 import portagpu
 from portagpu import cuda, errors, float32, float64, guvectorize, int32, vectorize, void
 
+pytestmark = pytest.mark.one_device
+
 
 @vectorize(["int32(int32, int32)", "float32(float32, float32)", "float64(float64, float64)"], target="cuda")
 def add(a, b):

@@ -25,6 +25,8 @@ from portagpu.runtime.living import Living
 from portagpu.tuning.choice import Chooser
 from portagpu.tuning.store import Store, TaskKey
 
+pytestmark = pytest.mark.one_device
+
 _LONGEST = 60  # seconds; who waits for itself waits for ever
 
 

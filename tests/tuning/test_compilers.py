@@ -29,6 +29,8 @@ from portagpu.tuning import LaunchFailed, Measured, OutOfBounds, Store, TimedOut
 from portagpu.tuning.compilers import Compilers
 from portagpu.tuning.trial import Bench, spilled_bytes
 
+pytestmark = pytest.mark.one_device
+
 PROBLEM = {"n": 4096}
 
 

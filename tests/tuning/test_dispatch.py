@@ -38,6 +38,8 @@ from portagpu.tuning.space import point_key
 from portagpu.tuning.tasks import problem_of, task_of
 from portagpu.tuning.trial import compare, spills_in
 
+pytestmark = pytest.mark.one_device
+
 FAST, SLOW = {"fault": "none", "repeat": 1}, {"fault": "none", "repeat": 100}
 
 

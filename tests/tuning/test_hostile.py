@@ -31,6 +31,8 @@ from portagpu.tuning.tasks import problem_of, task_of
 from portagpu.tuning.tunable import Case, reference_of, resolve
 from portagpu.tuning.worker import Worker, WorkerDied
 
+pytestmark = pytest.mark.one_device
+
 TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="", shape_class="n=1")
 
 

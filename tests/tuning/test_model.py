@@ -16,6 +16,8 @@ from portagpu.tuning import DeviceFigures, Limit, Resources, figures_of, predict
 from portagpu.tuning.choice import shipped_file
 from portagpu.tuning.model import obstacle
 
+pytestmark = pytest.mark.one_device
+
 GPU = DeviceFigures(
     units=100,
     flops={"float32": 10e12, "float64": 5e12},

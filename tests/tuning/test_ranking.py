@@ -23,6 +23,8 @@ from portagpu.tuning.ranking import rank
 from portagpu.tuning.report import SearchResult
 from portagpu.tuning.space import point_key
 
+pytestmark = pytest.mark.one_device
+
 LARGE = SearchSpace.of(x=range(100), y=range(100))
 
 

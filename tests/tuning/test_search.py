@@ -30,6 +30,8 @@ from portagpu.tuning import (
 )
 from portagpu.tuning.ranking import rank
 
+pytestmark = pytest.mark.one_device
+
 TASK = TaskKey(device="d", kernel="planted", kernel_version=1, dtype="float32", shape_class="1x1x1")
 SPACE = SearchSpace((Axis("x", tuple(range(1, 13))),))
 HERE = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])}

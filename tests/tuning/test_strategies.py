@@ -31,6 +31,8 @@ from portagpu.tuning.sampler import LibrarySampler
 from portagpu.tuning.search import Budget
 from portagpu.tuning.space import point_key
 
+pytestmark = pytest.mark.one_device
+
 TASK = TaskKey(device="d", kernel="recorded", kernel_version=1, dtype="float32", shape_class="n=1")
 OPTUNA = pytest.mark.skipif(not LibrarySampler.is_installed(), reason="pip install 'portagpu[tune]'")
 TPE = pytest.param("tpe", marks=OPTUNA)

@@ -25,6 +25,8 @@ from portagpu.tuning.session import seconds_of
 from portagpu.tuning.tasks import store_path
 from portagpu.tuning.tunable import reference_of, resolve
 
+pytestmark = pytest.mark.one_device
+
 PROBLEM = {"n": 4096}
 
 

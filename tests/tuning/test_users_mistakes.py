@@ -17,6 +17,8 @@ from portagpu.tuning.outcomes import Measured, WrongResult
 from portagpu.tuning.tasks import task_of
 from portagpu.tuning.tunable import resolve
 
+pytestmark = pytest.mark.one_device
+
 SCRIPT = """
 import sys
 import time
