@@ -228,7 +228,7 @@ shared: _Shared
 class _Local:
     """Memory of a thread."""
 
-    def array(self, shape: _Shape, dtype: _Kind) -> NDArray[Any]:
+    def array(self, shape: _Shape, dtype: _Kind, alignment: SupportsIndex | None = None) -> NDArray[Any]:
         """An uninitialised array of this thread alone.
 
         Errors: NeedsConstantError: the shape is not known at compile time. KernelTypeError: the dtype is none.

@@ -4,6 +4,7 @@
 from portagpu.time_types import NPDatetime, NPTimedelta
 from portagpu.types import (
     Array,
+    CPointer,
     NamedTuple,
     NamedUniTuple,
     Number,
@@ -74,6 +75,7 @@ unsigned_domain: frozenset[Number]
 
 __all__ = [
     "Array",
+    "CPointer",
     "NPDatetime",
     "NPTimedelta",
     "NamedTuple",

@@ -67,7 +67,7 @@ def _qualified(function: Any) -> str:
         return f"np.{function.__name__}"
     module = getattr(function, "__module__", None) or ""
     name = str(getattr(function, "name", None) or function.__name__)
-    prefix = {"numpy": "np.", "_operator": "operator.", "builtins": "", "portagpu.frontend.vocabulary": "cuda."}
+    prefix = {"numpy": "np.", "_operator": "operator.", "builtins": "", "portagpu.cuda": "cuda."}
     return prefix.get(module, f"{module}.") + name
 
 

@@ -12,6 +12,8 @@ from portagpu.frontend import vocabulary
 _KERNELS = "tests/kernels/"
 _HERE = "tests/generated/"
 _MEMORY = _KERNELS + "test_memory.py"
+_SETS = "tests/runtime/test_original_sets.py"
+_ASSIGNED = _KERNELS + "test_assigned_parameters.py"
 _LANGUAGE = _KERNELS + "test_language.py"
 _THREADS = _HERE + "test_between_threads.py"
 _SUBGROUPS = _KERNELS + "test_subgroups.py"
@@ -52,10 +54,12 @@ FUNCTIONS: dict[Any, str] = {
     **dict.fromkeys((np.iinfo, np.finfo), _KERNELS + "test_functions.py"),
     **dict.fromkeys((operator.getitem, np.size, np.shape, np.reshape, np.ravel, np.transpose), _REST),
     **dict.fromkeys((np.iscomplexobj, np.isrealobj), _REST),
+    **dict.fromkeys((np.nansum, np.nanprod, np.nanmin, np.nanmax, np.nanmean, np.count_nonzero), _SETS),
+    np.dtype: _ASSIGNED,
 }
 METHODS: dict[str, str] = {
     **dict.fromkeys(("ravel", "flatten", "reshape", "transpose", "view"), _LANGUAGE),
     "item": _REST,
     "fill": _KERNELS + "test_all_places.py",
 }
-NUMBER_METHODS: dict[str, str] = {"view": _KERNELS + "test_number_views.py"}
+NUMBER_METHODS: dict[str, str] = {"view": _KERNELS + "test_number_views.py", "bit_count": _ASSIGNED}
