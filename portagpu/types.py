@@ -262,7 +262,7 @@ _numbers = {
 
 NAMES: dict[str, Type] = {
     **{f"{d.numpy.kind}{d.size}": _numbers[d] for d in dtypes.ALL},  # "f4" and the like
-    **{d.name: _numbers[d] for d in dtypes.ALL},
+    **{row.name: kind for row, kind in _numbers.items()},
     "void": void,
     "none": none,
     **dict.fromkeys(("boolean", "bool_", "bool"), boolean),

@@ -667,6 +667,7 @@ def test_variable_that_an_earlier_iteration_sets(device):
     assert list(o) == [0, 10, 11, 12]
 
 
+@pytest.mark.filterwarnings("ignore::portagpu.errors.PortaGPUPerformanceWarning")  # small launches
 def test_variable_set_on_no_taken_path_is_zero(device, telling):
     @cuda.jit
     def k(o, n):

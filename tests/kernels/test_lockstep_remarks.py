@@ -202,6 +202,7 @@ def test_programs_without_races_are_left_alone(function):
     assert remarks_of(function, FLOATS, FLOATS) == set()
 
 
+@pytest.mark.filterwarnings("ignore::portagpu.errors.PortaGPUPerformanceWarning")  # small launches
 def test_the_warning_is_given_where_the_block_is_wide_enough(device, telling):
     kernel = cuda.jit(everybody_reads_the_first)
     w, out = np.zeros(32, f32), np.zeros(32, f32)

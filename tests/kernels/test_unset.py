@@ -223,6 +223,7 @@ def test_usual_programs_are_left_alone(function):
     assert remarks_of(function, *types) == set()
 
 
+@pytest.mark.filterwarnings("ignore::portagpu.errors.PortaGPUPerformanceWarning")  # small launches
 def test_the_warning_names_the_line(device, telling):
     kernel = cuda.jit(branch)
     with pytest.warns(PortaGPUCorrectnessWarning, match=r"`y` has no value here .*PORTAGPU_WARNINGS=0") as told:

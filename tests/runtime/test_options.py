@@ -12,8 +12,9 @@ from portagpu.cuda.errors import NumbaInvalidConfigWarning
 def test_unknown_options_are_errors_of_every_kind_that_programs_catch(kind):
     with pytest.raises(kind, match=r"cuda\.jit has no option 'fastmaths'"):
         cuda.jit(fastmaths=True)
-    with pytest.raises(kind, match=r"Unrecognized options: fastmaths, other$"):
+    with pytest.raises(kind, match="Unrecognized options") as caught:
         cuda.vectorize(["float32(float32)"], fastmaths=True, other=1)
+    assert str(caught.value).endswith(": fastmaths, other")
     with pytest.raises(kind, match="target options are not supported: fastmaths"):
         cuda.guvectorize(["float32[:], float32[:]"], "(n)->(n)", fastmaths=True)
 
