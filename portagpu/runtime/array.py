@@ -92,7 +92,8 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         self._shape: tuple[int, ...] = shape
         self._dtype: np.dtype[Any] = dtype
         self._strides: tuple[int, ...] = strides
-        self.context, self.offset, self.base, self.stream = context, offset, base, stream
+        self.context, self.offset, self.base = context, offset, base
+        self.stream: Stream | Literal[0] = 0 if stream is None else stream  # 0, as CUDA-Python has it, for no own one
         self.readonly = readonly
         self.shifted = shifted or offset != 0  # whether kernels take an offset, which may be 0
         self._buffer = buffer
@@ -228,7 +229,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
             self.context,
             offset=self.offset + shift,
             base=self if self.base is None else self.base,
-            stream=stream or self.stream,
+            stream=stream or self.stream or None,
             readonly=self.readonly or readonly,
             allocation_key=self.allocation_key,
         )
@@ -359,7 +360,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
             copy_strided(target, self, where)
 
     def _stream(self, stream: Stream | int) -> Stream:
-        if _is_default(stream) and self.stream is not None:
+        if _is_default(stream) and self.stream:
             return self.stream
         return as_stream(stream, self.context)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -28,7 +28,7 @@ class ArrayItems:
     ndim: int
     readonly: bool
     context: Context
-    stream: Stream | None
+    stream: Stream | Literal[0]
     allocation_key: int
     copy_to_host: Any
     copy_to_device: Any
@@ -59,10 +59,13 @@ class ArrayItems:
         return self.getitem(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        stream = self.stream or self.context.default_stream
-        self.setitem(key, value, stream)
-        if not isinstance(value, ArrayItems):
-            stream.synchronize()
+        if isinstance(value, ArrayItems):
+            self.setitem(key, value)
+        elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
+            self.setitem(key, np.array(value) if isinstance(value, np.ndarray) else value)
+        else:
+            self.setitem(key, value, self.context.default_stream)
+            self.context.default_stream.synchronize()
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
         """``self[item]``: a view, or one element, copied to the host in a stream and waited for."""
