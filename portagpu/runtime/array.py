@@ -81,7 +81,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         *,
         offset: int = 0,
         base: Any = None,
-        stream: Stream | None = None,
+        stream: Stream | Literal[0] | None = None,
         readonly: bool = False,
         allocation_key: int | None = None,
         shifted: bool = False,
@@ -93,7 +93,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         self._dtype: np.dtype[Any] = dtype
         self._strides: tuple[int, ...] = strides
         self.context, self.offset, self.base = context, offset, base
-        self.stream: Stream | Literal[0] = 0 if stream is None else stream  # 0, as CUDA-Python has it, for no own one
+        self.stream: Stream | Literal[0] = stream or 0  # 0 without one of its own, as in CUDA-Python
         self.readonly = readonly
         self.shifted = shifted or offset != 0  # whether kernels take an offset, which may be 0
         self._buffer = buffer
@@ -229,7 +229,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
             self.context,
             offset=self.offset + shift,
             base=self if self.base is None else self.base,
-            stream=stream or self.stream or None,
+            stream=stream or self.stream,
             readonly=self.readonly or readonly,
             allocation_key=self.allocation_key,
         )

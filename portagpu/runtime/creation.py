@@ -157,7 +157,7 @@ def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
         keeper.context,
         offset=offset,
         base=keeper,
-        stream=stream or None,
+        stream=stream,
         readonly=readonly or keeper.readonly,
         allocation_key=keeper.allocation_key,
     )
