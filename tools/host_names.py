@@ -20,20 +20,9 @@ _INSIDE = Intrinsic | Namespace | VectorMaker
 # of the package itself: programs have no use for them
 _INTERNAL = frozenset(
     (
-        *(
-            "is_device_function",
-            "declared",
-            "abandon",
-            "answers",
-            "adopt",
-            "keep",
-            "owns",
-            "is_named",
-            "ready",
-            "finish_copies",
-        ),
+        *("is_device_function", "declared", "abandon", "answers", "adopt", "keep", "owns", "ready", "finish_copies"),
         *("take_orphans", "unusable", "release", "allocate", "bind_arguments", "captured", "forget", "identity"),
-        *("overload", "prepare", "program", "source", "for_host_array", "is_alive"),
+        *("overload", "prepare", "program", "source", "for_host_array", "is_alive", "is_named"),
     )
 )
 # functions by what they are for; those that nobody put here come last

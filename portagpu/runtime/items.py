@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError
-from portagpu.runtime.checks import assignable
+from portagpu.runtime.checks import assignable, host_array
 from portagpu.runtime.context import Context
 from portagpu.runtime.copies import copy_elements
 from portagpu.runtime.element_reads import note_element
@@ -62,7 +62,8 @@ class ArrayItems:
         if isinstance(value, ArrayItems):
             self.setitem(key, value)
         elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
-            self.setitem(key, np.array(value) if isinstance(value, np.ndarray) else value)
+            is_own = isinstance(value, int | float | complex | list | tuple)
+            self.setitem(key, value if is_own else np.array(host_array(value)))
         else:
             self.setitem(key, value, self.context.default_stream)
             self.context.default_stream.synchronize()
