@@ -41,6 +41,8 @@ class Settings:
     ``debug``: what `cuda.jit` takes for its option of this name where it is not given (``PORTAGPU_DEBUG``, default
     off).
     ``boundscheck``: the same (``PORTAGPU_BOUNDSCHECK``, default off).
+    ``interface_sync``: whether arrays from a CUDA Array Interface wait for the stream that it names, as they are taken
+    (``PORTAGPU_INTERFACE_SYNC``, default on; without it the program sees to the order).
     ``driver_paths``: extra OpenCL libraries to register (``PORTAGPU_DRIVERS``, separated like ``PATH``).
     """
 
@@ -58,6 +60,7 @@ class Settings:
     traceback: bool = False
     debug: bool = False
     boundscheck: bool = False
+    interface_sync: bool = True
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Settings:
@@ -80,6 +83,7 @@ class Settings:
             traceback=_flag(env, "PORTAGPU_TRACEBACK", default=False),
             debug=_flag(env, "PORTAGPU_DEBUG", default=False),
             boundscheck=_flag(env, "PORTAGPU_BOUNDSCHECK", default=False),
+            interface_sync=interface_sync_wanted(env),
         )
 
 
@@ -109,6 +113,11 @@ def checks_wanted(environ: Mapping[str, str] | None = None) -> tuple[bool, bool]
     """``debug`` and ``boundscheck`` alone, which each decorator asks for. Raises `SettingsError`."""
     env = os.environ if environ is None else environ
     return _flag(env, "PORTAGPU_DEBUG", default=False), _flag(env, "PORTAGPU_BOUNDSCHECK", default=False)
+
+
+def interface_sync_wanted(environ: Mapping[str, str] | None = None) -> bool:
+    """``interface_sync`` alone, which each array that is taken asks for. Raises `SettingsError`."""
+    return _flag(os.environ if environ is None else environ, "PORTAGPU_INTERFACE_SYNC", default=True)
 
 
 def _flag(env: Mapping[str, str], name: str, *, default: bool) -> bool:

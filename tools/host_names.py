@@ -22,7 +22,7 @@ _INTERNAL = frozenset(
     (
         *("is_device_function", "declared", "abandon", "answers", "adopt", "keep", "owns", "ready", "finish_copies"),
         *("take_orphans", "unusable", "release", "allocate", "bind_arguments", "captured", "forget", "identity"),
-        *("overload", "prepare", "program", "source", "for_host_array", "is_alive"),
+        *("overload", "prepare", "program", "source", "for_host_array", "is_alive", "is_named"),
     )
 )
 # functions by what they are for; those that nobody put here come last

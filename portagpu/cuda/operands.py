@@ -81,9 +81,12 @@ def choose(signatures: Sequence[Signature], name: str, inputs: Sequence[Any], *,
             if all(accepts(_element(t), value) for t, value in zip(signature.args, inputs, strict=False)):
                 return signature
     shown = ", ".join(map(describe_argument, inputs))
+    hint = "convert the arguments with .astype(...), or add a signature"
+    if any(isinstance(value, DeviceNDArray) for value in inputs):
+        hint += "; a device array does not support .astype(): convert it before cuda.to_device, or in a kernel"
     raise ArgumentTypeError(
         f"no signature of `{name}` takes ({shown})",
-        hint="convert the arguments with .astype(...), or add a signature",
+        hint=hint,
         notes=[str(s) for s in signatures],
     )
 

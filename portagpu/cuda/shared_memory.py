@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from portagpu.runtime.stream import Stream
 class SharedNDArray(np.ndarray[Any, Any]):
     """A NumPy array with the copying methods of a device array."""
 
-    stream: Stream | None = None  # the one it was made for
+    stream: Stream | Literal[0] = 0  # the one it was made for
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def mapped_array(
     """
     with context_of(stream):
         made = pinned_array(shape, dtype, strides, order).view(MappedNDArray)
-    made.stream = stream if isinstance(stream, Stream) else None
+    made.stream = stream if isinstance(stream, Stream) else 0
     return made
 
 
@@ -139,7 +139,7 @@ def managed_array(
     """
     with context_of(stream):
         made = pinned_array(shape, dtype, strides, order).view(ManagedNDArray)
-    made.stream = stream if isinstance(stream, Stream) else None
+    made.stream = stream if isinstance(stream, Stream) else 0
     return made
 
 

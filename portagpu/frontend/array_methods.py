@@ -5,6 +5,7 @@ The reductions are functions of the dialect, compiled as device functions: each 
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ from portagpu.frontend.calls import DEVICE_FUNCTION, METHODS, Call, PythonFuncti
 from portagpu.frontend.convert import constant, convert, describe, number_type
 from portagpu.frontend.indexing import to_index
 from portagpu.frontend.library import integer_result
+from portagpu.frontend.memory import local_memory
 from portagpu.frontend.names import tuple_items
 from portagpu.frontend.operators import ring
 from portagpu.frontend.state import FunctionState
@@ -249,6 +251,28 @@ def _item(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
     if len(items) == 1 and array.ndim != 1:
         array = _flat(ctx, array, "item")
     return get_item(ctx, array, items)
+
+
+@_method("copy")
+def _copy(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
+    site.bind(ctx, "copy")
+    shape = [extent.value for extent in array.shape if isinstance(extent, Constant) and isinstance(extent.value, int)]
+    if len(shape) != array.ndim or not array.ndim or 0 in shape:
+        ctx.fail(
+            "kernels can copy arrays whose shape is known at compile time: captured, shared and local ones; "
+            f"this is {array.describe()}",
+            kind=UnsupportedSyntaxError,
+            hint="make a target with cuda.local.array(shape, dtype), and assign target[:] = array",
+        )
+    if any(site.node in ast.walk(n) for n in ast.walk(ctx.source.tree) if isinstance(n, ast.For | ast.While)):
+        ctx.fail(  # the next turn's copy would be in the same memory, while a variable may still mean this turn's
+            "copy() in a loop would need new memory in each turn",
+            kind=UnsupportedSyntaxError,
+            hint="make the target before the loop, and assign target[:] = array in it",
+        )
+    made = local_memory(ctx, site, array.element, tuple(shape))
+    set_item(ctx, made, (Const(...),), array)
+    return made
 
 
 @_method("fill")

@@ -10,6 +10,7 @@ import numpy as np
 
 from portagpu.dtypes import DType, Kind
 from portagpu.errors import KernelTypeError
+from portagpu.frontend import original_words
 from portagpu.frontend.convert import convert, describe, number_type
 from portagpu.frontend.names import tuple_items
 from portagpu.frontend.state import FunctionState
@@ -68,7 +69,7 @@ def _refuse(ctx: FunctionState, name: str, declared: Sequence[Signature], values
         f"no signature of `{name}` takes ({given})",
         kind=KernelTypeError,
         hint="convert the arguments, add a signature, or leave the signatures out",
-        notes=[f"declared: {s}" for s in declared],
+        notes=[*(f"declared: {s}" for s in declared), original_words.invalid_use(ctx, name, values)],
     )
 
 

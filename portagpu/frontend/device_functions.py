@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from portagpu.dtypes import FLOAT64
-from portagpu.errors import KernelError, NeedsConstantError, UnsupportedSyntaxError
+from portagpu.errors import KernelError, KernelNameError, NeedsConstantError, UnsupportedSyntaxError
 from portagpu.frontend import library as library  # registers the lowerings of builtins, math and NumPy
-from portagpu.frontend import statements
+from portagpu.frontend import original_words, statements
 from portagpu.frontend.calls import DEVICE_FUNCTION, Call, DeviceCallable, bind_parameters
 from portagpu.frontend.capture import FunctionSource
 from portagpu.frontend.convert import as_element, constant, constant_type, convert, describe, leaf_type, number_type
@@ -98,6 +98,8 @@ def _call(ctx: FunctionState, callee: DeviceCallable, source: FunctionSource, ar
         try:
             found = _lower_device_function(ctx, source, arguments)
         except KernelError as error:
+            if isinstance(error, KernelNameError) and len(error.notes) == 1:  # the first of the functions
+                error.notes = (*error.notes, original_words.callee(name))
             if len(error.notes) < 8:
                 error.notes = (*error.notes, f"called as `{name}` at {ctx.span.filename}:{ctx.span.line}")
             raise

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.errors import KernelNameError, UnsetVariableError, UnsupportedSyntaxError
-from portagpu.frontend import calls, operators, subscripts
+from portagpu.frontend import calls, operators, original_words, subscripts
 from portagpu.frontend.attributes import array_attribute, is_array_attribute, tuple_item, vector_item, vector_lane
 from portagpu.frontend.comparisons import compare
 from portagpu.frontend.complex_numbers import array_part, number_part
@@ -190,6 +190,7 @@ def _name(ctx: FunctionState, node: ast.Name) -> Value:
             hint=f"did you mean `{close[0]}`?"
             if close
             else "define it before the kernel is launched, or pass it as an argument",
+            notes=(original_words.undefined(node.id),),
         )
     if ctx.program.dependencies is not None:
         ctx.program.dependencies.name(ctx.source.function, node.id, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from portagpu import dtypes
 from portagpu.errors import KernelValueError, NeedsConstantError
+from portagpu.frontend import original_words
 from portagpu.frontend.calls import Call, intrinsic
 from portagpu.frontend.convert import constant, convert, describe, require_fp64
 from portagpu.frontend.names import tuple_items
@@ -35,7 +37,7 @@ from portagpu.records import Record, alignment_of, parse_record
 from portagpu.source import Span
 
 
-def _shape(ctx: FunctionState, value: Value, name: str) -> tuple[int, ...]:
+def _shape(ctx: FunctionState, value: Value, dtype: Value, name: str) -> tuple[int, ...]:
     items: tuple[Value, ...] = ()
     if isinstance(value, Const) and isinstance(value.value, int | np.integer):
         items = (value,)
@@ -47,6 +49,7 @@ def _shape(ctx: FunctionState, value: Value, name: str) -> tuple[int, ...]:
             f"the shape of {name} must be known at compile time; it is {describe(ctx, value)}",
             kind=NeedsConstantError,
             hint="use a constant, a global, a closure variable or a parameter annotated `cuda.constexpr`",
+            notes=(original_words.no_implementation(ctx, name, {"shape": value, "dtype": dtype}),),
         )
         assert isinstance(error, NeedsConstantError)
         unknown = [v.name for v in (items or (value,)) if isinstance(v, Var)]
@@ -55,7 +58,7 @@ def _shape(ctx: FunctionState, value: Value, name: str) -> tuple[int, ...]:
     return tuple(int(n) for n in extents)
 
 
-def _element(ctx: FunctionState, value: Value, name: str) -> Element | Record:
+def _element(ctx: FunctionState, value: Value, name: str, node: ast.AST) -> Element | Record:
     if isinstance(value, Const):
         record = parse_record(value.value)
         if record is not None:
@@ -74,14 +77,15 @@ def _element(ctx: FunctionState, value: Value, name: str) -> Element | Record:
     ctx.fail(
         f"the dtype of {name} must be a NumPy dtype or a vector type, not {describe(ctx, value)}",
         hint="for example np.float32, cuda.float32 or cuda.float32x4",
+        notes=original_words.untyped(ctx, node),
     )
 
 
 @intrinsic("shared.array")
 def _shared_array(ctx: FunctionState, site: Call) -> Value:
     shape_value, dtype, aligned = site.bind(ctx, "cuda.shared.array", "shape", "dtype", alignment=Const(None))
-    shape = _shape(ctx, shape_value, "cuda.shared.array")
-    element = _element(ctx, dtype, "cuda.shared.array")
+    shape = _shape(ctx, shape_value, dtype, "cuda.shared.array")
+    element = _element(ctx, dtype, "cuda.shared.array", site.node)
     alignment = _alignment(ctx, aligned, "cuda.shared.array")
     if shape == (0,):
         return _dynamic_shared(ctx, element)
@@ -161,11 +165,18 @@ def _dynamic_shared(ctx: FunctionState, element: Element | Record) -> Value:
 @intrinsic("local.array")
 def _local_array(ctx: FunctionState, site: Call) -> Value:
     shape_value, dtype, aligned = site.bind(ctx, "cuda.local.array", "shape", "dtype", alignment=Const(None))
-    shape = _shape(ctx, shape_value, "cuda.local.array")
-    element = _element(ctx, dtype, "cuda.local.array")
+    shape = _shape(ctx, shape_value, dtype, "cuda.local.array")
+    element = _element(ctx, dtype, "cuda.local.array", site.node)
     if 0 in shape:
         ctx.fail("a local array of zero elements", kind=KernelValueError)
     alignment = _alignment(ctx, aligned, "cuda.local.array")
+    return local_memory(ctx, site, element, shape, alignment)
+
+
+def local_memory(
+    ctx: FunctionState, site: Call, element: Element | Record, shape: tuple[int, ...], alignment: int = 0
+) -> ArrayValue:
+    """The array in each thread's own memory that a call makes."""
     span = ctx.span
     array = ctx.memory_array(
         (site.node.lineno, site.node.col_offset, shape, element, alignment),

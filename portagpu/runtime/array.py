@@ -81,7 +81,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         *,
         offset: int = 0,
         base: Any = None,
-        stream: Stream | None = None,
+        stream: Stream | Literal[0] | None = None,
         readonly: bool = False,
         allocation_key: int | None = None,
         shifted: bool = False,
@@ -92,7 +92,8 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         self._shape: tuple[int, ...] = shape
         self._dtype: np.dtype[Any] = dtype
         self._strides: tuple[int, ...] = strides
-        self.context, self.offset, self.base, self.stream = context, offset, base, stream
+        self.context, self.offset, self.base = context, offset, base
+        self.stream: Stream | Literal[0] = stream or 0  # 0 without one of its own, as in CUDA-Python
         self.readonly = readonly
         self.shifted = shifted or offset != 0  # whether kernels take an offset, which may be 0
         self._buffer = buffer
@@ -359,7 +360,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
             copy_strided(target, self, where)
 
     def _stream(self, stream: Stream | int) -> Stream:
-        if _is_default(stream) and self.stream is not None:
+        if _is_default(stream) and self.stream:
             return self.stream
         return as_stream(stream, self.context)
 

@@ -23,7 +23,7 @@ from portagpu.device import DeviceRecord, DeviceType, default_device, drivers_ar
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import ArgumentTypeError, ClosedError, DeviceLostError, OutOfMemoryError, PortaGPUError
 from portagpu.runtime.crash import show_hint_on_crash
-from portagpu.runtime.deallocations import Allocation, Deallocations
+from portagpu.runtime.deallocations import Allocation, Deallocations, MemoryManager
 from portagpu.runtime.driver_names import ContextNames
 from portagpu.runtime.living import Living
 from portagpu.runtime.specialisations import Specialisations
@@ -234,6 +234,11 @@ class Context(ContextNames):
     def deallocations(self) -> Deallocations:
         """Freed memory that is kept for the next arrays."""
         return Deallocations(self._pool, self.order_lock)
+
+    @property
+    def memory_manager(self) -> MemoryManager:
+        """What CUDA-Python names so: ``memory_manager.deallocations.clear()`` gives freed memory back to the driver."""
+        return MemoryManager(self)
 
     def get_memory_info(self) -> MemoryInfo:
         """(free, total) bytes of device memory; free is what no live array of this process takes."""

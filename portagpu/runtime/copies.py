@@ -90,7 +90,7 @@ def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -
 def users_of(arrays: Iterable[DeviceNDArray]) -> tuple[Stream, ...]:
     """The streams of the queues that PyOpenCL arrays among these have, in their order."""
     found = (a.stream for a in arrays if isinstance(a.base, pyopencl.array.Array))
-    return tuple(dict.fromkeys(stream for stream in found if stream is not None))
+    return tuple(dict.fromkeys(stream for stream in found if stream))
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyopencl as cl
@@ -18,6 +18,7 @@ from portagpu.runtime.hostmem import adopt_host
 from portagpu.runtime.interface import described_by, has_interface, parsed
 from portagpu.runtime.layout import checked_dtype, checked_shape, extent_of, strides_like, strides_of
 from portagpu.runtime.stream import Stream
+from portagpu.settings import interface_sync_wanted
 
 
 def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
@@ -63,7 +64,9 @@ def to_device(
     if is_device_like(obj):
         return as_device_array(obj)
     host = host_array(obj)
-    result = device_array(host.shape, host.dtype, order=order_of(host), stream=stream, context=context)
+    strides = None if host.size else host.strides  # nothing lies there, and they are what the program gave
+    order = order_of(host)
+    result = device_array(host.shape, host.dtype, strides, order, stream=stream, context=context)
     if copy:
         result.copy_to_device(host, stream)
     return result
@@ -143,8 +146,8 @@ def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
     nbytes, before = extent_of(shape, strides, dtype.itemsize)
     if not before <= offset <= keeper.buffer.size - (nbytes - before):
         raise ShapeError(f"shape {shape} with strides {strides} reaches out of the array's {keeper.buffer.size} bytes")
-    stream = keeper.stream if desc.get("stream") else None
-    if sync and stream is not None:
+    stream = _named_stream(keeper, desc.get("stream"))
+    if sync and stream and interface_sync_wanted():
         stream.synchronize()
     return DeviceNDArray(
         shape,
@@ -158,6 +161,13 @@ def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
         readonly=readonly or keeper.readonly,
         allocation_key=keeper.allocation_key,
     )
+
+
+def _named_stream(keeper: DeviceNDArray, handle: Any) -> Stream | Literal[0]:
+    """The stream that a description names by its number: also one that only a view of the array was bound to."""
+    if not handle:
+        return 0
+    return next((s for s in keeper.context.streams if s.is_named(handle)), keeper.stream)
 
 
 def at_address(address: int, dtype: np.dtype[Any]) -> DeviceNDArray:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyopencl as cl
 
 from portagpu.runtime.hostpool import results
+
+if TYPE_CHECKING:
+    from portagpu.runtime.context import Context, MemoryInfo
 
 
 class Allocation(cl.Buffer):
@@ -48,3 +51,21 @@ class Deallocations:
         results.clear()
         with self._lock:
             self._pool.free_held()
+
+
+class MemoryManager:
+    """A context's memory, by the names of CUDA-Python's memory managers; arrays are what allocates."""
+
+    __slots__ = ("_context",)
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    @property
+    def deallocations(self) -> Deallocations:
+        """Freed memory that is kept for the next arrays."""
+        return self._context.deallocations
+
+    def get_memory_info(self) -> MemoryInfo:
+        """(free, total) bytes of device memory."""
+        return self._context.get_memory_info()

@@ -85,7 +85,7 @@ def described(array: Any) -> dict[str, Any]:
 def described_host(array: np.ndarray[Any, Any], stream: Any) -> dict[str, Any]:
     """The interface of host memory that kernels use: as with CUDA, its pointer is the host's own.
 
-    ``stream`` is None, or the stream in which its maker uses it.
+    ``stream`` is 0, or the stream in which its maker uses it.
     """
     pointer = int(array.__array_interface__["data"][0]) if array.size else 0
     if pointer:
@@ -114,7 +114,7 @@ def _description(array: Any, pointer: int, readonly: bool, stream: Any) -> dict[
         "strides": None if contiguous else array.strides,
         "data": (pointer, readonly),
         "typestr": array.dtype.str,
-        "stream": (int(stream) or None) if stream is not None else None,
+        "stream": (int(stream) or None) if stream else None,
         "version": VERSION,
     }
     if array.dtype.names is not None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError, DTypeError
-from portagpu.runtime.checks import assignable
+from portagpu.runtime.checks import assignable, host_array
 from portagpu.runtime.context import Context
 from portagpu.runtime.copies import copy_elements
 from portagpu.runtime.element_reads import note_element
@@ -28,7 +28,7 @@ class ArrayItems:
     ndim: int
     readonly: bool
     context: Context
-    stream: Stream | None
+    stream: Stream | Literal[0]
     allocation_key: int
     copy_to_host: Any
     copy_to_device: Any
@@ -59,10 +59,14 @@ class ArrayItems:
         return self.getitem(key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        stream = self.stream or self.context.default_stream
-        self.setitem(key, value, stream)
-        if not isinstance(value, ArrayItems):
-            stream.synchronize()
+        if isinstance(value, ArrayItems):
+            self.setitem(key, value)
+        elif self.stream:  # nobody waits for it, so what the program may change meanwhile is copied first
+            is_own = isinstance(value, int | float | complex | list | tuple)
+            self.setitem(key, value if is_own else np.array(host_array(value)))
+        else:
+            self.setitem(key, value, self.context.default_stream)
+            self.context.default_stream.synchronize()
 
     def getitem(self, item: Any, stream: Stream | int = 0) -> Any:
         """``self[item]``: a view, or one element, copied to the host in a stream and waited for."""

@@ -131,6 +131,10 @@ class Stream:
         """Whether a queue is this stream's."""
         return self._tail.queue is not None and self._tail.queue.int_ptr == queue.int_ptr
 
+    def is_named(self, handle: Any) -> bool:
+        """Whether `int` of this stream gave a number."""
+        return self._tail.queue is not None and self._tail.queue.int_ptr == handle and not self.closed
+
     def ready(self) -> cl.CommandQueue:
         """The queue, after barriers for what must run before the next command."""
         context = self.context

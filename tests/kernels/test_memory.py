@@ -330,3 +330,51 @@ def test_hints_are_for_elements(device):
         whole_row[1, 1](np.zeros((2, 2)))
     with pytest.raises(errors.KernelError, match="takes an array"):
         no_array[1, 1](np.zeros(2))
+
+
+_REVERSED = np.array([[1, 2, 3], [4, 5, 6]], np.int16)[:, ::-1]
+
+
+def test_copies_of_arrays_in_kernels(device):
+    @cuda.jit(device=True)
+    def twice(x):
+        result = x.copy()
+        for i in range(result.size):
+            result[i] *= 2
+        return result
+
+    @cuda.jit
+    def kernel(out):
+        mine = cuda.local.array(3, np.float32)
+        mine[:] = 1.5
+        captured = _REVERSED.copy()
+        captured[0, 0] = 9
+        first = twice(mine)
+        mine[:] = 2.5
+        second = twice(mine)  # has memory of its own
+        for i in range(3):
+            out[0, i], out[1, i], out[2, i] = captured[0, i], _REVERSED[0, i], captured[1, i]
+            out[3, i], out[4, i], out[5, i] = mine[i], first[i], second[i]
+
+    out = np.zeros((6, 3), np.float32)
+    kernel[1, 1](out)
+    assert out.tolist() == [[9, 2, 1], [3, 2, 1], [6, 5, 4], [2.5] * 3, [3] * 3, [5] * 3]
+
+
+def test_copies_of_arrays_that_kernels_have_no_memory_for(device):
+    @cuda.jit
+    def of_an_argument(x):
+        y = x.copy()
+        x[0] = y[1]
+
+    @cuda.jit
+    def in_a_loop(x):
+        former = _REVERSED
+        for _ in range(2):
+            now = former.copy()
+            x[0] = now[0, 0]
+
+    for kernel, why in ((of_an_argument, "known at compile time"), (in_a_loop, "in a loop")):
+        with pytest.raises(errors.UnsupportedSyntaxError, match=why) as caught:
+            kernel[1, 1](np.zeros(3))
+        assert "target" in caught.value.hint

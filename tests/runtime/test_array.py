@@ -172,3 +172,12 @@ def test_repr_and_scalars(device):
     assert "DeviceNDArray" in repr(array)
     with pytest.raises(TypeError):
         len(array)
+
+
+@pytest.mark.parametrize("strides", [(0,), (8,), (-3,)])
+def test_arrays_without_elements_keep_their_strides(device, strides):
+    host = np.ndarray((0,), np.int8, strides=strides)
+    there = cuda.to_device(host)
+    assert (there.shape, there.strides) == (host.shape, host.strides)
+    there.copy_to_device(cuda.device_array(0, np.int8))
+    assert there.copy_to_host(np.empty(0, np.int8)).shape == (0,)

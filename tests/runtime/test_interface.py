@@ -141,3 +141,30 @@ def test_libraries_do_not_see_the_pointer(device):
 
 def _has(x, name):
     return hasattr(x, name)
+
+
+def test_the_stream_of_an_array_that_was_taken(device: DeviceRecord, monkeypatch: pytest.MonkeyPatch) -> None:
+    """0 where none is named; else that one, also of a view alone, and taking the array waits for it or does not."""
+    x = cuda.to_device(np.zeros(8, np.float32))
+    assert x.stream == 0 and x[2:].stream == 0
+    assert cuda.as_cuda_array(Wrapper(x)).stream == 0
+    stream = cuda.stream()
+    bound = x.bind(stream)
+    waited = []
+    monkeypatch.setattr(type(stream), "synchronize", lambda self: waited.append(self))
+    assert cuda.as_cuda_array(Wrapper(bound[1:])).stream is stream
+    assert waited == [stream]
+    monkeypatch.setenv("PORTAGPU_INTERFACE_SYNC", "0")
+    assert cuda.as_cuda_array(Wrapper(bound)).stream is stream
+    double[1, 8](Wrapper(bound))
+    assert waited == [stream]
+    monkeypatch.setenv("PORTAGPU_INTERFACE_SYNC", "maybe")
+    with pytest.raises(errors.SettingsError, match="PORTAGPU_INTERFACE_SYNC"):
+        cuda.as_cuda_array(Wrapper(bound))
+
+
+@pytest.mark.parametrize("memory", [cuda.mapped_array, cuda.managed_array])
+def test_shared_memory_without_a_stream_has_stream_0(device: DeviceRecord, memory: Any) -> None:
+    made = memory(3)
+    assert made.__cuda_array_interface__["stream"] is None
+    assert made.stream == 0

@@ -184,3 +184,20 @@ def test_freed_memory_is_counted_and_given_back():
     assert len(cuda.current_context().deallocations) == 0
     with cuda.defer_cleanup():
         assert not kept.is_locked
+
+
+def test_freed_memory_by_the_name_of_the_memory_manager(device):
+    manager = cuda.current_context().memory_manager
+    manager.deallocations.clear()
+    kept = len(manager.deallocations)
+    x = cuda.to_device(np.ones(1000))
+    wrapped = cuda.as_cuda_array(x)
+    del x
+    assert len(manager.deallocations) == kept  # nothing was freed
+    assert wrapped.copy_to_host().sum() == 1000
+    free = manager.get_memory_info().free
+    del wrapped
+    assert manager.get_memory_info().free > free
+    assert manager.get_memory_info().total == cuda.current_context().get_memory_info().total
+    manager.deallocations.clear()
+    assert len(manager.deallocations) == kept

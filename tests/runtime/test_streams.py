@@ -137,3 +137,26 @@ def test_callbacks_are_functions_and_pinned_things_arrays(device):
     words = r"cuda\.pinned takes NumPy arrays, not list"
     with pytest.raises(errors.ArgumentTypeError, match=words), cuda.pinned(np.zeros(3), [1, 2]):
         pass
+
+
+@pytest.mark.parametrize("own", [cuda.stream, cuda.default_stream, cuda.per_thread_default_stream])
+def test_assigning_to_an_array_with_a_stream_does_not_wait(device, monkeypatch, own):
+    stream = own()
+    bound = cuda.to_device(np.zeros(6, np.int32), stream=stream)
+    plain = cuda.to_device(np.zeros(4, np.int32))
+    waited = []
+    monkeypatch.setattr(type(stream), "synchronize", lambda self: waited.append(self))
+    values = np.array([3, 4], np.int32)
+    bound[0] = 7
+    bound[1:3] = values
+    shared = bytearray(np.array([5, 6], np.int32))
+    bound[4:] = memoryview(shared).cast("i")
+    values[:] = 0  # what was assigned was of before
+    shared[:] = bytes(8)
+    bound[3:4] = plain[:1]
+    assert not waited
+    plain[0] = 7
+    assert waited == [plain.context.default_stream]
+    monkeypatch.undo()
+    cuda.synchronize()
+    assert bound.copy_to_host().tolist() == [7, 3, 4, 0, 5, 6]

@@ -21,8 +21,7 @@ def transpose(a: DeviceNDArray, b: DeviceNDArray | None = None) -> DeviceNDArray
             )
     if a.ndim != 2:
         raise ShapeError(f"transpose takes an array of two axes, not of {a.ndim}", hint="use x.transpose(axes)")
-    stream = a.stream if a.stream is not None else 0
     if b is None:
-        b = device_array(a.shape[::-1], a.dtype, stream=stream, context=a.context)
-    b.copy_to_device(a.T, stream)
+        b = device_array(a.shape[::-1], a.dtype, stream=a.stream, context=a.context)
+    b.copy_to_device(a.T, a.stream)
     return b
