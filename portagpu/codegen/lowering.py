@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from portagpu.device.capabilities import Capabilities, DeviceType
-from portagpu.dtypes import FLOAT32
+from portagpu.dtypes import FLOAT32, INT32
 from portagpu.errors import MissingCapabilityError
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import WARP, Pointer, Scalar, Space, Vector
@@ -141,6 +141,9 @@ def _work_item(printer: Printer, expr: Operation) -> Lowered:
         return f"{block} + (int)get_local_id({_args(printer, expr)})", SUM
     if expr.name == "gridsize" and expr.type.dtype.size == 8:  # one GPU driver's get_global_size has 32 bits
         return f"({expr.type.c})get_num_groups({_args(printer, expr)}) * {printer.block_size(expr.args[0])}", PRODUCT
+    held = printer.thread_id(expr.args[0]) if expr.name == "threadIdx" else None
+    if held is not None:
+        return (held, PRIMARY) if expr.type.dtype is INT32 else (f"({expr.type.c}){held}", UNARY)
     # int first: one CPU's compiler takes subscripts that are shifts of a 64-bit id in its block for runs of elements
     first = "(int)" if expr.name == "threadIdx" and expr.type.dtype.size == 8 else ""
     return f"({expr.type.c}){first}{_WORK_ITEM[expr.name]}({_args(printer, expr)})", UNARY

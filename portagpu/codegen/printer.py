@@ -7,13 +7,14 @@ from typing import TypeGuard
 
 import numpy as np
 
-from portagpu.codegen.analysis import Facts, is_index
+from portagpu.codegen.analysis import Facts
 from portagpu.codegen.complex_numbers import cast_complex, compare_complex, is_complex, multiply_complex
 from portagpu.codegen.helpers import HelperSet
 from portagpu.codegen.lowering import lower_operation
 from portagpu.codegen.names import Names
 from portagpu.codegen.narrow import narrowed
-from portagpu.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT64
+from portagpu.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT32, UINT64
+from portagpu.ir.indices import is_index
 from portagpu.ir.nodes import (
     Binary,
     BinaryOp,
@@ -79,6 +80,7 @@ class Printer:
         self._in_global_subscript = False
         self.used: set[str] = set()  # names that were printed
         self.block_sizes: dict[int, str] = {}  # variables that hold the block's extents, by axis
+        self.thread_ids: dict[int, str] = {}  # variables that hold the thread's place in its block, by axis
 
     def block_size(self, axis: Expr) -> str:
         """The variable that holds an extent of the block, set once at the function's start.
@@ -89,6 +91,17 @@ class Printer:
         assert isinstance(axis, Constant)
         number = int(axis.value)
         return self.block_sizes.setdefault(number, self.names(f"pg.blockDim.{'xyz'[number]}", INT))
+
+    def thread_id(self, axis: Expr) -> str | None:
+        """The variable that holds the thread's place along an axis, where the driver must see that it is one number.
+
+        One CPU's compiler takes sums of two calls of get_local_id for subscripts of other elements.
+        """
+        if not self._has_block_memory():
+            return None
+        assert isinstance(axis, Constant)
+        number = int(axis.value)
+        return self.thread_ids.setdefault(number, self.names(f"pg.threadIdx.{'xyz'[number]}", INT))
 
     def _guarded(self, expr: Compare, text: str, own: int) -> tuple[str, int]:
         """A comparison, with a term that decides nothing where the driver cannot be trusted with the bare one."""
@@ -274,13 +287,17 @@ class Printer:
             and operand.type.dtype is INT64
         ):
             return self._print(operand.operand)  # int -> long -> int
-        if source.dtype is INT64 and target.dtype is INT32 and self._converts_subscripts():
+        if source.dtype in (INT64, UINT64, UINT32) and target.dtype is INT32 and self._converts_subscripts():
             return f"convert_int({self.text(operand)})", POSTFIX
         return f"({target.c}){self.text(operand, UNARY)}", UNARY
 
     def _converts_subscripts(self) -> bool:
         """Whether a cast to 32 bits might become a subscript that the driver's compiler mixes up with others."""
-        return not self.helpers.caps.cuts_subscripts and self.facts.block_memory and not self._in_global_subscript
+        return self._has_block_memory() and not self._in_global_subscript
+
+    def _has_block_memory(self) -> bool:
+        """Whether the function has shared memory or local arrays that the driver's compiler mixes up."""
+        return not self.helpers.caps.cuts_subscripts and self.facts.block_memory
 
     def _index(self, expr: Index) -> tuple[str, int]:
         if self.facts.ranges.of(expr.operand).is_nonnegative:

@@ -272,8 +272,11 @@ def _function(
 
 
 def _block_sizes(printer: Printer, span: Span) -> list[Line]:
-    sizes = sorted(printer.block_sizes.items())
-    return [Line(f"    const int {name} = (int)get_local_size({axis});", span) for axis, name in sizes]
+    return [
+        Line(f"    const int {name} = (int){function}({axis});", span)
+        for function, names in (("get_local_size", printer.block_sizes), ("get_local_id", printer.thread_ids))
+        for axis, name in sorted(names.items())
+    ]
 
 
 def _local_declarations(function: Function, printer: Printer, facts: Facts) -> list[Line]:

@@ -220,7 +220,7 @@ def convert(ctx: FunctionState, value: Value, to: Element, *, explicit: bool = F
         return Compare(CompareOp.NE, expr, constant(ctx, 0, Scalar(kind.dtype, kind.weak)), span=ctx.span)
     if kind.dtype.is_complex and not to.dtype.is_complex:
         _refuse_complex(ctx, kind, to.dtype)
-    return Cast(expr, to, span=ctx.span)
+    return Cast(expr, to, explicit, span=ctx.span)
 
 
 def truth(ctx: FunctionState, value: Value) -> Condition:

@@ -111,10 +111,15 @@ def specialise(
             lowered = fuse(lowered, launch)
         lowered = replace(
             lowered,
-            kernel=shortened(unwrapped(directed(lowered.kernel))),
-            functions=tuple(shortened(unwrapped(directed(f))) for f in lowered.functions),
+            kernel=shortened(directed(lowered.kernel)),
+            functions=tuple(shortened(directed(f)) for f in lowered.functions),
         )
         converged = in_turns(converge(lockstep(lowered), gates=not caps.conditional_barriers))
+        if not debug and not bounds:  # checked programs may break what index arithmetic is promised to keep
+            # behind `converge`, after which threads ask for conditions that branches and returns kept from them
+            converged = replace(
+                converged, kernel=unwrapped(converged.kernel), functions=tuple(map(unwrapped, converged.functions))
+            )
         return with_halves(converged, caps) if state.halves else converged
 
     if not debug and not bounds:

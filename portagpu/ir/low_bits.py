@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from portagpu.dtypes import BOOL, INT64, UINT32
+from portagpu.ir.indices import Slot
 from portagpu.ir.nodes import (
     Assign,
     Binary,
@@ -35,7 +36,6 @@ from portagpu.ir.nodes import (
     While,
 )
 from portagpu.ir.program import Function
-from portagpu.ir.ranges import Slot
 from portagpu.ir.types import Scalar
 from portagpu.ir.walk import all_expressions, all_statements, expressions, rebuilt
 

@@ -131,10 +131,14 @@ class Select(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cast(Node):
-    """Conversion between scalar types, or of a scalar to all lanes of a vector."""
+    """Conversion between scalar types, or of a scalar to all lanes of a vector.
+
+    ``cuts``: the program asked for it, so that of an integer the lower bits are meant; else it is known to fit.
+    """
 
     operand: Expr
     type: Element
+    cuts: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,10 +6,10 @@ nothing upwards, and a bound that keeps moving goes to infinity (Cousot & Cousot
 
 Two readings of arithmetic, since C and Python part where a result does not fit its type:
 
-- `Ranges(function)`: integers stay what Python would compute. Index arithmetic is promised to stay small
-  (docs/dialect.md), so this is the reading for subscripts and for loops that walk over them.
+- `Ranges(function)`: index arithmetic is promised to stay small (docs/dialect.md), so that it is what Python would
+  compute. This is the reading for subscripts. What is no index, and what a program converts by itself, wraps around.
 - `Ranges(function, wraps=True)`: what may leave its type may become anything in it. This is the reading where a wrong
-  answer would change a result, as in `//` and `%`.
+  answer would change a result: `//` and `%`, and the way that a loop goes.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from portagpu.dtypes import BOOL, Kind
+from portagpu.ir.indices import Slot, index_slots, is_index
 from portagpu.ir.nodes import (
     Assign,
     Binary,
@@ -44,7 +45,6 @@ from portagpu.ir.program import Function, ParameterRole
 from portagpu.ir.types import WARP, Scalar, Type
 from portagpu.ir.walk import all_expressions, all_statements, blocks, expressions
 
-Slot = tuple[str, Type]
 Term = Slot | tuple[str, int]  # a variable, or a builtin and its axis
 Known = Mapping[Term, "Interval"]
 Bound = int | float  # floats are the two infinities only
@@ -128,6 +128,8 @@ class Ranges:
         self._known: dict[Slot, Interval] = {}  # of slots that are assigned; a missing one has no value yet
         self._fixed = {(p.name, p.type): self._of_parameter(p.role, p.type) for p in function.parameters}
         self._sources = _Sources(function)
+        self._indices = frozenset[Slot]() if wraps else index_slots(function)
+        self._cut = frozenset[Slot]() if wraps else _cut_slots(function)
         self._assumed: Known = {}
         self._solve()
 
@@ -208,9 +210,14 @@ class Ranges:
                 return self._either(expr.yes, expr.no)
             case Negate() if _is_integer(expr.type):
                 inner = self._of(expr.operand)
-                return None if inner is None else self._fitted(Interval(-inner.high, -inner.low), expr.type)
+                if inner is None:
+                    return None
+                return self._fitted(Interval(-inner.high, -inner.low), expr.type, self.is_promised(expr))
+            case Binary() if _is_grid_size(expr):
+                return Interval(1, of_type(expr.type).high)
             case Binary() if _is_integer(expr.type):
-                return self._two(_BINARY.get(expr.op), expr.left, expr.right, expr.type)
+                is_promised = self.is_promised(expr)
+                return self._two(_BINARY.get(expr.op), expr.left, expr.right, expr.type, is_promised)
             case Operation() if _is_integer(expr.type):
                 return self._operation(expr)
             case _:
@@ -234,12 +241,29 @@ class Ranges:
         return a.join(b)
 
     def _two(
-        self, rule: Callable[[Interval, Interval], Interval] | None, left: Expr, right: Expr, kind: Type
+        self,
+        rule: Callable[[Interval, Interval], Interval] | None,
+        left: Expr,
+        right: Expr,
+        kind: Type,
+        is_promised: bool,
     ) -> Interval | None:
         a, b = self._of(left), self._of(right)
         if a is None or b is None:
             return None
-        return _own(kind) if rule is None else self._fitted(rule(a, b), kind)
+        return _own(kind) if rule is None else self._fitted(rule(a, b), kind, is_promised)
+
+    def is_promised(self, expr: Expr) -> bool:
+        """Whether the result of arithmetic is promised to fit its type: it is an index, and none that was cut to fit.
+
+        Of a number that the program converted by itself, sums count as indices: `np.int32(cuda.grid(1)) + 1`.
+        Products do not: `np.int32(i) * np.int32(1640531527)` is a hash.
+        """
+        if self._wraps or not is_index(expr, self._indices):
+            return False
+        if isinstance(expr, Binary) and expr.op in (BinaryOp.ADD, BinaryOp.SUB):
+            return True
+        return not any(_is_cut(e, self._cut) for e in all_expressions(expr))
 
     def _cast(self, expr: Cast) -> Interval | None:
         source, target = expr.operand.type, expr.type
@@ -250,7 +274,7 @@ class Ranges:
             return inner
         assert isinstance(source, Scalar) and isinstance(target, Scalar)
         is_narrowed = source.dtype.kind is Kind.INT and target.dtype.kind is Kind.INT and target.dtype.size >= 4
-        if self._wraps or not is_narrowed:
+        if self._wraps or expr.cuts or not is_narrowed:
             return _own(target)
         return inner  # a Python integer that became a subscript: small, by the dialect's promise
 
@@ -259,27 +283,58 @@ class Ranges:
             found = _BUILTINS[expr.name]
             return self._assumed_too(term_of(expr), Interval(found.low, min(found.high, of_type(expr.type).high)))
         if expr.name in _OPERATIONS and len(expr.args) == 2:
-            return self._two(_OPERATIONS[expr.name], expr.args[0], expr.args[1], expr.type)
+            is_promised = self.is_promised(expr)
+            return self._two(_OPERATIONS[expr.name], expr.args[0], expr.args[1], expr.type, is_promised)
         if expr.name == "iabs":
             inner = self._of(expr.args[0])
-            return None if inner is None else self._fitted(_absolute(inner), expr.type)
+            return None if inner is None else self._fitted(_absolute(inner), expr.type, self.is_promised(expr))
         if expr.name == "slice_bound":
             bound = self._of(expr.args[2])
             return _INDEX if bound is not None and bound.is_nonnegative else _own(expr.type)
         return _own(expr.type)
 
-    def _fitted(self, found: Interval, kind: Type) -> Interval:
+    def _fitted(self, found: Interval, kind: Type, is_promised: bool) -> Interval:
         """What arithmetic gives in its type: unsigned integers always wrap around."""
         limits = of_type(kind)
         if found.within(limits):
             return found
         unsigned = isinstance(kind, Scalar) and kind.dtype.kind is not Kind.INT
         small = isinstance(kind, Scalar) and kind.dtype.size < 4
-        if self._wraps or unsigned or small:
+        if not is_promised or unsigned or small:
             return limits
         return Interval(
             found.low if found.low >= limits.low else -math.inf, found.high if found.high <= limits.high else math.inf
         )
+
+
+def _is_cut(expr: Expr, slots: frozenset[Slot] | set[Slot]) -> bool:
+    """Whether an expression is a number that the program converted to another type by itself."""
+    return expr.cuts if isinstance(expr, Cast) else isinstance(expr, Var) and (expr.name, expr.type) in slots
+
+
+def _cut_slots(function: Function) -> frozenset[Slot]:
+    """Variables that hold such numbers, or what was computed of them."""
+    values = [
+        ((s.target.name, s.target.type), tuple(all_expressions(s.value)))
+        for s in all_statements(function.body)
+        if isinstance(s, Assign) and _is_integer(s.target.type)
+    ]
+    found: set[Slot] = set()
+    changed = True
+    while changed:
+        new = {slot for slot, parts in values if slot not in found and any(_is_cut(e, found) for e in parts)}
+        found |= new
+        changed = bool(new)
+    return frozenset(found)
+
+
+def _is_grid_size(expr: Binary) -> bool:
+    """Whether it is `cuda.blockDim.x * cuda.gridDim.x`: the threads along an axis, as `cuda.gridsize`."""
+    if expr.op is not BinaryOp.MUL:
+        return False
+    parts = [e.operand if isinstance(e, Cast) and not e.cuts else e for e in (expr.left, expr.right)]
+    terms = [term_of(e) for e in parts]
+    return {t[0] for t in terms if t} == {"blockDim", "gridDim"} and len({t[1] for t in terms if t}) == 1
 
 
 def term_of(expr: Expr) -> Term | None:
@@ -514,7 +569,7 @@ def directed(function: Function) -> Function:
     """
     if not any(isinstance(s, For) and s.descending is None for s in all_statements(function.body)):
         return function
-    ranges = Ranges(function)
+    ranges = Ranges(function, wraps=True)
 
     def visit(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
         return tuple(map(one, body))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from portagpu.dtypes import Kind
+from portagpu.ir.indices import Slot
 from portagpu.ir.nodes import (
     Assign,
     Binary,
@@ -34,7 +34,7 @@ from portagpu.ir.nodes import (
     While,
 )
 from portagpu.ir.program import Function
-from portagpu.ir.ranges import Interval, Known, Ranges, Slot, Term, of_type, term_of
+from portagpu.ir.ranges import Interval, Known, Ranges, Term, of_type, term_of
 from portagpu.ir.types import Scalar
 from portagpu.ir.walk import all_expressions, all_statements, expressions, rebuilt
 
@@ -168,7 +168,7 @@ class _Walk:
 
     def _compared(self, left: Expr, op: CompareOp, right: Expr, known: Known) -> Known:
         """With what ``left op right`` says of the term in ``left``."""
-        found = _term_and_distance(left)
+        found = self._term_and_distance(left)
         if found is None:
             return known
         term, inner, distance = found
@@ -190,31 +190,25 @@ class _Walk:
                 limit = _other_than(own, other)
         return {**known, term: own.meet(limit)}
 
+    def _term_and_distance(self, expr: Expr) -> tuple[Term, Expr, int] | None:
+        """The term in ``term + distance``, as itself and as an expression; None for all that is not made so."""
+        match expr:
+            case Binary(op=BinaryOp.ADD, right=Constant(value=int(distance))) if self._ranges.is_promised(expr):
+                inner = self._term_and_distance(expr.left)
+            case Binary(op=BinaryOp.SUB, right=Constant(value=int(value))) if self._ranges.is_promised(expr):
+                inner, distance = self._term_and_distance(expr.left), -value
+            case Cast(operand=operand) if _is_widening(operand.type, expr.type):
+                inner, distance = self._term_and_distance(operand), 0
+            case _:
+                term = term_of(expr)
+                return None if term is None else (term, expr, 0)
+        return None if inner is None else (inner[0], inner[1], inner[2] + distance)
+
 
 def _other_than(own: Interval, other: Interval) -> Interval:
     if other.low != other.high:
         return own
     return Interval(own.low + (own.low == other.low), own.high - (own.high == other.high))
-
-
-def _term_and_distance(expr: Expr) -> tuple[Term, Expr, int] | None:
-    """The term in ``term + distance``, as itself and as an expression; None for all that is not made so."""
-    match expr:
-        case Binary(op=BinaryOp.ADD, right=Constant(value=int(distance))) if _is_promised(expr.type):
-            inner = _term_and_distance(expr.left)
-        case Binary(op=BinaryOp.SUB, right=Constant(value=int(value))) if _is_promised(expr.type):
-            inner, distance = _term_and_distance(expr.left), -value
-        case Cast(operand=operand) if _is_widening(operand.type, expr.type):
-            inner, distance = _term_and_distance(operand), 0
-        case _:
-            term = term_of(expr)
-            return None if term is None else (term, expr, 0)
-    return None if inner is None else (inner[0], inner[1], inner[2] + distance)
-
-
-def _is_promised(kind: object) -> bool:
-    """Whether sums of this type do not overflow, by the dialect's promise; unsigned ones wrap around."""
-    return isinstance(kind, Scalar) and kind.dtype.kind is Kind.INT and kind.dtype.size >= 4
 
 
 def _is_widening(source: object, target: object) -> bool:

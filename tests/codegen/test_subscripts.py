@@ -181,10 +181,13 @@ def test_unsigned_differences_say_nothing_of_their_terms():
     assert wraps(generate(specialise(kernel.source, (UNSIGNED, NUMBERS), IDEAL), IDEAL).source)
 
 
+ATOMIC = SimpleNamespace(add=lambda array, place, value: array.__setitem__(place, array[place] + value))
+
+
 def each_thread(kernel, a, b):
-    """The kernel's Python function, called once for each thread of a block."""
-    for thread in range(b.size):
-        names = SimpleNamespace(grid=lambda axes, t=thread: t, threadIdx=SimpleNamespace(x=thread))
+    """The kernel's Python function, called once for each thread of a block with a thread for each element of ``a``."""
+    for thread in range(a.size):
+        names = SimpleNamespace(grid=lambda axes, t=thread: t, threadIdx=SimpleNamespace(x=thread), atomic=ATOMIC)
         FunctionType(kernel.py_func.__code__, {**kernel.py_func.__globals__, "cuda": names})(a, b)
 
 
@@ -196,3 +199,121 @@ def test_results_are_pythons(device, kernel):
     kernel[1, 8](a, found)
     each_thread(kernel, a, expected)
     assert found.tolist() == expected.tolist()
+
+
+# threads that a return or a branch keeps from a loop with barriers still ask for its condition, on some devices --------
+
+
+def _returned_before_a_loop(a, out):
+    i = cuda.grid(1)
+    s = cuda.shared.array(8, np.int32)
+    s[i] = a[i]
+    k = 0
+    cuda.syncthreads()
+    if i == 0:
+        return
+    while k < s[i - 1]:
+        k += 1
+        cuda.syncthreads()
+    out[i] = k
+
+
+def _loop_in_a_branch(a, out):
+    i = cuda.grid(1)
+    s = cuda.shared.array(8, np.int32)
+    s[i] = a[i]
+    k = 0
+    cuda.syncthreads()
+    if i > 0:
+        for _ in range(s[i - 1]):
+            k += 1
+            cuda.syncthreads()
+        out[i] = k
+
+
+@pytest.mark.parametrize("function", [_returned_before_a_loop, _loop_in_a_branch], ids=lambda f: f.__name__[1:])
+def test_conditions_of_loops_with_barriers(device, function):
+    out = np.zeros(8, np.int32)
+    cuda.jit(function)[1, 8](np.full(8, 3, np.int32), out)
+    assert out.tolist() == [0] + [3] * 7
+
+
+# numbers that are cut to fit: hashes, whose signs nothing promises ----------------------------------------------------
+
+
+@cuda.jit
+def cut_to_a_key(x, out):
+    i = cuda.grid(1)
+    key = np.int32(x[i] & 0xFFFFFFFF)
+    cuda.atomic.add(out, key, i + 1)
+
+
+@cuda.jit
+def hashed(x, out):
+    i = cuda.grid(1)
+    h = np.int32((x[i] * 2654435761) & 0xFFFFFFFF)
+    cuda.atomic.add(out, h >> 28, i + 1)
+
+
+@cuda.jit
+def product_of_int32(x, out):
+    i = cuda.grid(1)
+    h = np.int32(i + 5) * np.int32(1640531527)
+    cuda.atomic.add(out, h >> 28, i + 1)
+
+
+@cuda.jit
+def congruential(x, out):
+    i = cuda.grid(1)
+    s = np.int32(i + 1)
+    for _ in range(3):
+        s = s * np.int32(1664525) + np.int32(1013904223)
+        if s > 0 or s < 0:
+            cuda.atomic.add(out, s >> 28, 1)
+
+
+@cuda.jit
+def shifted_out(x, out):
+    i = cuda.grid(1)
+    cuda.atomic.add(out, np.int32(np.int64(i) << 31) >> 30, 1)
+    cuda.atomic.add(out, np.int32(np.int64(3000000000 + i)) >> 29, 1)
+
+
+@pytest.mark.parametrize(
+    "kernel", [cut_to_a_key, hashed, product_of_int32, congruential, shifted_out], ids=lambda k: k.__name__
+)
+@pytest.mark.parametrize("checked", [False, True], ids=["", "checked"])
+def test_hashes_count_from_the_end_where_they_are_negative(device, kernel, checked):
+    """Nothing outside of the array is written."""
+    x = np.array([-1, -2, 0, 3, 7, 11, -5, 2**40 + 1], np.int64)
+    around = np.zeros(16 * 3, np.int64)
+    expected = np.zeros(16, np.int64)
+    memory = cuda.to_device(around)
+    made = cuda.jit(kernel.py_func, boundscheck=checked)
+    with np.errstate(over="ignore"):
+        each_thread(kernel, x, expected)
+    made[1, x.size](x, memory[16:32])
+    found = memory.copy_to_host()
+    assert found[16:32].tolist() == expected.tolist()
+    assert not found[:16].any() and not found[32:].any()
+
+
+@cuda.jit
+def steps_that_wrap(out):
+    i = cuda.grid(1)
+    step = np.int32(i * 1000000000 + 1200000000)
+    other = np.int32(i + 1) * np.int32(1500000000)
+    for _ in range(10, 0, step // 100000000):
+        out[0, i] += 1
+    for _ in range(0, 10, other // 100000000):
+        out[1, i] += 1
+
+
+def test_loops_go_the_way_of_a_step_that_wraps(device):
+    out = np.zeros((2, 4), np.int64)
+    steps_that_wrap[1, 4](out)
+    with np.errstate(over="ignore"):
+        steps = (np.arange(4) * 1000000000 + 1200000000).astype(np.int32)
+        others = np.arange(1, 5, dtype=np.int32) * np.int32(1500000000)
+    assert out[0].tolist() == [len(range(10, 0, int(s) // 100000000)) for s in steps]
+    assert out[1].tolist() == [len(range(0, 10, int(s) // 100000000)) for s in others]

@@ -1,4 +1,8 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
+
+static inline int pg_wrap_index_int(int index, int extent) {
+    return index < 0 ? index + extent : index;
+}
 // 91: def heat_equation(buf, steps, k):
 __kernel void heat_equation_(
     __global double* buf_,
@@ -20,7 +24,7 @@ __kernel void heat_equation_(
         double change_ = 0;
         // 97: change = k * (buf[i - 1] - 2.0 * buf[i] + buf[i + 1])
         if (pg_live1) {
-            change_ = k * (buf_[i - 1] - 2.0 * buf_[i] + buf_[i + 1]);
+            change_ = k * (buf_[pg_wrap_index_int(i - 1, buf_n0_)] - 2.0 * buf_[i] + buf_[i + 1]);
         }
         // 98: cuda.syncthreads()
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);

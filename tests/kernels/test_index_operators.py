@@ -154,7 +154,13 @@ def test_subscripts(device, operators):
 # subscripts that variables hold, and that are read, written and read again: one driver's compiler took elements for
 # others where the variable had 64 bits and the subscript the lower 32 of them
 HELD = ("{0} << 1", "{0} * 2", "{0} * 3", "{0} * 4", "({0} << 1) ^ 2", "{0} * 2 + 1", "130 - {0} * 2", "{0} + 16")
-HELD += ("({0} * 2) & 510", "({0} * 2 if {0} > 5 else {0} * 2 + 1)")
+HELD += (
+    "np.uint32({0} * 2)",
+    "np.uint64({0}) * np.uint64(2)",
+    "{0} + {0}",
+    "({0} * 2) & 510",
+    "({0} * 2 if {0} > 5 else {0} * 2 + 1)",
+)
 USES = (
     ("{a}[v] = {a}[v] + 5", "o[{row}, t] = {a}[v]", "{a}[v] = {a}[v] - 5"),
     ("if v < 100:", "    {a}[v] = {a}[v] + 5", "    o[{row}, t] = {a}[v]", "    {a}[v] = {a}[v] - 5"),
