@@ -207,12 +207,18 @@ class _Walk:
         if any(name in loop.again and len(conditions) > loop.depth for loop in self._loops):
             return True
         reasons = self._reasons.get(name, set())
-        for condition in conditions:
-            for part in _parts(condition):
-                if self._text(part) in reasons:
-                    return True
-                if any(isinstance(e, Var) and root(e.name) in reasons - {name} for e in all_expressions(part)):
-                    return True
+        return any(self._tells(condition, reasons, name) for condition in conditions)
+
+    def _tells(self, condition: Expr, reasons: set[str], name: str) -> bool:
+        """Whether a condition, or one that holds with it, is a reason; of alternatives, whether each of them is."""
+        for part in _parts(condition):
+            if self._text(part) in reasons:
+                return True
+            if any(isinstance(e, Var) and root(e.name) in reasons - {name} for e in all_expressions(part)):
+                return True
+            is_either = isinstance(part, Logical) and part.op is LogicalOp.OR
+            if is_either and all(self._tells(side, reasons, name) for side in children(part)):
+                return True
         return False
 
     def _text(self, expr: Expr) -> str:

@@ -201,7 +201,7 @@ def test_results_are_pythons(device, kernel):
     assert found.tolist() == expected.tolist()
 
 
-# threads that a return or a branch keeps from a loop with barriers still ask for its condition, on some devices --------
+# threads that a return or a branch keeps from a loop with barriers still ask for its condition on some devices ------
 
 
 def _returned_before_a_loop(a, out):

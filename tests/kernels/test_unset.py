@@ -130,6 +130,15 @@ def one_of_two_conditions(x, n):
         x[i] = y
 
 
+def either_of_two_conditions(x, n):
+    if n == 1:
+        y = x[0]
+    elif n == 2:
+        y = x[1]
+    if n == 1 or n == 2:
+        x[2] = y
+
+
 def lazily(x, n):
     i = cuda.grid(1)
     if i < n:
@@ -212,6 +221,7 @@ def swaps(x):
 
 RIGHT = [
     *(all_paths, left_early, same_condition, opposite_condition, one_of_two_conditions, lazily, flag_beside_it),
+    either_of_two_conditions,
     *(loop_over_arguments, while_over_arguments, endless, later_iterations, decided_while_compiling, loop_with_else),
     *(continues, swaps),
 ]
