@@ -60,6 +60,7 @@ FUNCTIONS: dict[Any, str] = {
 METHODS: dict[str, str] = {
     **dict.fromkeys(("ravel", "flatten", "reshape", "transpose", "view"), _LANGUAGE),
     "item": _REST,
+    "copy": _MEMORY,
     "fill": _KERNELS + "test_all_places.py",
 }
 NUMBER_METHODS: dict[str, str] = {"view": _KERNELS + "test_number_views.py", "bit_count": _ASSIGNED}
