@@ -109,17 +109,12 @@ def specialise(
         if launch is not None and lowered.cooperative and launch.blocks > 1 and not caps.inline_ptx:
             _check_fits(launch, caps)
             lowered = fuse(lowered, launch)
-        lowered = replace(
-            lowered,
-            kernel=shortened(directed(lowered.kernel)),
-            functions=tuple(shortened(directed(f)) for f in lowered.functions),
-        )
+        lowered = _each(directed, lowered)
         converged = in_turns(converge(lockstep(lowered), gates=not caps.conditional_barriers))
         if not debug and not bounds:  # checked programs may break what index arithmetic is promised to keep
             # behind `converge`, after which threads ask for conditions that branches and returns kept from them
-            converged = replace(
-                converged, kernel=unwrapped(converged.kernel), functions=tuple(map(unwrapped, converged.functions))
-            )
+            converged = _each(unwrapped, converged)
+        converged = _each(shortened, converged)  # last: exchanges between threads are statements until then
         return with_halves(converged, caps) if state.halves else converged
 
     if not debug and not bounds:
@@ -129,6 +124,11 @@ def specialise(
     except UnsupportedSyntaxError:
         # a failed check ends its thread, and what it would have read decides about a barrier: let the thread go on
         return attempt(False)
+
+
+def _each(change: Callable[[Function], Function], program: Program) -> Program:
+    """The program with each of its functions changed."""
+    return replace(program, kernel=change(program.kernel), functions=tuple(map(change, program.functions)))
 
 
 @deeply_nested
