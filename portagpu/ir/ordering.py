@@ -8,12 +8,12 @@ that clobbers memory. So a program in which threads learn of each other has no `
 
 from __future__ import annotations
 
-from portagpu.ir.nodes import Assembly, Assign, Expr, For, Load, Operation, Stmt, Var, VectorLoad, While
+from portagpu.ir.nodes import Assembly, Expr, Load, Operation, Stmt, Var, VectorLoad, While
 from portagpu.ir.program import Function, Program
-from portagpu.ir.types import Pointer, Type
+from portagpu.ir.types import Pointer
 from portagpu.ir.uniform import BARRIERS
 from portagpu.ir.waits import exit_values
-from portagpu.ir.walk import all_expressions, all_statements, expressions
+from portagpu.ir.walk import all_expressions, all_statements, assigned, expressions
 
 _FENCES = frozenset({"threadfence", "threadfence_block", "threadfence_system"})
 _EXCHANGES = frozenset({"subgroup_broadcast", "subgroup_shuffle"})
@@ -46,7 +46,7 @@ def polled(function: Function) -> frozenset[str]:
     for loop in all_statements(function.body):
         if not isinstance(loop, While):
             continue
-        changed = _assigned(loop.body)
+        changed = assigned(loop.body)
         for value in exit_values(loop):
             for expr in all_expressions(value):
                 if isinstance(expr, Load | VectorLoad) and isinstance(expr.base, Var) and expr.base.name in pointers:
@@ -54,13 +54,3 @@ def polled(function: Function) -> frozenset[str]:
                     if not index & changed:
                         found.add(expr.base.name)
     return frozenset(found)
-
-
-def _assigned(body: tuple[Stmt, ...]) -> set[tuple[str, Type]]:
-    found = set()
-    for statement in all_statements(body):
-        if isinstance(statement, Assign):
-            found.add((statement.target.name, statement.target.type))
-        elif isinstance(statement, For):
-            found.add((statement.counter.name, statement.counter.type))
-    return found

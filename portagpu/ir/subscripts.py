@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from portagpu.ir.indices import Slot
 from portagpu.ir.nodes import (
     Assign,
     Binary,
@@ -36,7 +35,7 @@ from portagpu.ir.nodes import (
 from portagpu.ir.program import Function
 from portagpu.ir.ranges import Interval, Known, Ranges, Term, of_type, term_of
 from portagpu.ir.types import Scalar
-from portagpu.ir.walk import all_expressions, all_statements, expressions, rebuilt
+from portagpu.ir.walk import all_expressions, all_statements, assigned, expressions, rebuilt
 
 _OPPOSITE = {
     CompareOp.LT: CompareOp.GE,
@@ -109,7 +108,7 @@ class _Walk:
     def _in_loop(self, loop: For, known: Known) -> Known:
         counter = (loop.counter.name, loop.counter.type)
         inside = dict(_without(known, (loop,)))
-        if counter not in _assigned(loop.body):
+        if counter not in assigned(loop.body):
             inside[counter] = self._ranges.of_counter(loop, known)
         return inside
 
@@ -224,15 +223,5 @@ def _without(known: Known, statements: tuple[Stmt, ...]) -> Known:
     """What is still known where the statements may have run."""
     if not known:
         return known
-    gone: set[Term] = {slot for slot in _assigned(statements) if slot in known}
+    gone: set[Term] = {slot for slot in assigned(statements) if slot in known}
     return {term: interval for term, interval in known.items() if term not in gone} if gone else known
-
-
-def _assigned(statements: tuple[Stmt, ...]) -> set[Slot]:
-    found: set[Slot] = set()
-    for statement in all_statements(statements):
-        if isinstance(statement, Assign):
-            found.add((statement.target.name, statement.target.type))
-        elif isinstance(statement, For):
-            found.add((statement.counter.name, statement.counter.type))
-    return found

@@ -42,6 +42,7 @@ from portagpu.ir.nodes import (
     VectorStore,
     While,
 )
+from portagpu.ir.types import Type
 
 
 def unreachable(node: NoReturn) -> NoReturn:
@@ -159,6 +160,17 @@ def all_statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
         yield statement
         for block in blocks(statement)[::-1]:
             waiting.extend(block[::-1])
+
+
+def assigned(statements: tuple[Stmt, ...]) -> set[tuple[str, Type]]:
+    """The variables that the statements set, loops' counters too."""
+    found: set[tuple[str, Type]] = set()
+    for statement in all_statements(statements):
+        if isinstance(statement, Assign):
+            found.add((statement.target.name, statement.target.type))
+        elif isinstance(statement, For):
+            found.add((statement.counter.name, statement.counter.type))
+    return found
 
 
 def all_expressions(expr: Expr) -> Iterator[Expr]:
