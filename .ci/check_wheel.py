@@ -5,24 +5,20 @@ Run as ``python .ci/check_wheel.py WHEEL``.
 
 from __future__ import annotations
 
-import os
 import sys
 import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("portagpu", "bench", "blas", "templates")
 
 
 def expected() -> set[str]:
-    """Paths inside the wheel that the repository's files should have."""
-    paths = set()
-    for top in FOLDERS:
-        for folder, _, names in os.walk(ROOT / top):  # links into the package are not followed
-            inside = Path(folder).relative_to(ROOT)
-            if "__pycache__" not in inside.parts:
-                paths |= {(inside if top == "portagpu" else "portagpu" / inside) / name for name in names}
-    return {path.as_posix() for path in paths}
+    """Paths inside the wheel that the package's files should have."""
+    return {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "portagpu").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
 
 
 def main(wheel: str) -> int:

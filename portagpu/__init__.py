@@ -14,10 +14,9 @@ from portagpu import interrupted
 interrupted.guard()
 
 from portagpu import cuda, errors, types
-from portagpu.cuda.valuetypes import typeof
-from portagpu.cuda.vectorizers import guvectorize, vectorize
+from portagpu.dispatch.typeof import typeof
 from portagpu.errors import unknown_attribute
-from portagpu.runtime import ufuncs
+from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.types import (
     Signature,
     bfloat16,
@@ -39,6 +38,7 @@ from portagpu.types import (
     uint64,
     void,
 )
+from portagpu.ufuncs.decorators import guvectorize, vectorize
 from portagpu.version import __version__
 
 
@@ -171,8 +171,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
     from portagpu.cuda import literal_unroll as literal_unroll
-    from portagpu.runtime.array import DeviceNDArray
-    from portagpu.runtime.stream import Stream
+    from portagpu.runtime.arrays.array import DeviceNDArray
+    from portagpu.runtime.execution.stream import Stream
     from portagpu.types import b1 as b1
     from portagpu.types import bool_ as bool_
     from portagpu.types import byte as byte
@@ -256,9 +256,9 @@ def _products() -> tuple[Callable[..., Any], Callable[..., Any]]:
     return product, dot
 
 
-ufuncs.register("matmul", matmul)
-ufuncs.register("linalg.matmul", matmul)
-ufuncs.register("dot", _dot)
+numpy_dispatch.register("matmul", matmul)
+numpy_dispatch.register("linalg.matmul", matmul)
+numpy_dispatch.register("dot", _dot)
 
 __all__ = [
     "Signature",

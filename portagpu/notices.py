@@ -9,8 +9,8 @@ import warnings
 from pathlib import Path
 
 from portagpu.errors import PortaGPUWarning
+from portagpu.package_stamp import FOLDER
 from portagpu.settings import Settings
-from portagpu.stamp import FOLDER
 
 # the package's folders, also those that are linked into it
 _FOLDERS = (FOLDER, *(os.path.realpath(FOLDER + name) + os.sep for name in ("bench", "blas", "templates")))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from portagpu.codegen.program import generate
-from portagpu.cuda import arguments
-from portagpu.device.ideal import IDEAL
+from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.device.ideal_device import IDEAL
+from portagpu.dispatch import arguments
 from portagpu.ir.types import ConstantType
 from portagpu.ir.verify import verify
 

@@ -14,8 +14,8 @@ from portagpu import private_files
 from portagpu.errors import StoreError
 from portagpu.files import FileCache
 from portagpu.private_files import read_private, read_private_json, write_private
-from portagpu.tuning import store_file
-from portagpu.tuning.store import Store
+from portagpu.tuning.store import file as store_file
+from portagpu.tuning.store.store import Store
 
 MAGIC = b"MAGIC\n"
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")

@@ -9,7 +9,7 @@ from pathlib import Path
 _ROOT = Path(__file__).parents[1]
 _CODE = tuple(
     path
-    for folder in ("portagpu", "blas", "bench", "templates", "examples")
+    for folder in ("portagpu", "examples")
     for path in sorted((_ROOT / folder).rglob("*"))
     if path.suffix in (".py", ".mako", ".cl")
 )
@@ -20,11 +20,11 @@ _UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 # modules that import inside functions, and what: see the comments there
 _LATE_IMPORTS = {
     "portagpu/__init__.py": {"portagpu.blas.matmul", "portagpu.blas.grouped"},  # kernels are read at the first product
-    "portagpu/codegen/rendering.py": {"mako.lookup"},  # slow to import
-    "portagpu/runtime/stream.py": {"asyncio"},  # slow to import
+    "portagpu/backends/opencl/codegen/rendering.py": {"mako.lookup"},  # slow to import
+    "portagpu/runtime/execution/stream.py": {"asyncio"},  # slow to import
     "portagpu/tuning/console.py": {"rich.console", "rich.progress"},  # slow to import, and products use tuning results
-    "bench/cupy_kernels.py": {"cupy"},
-    "bench/ladder/plot.py": {"matplotlib.figure"},  # optional, and slow to import
+    "portagpu/bench/cupy_kernels.py": {"cupy"},
+    "portagpu/bench/ladder/plot.py": {"matplotlib.figure"},  # optional, and slow to import
 }
 
 

@@ -1,4 +1,4 @@
-"""Make `portagpu/frontend/bessel_tables.py`: Chebyshev coefficients of what the Bessel functions are computed from.
+"""Make `frontend/library/libdevice/bessel_tables.py`: Chebyshev coefficients of the Bessel functions.
 
     python -m tools.bessel_tables
 
@@ -19,7 +19,7 @@ Wide = Any
 _L = np.longdouble
 _PI = _L("3.14159265358979323846264338327950288")
 _EULER = _L("0.57721566490153286060651209008240243")
-_FILE = Path(__file__).parents[1] / "portagpu/frontend/bessel_tables.py"
+_FILE = Path(__file__).parents[1] / "portagpu/frontend/library/libdevice/bessel_tables.py"
 _NODES = 64
 _STEP = _L(1) / 16
 

@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Any
 
 from portagpu import cuda, errors
-from portagpu.frontend.vocabulary import Intrinsic, Namespace, VectorMaker
-from portagpu.runtime.context import Context
+from portagpu.dialect.names import Intrinsic, Namespace, VectorMaker
+from portagpu.runtime.execution.context import Context
 from portagpu.types import Type
 from tools.docstrings import first_lines, signature
 from tools.entries import entry

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from portagpu import cuda
-from portagpu.codegen.program import KernelBinary, generate
+from portagpu.backends.opencl.codegen.generate import KernelBinary, generate
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import FLOAT64
 from portagpu.errors import KernelError
-from portagpu.frontend.functions import specialise
+from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import ArgumentType, ArrayType, Layout, Scalar
 from portagpu.ir.verify import verify
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from portagpu import cuda
-from portagpu.frontend import hardware_meanings, subgroup_meanings
-from portagpu.frontend.attributes import ARRAY_ATTRIBUTES
-from portagpu.frontend.calls import INTRINSICS, METHODS, NUMBER_METHODS
-from portagpu.frontend.meaning import Meaning
-from portagpu.frontend.meanings import MEANINGS, meaning_of
-from portagpu.frontend.vocabulary import Intrinsic, VectorMaker
+from portagpu.dialect.names import Intrinsic, VectorMaker
+from portagpu.dialect.reference import matrix_hardware, subgroups
+from portagpu.dialect.reference.core import MEANINGS, meaning_of
+from portagpu.dialect.reference.entry import Meaning
+from portagpu.frontend.arrays.attributes import ARRAY_ATTRIBUTES
+from portagpu.frontend.operations.calls import INTRINSICS, METHODS, NUMBER_METHODS
 from tools import host_names, python_functions
 from tools.docstrings import escaped, table
 from tools.entries import joined
@@ -116,7 +116,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     ),
     "float16": ("fp16.",),
     "libdevice": ("libdevice.",),
-    HARDWARE: (*hardware_meanings.MEANINGS, *subgroup_meanings.MEANINGS),
+    HARDWARE: (*matrix_hardware.MEANINGS, *subgroups.MEANINGS),
 }
 _NOTES = {
     "Indices": "Python integers are 64-bit among integers and adopt the float's type among floats:"
@@ -150,7 +150,7 @@ def described(name: str) -> Meaning:
     """The meaning of a name. Raises `LookupError` where nobody wrote one."""
     found = meaning_of(name)
     if found is None:
-        raise LookupError(f"cuda.{name} has no entry in portagpu.frontend.meanings")
+        raise LookupError(f"cuda.{name} has no entry in portagpu.dialect.reference.core")
     return found
 
 

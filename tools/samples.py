@@ -1,4 +1,4 @@
-"""Sample calls of the dialect's names, made from what `portagpu.frontend.meanings` says that they take."""
+"""Sample calls of the dialect's names, made from what `portagpu.dialect.reference.core` says that they take."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from portagpu import dtypes
-from portagpu.frontend.meaning import Meaning
+from portagpu.dialect.reference.entry import Meaning
 from portagpu.ir.types import ArgumentType, ArrayType, Layout, Scalar
 from tools.lowered import Lowered, lower
 from tools.profiles import PROFILES

@@ -1,4 +1,4 @@
-"""What type checkers make of the words that `portagpu.frontend.meanings` has for parameters and results."""
+"""What type checkers make of the words that `portagpu.dialect.reference.core` has for parameters and results."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from portagpu.frontend.meaning import Meaning
+from portagpu.dialect.reference.entry import Meaning
 
 # what a parameter takes, the first that fits; arrays and vectors of kernels have no type that checkers know well
 _TAKES = {

@@ -15,9 +15,9 @@ from types import ModuleType
 
 from portagpu import cuda
 from portagpu.cuda import api, types, vector_types
-from portagpu.frontend.meaning import Meaning
-from portagpu.frontend.meanings import GROUPS
-from portagpu.frontend.vocabulary import Namespace, VectorMaker
+from portagpu.dialect.names import Namespace, VectorMaker
+from portagpu.dialect.reference.core import GROUPS
+from portagpu.dialect.reference.entry import Meaning
 from tools.reference import described, names
 from tools.stub_types import ALIASES, NUMBERS, WIDTH, Typed, definition, docstring, number_class, typed
 
@@ -34,8 +34,8 @@ _HELPERS = {  # what is written at the top where the text below needs it
     "overload": "typing",
     "DTypeLike": "numpy.typing",
     "NDArray": "numpy.typing",
-    "VectorMaker": "portagpu.frontend.vocabulary",
-    "DeviceNDArray": "portagpu.runtime.array",
+    "VectorMaker": "portagpu.dialect.names",
+    "DeviceNDArray": "portagpu.runtime.arrays.array",
     "Number": "portagpu.types",
     "Type": "portagpu.types",
 }
@@ -170,7 +170,7 @@ def _imported(module: str) -> dict[str, str]:
 
 def cuda_text() -> str:
     """The stub of `portagpu.cuda`."""
-    later = {n: f"portagpu.cuda.{m}" for n, m in vars(cuda)["_LATER"].items()}
+    later = {n: f"portagpu.{m}" for n, m in vars(cuda)["_LATER"].items()}
     imported = _imported("portagpu.cuda") | later
     modules = sorted({*vars(cuda)["_SUBMODULES"], "fp16", "libdevice"})
     values: list[str] = []

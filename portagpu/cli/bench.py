@@ -15,7 +15,7 @@ from portagpu.bench.cells import Cell
 from portagpu.bench.core_types import CoreTypes
 from portagpu.bench.results import Results, load, machine_facts, save
 from portagpu.bench.tables import FORMATS, UNSTEADY, marked_speed, worst_text
-from portagpu.blas.problem import Problem
+from portagpu.blas.gemm.core.problem import Problem
 from portagpu.cli.choices import SuggestingGroup
 from portagpu.cli.interruption import keep_in
 from portagpu.cli.ladder import ladder

@@ -16,10 +16,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from portagpu.cli.output import console, stdout_to_stderr
-from portagpu.cuda.dispatcher import Dispatcher
-from portagpu.cuda.offline import OfflineKernel
-from portagpu.device.offline_compilers import COMPILERS
-from portagpu.device.targets import TARGETS, find_target
+from portagpu.device.offline.compilers import COMPILERS
+from portagpu.device.offline.targets import TARGETS, find_target
+from portagpu.dispatch.dispatcher import Dispatcher
+from portagpu.dispatch.offline import OfflineKernel
 from portagpu.errors import MissingCompilerError, PortaGPUError, did_you_mean
 
 

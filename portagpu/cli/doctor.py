@@ -11,7 +11,7 @@ from rich.markup import escape
 from portagpu.cli.devices import show_below, show_devices
 from portagpu.cli.output import console as new_console
 from portagpu.device.doctor import Diagnosis, Severity, as_json, diagnose
-from portagpu.device.driver_records import DriverRecord, DriverState
+from portagpu.device.drivers.records import DriverRecord, DriverState
 from portagpu.settings import Settings
 
 _STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "bold red"}

@@ -10,9 +10,9 @@ import click
 
 from portagpu.bench import gemm, problems
 from portagpu.bench.problems import Shape, parse_shape
-from portagpu.blas.conversions import OUTPUTS
-from portagpu.blas.problem import DTYPES, Problem, default_output
-from portagpu.blas.registry import all_precisions
+from portagpu.blas.gemm.core.accumulation import OUTPUTS
+from portagpu.blas.gemm.core.problem import DTYPES, Problem, default_output
+from portagpu.blas.gemm.selection.registry import all_precisions
 from portagpu.cli.choices import DEFAULT_PRECISION, Choice
 from portagpu.cli.shapes import FORM
 from portagpu.device import DeviceRecord

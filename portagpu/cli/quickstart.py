@@ -1,5 +1,8 @@
 """`portagpu quickstart`: devices, three kernels, tuning, a product and the small matrix, in under two minutes."""
 
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+# ruff: noqa: ANN001, ANN201
+
 from __future__ import annotations
 
 import inspect
@@ -13,8 +16,8 @@ import numpy as np
 from rich.syntax import Syntax
 
 from portagpu import cuda
-from portagpu.blas.problem import Problem
-from portagpu.blas.tuner import TunedProblem, tune_gemm
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.tuning.tuner import TunedProblem, tune_gemm
 from portagpu.cli import bench as bench_cli
 from portagpu.cli import tune as tune_cli
 from portagpu.cli.devices import show_devices

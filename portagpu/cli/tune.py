@@ -13,11 +13,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from portagpu.blas.explanation import explanation
-from portagpu.blas.parameters import dense
-from portagpu.blas.problem import DTYPES, Problem
-from portagpu.blas.registry import all_precisions
-from portagpu.blas.tuner import TunedProblem, store_path, tune_gemm
-from portagpu.blas.whole_numbers import WHOLE, kernels_dtype
+from portagpu.blas.gemm.core.problem import DTYPES, Problem
+from portagpu.blas.gemm.integer_products import WHOLE, kernels_dtype
+from portagpu.blas.gemm.selection.parameters import dense
+from portagpu.blas.gemm.selection.registry import all_precisions
+from portagpu.blas.gemm.tuning.tuner import TunedProblem, store_path, tune_gemm
 from portagpu.cli.choices import DEFAULT_PRECISION, Choice
 from portagpu.cli.interruption import TerminableGroup, keep_in
 from portagpu.cli.options import given, refuse_options, time_option
@@ -26,18 +26,18 @@ from portagpu.cli.shapes import OldShapes, ProductShape
 from portagpu.cli.tuning_files import compact_command, export_command, import_command
 from portagpu.device import DeviceRecord, DeviceType, default_device, find_device
 from portagpu.errors import TuningError
-from portagpu.runtime.context import Context
+from portagpu.runtime.execution.context import Context
 from portagpu.settings import Settings
 from portagpu.tuning import Measured, best, strategy_names
 from portagpu.tuning import Progress as SearchProgress
 from portagpu.tuning import tune as tune_kernel
 from portagpu.tuning.console import best_of, stage_of
-from portagpu.tuning.outcomes import describe
-from portagpu.tuning.report import shown, skips
-from portagpu.tuning.shapes import parse_words
-from portagpu.tuning.strategies import DEFAULT
-from portagpu.tuning.tasks import store_path as kernel_store
-from portagpu.tuning.tunable import resolve
+from portagpu.tuning.search.report import shown, skips
+from portagpu.tuning.search.strategies import DEFAULT
+from portagpu.tuning.store.tasks import store_path as kernel_store
+from portagpu.tuning.tunables.outcomes import describe
+from portagpu.tuning.tunables.problems import parse_words
+from portagpu.tuning.tunables.tunable import resolve
 
 _TUNED = tuple(name for name in DTYPES if not name.startswith("complex"))  # complex products are made of real ones
 _LAYOUTS = ("NN", "NT", "TN", "TT")

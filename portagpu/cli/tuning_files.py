@@ -12,7 +12,7 @@ from portagpu.device import default_device, find_device
 from portagpu.settings import Settings
 from portagpu.tuning import Store
 from portagpu.tuning.choice import export_shipped, shipped_file
-from portagpu.tuning.tasks import store_path
+from portagpu.tuning.store.tasks import store_path
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _kernel_option = click.option("--kernel", default="gemm", show_default=True, help="name of the tunable")

@@ -12,23 +12,23 @@ from typing import Any
 from portagpu import dtypes
 from portagpu.cuda import fp16 as fp16
 from portagpu.cuda import libdevice as libdevice
-from portagpu.cuda.dispatcher import Dispatcher as Dispatcher
 from portagpu.cuda.host import *  # noqa: F403
 from portagpu.cuda.host import __all__ as _host_names
-from portagpu.cuda.jitting import jit as jit
+from portagpu.dialect.names import INTRINSICS, VectorMaker
+from portagpu.dialect.names import Intrinsic as Intrinsic
+from portagpu.dialect.names import atomic as atomic
+from portagpu.dialect.names import blockDim as blockDim
+from portagpu.dialect.names import blockIdx as blockIdx
+from portagpu.dialect.names import cg as cg
+from portagpu.dialect.names import const as const
+from portagpu.dialect.names import constexpr as constexpr
+from portagpu.dialect.names import gridDim as gridDim
+from portagpu.dialect.names import local as local
+from portagpu.dialect.names import shared as shared
+from portagpu.dialect.names import threadIdx as threadIdx
+from portagpu.dispatch.decorators import jit as jit
+from portagpu.dispatch.dispatcher import Dispatcher as Dispatcher
 from portagpu.errors import unknown_attribute
-from portagpu.frontend.vocabulary import INTRINSICS, VectorMaker
-from portagpu.frontend.vocabulary import Intrinsic as Intrinsic
-from portagpu.frontend.vocabulary import atomic as atomic
-from portagpu.frontend.vocabulary import blockDim as blockDim
-from portagpu.frontend.vocabulary import blockIdx as blockIdx
-from portagpu.frontend.vocabulary import cg as cg
-from portagpu.frontend.vocabulary import const as const
-from portagpu.frontend.vocabulary import constexpr as constexpr
-from portagpu.frontend.vocabulary import gridDim as gridDim
-from portagpu.frontend.vocabulary import local as local
-from portagpu.frontend.vocabulary import shared as shared
-from portagpu.frontend.vocabulary import threadIdx as threadIdx
 from portagpu.types import (  # noqa: F401 - named in __all__ below
     Array,
     NestedArray,
@@ -153,20 +153,20 @@ globals().update(_vectors)
 
 # what programs use now and then, by the module that has it; these modules use the names of this one
 _LATER_BY_MODULE: dict[str, str] = {
-    "kernels.reduction": "Reduce reduce",
-    "vectorizers": "vectorize guvectorize",
-    "valuetypes": "typeof",
-    "shared_memory": "mapped mapped_array mapped_array_like managed_array pinned_array_like",
-    "cuda_only": (
+    "cuda.kernels.reduction": "Reduce reduce",
+    "ufuncs.decorators": "vectorize guvectorize",
+    "dispatch.typeof": "typeof",
+    "cuda.shared_memory": "mapped mapped_array mapped_array_like managed_array pinned_array_like",
+    "cuda.unsupported": (
         "CudaSupportError compile compile_for_current_device compile_ptx compile_ptx_for_current_device declare_device"
         " is_supported_version open_ipc_array"
     ),
-    "memory_managers": (
+    "cuda.memory_managers": (
         "BaseCUDAMemoryManager GetIpcHandleMixin HostOnlyCUDAMemoryManager IpcHandle ManagedMemory MappedMemory"
         " MemoryInfo MemoryPointer NumbaCUDAMemoryManager PinnedMemory set_memory_manager"
     ),
-    "interchange": "from_dlpack from_cuda_array_interface",
-    "session": (
+    "cuda.interchange": "from_dlpack from_cuda_array_interface",
+    "cuda.session": (
         "cuda_error detect event_elapsed_time external_stream is_bfloat16_supported is_float16_supported"
         " legacy_default_stream per_thread_default_stream profile_start profile_stop profiling require_context"
     ),
@@ -195,7 +195,7 @@ def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return import_module(f"portagpu.cuda.{name}")
     if name in _LATER:
-        return getattr(import_module(f"portagpu.cuda.{_LATER[name]}"), name)
+        return getattr(import_module(f"portagpu.{_LATER[name]}"), name)
     raise unknown_attribute("portagpu.cuda", name, sys.modules[__name__], __dir__(), hint=_INSTEAD.get(name, ""))
 
 

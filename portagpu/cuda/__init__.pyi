@@ -19,17 +19,6 @@ from portagpu.cuda import random as random
 from portagpu.cuda import runtime as runtime
 from portagpu.cuda import types as types
 from portagpu.cuda import vector_types as vector_types
-from portagpu.cuda.cuda_only import (
-    CudaSupportError,
-    compile,
-    compile_for_current_device,
-    compile_ptx,
-    compile_ptx_for_current_device,
-    declare_device,
-    is_supported_version,
-    open_ipc_array,
-)
-from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.cuda.host import (
     Device,
     DeviceNDArray,
@@ -60,7 +49,6 @@ from portagpu.cuda.host import (
     to_device,
 )
 from portagpu.cuda.interchange import from_cuda_array_interface, from_dlpack
-from portagpu.cuda.jitting import jit
 from portagpu.cuda.kernels.reduction import Reduce, reduce
 from portagpu.cuda.memory_managers import (
     BaseCUDAMemoryManager,
@@ -90,9 +78,20 @@ from portagpu.cuda.session import (
     require_context,
 )
 from portagpu.cuda.shared_memory import managed_array, mapped, mapped_array, mapped_array_like, pinned_array_like
-from portagpu.cuda.valuetypes import typeof
-from portagpu.cuda.vectorizers import guvectorize, vectorize
-from portagpu.frontend.vocabulary import Intrinsic, VectorMaker, constexpr
+from portagpu.cuda.unsupported import (
+    CudaSupportError,
+    compile,
+    compile_for_current_device,
+    compile_ptx,
+    compile_ptx_for_current_device,
+    declare_device,
+    is_supported_version,
+    open_ipc_array,
+)
+from portagpu.dialect.names import Intrinsic, VectorMaker, constexpr
+from portagpu.dispatch.decorators import jit
+from portagpu.dispatch.dispatcher import Dispatcher
+from portagpu.dispatch.typeof import typeof
 from portagpu.types import (
     Array,
     NestedArray,
@@ -120,6 +119,7 @@ from portagpu.types import (
     uint64,
     void,
 )
+from portagpu.ufuncs.decorators import guvectorize, vectorize
 
 _Number: TypeAlias = complex | np.number[Any] | np.bool_
 _Index: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...]

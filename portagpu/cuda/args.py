@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from portagpu.runtime.args import ArgumentWrapper as ArgHint
-from portagpu.runtime.args import In, InOut, Out
+from portagpu.runtime.host_arguments import ArgumentWrapper as ArgHint
+from portagpu.runtime.host_arguments import In, InOut, Out
 
 __all__ = ["ArgHint", "In", "InOut", "Out", "wrap_arg"]
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from portagpu.cuda.shared_memory import ManagedNDArray, MappedNDArray, SharedNDArray
 from portagpu.errors import ArgumentTypeError
-from portagpu.runtime.array import DeviceNDArray, DeviceRecord, device_array
-from portagpu.runtime.creation import as_device_array, device_array_like, is_device_like, to_device
-from portagpu.runtime.stream import Stream
+from portagpu.runtime.arrays.array import DeviceNDArray, DeviceRecord, device_array
+from portagpu.runtime.arrays.creation import as_device_array, device_array_like, is_device_like, to_device
+from portagpu.runtime.execution.stream import Stream
 
 DeviceNDArrayBase = DeviceNDArray
 

@@ -11,8 +11,8 @@ from portagpu.device import DeviceRecord, find_device, working_devices
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.registry import choose
 from portagpu.errors import ArgumentTypeError, DeviceIndexError, unknown_attribute
-from portagpu.runtime import context as contexts
-from portagpu.runtime.context import Context
+from portagpu.runtime.execution import context as contexts
+from portagpu.runtime.execution.context import Context
 
 if TYPE_CHECKING:
     _Facts = DeviceRecord  # what `Device.__getattr__` hands on, which checkers would take for anything

@@ -5,6 +5,7 @@ All are classes of `portagpu.errors`, most under their own name there; a `Kernel
 
 from __future__ import annotations
 
+from portagpu.dispatch.options import NumbaInvalidConfigWarning as NumbaInvalidConfigWarning
 from portagpu.errors import *  # noqa: F403
 from portagpu.errors import (
     BuildError,
@@ -39,7 +40,7 @@ KernelRuntimeError = DeviceError
 NumbaWarning = PortaGPUWarning
 NumbaPerformanceWarning = PortaGPUPerformanceWarning
 
-# of the warnings below PortaGPU gives only NumbaInvalidConfigWarning; the others are here to be filtered
+# of the warnings below PortaGPU gives none; they are here to be filtered
 
 
 class NumbaDeprecationWarning(NumbaWarning, DeprecationWarning):
@@ -60,10 +61,6 @@ class NumbaTypeSafetyWarning(NumbaWarning):
 
 class NumbaDebugInfoWarning(NumbaWarning):
     """Debug information that may be incomplete."""
-
-
-class NumbaInvalidConfigWarning(NumbaWarning):
-    """Options that do not go together."""
 
 
 __all__ = [

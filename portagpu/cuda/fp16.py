@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from portagpu.dialect.names import Intrinsic
 from portagpu.errors import unknown_attribute
-from portagpu.frontend.vocabulary import Intrinsic
 
 __all__ = [
     *("hadd", "hsub", "hmul", "hdiv", "hfma", "hneg", "habs", "hrcp", "hmax", "hmin"),

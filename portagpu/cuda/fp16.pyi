@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike
 
-from portagpu.frontend.vocabulary import VectorMaker
+from portagpu.dialect.names import VectorMaker
 from portagpu.types import Type
 
 _Number: TypeAlias = complex | np.number[Any] | np.bool_

@@ -10,18 +10,18 @@ from portagpu.cuda.devices import Device, current_context, get_current_device, g
 from portagpu.cuda.interchange import from_dlpack
 from portagpu.device import working_devices
 from portagpu.errors import MemoryNotSharedError
-from portagpu.runtime import forking
-from portagpu.runtime.args import In, InOut, Out
-from portagpu.runtime.array import DeviceNDArray, DeviceRecord, device_array
-from portagpu.runtime.context import close
-from portagpu.runtime.creation import as_device_array, device_array_like, is_device_like, to_device
-from portagpu.runtime.dlpack import shares_with_host
-from portagpu.runtime.event import Event
-from portagpu.runtime.foreign import is_foreign
-from portagpu.runtime.hostmem import pinned, pinned_array
-from portagpu.runtime.stream import Stream
+from portagpu.runtime import fork
+from portagpu.runtime.arrays.array import DeviceNDArray, DeviceRecord, device_array
+from portagpu.runtime.arrays.creation import as_device_array, device_array_like, is_device_like, to_device
+from portagpu.runtime.arrays.dlpack import shares_with_host
+from portagpu.runtime.arrays.foreign import is_foreign
+from portagpu.runtime.arrays.host_memory import pinned, pinned_array
+from portagpu.runtime.execution.context import close
+from portagpu.runtime.execution.event import Event
+from portagpu.runtime.execution.stream import Stream
+from portagpu.runtime.host_arguments import In, InOut, Out
 
-forking.install()
+fork.install()
 
 
 def stream() -> Stream:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError
-from portagpu.runtime.array import DeviceNDArray
-from portagpu.runtime.context import current_context
-from portagpu.runtime.creation import from_interface, to_device
-from portagpu.runtime.dlpack import shares_with_host
-from portagpu.runtime.foreign import shared_view
-from portagpu.runtime.hostmem import adopt_host
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.creation import from_interface, to_device
+from portagpu.runtime.arrays.dlpack import shares_with_host
+from portagpu.runtime.arrays.foreign import shared_view
+from portagpu.runtime.arrays.host_memory import adopt_host
+from portagpu.runtime.execution.context import current_context
 
 
 def from_dlpack(obj: Any) -> DeviceNDArray:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from portagpu.dialect.names import Intrinsic
 from portagpu.errors import unknown_attribute
-from portagpu.frontend.libdevice import FUNCTIONS, PAIRS
-from portagpu.frontend.libdevice_library import NAMES
-from portagpu.frontend.vocabulary import Intrinsic
+from portagpu.frontend.library.libdevice.compound import NAMES
+from portagpu.frontend.library.libdevice.native import FUNCTIONS, PAIRS
 
 __all__ = [*sorted((*FUNCTIONS, *PAIRS, *NAMES))]
 

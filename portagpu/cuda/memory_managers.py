@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from portagpu.errors import UnsupportedError
-from portagpu.runtime.context import MemoryInfo as MemoryInfo
-from portagpu.runtime.driver_names import refuse_ipc
+from portagpu.runtime.execution.context import MemoryInfo as MemoryInfo
+from portagpu.runtime.execution.cuda_members import refuse_ipc
 
 _MANAGERS = "memory managers allocate CUDA memory, which OpenCL cannot use"
 

@@ -14,6 +14,9 @@ Box and Muller's method and agree up to the rounding of the device's log and cos
         out[i] = xoroshiro128p_uniform_float32(states, i)
 """
 
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+# ruff: noqa: ANN001, ANN201, ANN202
+
 from __future__ import annotations
 
 import math
@@ -25,8 +28,8 @@ from portagpu import cuda
 from portagpu.cuda.host import DeviceNDArray, to_device
 from portagpu.cuda.random_states import first_state, spaced_states
 from portagpu.errors import ArgumentTypeError, DTypeError
-from portagpu.runtime.checks import count
-from portagpu.runtime.stream import Stream
+from portagpu.runtime.arrays.checks import count
+from portagpu.runtime.execution.stream import Stream
 from portagpu.types import from_dtype
 
 __all__ = [

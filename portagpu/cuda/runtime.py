@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portagpu.runtime.context import current_context
+from portagpu.runtime.execution.context import current_context
 
 _OLDEST = (1, 2)
 

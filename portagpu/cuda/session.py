@@ -11,10 +11,10 @@ import pyopencl as cl
 
 from portagpu.device import devices
 from portagpu.errors import ArgumentTypeError, NoDeviceError
-from portagpu.runtime.context import Context, current_context
-from portagpu.runtime.event import Event
+from portagpu.runtime.execution.context import Context, current_context
+from portagpu.runtime.execution.event import Event
+from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.handles import may_be_object
-from portagpu.runtime.stream import Stream
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -14,14 +14,14 @@ from typing import Any, Literal
 import numpy as np
 
 from portagpu.errors import ArgumentTypeError
-from portagpu.runtime import views
-from portagpu.runtime.array import DeviceNDArray
-from portagpu.runtime.checks import check_stream, check_target, host_array
-from portagpu.runtime.context import context_of, current_context
-from portagpu.runtime.hostmem import pinned_array
-from portagpu.runtime.interface import described_host
-from portagpu.runtime.layout import extent_of, strides_like
-from portagpu.runtime.stream import Stream
+from portagpu.runtime.arrays import views
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.checks import check_stream, check_target, host_array
+from portagpu.runtime.arrays.cuda_array_interface import described_host
+from portagpu.runtime.arrays.host_memory import pinned_array
+from portagpu.runtime.arrays.layout import extent_of, strides_like
+from portagpu.runtime.execution.context import context_of, current_context
+from portagpu.runtime.execution.stream import Stream
 
 
 class SharedNDArray(np.ndarray[Any, Any]):

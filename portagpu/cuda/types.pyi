@@ -1,7 +1,6 @@
 # Made from the package's own tables by `python -m tools.documents`; a test fails when it is stale.
 """Types for signatures, under CUDA-Python's module name."""
 
-from portagpu.time_types import NPDatetime, NPTimedelta
 from portagpu.types import (
     Array,
     CPointer,
@@ -66,6 +65,7 @@ from portagpu.types import (
     ushort,
     void,
 )
+from portagpu.types.dates import NPDatetime, NPTimedelta
 
 complex_domain: frozenset[Number]
 integer_domain: frozenset[Number]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from portagpu import cuda
+from portagpu.dialect.names import VectorMaker
 from portagpu.dtypes import FLOAT16
-from portagpu.frontend.vocabulary import VectorMaker
 
 _all: dict[str, VectorMaker] = {n: v for n in cuda.__all__ if isinstance(v := getattr(cuda, n), VectorMaker)}
 globals().update(_all)

@@ -136,7 +136,7 @@ from portagpu.cuda import (
     ushort8,
     ushort16,
 )
-from portagpu.frontend.vocabulary import VectorMaker
+from portagpu.dialect.names import VectorMaker
 
 vector_types: dict[str, VectorMaker]
 

@@ -1,8 +1,8 @@
 """Devices and drivers: discovery, capabilities, choice."""
 
 from portagpu.device.capabilities import Capabilities, DeviceType
-from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState
-from portagpu.device.drivers import register_drivers
+from portagpu.device.drivers.records import DriverRecord, DriverSource, DriverState
+from portagpu.device.drivers.register import register_drivers
 from portagpu.device.registry import (
     DeviceRecord,
     default_device,

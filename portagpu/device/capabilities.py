@@ -1,4 +1,4 @@
-"""What one device can do, as a frozen value filled by trying (see `portagpu.device.prober`)."""
+"""What one device can do, as a frozen value filled by trying (see `portagpu.device.probing.prober`)."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ class Capabilities:
     conditional_barriers: bool = True  # False: no barrier stands under a branch, even if a whole block takes it
     measured_gflops_double: float = 0.0  # the same in float64; 0.0 where it is missing
     ptx_target: tuple[int, int] = (0, 0)  # architecture whose PTX inline text may use, such as (9, 0)
-    architecture_ptx: bool = False  # instructions of that architecture alone work (`portagpu.device.ptx`)
+    architecture_ptx: bool = False  # instructions of that architecture alone work (`portagpu.device.architecture_ptx`)
     subgroup_sizes: tuple[int, ...] = ()  # that a kernel can ask for, ascending
     subgroup_block_io: bool = False  # a subgroup loads and stores consecutive elements at once
-    matrix_units: tuple[str, ...] = ()  # kinds of instructions: `portagpu.frontend.subgroup_matrix`
+    matrix_units: tuple[str, ...] = ()  # kinds of instructions: `portagpu.frontend.intrinsics.subgroup_matrix`
     thread_registers: int = 256  # of 32 bits that a thread can have, in the smallest subgroups
     max_blocks: int = 2**64 - 1  # of a launch, over all axes
     max_blocks_of_axis: int = 2**63 - 1

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pyopencl as cl
 
-from portagpu.device import driver_search
-from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState
-from portagpu.device.drivers import Places, Registration, perform, registration
+from portagpu.device.drivers import search
+from portagpu.device.drivers.records import DriverRecord, DriverSource, DriverState
+from portagpu.device.drivers.register import Places, Registration, perform, registration
 from portagpu.device.registry import DeviceRecord, default_device, devices, discover
 from portagpu.errors import DeviceError
 from portagpu.settings import Settings
@@ -97,7 +97,7 @@ def _examined_again(settings: Settings, registered: Registration) -> tuple[Drive
         environ.pop("OCL_ICD_VENDORS", None)
         if registered.previous_vendors is not None:
             environ["OCL_ICD_VENDORS"] = registered.previous_vendors
-    places = Places(bundled=driver_search.bundled_vendor_folder())
+    places = Places(bundled=search.bundled_vendor_folder())
     return perform(settings, environ, places, fresh=True, dry=True).drivers
 
 
@@ -180,11 +180,11 @@ def _about_hardware(drivers: Sequence[DriverRecord], *, simulator: bool) -> Iter
     if simulator:
         return
     served = {d.family for d in drivers if d.state in (DriverState.REGISTERED, DriverState.ADDED) and d.platforms}
-    for device_file, families in driver_search.DEVICE_FILES:
+    for device_file, families in search.DEVICE_FILES:
         if not device_file.exists():
             continue
         if not served & set(families):
-            package = next(f.package for f in driver_search.FAMILIES if f.name == families[0])
+            package = next(f.package for f in search.FAMILIES if f.name == families[0])
             yield Finding(
                 severity=Severity.WARNING,
                 subject=str(device_file),

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from portagpu.device.driver_records import DriverRecord
+from portagpu.device.drivers.records import DriverRecord
 from portagpu.private_files import read_private_json, write_private
 
 _SCHEMA = 1

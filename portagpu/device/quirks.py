@@ -1,6 +1,6 @@
 """The one table of what vendors' devices do that cannot be asked of them: one row a quirk, with the reason.
 
-Vendors' names appear here and in `portagpu.device.driver_search`, nowhere else.
+Vendors' names appear here and in `portagpu.device.drivers.search`, nowhere else.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyopencl as cl
 
+from portagpu.device.probing.rate import measured_gflops
+from portagpu.device.probing.workbench import DRIVER_ERRORS, Workbench, first_telling_line
 from portagpu.device.quirks import hints_for
-from portagpu.device.rate import measured_gflops
 from portagpu.device.registry import DeviceRecord
-from portagpu.device.workbench import DRIVER_ERRORS, Workbench, first_telling_line
 
 _logger = logging.getLogger(__name__)
 _GROUP = 64

@@ -14,12 +14,12 @@ import pyopencl as cl
 
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.device.cuda_names import CudaNames
-from portagpu.device.driver_records import DriverRecord, DriverState
-from portagpu.device.drivers import register_drivers
-from portagpu.device.facts import capabilities_of, device_type_of
+from portagpu.device.drivers.records import DriverRecord, DriverState
+from portagpu.device.drivers.register import register_drivers
 from portagpu.device.identity import DeviceIdentity, all_cl_devices, identity_of
 from portagpu.device.numbering import memory_of, numbered
-from portagpu.device.prober import probe
+from portagpu.device.probing.assemble import capabilities_of, device_type_of
+from portagpu.device.probing.prober import probe
 from portagpu.device.quirks import remedy_for
 from portagpu.errors import DeviceSelectionError, NoDeviceError, did_you_mean
 from portagpu.settings import Settings

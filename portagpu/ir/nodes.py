@@ -210,7 +210,7 @@ class Member(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation(Node):
-    """A named operation whose lowering the device decides (`portagpu.codegen.lowering`).
+    """A named operation whose lowering the device decides (`portagpu.backends.opencl.codegen.registry`).
 
     ``effect`` says that it may not be dropped, repeated or moved.
     """
@@ -356,7 +356,7 @@ class Assembly(Node):
 
     ``results`` are elements of local arrays: they are operands first, and read before they are written if ``updates``.
     ``operands`` are numbers that are only read. With ``architecture``, the text is an instruction of one architecture
-    (`portagpu.device.ptx`). It may not be dropped, repeated or moved, and touches memory.
+    (`portagpu.device.architecture_ptx`). It may not be dropped, repeated or moved, and touches memory.
     """
 
     text: str

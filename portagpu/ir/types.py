@@ -20,7 +20,7 @@ from portagpu.dtypes import (
     UINT64,
     DType,
 )
-from portagpu.records import Record
+from portagpu.types.record_layout import Record
 
 
 class Space(Enum):

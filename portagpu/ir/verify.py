@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.dtypes import BOOL
-from portagpu.ir.nesting import deeply_nested
 from portagpu.ir.nodes import (
     Assign,
     Binary,
@@ -32,6 +31,7 @@ from portagpu.ir.nodes import (
     While,
 )
 from portagpu.ir.program import Program
+from portagpu.ir.recursion import deeply_nested
 from portagpu.ir.types import BYTE, Pointer, Scalar, Struct, Vector
 from portagpu.ir.walk import all_expressions, all_statements, expressions
 

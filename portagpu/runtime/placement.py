@@ -6,12 +6,12 @@ from typing import Any
 
 import pyopencl.array
 
-from portagpu.runtime.args import ArgumentWrapper
-from portagpu.runtime.array import DeviceNDArray
-from portagpu.runtime.context import Context, context_of, current_context
-from portagpu.runtime.copies import users_of
-from portagpu.runtime.creation import as_device_array
-from portagpu.runtime.stream import Stream, as_stream
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.copies import users_of
+from portagpu.runtime.arrays.creation import as_device_array
+from portagpu.runtime.execution.context import Context, context_of, current_context
+from portagpu.runtime.execution.stream import Stream, as_stream
+from portagpu.runtime.host_arguments import ArgumentWrapper
 
 _PyOpenCLArray = pyopencl.array.Array
 _COMPOUND = (DeviceNDArray, _PyOpenCLArray, tuple, ArgumentWrapper)

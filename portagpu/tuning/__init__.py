@@ -4,9 +4,15 @@
 """
 
 from portagpu.tuning.choice import Choice, Chooser, Rule, best, tuned
-from portagpu.tuning.figures import DeviceFigures, figures_of, looks
-from portagpu.tuning.model import Limit, Prediction, Resources, predict
-from portagpu.tuning.outcomes import (
+from portagpu.tuning.replay import Recording, Replayed, replay
+from portagpu.tuning.search.report import SearchResult
+from portagpu.tuning.search.search import Budget, Progress, search
+from portagpu.tuning.search.strategies import History, Strategy, make_strategy, strategy_names
+from portagpu.tuning.session import Session
+from portagpu.tuning.store.store import Record, Store, TaskKey
+from portagpu.tuning.trials.worker import Worker
+from portagpu.tuning.tunables.device_rates import DeviceFigures, figures_of, looks
+from portagpu.tuning.tunables.outcomes import (
     CompileFailed,
     LaunchFailed,
     Measured,
@@ -16,16 +22,10 @@ from portagpu.tuning.outcomes import (
     TimedOut,
     WrongResult,
 )
-from portagpu.tuning.replay import Recording, Replayed, replay
-from portagpu.tuning.report import SearchResult
-from portagpu.tuning.search import Budget, Progress, search
-from portagpu.tuning.session import Session
-from portagpu.tuning.space import Axis, SearchSpace, UnionSpace
-from portagpu.tuning.store import Record, Store, TaskKey
-from portagpu.tuning.strategies import History, Strategy, make_strategy, strategy_names
-from portagpu.tuning.tunable import Case, Parameters, Tunable
+from portagpu.tuning.tunables.roofline import Limit, Prediction, Resources, predict
+from portagpu.tuning.tunables.space import Axis, SearchSpace, UnionSpace
+from portagpu.tuning.tunables.tunable import Case, Parameters, Tunable
 from portagpu.tuning.tuner import tune
-from portagpu.tuning.worker import Worker
 
 __all__ = [
     "Axis",

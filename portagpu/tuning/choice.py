@@ -19,19 +19,19 @@ from portagpu.device import DeviceRecord
 from portagpu.device.families import device_class, device_classes
 from portagpu.errors import ArgumentTypeError, TuningError
 from portagpu.files import user_path
-from portagpu.runtime.context import current_context
+from portagpu.runtime.execution.context import current_context
 from portagpu.settings import Settings
-from portagpu.tuning import shapes
-from portagpu.tuning.expectation import expected, modelled
-from portagpu.tuning.figures import figures_of
-from portagpu.tuning.model import Prediction
-from portagpu.tuning.outcomes import duration
-from portagpu.tuning.report import shown
-from portagpu.tuning.shapes import Problem
-from portagpu.tuning.space import Point
-from portagpu.tuning.store import Store, TaskKey, results_written
-from portagpu.tuning.tasks import AnyDevice, device_of, problem_of, settings_of, store_path, task_of
-from portagpu.tuning.tunable import Parameters, checked_tunable
+from portagpu.tuning.search.expectation import expected, modelled
+from portagpu.tuning.search.report import shown
+from portagpu.tuning.store.store import Store, TaskKey, results_written
+from portagpu.tuning.store.tasks import AnyDevice, device_of, problem_of, settings_of, store_path, task_of
+from portagpu.tuning.tunables import problems
+from portagpu.tuning.tunables.device_rates import figures_of
+from portagpu.tuning.tunables.outcomes import duration
+from portagpu.tuning.tunables.problems import Problem
+from portagpu.tuning.tunables.roofline import Prediction
+from portagpu.tuning.tunables.space import Point
+from portagpu.tuning.tunables.tunable import Parameters, checked_tunable
 
 _OUTWEIGHED = 0.9  # of the seconds that the model expects of another class's shipped result: its own choice is better
 _MODELLING = 2.0  # seconds that whoever asks for the first time waits for the model's best of all points, at most
@@ -70,7 +70,7 @@ class Choice:
         if self.source is not None:
             away = "the same sizes" if self.octaves == 0 else f"{self.octaves:.3g} octaves away"
             measured = "" if self.seconds is None else f", {duration(self.seconds)} measured"
-            lines.append(f"tuned for: {self.described or shapes.text_of(self.source)} ({away}{measured})")
+            lines.append(f"tuned for: {self.described or problems.text_of(self.source)} ({away}{measured})")
         if self.file is not None:
             lines.append(f"from: {self.file}")
         if isinstance(self.expected, Prediction):
@@ -169,7 +169,7 @@ class Chooser:
         if found is None:
             return None
         found = replace(found, expected=expected(tunable, problem, found.point, device, figures_of(device, settings)))
-        own = found.rule is not Rule.SHIPPED or found.source is None or shapes.same_class(found.source, problem)
+        own = found.rule is not Rule.SHIPPED or found.source is None or problems.same_class(found.source, problem)
         if not own and callable(tunable.default):
             modelled_choice = _from_model(tunable, problem, device, settings)
             if _seconds(modelled_choice.expected) < _OUTWEIGHED * _seconds(found.expected):
@@ -183,7 +183,7 @@ class Chooser:
         near: list[tuple[tuple[float, int, float], Choice, Store, TaskKey]] = []
         for rank, store, name in self._sources(device, settings):
             for task, source, octaves, point, seconds in _winners(store, tunable, problem, name):
-                same = shapes.same_class(source, problem)
+                same = problems.same_class(source, problem)
                 rule = Rule.SHIPPED if rank else Rule.EXACT if same else Rule.NEAREST
                 choice = Choice(
                     point=point,
@@ -195,7 +195,7 @@ class Chooser:
                     seconds=seconds,
                     file=store.path,
                 )
-                place = (0.0 if same else round(octaves * shapes.HALF_OCTAVES), rank, octaves)
+                place = (0.0 if same else round(octaves * problems.HALF_OCTAVES), rank, octaves)
                 near.append((place, choice, store, task))
         if not near:
             return None
@@ -222,7 +222,7 @@ def _winners(
         if (task.device, task.kernel, task.kernel_version) != (wanted.device, wanted.kernel, wanted.kernel_version):
             continue
         source = problem_of(task) if task.dtype == wanted.dtype else None
-        octaves = NEAR + 1 if source is None else shapes.distance(source, problem, tunable.soft)
+        octaves = NEAR + 1 if source is None else problems.distance(source, problem, tunable.soft)
         if source is not None and octaves <= NEAR:
             yield task, source, octaves, point, seconds
 
@@ -283,7 +283,7 @@ def best(
     record = current_context().device if device is None else device
     chosen = settings_of(settings)
     path = file_of(store, tunable.name, chosen)
-    choice = chooser_for(path).choose(tunable, shapes.checked(problem), device_of(record, chosen), chosen)
+    choice = chooser_for(path).choose(tunable, problems.checked(problem), device_of(record, chosen), chosen)
     return replace(choice, point=dict(choice.point))  # the caller's own: the answer is remembered
 
 

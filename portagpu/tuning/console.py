@@ -6,9 +6,9 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from portagpu.tuning.outcomes import Measured, describe, duration
-from portagpu.tuning.report import shown
-from portagpu.tuning.search import Progress
+from portagpu.tuning.search.report import shown
+from portagpu.tuning.search.search import Progress
+from portagpu.tuning.tunables.outcomes import Measured, describe, duration
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import TuningError
-from portagpu.tuning.lines import Axes
-from portagpu.tuning.outcomes import Measured, Outcome, duration
-from portagpu.tuning.report import shown
+from portagpu.tuning.search.report import shown
+from portagpu.tuning.search.strategies import History, Strategy, make_strategy
 from portagpu.tuning.session import seconds_of
-from portagpu.tuning.space import Axis, Point, PointKey, SearchSpace, UnionSpace, point_key
-from portagpu.tuning.store import Record, Store, TaskKey
-from portagpu.tuning.strategies import History, Strategy, make_strategy
-from portagpu.tuning.values import plain_point, whole
+from portagpu.tuning.store.lines import Axes
+from portagpu.tuning.store.store import Record, Store, TaskKey
+from portagpu.tuning.tunables.outcomes import Measured, Outcome, duration
+from portagpu.tuning.tunables.space import Axis, Point, PointKey, SearchSpace, UnionSpace, point_key
+from portagpu.tuning.tunables.values import plain_point, whole
 
 _COST = 1.0  # seconds of a trial whose cost was not recorded
 

@@ -20,23 +20,24 @@ from typing import Any
 from portagpu.device import DeviceRecord
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import compilers, outcomes, shapes
-from portagpu.tuning.ahead import Ahead
 from portagpu.tuning.choice import Chooser
-from portagpu.tuning.compilers import START_LIMIT, Compilers
-from portagpu.tuning.expectation import NoLegalPointError, modelled
-from portagpu.tuning.faults import raised
-from portagpu.tuning.figures import DeviceFigures, figures_of, look_again
-from portagpu.tuning.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, OutOfBounds, Spilled
-from portagpu.tuning.report import SearchResult, shown
-from portagpu.tuning.search import Budget, Progress, search
-from portagpu.tuning.shapes import Problem
-from portagpu.tuning.space import Point
-from portagpu.tuning.store import Store
-from portagpu.tuning.strategies import DEFAULT, Given, Strategy, make_strategy
-from portagpu.tuning.tasks import task_of
-from portagpu.tuning.tunable import Tunable, reference_of
-from portagpu.tuning.worker import Worker, WorkerDied
+from portagpu.tuning.search.compile_ahead import Ahead
+from portagpu.tuning.search.expectation import NoLegalPointError, modelled
+from portagpu.tuning.search.report import SearchResult, shown
+from portagpu.tuning.search.search import Budget, Progress, search
+from portagpu.tuning.search.strategies import DEFAULT, Given, Strategy, make_strategy
+from portagpu.tuning.store.store import Store
+from portagpu.tuning.store.tasks import task_of
+from portagpu.tuning.trials import compilers
+from portagpu.tuning.trials.compilers import START_LIMIT, Compilers
+from portagpu.tuning.trials.worker import Worker, WorkerDied
+from portagpu.tuning.tunables import outcomes, problems
+from portagpu.tuning.tunables.device_rates import DeviceFigures, figures_of, look_again
+from portagpu.tuning.tunables.outcomes import CompileFailed, LaunchFailed, Measured, Outcome, OutOfBounds, Spilled
+from portagpu.tuning.tunables.problems import Problem
+from portagpu.tuning.tunables.space import Point
+from portagpu.tuning.tunables.tunable import Tunable, reference_of
+from portagpu.tuning.tunables.user_faults import raised
 
 _KEPT_FOR_CLASSES = 0.3  # share of the budget
 _BEST_FEW = 4
@@ -99,7 +100,7 @@ class Session:
             "PORTAGPU_DISK_CACHE": str(int(self.settings.disk_cache)),
             "PYTHONPATH": os.pathsep.join(path),
         }
-        self._worker = Worker("portagpu.tuning.trial", "run", environment)
+        self._worker = Worker("portagpu.tuning.trials.trial", "run", environment)
         self._closing.callback(self._worker.close)
         if count:
             start = {"action": "start", "device": self.device.index}
@@ -201,7 +202,7 @@ class Session:
             try:
                 result = self.search(other, share, Given(few), progress=progress)
             except NoLegalPointError as error:
-                _log.info("%s: %s", shapes.text_of(other), error)
+                _log.info("%s: %s", problems.text_of(other), error)
                 continue
             seconds = max(0.0, seconds - result.elapsed)
             results.append((other, result))
@@ -226,7 +227,7 @@ class Session:
         return self._measure_once(problem, point, limit / 2)
 
     def _measure_once(self, problem: Problem, point: Point, limit: float) -> Outcome:
-        text = shapes.text_of(problem)
+        text = problems.text_of(problem)
         if not self._warm or self._prepared != text:  # neither a child's start nor `prepare` is the candidate's fault
             self._prepare(problem)
         self._warm, self._prepared = False, ""  # a child that is replaced starts cold
@@ -251,7 +252,7 @@ class Session:
         """Have the child make the arguments. Its start, with the import of the tunable's module, has a limit of its
         own; the tunable's ``prepare`` has a trial's, or as long as a start."""
         limit = max(self.trial_limit, _LEAST_PREPARING)
-        name, text = self.tunable.name, shapes.text_of(problem)
+        name, text = self.tunable.name, problems.text_of(problem)
         try:
             self._start(name)
             self._ask({"action": "prepare", "problem": dict(problem)}, limit)

@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from portagpu.errors import TuningError
-from portagpu.runtime.context import chosen_device
+from portagpu.runtime.execution.context import chosen_device
 from portagpu.settings import Settings
-from portagpu.tuning import shapes
 from portagpu.tuning.choice import file_of
 from portagpu.tuning.console import Bar, on_terminal
-from portagpu.tuning.report import SearchResult
-from portagpu.tuning.search import Budget, Progress
+from portagpu.tuning.search.report import SearchResult
+from portagpu.tuning.search.search import Budget, Progress
+from portagpu.tuning.search.strategies import DEFAULT, Strategy
 from portagpu.tuning.session import Session, kept_for_classes, left_until, seconds_of
-from portagpu.tuning.shapes import Problem
-from portagpu.tuning.store import Store
-from portagpu.tuning.strategies import DEFAULT, Strategy
-from portagpu.tuning.tasks import AnyDevice, device_of, settings_of
-from portagpu.tuning.tunable import Tunable, checked_tunable
-from portagpu.tuning.values import whole
-from portagpu.tuning.worker import is_child
+from portagpu.tuning.store.store import Store
+from portagpu.tuning.store.tasks import AnyDevice, device_of, settings_of
+from portagpu.tuning.trials.worker import is_child
+from portagpu.tuning.tunables import problems
+from portagpu.tuning.tunables.problems import Problem
+from portagpu.tuning.tunables.tunable import Tunable, checked_tunable
+from portagpu.tuning.tunables.values import whole
 
 
 def tune(
@@ -75,7 +75,7 @@ def tune(
     seed, trials = whole("seed", seed), None if trials is None else whole("trials", trials)
     chosen = settings_of(settings)
     record = device_of(chosen_device() if device is None else device, chosen)
-    wanted = shapes.checked(problem)
+    wanted = problems.checked(problem)
     others = _further(classes, wanted)
     seconds = seconds_of(budget)
     kept = kept_for_classes(seconds, others)
@@ -100,13 +100,13 @@ def tune(
     return result
 
 
-def _further(classes: Sequence[Problem] | int, problem: Problem) -> list[dict[str, shapes.Value]]:
+def _further(classes: Sequence[Problem] | int, problem: Problem) -> list[dict[str, problems.Value]]:
     """The problems that are given, or so many around one. Raises `TuningError`."""
     given: Any = classes  # whatever a user gave
     if isinstance(given, Iterable) and not isinstance(given, Mapping | str):
-        return [*map(shapes.checked, given)]
+        return [*map(problems.checked, given)]
     try:
-        return shapes.spread(problem, count=whole("classes", given))
+        return problems.spread(problem, count=whole("classes", given))
     except TuningError as error:
         hint = "write classes=4, or name problems: classes=[{'n': 1024}]"
         raise TuningError(f"classes={given!r} are neither problems nor a number of them", hint=hint) from error

@@ -12,8 +12,8 @@ from portagpu import cuda
 from portagpu.bench import accuracy
 from portagpu.bench.accuracy import Accuracy, Errors
 from portagpu.bench.peers import peers_for
-from portagpu.blas.conversions import OUTPUTS
-from portagpu.blas.problem import Problem
+from portagpu.blas.gemm.core.accumulation import OUTPUTS
+from portagpu.blas.gemm.core.problem import Problem
 
 pytestmark = pytest.mark.one_device
 

@@ -18,7 +18,7 @@ from portagpu.bench.results import SCHEMA, Results, load, machine_facts, save
 from portagpu.bench.tables import UNSTEADY, markdown
 from portagpu.cli.bench import matrix, show
 from portagpu.errors import StoreError
-from portagpu.runtime.context import Context
+from portagpu.runtime.execution.context import Context
 
 pytestmark = pytest.mark.one_device
 

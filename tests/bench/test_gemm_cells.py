@@ -14,7 +14,7 @@ from portagpu.bench.cells import Memory, quartiles
 from portagpu.bench.core_types import CoreTypes
 from portagpu.bench.peers import Peer, peers_for
 from portagpu.bench.turns import BackToBack, Call, OneByOne, play
-from portagpu.blas.problem import DTYPES, Problem
+from portagpu.blas.gemm.core.problem import DTYPES, Problem
 from portagpu.device import DeviceType
 from portagpu.settings import Settings
 

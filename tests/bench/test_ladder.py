@@ -14,9 +14,9 @@ import pytest
 from portagpu.bench.ladder.kernels import elements, pipelined, tiles, vectors
 from portagpu.bench.ladder.plan import flops_per_byte
 from portagpu.bench.ladder.steps import STEPS, KernelStep, Operands, step_named
-from portagpu.blas.verification import ProductCheck
-from portagpu.cuda.dispatcher import Dispatcher
-from portagpu.runtime.creation import to_device
+from portagpu.blas.gemm.tuning.verification import ProductCheck
+from portagpu.dispatch.dispatcher import Dispatcher
+from portagpu.runtime.arrays.creation import to_device
 
 pytestmark = pytest.mark.one_device
 

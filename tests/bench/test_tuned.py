@@ -10,11 +10,11 @@ from click.testing import CliRunner
 
 from portagpu.bench import tuned
 from portagpu.bench.tuned import Gain, gains
-from portagpu.blas import registry
-from portagpu.blas.choice import explain
-from portagpu.blas.problem import Problem
-from portagpu.blas.registry import default_config
-from portagpu.blas.tuner import task_key
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.selection import registry
+from portagpu.blas.gemm.selection.choice import explain
+from portagpu.blas.gemm.selection.registry import default_config
+from portagpu.blas.gemm.tuning.tuner import task_key
 from portagpu.cli import cli
 from portagpu.device.families import device_class
 from portagpu.errors import StoreError, TuningError

@@ -7,7 +7,7 @@ from dataclasses import replace
 from click.testing import CliRunner
 
 from portagpu.bench import warps
-from portagpu.runtime.context import Context
+from portagpu.runtime.execution.context import Context
 
 N = 1 << 13
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from portagpu.device.ideal import IDEAL
+from portagpu.device.ideal_device import IDEAL
 
 HOPPER = replace(
     IDEAL,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.cuda.dispatcher import Dispatcher
+from portagpu.dispatch.dispatcher import Dispatcher
 
 _WAIT = 60  # seconds until a barrier that nobody reaches is an error
 _WARPGROUP = 128

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.blas.arrival_kernels import add_parts, counters_of, fan_of, levels_of
-from portagpu.blas.vectors import vector_type
+from portagpu.blas.gemm.core.vector_types import vector_type
+from portagpu.blas.gemm.kernels.split_k import add_parts, counters_of, fan_of, levels_of
 
 THREADS, HELD = 32, 8
 

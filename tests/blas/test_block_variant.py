@@ -9,13 +9,14 @@ import pytest
 
 import portagpu
 from portagpu import cuda
-from portagpu.blas import block_variant, registry
-from portagpu.blas.block_variant import BlockConfig, BlockVariant, even_depth
-from portagpu.blas.gemm import gemm
-from portagpu.blas.panel_variant import native_lanes
-from portagpu.blas.problem import Problem
-from portagpu.blas.registry import default_config, is_legal
-from portagpu.blas.trial import verify
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.engine import gemm
+from portagpu.blas.gemm.selection import registry
+from portagpu.blas.gemm.selection.registry import default_config, is_legal
+from portagpu.blas.gemm.tuning.trial import verify
+from portagpu.blas.gemm.variants.block import variant as block_variant
+from portagpu.blas.gemm.variants.block.variant import BlockConfig, BlockVariant, even_depth
+from portagpu.blas.gemm.variants.panel.variant import native_lanes
 
 _SMALL = BlockConfig(tile_m=3, vectors_n=2, lanes=4, depth=16, group_m=2, group_n=2, copied=1, packs=0)
 

@@ -11,24 +11,24 @@ import pytest
 from hopper import HOPPER
 
 from portagpu import cuda
-from portagpu.blas import registry
-from portagpu.blas.choice import choose
 from portagpu.blas.explanation import explanation
-from portagpu.blas.few_rows import few_rows
-from portagpu.blas.parameters import PARAMETERS, problem_from
-from portagpu.blas.problem import Problem
-from portagpu.blas.registry import default_config
-from portagpu.blas.skinny_variant import SkinnyVariant
-from portagpu.blas.tuner import store_path, task_key
-from portagpu.blas.vector_variant import VectorVariant
-from portagpu.device.ideal import IDEAL
-from portagpu.stamp import FOLDER
+from portagpu.blas.gemm.core.few_rows import few_rows
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.selection import registry
+from portagpu.blas.gemm.selection.choice import choose
+from portagpu.blas.gemm.selection.parameters import PARAMETERS, problem_from
+from portagpu.blas.gemm.selection.registry import default_config
+from portagpu.blas.gemm.tuning.tuner import store_path, task_key
+from portagpu.blas.gemm.variants.skinny.variant import SkinnyVariant
+from portagpu.blas.gemm.variants.vector.variant import VectorVariant
+from portagpu.device.ideal_device import IDEAL
+from portagpu.package_stamp import FOLDER
 from portagpu.tuning import Store
-from portagpu.tuning.tasks import problem_of
+from portagpu.tuning.store.tasks import problem_of
 
 pytestmark = pytest.mark.one_device
 
-gemm_module = sys.modules["portagpu.blas.gemm"]
+gemm_module = sys.modules["portagpu.blas.gemm.engine"]
 
 PROBLEM = Problem(m=512, n=512, k=512, dtype="float32")
 

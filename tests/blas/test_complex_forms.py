@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import portagpu
 from portagpu import cuda
-from portagpu.blas import complex_products
+from portagpu.blas.gemm import complex_products
 
 EXTENTS = st.sampled_from([1, 1, 2, 3, 17, 40])
 

@@ -11,10 +11,10 @@ from hopper import HOPPER
 from opencl_text import text_of
 
 from portagpu import cuda
-from portagpu.blas import double_kernels, double_variant
-from portagpu.blas.double_variant import DoubleConfig, DoubleVariant
-from portagpu.blas.problem import Problem
-from portagpu.blas.variant import Product
+from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.variants.mma import float64_kernels, float64_variant
+from portagpu.blas.gemm.variants.mma.float64_variant import DoubleConfig, DoubleVariant
 
 THREADS = 64
 CONFIG = {"warps_m": 1, "warps_n": 2, "blocks_m": 1, "blocks_n": 2, "tile_k": 16, "stages": 3, "group": 8}
@@ -45,7 +45,7 @@ def mma_sync(shape: cuda.constexpr, kind: cuda.constexpr, acc, rows, columns):
 def emulated(threads):
     """The kernel with another `mma_sync`."""
     assert threads == THREADS
-    given = double_kernels.multiply_doubles.py_func
+    given = float64_kernels.multiply_doubles.py_func
     names = {**given.__globals__, "cuda": SimpleNamespace(**{**vars(cuda), "mma_sync": mma_sync})}
     multiply = FunctionType(given.__code__, names, given.__name__, given.__defaults__, given.__closure__)
     multiply.__annotations__ = given.__annotations__
@@ -54,7 +54,7 @@ def emulated(threads):
 
 @pytest.fixture
 def variant(monkeypatch):
-    monkeypatch.setattr(double_variant, "_kernel", emulated)
+    monkeypatch.setattr(float64_variant, "_kernel", emulated)
     return DoubleVariant()
 
 
@@ -100,10 +100,10 @@ def test_local_memory_is_what_the_kernel_has(device, orders):
 
     class Launches:
         def __getitem__(self, launch):
-            return lambda *args: texts.append(text_of(double_kernels.multiply_doubles, *args, caps=HOPPER))
+            return lambda *args: texts.append(text_of(float64_kernels.multiply_doubles, *args, caps=HOPPER))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(double_variant, "_kernel", lambda threads: Launches())
+        patch.setattr(float64_variant, "_kernel", lambda threads: Launches())
         DoubleVariant().run(
             config, Product(a=a, b=b, c=lying(np.zeros((64, 64)), False), stream=a.context.default_stream)
         )

@@ -11,10 +11,10 @@ import pytest
 import portagpu
 from portagpu import cuda, errors
 from portagpu.blas import grouped
-from portagpu.blas.tile_launch import launch_tiles
-from portagpu.blas.tile_variant import TileConfig
-from portagpu.blas.variant import Product
-from portagpu.runtime.context import Context
+from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.variants.tile.launch import launch_tiles
+from portagpu.blas.gemm.variants.tile.variant import TileConfig
+from portagpu.runtime.execution.context import Context
 
 OFFSETS = np.array([0, 0, 5, 40, 40, 41, 90, 90])
 

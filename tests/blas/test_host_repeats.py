@@ -12,11 +12,11 @@ from in_threads import in_threads
 import portagpu
 import portagpu.blas.matmul as product_module
 from portagpu import cuda
-from portagpu.blas.host_repeats import host_product
+from portagpu.blas.gemm.replay.host_products import host_product
 from portagpu.errors import ArgumentTypeError, ShapeError
-from portagpu.runtime import recording
-from portagpu.runtime.hostcalls import is_in_place
-from portagpu.runtime.recording import Replay
+from portagpu.runtime.replay import replay
+from portagpu.runtime.replay.host_calls import is_in_place
+from portagpu.runtime.replay.replay import Replay
 
 pytestmark = pytest.mark.one_device
 
@@ -273,7 +273,7 @@ def test_what_runs_in_the_middle_of_a_recording_is_no_part_of_it(device, monkeyp
     calls = []
 
     def interrupt(frame, event, argument):
-        if event == "call" and frame.f_code is recording.CompiledKernel.launch.__code__:
+        if event == "call" and frame.f_code is replay.CompiledKernel.launch.__code__:
             sys.setprofile(None)
             calls.append("in the middle")
             count[1, 1](counter)

@@ -14,15 +14,16 @@ from in_threads import in_threads
 
 import portagpu
 from portagpu import cuda
-from portagpu.blas import host_repeats, registry
-from portagpu.blas.host_repeats import host_again
-from portagpu.blas.problem import Problem
-from portagpu.blas.tuner import store_path, task_key
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.replay import host_products
+from portagpu.blas.gemm.replay.host_products import host_again
+from portagpu.blas.gemm.selection import registry
+from portagpu.blas.gemm.tuning.tuner import store_path, task_key
 from portagpu.device.capabilities import DeviceType
 from portagpu.errors import ArgumentTypeError, ClosedError
-from portagpu.runtime import hostcalls
-from portagpu.runtime.context import Context
-from portagpu.runtime.hostpool import results
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.host_pool import results
+from portagpu.runtime.replay import host_calls
 from portagpu.tuning import Store
 
 pytestmark = pytest.mark.one_device
@@ -68,11 +69,11 @@ def another(context, **settings):
 
 
 def known():
-    return host_repeats._recordings.of(cuda.current_context())
+    return host_products._recordings.of(cuda.current_context())
 
 
 def test_drivers_use_memory_in_place(device):
-    assert hostcalls.is_in_place(cuda.current_context())
+    assert host_calls.is_in_place(cuda.current_context())
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64])
@@ -138,7 +139,7 @@ def test_views_of_one_place(device):
 
 def test_many_products_keep_the_calls_of_others(device, monkeypatch):
     """Where there is too much, calls go with their recording only: those of the latest products stay."""
-    monkeypatch.setattr(host_repeats, "_REMEMBERED", 4)
+    monkeypatch.setattr(host_products, "_REMEMBERED", 4)
     products = [(matrix(64 + n, 64), matrix(64, 80, seed=1)) for n in range(7)]
     for a, b in products:
         keep(a, b)
@@ -227,7 +228,7 @@ def test_memory_that_was_unmapped(device):
 
 
 def test_few_calls_are_kept(device, monkeypatch):
-    monkeypatch.setattr(hostcalls, "_MOST", 8)
+    monkeypatch.setattr(host_calls, "_MOST", 8)
     known().calls.clear()
     known().buffers.clear()
     room = matrix(24 * 65, 64).reshape(24, 65, 64)  # all begin alike within a cache line
@@ -338,7 +339,7 @@ def test_new_tuning_results_count(device, tmp_path):
 
 
 def test_drivers_that_copy_memory_get_new_buffers(device, monkeypatch):
-    monkeypatch.setattr(host_repeats, "is_in_place", lambda context: False)
+    monkeypatch.setattr(host_products, "is_in_place", lambda context: False)
     other = another(cuda.current_context())
     with other:
         a, b = matrix(96, 64), matrix(64, 80, seed=1)
@@ -376,7 +377,7 @@ def test_products_within_products(monkeypatch):
     for n, array in enumerate((a, b, c, d)):
         array[...] = matrix(96, 96, seed=n)
     keep(a, b), keep(c, d)
-    kept = host_repeats._recordings.of(cuda.current_context()).calls
+    kept = host_products._recordings.of(cuda.current_context()).calls
     replay = next(reversed(kept.values())).replay
     pending = interrupt(replay, monkeypatch)
     inner = []

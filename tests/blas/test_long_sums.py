@@ -8,13 +8,14 @@ import pytest
 
 import portagpu
 from portagpu import cuda
-from portagpu.blas import panel_variant, vector_variant
-from portagpu.blas.gemm import gemm
-from portagpu.blas.panel_variant import PanelConfig, native_lanes
-from portagpu.blas.pieces import MOST_TERMS
-from portagpu.blas.problem import Problem
-from portagpu.blas.registry import is_legal
-from portagpu.blas.vector_variant import VectorConfig
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.engine import gemm
+from portagpu.blas.gemm.kernels.launch import MOST_TERMS
+from portagpu.blas.gemm.selection.registry import is_legal
+from portagpu.blas.gemm.variants.panel import variant
+from portagpu.blas.gemm.variants.panel.variant import PanelConfig, native_lanes
+from portagpu.blas.gemm.variants.vector import variant as vector_variant
+from portagpu.blas.gemm.variants.vector.variant import VectorConfig
 
 _TERMS = 2**20
 
@@ -55,7 +56,7 @@ def test_sums_in_parts(device, monkeypatch, dtype, out, kind, batch, order, exte
     caps = device.capabilities
     if caps.local_memory_dedicated:
         pytest.skip("variants of CPUs")
-    for module in (panel_variant, vector_variant):
+    for module in (variant, vector_variant):
         monkeypatch.setattr(module, "MOST_TERMS", 16)
     lanes = native_lanes(caps, 4)
     config = (

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 import portagpu
 from portagpu import cuda, errors
-from portagpu.blas.gemm import gemm
-from portagpu.blas.panel_variant import PanelConfig
-from portagpu.blas.problem import Problem
-from portagpu.blas.registry import candidates, default_config, from_json, is_legal, to_json
-from portagpu.blas.tile_variant import TileConfig
-from portagpu.runtime.array import device_array
-from portagpu.runtime.context import Context
-from portagpu.runtime.creation import to_device
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.engine import gemm
+from portagpu.blas.gemm.selection.registry import candidates, default_config, from_json, is_legal, to_json
+from portagpu.blas.gemm.variants.panel.variant import PanelConfig
+from portagpu.blas.gemm.variants.tile.variant import TileConfig
+from portagpu.runtime.arrays.array import device_array
+from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.execution.context import Context
 
 DTYPES = ("float32", "float64")
 

@@ -9,11 +9,11 @@ from in_threads import in_threads
 
 import portagpu
 from portagpu import cuda
-from portagpu.blas import repeats
+from portagpu.blas.gemm.replay import device_products
 from portagpu.errors import ArgumentTypeError, ClosedError
-from portagpu.runtime.array import DeviceNDArray, device_array
-from portagpu.runtime.context import Context
-from portagpu.runtime.mould import Mould
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.factory import Mould
+from portagpu.runtime.execution.context import Context
 
 pytestmark = pytest.mark.one_device
 
@@ -30,7 +30,7 @@ def close(c, wanted):
 
 
 def recorded_product(a, b, numbers=_NUMBERS, stream=None):
-    return repeats.again(a, b, None, stream, numbers)
+    return device_products.again(a, b, None, stream, numbers)
 
 
 def test_other_operands_are_served(device):
@@ -163,7 +163,7 @@ def test_what_is_recorded_has_no_other_user(device):
     c = cuda.device_array((32, 32), np.float32)
     seen = []
     for _ in range(2):
-        repeats.first(a, b, c, None, "a test", seen.append, new=True)
+        device_products.first(a, b, c, None, "a test", seen.append, new=True)
     assert seen[0] is c and seen[1] is not c
     assert seen[1].buffer is c.buffer and seen[1].allocation_key != c.allocation_key
 
@@ -171,11 +171,11 @@ def test_what_is_recorded_has_no_other_user(device):
 def test_what_launches_nothing_is_looked_at_once(device, monkeypatch):
     a, b = map(cuda.to_device, pair(m=32, n=32, k=32))
     calls = []
-    record = repeats.recorded
-    monkeypatch.setattr(repeats, "recorded", lambda *rest: calls.append(1) or record(*rest))
+    record = device_products.recorded
+    monkeypatch.setattr(device_products, "recorded", lambda *rest: calls.append(1) or record(*rest))
     for _ in range(5):
         c = cuda.device_array((32, 32), np.float32)
-        repeats.first(a, b, c, None, "a copy", lambda target: target.copy_to_device(a), new=True)
+        device_products.first(a, b, c, None, "a copy", lambda target: target.copy_to_device(a), new=True)
     assert len(calls) == 1
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.blas import emulated_variant
-from portagpu.blas.emulated_variant import _MODES, _split
+from portagpu.blas.gemm.variants.emulated import variant
+from portagpu.blas.gemm.variants.emulated.variant import _MODES, _split
 
 
 def pieces_of(x, mode):
@@ -73,7 +73,7 @@ def test_the_largest_numbers_stay_finite(device, order):
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_long_axes_need_few_blocks_in_other_directions(device, monkeypatch, order):
     """CUDA's devices have 65535 of them."""
-    monkeypatch.setattr(emulated_variant, "_MOST_BLOCKS", 2)
+    monkeypatch.setattr(variant, "_MOST_BLOCKS", 2)
     host = np.random.default_rng(2).standard_normal((5, 3000)).astype(np.float32)
     values, scales = pieces_of(cuda.to_device(np.asarray(host, order=order)), "f16x3")
     scaled = host.astype(np.float64) * np.exp2(scales.astype(float))[:, None]

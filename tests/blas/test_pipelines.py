@@ -10,16 +10,16 @@ import pytest
 from opencl_text import text_of
 
 from portagpu import cuda
-from portagpu.blas.dense_operands import operand
-from portagpu.blas.double_kernels import DoublePlan, multiply_doubles
-from portagpu.blas.double_variant import DoubleConfig, DoubleVariant
-from portagpu.blas.fragment_kernels import FragmentPlan, multiply_fragments
-from portagpu.blas.fragment_variant import FragmentConfig, FragmentVariant
-from portagpu.blas.pipelined_variant import PipelinedConfig, PipelinedVariant
-from portagpu.blas.problem import Problem
-from portagpu.blas.variant import Product
-from portagpu.blas.vectors import vector_type
-from portagpu.device.ideal import IDEAL
+from portagpu.blas.gemm.core.flat_operands import operand
+from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.core.vector_types import vector_type
+from portagpu.blas.gemm.variants.mma.float64_kernels import DoublePlan, multiply_doubles
+from portagpu.blas.gemm.variants.mma.float64_variant import DoubleConfig, DoubleVariant
+from portagpu.blas.gemm.variants.mma.kernels import FragmentPlan, multiply_fragments
+from portagpu.blas.gemm.variants.mma.variant import FragmentConfig, FragmentVariant
+from portagpu.blas.gemm.variants.simt_async.variant import PipelinedConfig, PipelinedVariant
+from portagpu.device.ideal_device import IDEAL
 
 HOPPER = replace(IDEAL, compute_units=132, clock_mhz=1980, local_memory_static=227 * 1024)
 LAYOUTS = list(itertools.product((False, True), repeat=2))

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 import portagpu
 from portagpu import cuda, dtypes
-from portagpu.blas.conversions import OUTPUTS
-from portagpu.blas.gemm import gemm
-from portagpu.blas.operands import with_strides
-from portagpu.blas.panel_variant import PanelConfig
-from portagpu.blas.problem import DTYPES, Problem
-from portagpu.blas.tile_variant import TileConfig
-from portagpu.blas.vector_variant import VectorConfig
+from portagpu.blas.gemm.core.accumulation import OUTPUTS
+from portagpu.blas.gemm.core.operands import with_strides
+from portagpu.blas.gemm.core.problem import DTYPES, Problem
+from portagpu.blas.gemm.engine import gemm
+from portagpu.blas.gemm.variants.panel.variant import PanelConfig
+from portagpu.blas.gemm.variants.tile.variant import TileConfig
+from portagpu.blas.gemm.variants.vector.variant import VectorConfig
 
 PAIRS = [(dtype, out) for dtype in DTYPES for out in OUTPUTS[dtype]]
 TILES = TileConfig(tile_m=16, tile_n=16, tile_k=4, thread_m=4, thread_n=4, group=2)

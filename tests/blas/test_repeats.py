@@ -14,11 +14,12 @@ from in_threads import in_threads
 
 import portagpu
 from portagpu import cuda
-from portagpu.blas import registry, repeats
-from portagpu.blas.problem import Problem
-from portagpu.blas.tuner import store_path, task_key
-from portagpu.runtime.context import Context
-from portagpu.runtime.recording import kept_by, recorded
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.replay import device_products
+from portagpu.blas.gemm.selection import registry
+from portagpu.blas.gemm.tuning.tuner import store_path, task_key
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.replay.replay import kept_by, recorded
 from portagpu.tuning import Store
 
 pytestmark = pytest.mark.one_device
@@ -35,7 +36,7 @@ def close(c, wanted):
 
 
 def is_recorded(a, b, c):
-    return repeats.again(a, b, c, None, (1, 0, int, int, None, None)) is c
+    return device_products.again(a, b, c, None, (1, 0, int, int, None, None)) is c
 
 
 def another(context, settings):
@@ -44,7 +45,9 @@ def another(context, settings):
 
 
 def recordings_of(context):
-    return [found.replay for found in repeats._recordings.of(context).known.values() if not isinstance(found, bool)]
+    return [
+        found.replay for found in device_products._recordings.of(context).known.values() if not isinstance(found, bool)
+    ]
 
 
 def test_new_contents_count(device):
@@ -149,15 +152,15 @@ def test_recordings_keep_little_scratch_memory(device):
     a, b, c, _, _ = operands(dtype=np.complex64)
     for _ in range(3):
         portagpu.matmul(a, b, out=c)
-    known = repeats._recordings.of(a.context).known
+    known = device_products._recordings.of(a.context).known
     kept = kept_by(recordings_of(a.context))
     assert kept > 0
-    repeats._bound(known, kept)
+    device_products._bound(known, kept)
     assert kept_by(recordings_of(a.context)) == kept
-    repeats._bound(known, kept - 1)
+    device_products._bound(known, kept - 1)
     assert kept_by(recordings_of(a.context)) < kept
     if not kept_by(recordings_of(a.context)):  # the only one, too large by itself
-        repeats._bound(known, 0)
+        device_products._bound(known, 0)
         portagpu.matmul(a, b, out=c)
         assert not is_recorded(a, b, c)
 
@@ -207,7 +210,7 @@ def test_recordings_of_a_closed_context_are_dropped(device):
     context.close()
     gc.collect()
     assert len(alive) == 2 and not any(replay() for replay in alive)
-    assert not repeats._recordings.of(context).known
+    assert not device_products._recordings.of(context).known
     go_on.set()
     thread.join()
 

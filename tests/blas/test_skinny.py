@@ -10,17 +10,21 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.blas import skinny_launch
-from portagpu.blas.few_rows import read_only
-from portagpu.blas.problem import Problem
-from portagpu.blas.registry import default_config, variant_of, variants_for
-from portagpu.blas.skinny_fragment_kernels import SkinnyFragmentPlan, multiply_halves, multiply_skinny_fragments
-from portagpu.blas.skinny_fragment_variant import SkinnyFragmentConfig, SkinnyFragmentVariant, launch
-from portagpu.blas.skinny_variant import SkinnyConfig, SkinnyVariant
-from portagpu.blas.variant import Product
-from portagpu.codegen.program import generate
-from portagpu.cuda import arguments
-from portagpu.device.ideal import IDEAL
+from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.blas.gemm.core.few_rows import read_only
+from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.selection.registry import default_config, variant_of, variants_for
+from portagpu.blas.gemm.variants.skinny import launch as skinny_launch
+from portagpu.blas.gemm.variants.skinny.mma_kernels import (
+    SkinnyFragmentPlan,
+    multiply_halves,
+    multiply_skinny_fragments,
+)
+from portagpu.blas.gemm.variants.skinny.mma_variant import SkinnyFragmentConfig, SkinnyFragmentVariant, launch
+from portagpu.blas.gemm.variants.skinny.variant import SkinnyConfig, SkinnyVariant
+from portagpu.device.ideal_device import IDEAL
+from portagpu.dispatch import arguments
 from portagpu.ir.types import ConstantType
 from portagpu.ir.verify import verify
 

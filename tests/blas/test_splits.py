@@ -10,16 +10,16 @@ import pytest
 from hopper import HOPPER
 
 from portagpu import cuda
-from portagpu.blas.arrival_kernels import counters_of
-from portagpu.blas.double_variant import DoubleConfig, DoubleVariant
-from portagpu.blas.fragment_variant import FragmentConfig, FragmentVariant
-from portagpu.blas.pieces import is_modest, pieces_of
-from portagpu.blas.pipelined_variant import PipelinedConfig, PipelinedVariant
-from portagpu.blas.problem import Problem
-from portagpu.blas.registry import default_config
-from portagpu.blas.variant import Product
-from portagpu.blas.workspace import workspaces
-from portagpu.runtime.recorder import Recorder, active
+from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.core.workspace import workspaces
+from portagpu.blas.gemm.kernels.launch import is_modest, pieces_of
+from portagpu.blas.gemm.kernels.split_k import counters_of
+from portagpu.blas.gemm.selection.registry import default_config
+from portagpu.blas.gemm.variants.mma.float64_variant import DoubleConfig, DoubleVariant
+from portagpu.blas.gemm.variants.mma.variant import FragmentConfig, FragmentVariant
+from portagpu.blas.gemm.variants.simt_async.variant import PipelinedConfig, PipelinedVariant
+from portagpu.runtime.execution.recorder import Recorder, active
 
 CASES = {
     "float32": (

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portagpu import cuda
-from portagpu.blas.pieces import pieces_of_last
-from portagpu.blas.pipelined_variant import PipelinedConfig, PipelinedVariant
-from portagpu.blas.problem import Problem
-from portagpu.blas.registry import from_json
-from portagpu.blas.stream_k_kernels import part_of, pieces_of_shares, start_of, whole_tiles, worker_of
-from portagpu.blas.variant import Product
-from portagpu.blas.workspace import workspaces
+from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.core.workspace import workspaces
+from portagpu.blas.gemm.kernels.launch import pieces_of_last
+from portagpu.blas.gemm.kernels.stream_k import part_of, pieces_of_shares, start_of, whole_tiles, worker_of
+from portagpu.blas.gemm.selection.registry import from_json
+from portagpu.blas.gemm.variants.simt_async.variant import PipelinedConfig, PipelinedVariant
 
 SMALL = PipelinedConfig(warps_m=1, warps_n=2, thread_m=8, thread_n=4, tile_k=8, stages=4, group=2, spread=2, split_k=1)
 CONFIG = replace(SMALL, workers=1)

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.blas.problem import Problem
-from portagpu.blas.subgroup_matrix_variant import SubgroupMatrixConfig, SubgroupMatrixVariant, matrix_kernel
-from portagpu.device.targets import TARGETS
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.variants.subgroup.matrix_variant import (
+    SubgroupMatrixConfig,
+    SubgroupMatrixVariant,
+    matrix_kernel,
+)
+from portagpu.device.offline.targets import TARGETS
 
 
 def _emulation(size, threads):

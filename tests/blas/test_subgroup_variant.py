@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.blas.problem import Problem
-from portagpu.blas.subgroup_variant import SubgroupConfig, SubgroupVariant
-from portagpu.blas.variant import Product
-from portagpu.runtime.context import current_context
+from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.variants.subgroup.variant import SubgroupConfig, SubgroupVariant
+from portagpu.runtime.execution.context import current_context
 
 _CONFIGS = [
     SubgroupConfig(rows=8, vectors=2, size=8, groups_m=2, groups_n=2),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.blas.transpose_kernels import swapped_order
-from portagpu.blas.variant import is_aligned, order_of
+from portagpu.blas.gemm.core.interface import is_aligned, order_of
+from portagpu.blas.gemm.kernels.transpose import swapped_order
 
 
 @pytest.mark.oclgrind

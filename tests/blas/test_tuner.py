@@ -8,16 +8,18 @@ import os
 import numpy as np
 import pytest
 
-from portagpu.blas import registry, trial
-from portagpu.blas.panel_variant import PanelConfig
-from portagpu.blas.parameters import dense
-from portagpu.blas.problem import Problem
-from portagpu.blas.registry import default_config
-from portagpu.blas.tunable import GEMM
-from portagpu.blas.tuner import search_space, tune_gemm
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.selection import registry
+from portagpu.blas.gemm.selection.parameters import dense
+from portagpu.blas.gemm.selection.registry import default_config
+from portagpu.blas.gemm.tuning import trial
+from portagpu.blas.gemm.tuning.tunable import GEMM
+from portagpu.blas.gemm.tuning.tuner import search_space, tune_gemm
+from portagpu.blas.gemm.variants.panel.variant import PanelConfig
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import CompileFailed, LaunchFailed, Measured, Spilled, Store, Worker, outcomes, shapes, tune
+from portagpu.tuning import CompileFailed, LaunchFailed, Measured, Spilled, Store, Worker, tune
+from portagpu.tuning.tunables import outcomes, problems
 
 pytestmark = pytest.mark.one_device
 
@@ -55,7 +57,7 @@ def test_winners_are_of_the_space_and_stored(device, settings, tmp_path):
     assert search_space(PROBLEM, device.capabilities).is_legal(tuned.result.winner)
     ((task, (point, seconds)),) = Store(tmp_path / "tuning" / "gemm.jsonl").winners().items()
     assert (task.device, task.dtype) == (device.key, "float32")
-    assert shapes.parse(task.shape_class) == {k: v for k, v in PROBLEM.values.items() if k != "dtype"}
+    assert problems.parse(task.shape_class) == {k: v for k, v in PROBLEM.values.items() if k != "dtype"}
     assert (point, seconds) == (tuned.result.winner, tuned.result.seconds)
     assert tuned.gflops == pytest.approx(PROBLEM.flops / seconds / 1e9)
 
@@ -93,8 +95,8 @@ def test_a_trial_of_a_configuration_that_does_not_fit_is_a_value(device):
     config = registry.to_json(PanelConfig(tile_m=40, vectors_n=4, lanes=16, unroll_k=1, group_m=1, group_n=1))
     problem = Problem(m=64, n=64, k=8, dtype="float32").values
     request = {"action": "measure", "point": config, "problem": problem, "device": device.index}
-    with Worker("portagpu.tuning.trial", "run") as worker:
-        answer = worker.ask({**request, "tunable": "portagpu.blas.tunable:GEMM"}, 120)
+    with Worker("portagpu.tuning.trials.trial", "run") as worker:
+        answer = worker.ask({**request, "tunable": "portagpu.blas.gemm.tuning.tunable:GEMM"}, 120)
     assert isinstance(outcomes.from_json(answer), Measured | LaunchFailed | CompileFailed | Spilled)
 
 

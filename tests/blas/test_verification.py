@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from portagpu.blas.problem import Problem
-from portagpu.blas.trial import numpy_dtype, operand
-from portagpu.blas.verification import ProductCheck, rounding
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.tuning.trial import numpy_dtype, operand
+from portagpu.blas.gemm.tuning.verification import ProductCheck, rounding
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -10,14 +10,14 @@ import pytest
 from test_warpgroups import HOPPER, WARPGROUP
 
 from portagpu import cuda
-from portagpu.blas import warpgroup_across, warpgroup_variant
-from portagpu.blas.problem import Problem
-from portagpu.blas.variant import Product
-from portagpu.blas.warpgroup_across import WarpgroupConfig
-from portagpu.blas.warpgroup_kernels import multiply_warpgroups
-from portagpu.blas.warpgroup_register_kernels import multiply_across
-from portagpu.runtime.array import DeviceNDArray
-from portagpu.runtime.creation import to_device
+from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.variants.wgmma import register_variant, variant
+from portagpu.blas.gemm.variants.wgmma.kernels import multiply_warpgroups
+from portagpu.blas.gemm.variants.wgmma.register_kernels import multiply_across
+from portagpu.blas.gemm.variants.wgmma.register_variant import WarpgroupConfig
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.creation import to_device
 
 
 class Emulated:
@@ -26,7 +26,7 @@ class Emulated:
     def __init__(self, monkeypatch, registers) -> None:
         self.banks = {}
         self.kernel = multiply_across if registers else multiply_warpgroups
-        module = warpgroup_across if registers else warpgroup_variant
+        module = register_variant if registers else variant
         monkeypatch.setattr(module, "tensor_maps", self)
         monkeypatch.setattr(module, "_kernel", lambda threads: self)
 

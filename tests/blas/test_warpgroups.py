@@ -12,15 +12,15 @@ from hopper import HOPPER
 from opencl_text import text_of
 
 from portagpu import cuda
-from portagpu.blas.arrival_kernels import fan_of, levels_of
-from portagpu.blas.emulated_variant import EmulatedVariant
-from portagpu.blas.problem import Problem
-from portagpu.blas.registry import default_config, precisions, variant_of, variants_for
-from portagpu.blas.variant import Product
-from portagpu.blas.warpgroup_across import WarpgroupConfig
-from portagpu.blas.warpgroup_kernels import multiply_warpgroups
-from portagpu.blas.warpgroup_variant import WarpgroupVariant
-from portagpu.runtime.creation import to_device
+from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.kernels.split_k import fan_of, levels_of
+from portagpu.blas.gemm.selection.registry import default_config, precisions, variant_of, variants_for
+from portagpu.blas.gemm.variants.emulated.variant import EmulatedVariant
+from portagpu.blas.gemm.variants.wgmma.kernels import multiply_warpgroups
+from portagpu.blas.gemm.variants.wgmma.register_variant import WarpgroupConfig
+from portagpu.blas.gemm.variants.wgmma.variant import WarpgroupVariant
+from portagpu.runtime.arrays.creation import to_device
 
 pytestmark = pytest.mark.one_device
 

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 
 import portagpu
 from portagpu import cuda, errors
-from portagpu.blas.element_variant import ElementConfig
-from portagpu.blas.gemm import plan_of
-from portagpu.blas.pieces import MOST_TERMS
-from portagpu.blas.problem import Problem
-from portagpu.blas.registry import default_config
-from portagpu.blas.skinny_variant import SkinnyConfig, SkinnyVariant
-from portagpu.blas.tile_launch import launch_tiles
-from portagpu.blas.tile_variant import TileConfig
-from portagpu.blas.variant import Product
-from portagpu.blas.whole_numbers import WHOLE
-from portagpu.device.ideal import IDEAL
-from portagpu.runtime.context import current_context
+from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.engine import plan_of
+from portagpu.blas.gemm.integer_products import WHOLE
+from portagpu.blas.gemm.kernels.launch import MOST_TERMS
+from portagpu.blas.gemm.selection.registry import default_config
+from portagpu.blas.gemm.variants.element.variant import ElementConfig
+from portagpu.blas.gemm.variants.skinny.variant import SkinnyConfig, SkinnyVariant
+from portagpu.blas.gemm.variants.tile.launch import launch_tiles
+from portagpu.blas.gemm.variants.tile.variant import TileConfig
+from portagpu.device.ideal_device import IDEAL
+from portagpu.runtime.execution.context import current_context
 
 INTEGERS = tuple(name for name in WHOLE if name != "bool")
 

@@ -11,14 +11,15 @@ import pytest
 
 import portagpu
 from portagpu import cuda
-from portagpu.blas import host_repeats, repeats, vector_variant
-from portagpu.blas.gemm import gemm
-from portagpu.blas.kept import Kept
-from portagpu.blas.vector_variant import VectorConfig
-from portagpu.blas.workspace import Workspaces, workspaces
-from portagpu.runtime.array import device_array
-from portagpu.runtime.context import Context
-from portagpu.runtime.recorder import active
+from portagpu.blas.gemm.core.array_cache import Kept
+from portagpu.blas.gemm.core.workspace import Workspaces, workspaces
+from portagpu.blas.gemm.engine import gemm
+from portagpu.blas.gemm.replay import device_products, host_products
+from portagpu.blas.gemm.variants.vector import variant
+from portagpu.blas.gemm.variants.vector.variant import VectorConfig
+from portagpu.runtime.arrays.array import device_array
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.recorder import active
 
 pytestmark = pytest.mark.one_device
 
@@ -80,7 +81,7 @@ def test_what_a_recording_uses_outlives_the_workspace(device):
     others = [cuda.to_device(np.full((256, 256), 7, np.float32)) for _ in range(4)]
     portagpu.matmul(b, a, out=d)
     portagpu.matmul(a, b, out=c)
-    assert repeats.again(a, b, c, None, (1, 0, int, int, None, None)) is c
+    assert device_products.again(a, b, c, None, (1, 0, int, int, None, None)) is c
     np.testing.assert_allclose(c.copy_to_host(), host[0] @ host[1], rtol=1e-3, atol=1e-3)
     np.testing.assert_allclose(d.copy_to_host(), host[1] @ host[0], rtol=1e-3, atol=1e-3)
     assert all((other.copy_to_host() == 7).all() for other in others)
@@ -101,7 +102,7 @@ def test_a_reset_gives_workspaces_and_recordings_back(device):
     b, c = cuda.device_array_like(a), cuda.device_array_like(a)
     for _ in range(3):
         portagpu.matmul(a, b, out=c)
-    known = repeats._recordings.of(context).known
+    known = device_products._recordings.of(context).known
     kept = [weakref.ref(found.replay) for found in known.values() if not isinstance(found, bool)]
     assert kept
     del known
@@ -120,7 +121,7 @@ def test_products_in_the_middle_of_others_have_their_own(device, monkeypatch):
     a, b, twice = cuda.to_device(left), cuda.to_device(right), cuda.to_device(left * 2)
     c, d = (cuda.device_array((4, 64), np.float32) for _ in range(2))
     config = VectorConfig(lines=1, split_k=4)
-    launched = vector_variant.add_parts
+    launched = variant.add_parts
     inside = []
 
     def add_parts(*args):
@@ -130,7 +131,7 @@ def test_products_in_the_middle_of_others_have_their_own(device, monkeypatch):
         launched(*args)
 
     gemm(a, b, c, context.default_stream, config)
-    monkeypatch.setattr(vector_variant, "add_parts", add_parts)
+    monkeypatch.setattr(variant, "add_parts", add_parts)
     gemm(a, b, c, context.default_stream, config)
     assert inside
     assert np.array_equal(c.copy_to_host(), left @ right)
@@ -145,7 +146,7 @@ def test_products_in_the_middle_of_others_leave_recordings_alone(device, on_devi
     generator = np.random.default_rng(0)
     left, right = (generator.standard_normal((96, 96)).astype(np.float32) for _ in range(2))
     a, b = (cuda.to_device(left), cuda.to_device(right)) if on_device else (left, right)
-    table = repeats._recordings if on_device else host_repeats._recordings
+    table = device_products._recordings if on_device else host_products._recordings
     for _ in range(4):
         portagpu.matmul(a, b)
     mine = table.of(cuda.current_context())
@@ -171,7 +172,7 @@ def test_interrupted_products_leave_no_trace(device, monkeypatch):
         assert active.depth == 1
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(vector_variant, "add_parts", interrupted)
+    monkeypatch.setattr(variant, "add_parts", interrupted)
     with pytest.raises(KeyboardInterrupt):
         gemm(a, b, c, context.default_stream, VectorConfig(lines=1, split_k=4))
     assert active.depth == 0

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from portagpu.bench import problems
-from portagpu.blas.problem import Problem
+from portagpu.blas.gemm.core.problem import Problem
 from portagpu.cli import cli
 from portagpu.cli.products import product_options
 

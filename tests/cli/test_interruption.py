@@ -19,8 +19,9 @@ from portagpu.cli import cli
 from portagpu.cli import tune as tune_commands
 from portagpu.cli.interruption import keep_in
 from portagpu.interrupted import is_command
-from portagpu.tuning import Store, compilers
-from portagpu.tuning.own_folder import own_folder
+from portagpu.tuning import Store
+from portagpu.tuning.trials import compilers
+from portagpu.tuning.trials.temporary_folder import own_folder
 
 pytestmark = pytest.mark.one_device
 
@@ -69,7 +70,7 @@ def test_sigterm_ends_a_search_as_ctrl_c_does(device, tmp_path):
 def test_folders_of_killed_processes_are_removed_and_those_of_others_stay(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     text = (
-        "import os, signal, sys, tempfile\nfrom portagpu.tuning.own_folder import own_folder\n"
+        "import os, signal, sys, tempfile\nfrom portagpu.tuning.trials.temporary_folder import own_folder\n"
         "with own_folder('portagpu-compiled-') as folder:\n"
         "    (folder / 'code').write_text('x')\n    print(folder, flush=True)\n    sys.stdin.read()"
     )

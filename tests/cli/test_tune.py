@@ -14,9 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from portagpu import cuda
-from portagpu.blas.problem import Problem
-from portagpu.blas.registry import precisions
-from portagpu.blas.tuner import TunedProblem
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.selection.registry import precisions
+from portagpu.blas.gemm.tuning.tuner import TunedProblem
 from portagpu.cli import cli
 from portagpu.device.families import device_class
 from portagpu.errors import TuningError, UnknownOptionError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from portagpu.frontend import texts
+from portagpu.frontend.source import text as texts
 
 ODD = '''
 def one(x): return x

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.codegen.program import generate
-from portagpu.device.ideal import IDEAL
+from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.device.ideal_device import IDEAL
 from portagpu.dtypes import INT32, INT64
-from portagpu.frontend.functions import specialise
+from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import ArrayType, Layout, Scalar
 
 NUMBERS = ArrayType(Scalar(INT32), 1, Layout.C)

@@ -7,10 +7,10 @@ import dataclasses
 import numpy as np
 
 from portagpu import cuda
-from portagpu.codegen.program import generate
-from portagpu.device.ideal import IDEAL
+from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.device.ideal_device import IDEAL
 from portagpu.dtypes import FLOAT32, INT32, INT64
-from portagpu.frontend.functions import specialise
+from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import ArrayType, Layout, Scalar
 
 PLANE = ArrayType(Scalar(FLOAT32), 2, Layout.C)

@@ -10,12 +10,12 @@ import numpy as np
 import pyopencl as cl
 
 from portagpu import cuda
-from portagpu.codegen.program import generate
+from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.dtypes import FLOAT32
-from portagpu.frontend.functions import specialise
+from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import ArrayType, Layout, Scalar
-from portagpu.runtime.context import Context
-from portagpu.runtime.program import build
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.programs.build import build
 
 FLOATS = ArrayType(Scalar(FLOAT32), 1, Layout.C)
 

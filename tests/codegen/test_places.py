@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from portagpu import cuda, errors
-from portagpu.codegen.program import generate
+from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.dtypes import FLOAT32
-from portagpu.frontend.functions import specialise
+from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import PYINT, ArrayType, Layout, Scalar
-from portagpu.runtime.launch import locate
+from portagpu.runtime.programs.launch import locate
 
 
 @cuda.jit

@@ -7,10 +7,10 @@ import dataclasses
 import pytest
 
 from portagpu import cuda
-from portagpu.codegen.program import generate
+from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.dtypes import FLOAT16, FLOAT32, FLOAT64
 from portagpu.errors import MissingCapabilityError
-from portagpu.frontend.functions import specialise
+from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import ArrayType, Layout, Scalar
 from portagpu.ir.verify import verify
 

@@ -12,11 +12,12 @@ from rich.console import Console
 
 from portagpu.cli.devices import devices_command
 from portagpu.cli.doctor import doctor_command, show
-from portagpu.device import DeviceRecord, DeviceType, devices, doctor, driver_search, registry
+from portagpu.device import DeviceRecord, DeviceType, devices, doctor, registry
 from portagpu.device.doctor import Diagnosis, Severity, as_json, diagnose
-from portagpu.device.driver_check import PlatformInfo
-from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState, too_late
-from portagpu.device.drivers import Registration
+from portagpu.device.drivers import search
+from portagpu.device.drivers.check import PlatformInfo
+from portagpu.device.drivers.records import DriverRecord, DriverSource, DriverState, too_late
+from portagpu.device.drivers.register import Registration
 from portagpu.settings import Settings
 
 MakeDevice = Callable[..., DeviceRecord]
@@ -47,7 +48,7 @@ def diagnosed(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> Diagnose:
         found = Registration(drivers=drivers, vendors_folder=None, late=late)
         monkeypatch.setattr(doctor, "registration", lambda settings: found)
         monkeypatch.setattr(registry, "_devices", records)
-        monkeypatch.setattr(driver_search, "DEVICE_FILES", ())
+        monkeypatch.setattr(search, "DEVICE_FILES", ())
         return diagnose(settings, fresh=False)
 
     return make
@@ -111,7 +112,7 @@ def test_hardware_without_a_driver(
     diagnosed((_driver("a.so", DriverState.REGISTERED, "P"),), (make_device(0, "D", platform="P"),))
     device_file = tmp_path / "gpu"
     device_file.touch()
-    monkeypatch.setattr(driver_search, "DEVICE_FILES", ((device_file, ("NVIDIA",)), (tmp_path / "none", ("PoCL",))))
+    monkeypatch.setattr(search, "DEVICE_FILES", ((device_file, ("NVIDIA",)), (tmp_path / "none", ("PoCL",))))
     (finding,) = diagnose(settings, fresh=False).findings
     assert finding.subject == str(device_file) and finding.severity is Severity.WARNING
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from portagpu.device import driver_check
-from portagpu.device.driver_check import LoadOutcome, check_libraries
+from portagpu.device.drivers import check
+from portagpu.device.drivers.check import LoadOutcome, check_libraries
 
 _ANSWER = '{"error": null, "path": null, "platforms": [{"name": "P", "version": "V", "devices": ["D"]}]}'
 _CALLS = "from pathlib import Path\nimport sys\nwith open(sys.argv[1] + '.calls', 'a') as f: f.write('x')\n"
@@ -25,7 +25,7 @@ def library(tmp_path: Path) -> Path:
 def _script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     path = tmp_path / "script.py"
     path.write_text(_CALLS + text)
-    monkeypatch.setattr(driver_check, "_SCRIPT", path)
+    monkeypatch.setattr(check, "_SCRIPT", path)
 
 
 def _calls(library: Path) -> int:
@@ -91,14 +91,14 @@ def test_a_crash_stays_in_the_child(tmp_path: Path, library: Path, monkeypatch: 
         assert result.outcome is LoadOutcome.CRASHED and result.harmful
         assert result.error is not None and "signal 9" in result.error
     assert _calls(library) == 1
-    monkeypatch.setattr(driver_check, "_CRASH_MEMORY_S", -1.0)
+    monkeypatch.setattr(check, "_CRASH_MEMORY_S", -1.0)
     check_libraries([str(library)], tmp_path)
     assert _calls(library) == 2, "an old crash is looked at again"
 
 
 def test_a_hanging_library_is_given_up(tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _script(tmp_path, monkeypatch, "import time\ntime.sleep(60)")
-    monkeypatch.setattr(driver_check, "_TIME_LIMIT_S", 0.5)
+    monkeypatch.setattr(check, "_TIME_LIMIT_S", 0.5)
     assert check_libraries([str(library)], tmp_path)[str(library)].outcome is LoadOutcome.HUNG
 
 

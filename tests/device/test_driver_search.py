@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from portagpu.device.driver_search import (
+from portagpu.device.drivers.search import (
     FAMILIES,
     DriverFamily,
     bundled_vendor_folder,

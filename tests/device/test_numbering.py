@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portagpu.device import devices
-from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState
+from portagpu.device.drivers.records import DriverRecord, DriverSource, DriverState
 from portagpu.device.numbering import memory_of, numbered
 from portagpu.device.registry import choose
 from portagpu.errors import DeviceSelectionError

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from portagpu.device import DeviceRecord, devices, prober, working_devices
+from portagpu.device import DeviceRecord, devices, working_devices
 from portagpu.device.identity import DeviceIdentity, identity_of
-from portagpu.device.journal import Journal
-from portagpu.device.probe_child import CONTEXT_LOST, FOUND_NO_DEVICE
-from portagpu.device.results import ProbeResults
-from portagpu.device.trials import run_trials
-from portagpu.device.workbench import ContextLostError, Workbench, kernel_source
+from portagpu.device.probing import prober
+from portagpu.device.probing.journal import Journal
+from portagpu.device.probing.probe_child import CONTEXT_LOST, FOUND_NO_DEVICE
+from portagpu.device.probing.results import ProbeResults
+from portagpu.device.probing.trials import run_trials
+from portagpu.device.probing.workbench import ContextLostError, Workbench, kernel_source
 from portagpu.settings import Settings
 
 _EVERY = pytest.mark.parametrize("record", working_devices(), ids=lambda record: f"{record.index}-{record.platform}")

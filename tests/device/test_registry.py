@@ -19,7 +19,7 @@ from portagpu.device import (
     registry,
     working_devices,
 )
-from portagpu.device.driver_records import DriverRecord, DriverSource, DriverState, too_late
+from portagpu.device.drivers.records import DriverRecord, DriverSource, DriverState, too_late
 from portagpu.device.registry import choose
 from portagpu.errors import DeviceSelectionError, NoDeviceError
 from portagpu.settings import Settings

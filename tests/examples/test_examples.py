@@ -15,8 +15,8 @@ import pyopencl as cl
 import pytest
 
 from portagpu import cuda
-from portagpu.cuda.dispatcher import Dispatcher
-from portagpu.runtime.context import Context
+from portagpu.dispatch.dispatcher import Dispatcher
+from portagpu.runtime.execution.context import Context
 from portagpu.settings import Settings
 
 FOLDER = Path(__file__).parents[2] / "examples"

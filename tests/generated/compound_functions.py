@@ -16,7 +16,7 @@ from references import erfcx, normcdf, rounded_away
 from scipy import special
 
 from portagpu import cuda
-from portagpu.frontend import libdevice_library as table
+from portagpu.frontend.library.libdevice import compound as table
 
 # from CUDA's table of double-precision functions and its single-precision one ("Mathematical Functions"): ulp
 _CUDA: dict[str, tuple[float, float]] = {

@@ -16,7 +16,7 @@ from real_functions import FAIR, _gamma, _lgamma
 from references import c_function, fused, rounded_away
 
 from portagpu import cuda
-from portagpu.frontend import libdevice as table
+from portagpu.frontend.library.libdevice import native as table
 
 _WIDE_UFUNCS: dict[str, Callable[..., Any]] = {
     **{n: getattr(np, n) for n in ("cbrt", "cos", "cosh", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2")},

@@ -14,9 +14,9 @@ from test_between_threads import ATOMICS
 from test_generated import CASES
 
 from portagpu import cuda
-from portagpu.frontend import calls, comparisons
-from portagpu.frontend import operators as frontend_operators
-from portagpu.frontend.vocabulary import Intrinsic
+from portagpu.dialect.names import Intrinsic
+from portagpu.frontend.core import operators as frontend_operators
+from portagpu.frontend.operations import calls, comparisons
 
 ROOT = Path(__file__).parents[2]
 _DOCUMENT = ROOT / "docs/differences.md"

@@ -15,27 +15,27 @@ static inline int pg_mod_int(int a, int b) {
     int rest = a - a / b * b;
     return (rest != 0 && (rest < 0) != (b < 0)) ? rest + b : rest;
 }
-// 29: def _load(
+// 32: def _load(
 static inline float4 u_load_(__global const float* source_, long source_1_, int start_, int row_, int column_, int pitch_, int rows_, int columns_) {
-    // 46: return vector(cuda.vload(source, start + row * pitch + column, vector.lanes, aligned=True))
+    // 49: return vector(cuda.vload(source, start + row * pitch + column, vector.lanes, aligned=True))
     return *(__global const float4*)(source_ + pg_wrap_index_long((long)(start_ + row_ * pitch_ + column_), source_1_));
 }
 
-// 16: def multiply_add(x, y, z, whole: cuda.constexpr):
+// 19: def multiply_add(x, y, z, whole: cuda.constexpr):
 static inline float multiply_add_(float x, float y, float z) {
-    // 20: return cuda.fma(x, y, z)
+    // 23: return cuda.fma(x, y, z)
     return fma(x, y, z);
 }
 
-// 35: def store_vector(
+// 38: def store_vector(
 static inline void store_vector_(float4 total_, __global float* c, long c_1_, int place_, float alpha_, float beta_) {
-    // 47: value = scaled(total)
+    // 50: value = scaled(total)
     float4 value_ = total_;
-    // 53: cuda.vstore(stored(value), c, place, aligned=aligned)
+    // 56: cuda.vstore(stored(value), c, place, aligned=aligned)
     *(__global float4*)(c + pg_wrap_index_long((long)place_, c_1_)) = value_;
 }
 
-// 63: def multiply_tiles(
+// 66: def multiply_tiles(
 __kernel void multiply_tiles_(
     __global float* a,
     long a_n0,
@@ -68,55 +68,55 @@ __kernel void multiply_tiles_(
     float acc__0_0, acc__0_1, acc__0_2, acc__0_3, acc__1_0, acc__1_1, acc__1_2, acc__1_3;
     float acc__2_0, acc__2_1, acc__2_2, acc__2_3, acc__3_0, acc__3_1, acc__3_2, acc__3_3;
     int place_ = 0;
-    // 125: flat_a = a.T.ravel() if a_transposed and a.ndim == 2 else a.ravel()
+    // 128: flat_a = a.T.ravel() if a_transposed and a.ndim == 2 else a.ravel()
     long flat_a_1_ = a_n0 * a_n1;
-    // 126: flat_b = b.T.ravel() if b_transposed and b.ndim == 2 else b.ravel()
+    // 129: flat_b = b.T.ravel() if b_transposed and b.ndim == 2 else b.ravel()
     long flat_b_1_ = b_n0 * b_n1;
-    // 127: flat_c = c.ravel()
+    // 130: flat_c = c.ravel()
     long flat_c_1_ = c_n0 * c_n1;
-    // 129: thread = np.int32(cuda.threadIdx.x) % threads
+    // 132: thread = np.int32(cuda.threadIdx.x) % threads
     int thread_ = (int)get_local_id(0) & 15;
-    // 130: mine = np.int32(cuda.threadIdx.x) // threads
+    // 133: mine = np.int32(cuda.threadIdx.x) // threads
     int mine_ = (int)get_local_id(0) >> 4;
-    // 131: thread_row = thread // threads_n * lanes
+    // 134: thread_row = thread // threads_n * lanes
     int thread_row_ = (thread_ >> 2) * 4;
-    // 132: thread_column = thread % threads_n * lanes
+    // 135: thread_column = thread % threads_n * lanes
     int thread_column_ = (thread_ & 3) * 4;
-    // 133: tiles_n = (n + (tile_n - 1)) // tile_n
+    // 136: tiles_n = (n + (tile_n - 1)) // tile_n
     int tiles_n_ = as_int((uint)n + 15) >> 4;
-    // 134: block = type(m)(cuda.blockIdx.x)
+    // 137: block = type(m)(cuda.blockIdx.x)
     int block_ = (int)get_group_id(0);
-    // 152: tiles_m = (m + (tile_m - 1)) // tile_m
+    // 155: tiles_m = (m + (tile_m - 1)) // tile_m
     int tiles_m_ = as_int((uint)m + 15) >> 4;
-    // 153: tiles = tiles_m * tiles_n
+    // 156: tiles = tiles_m * tiles_n
     int tiles_ = as_int((uint)tiles_m_ * (uint)tiles_n_);
-    // 154: matrix = block // tiles
+    // 157: matrix = block // tiles
     int matrix_ = pg_floordiv_int(block_, tiles_);
-    // 155: within = block % tiles
+    // 158: within = block % tiles
     int within_ = pg_mod_int(block_, tiles_);
-    // 156: band = within // (group * tiles_n)
+    // 159: band = within // (group * tiles_n)
     int band_ = pg_floordiv_int(within_, as_int(4 * (uint)tiles_n_));
-    // 157: band_height = max(min(type(m)(group), tiles_m - band * group), 1)
+    // 160: band_height = max(min(type(m)(group), tiles_m - band * group), 1)
     int band_height_ = max(min(4, as_int((uint)tiles_m_ - (uint)band_ * 4)), 1);
-    // 158: within = within % (group * tiles_n)
+    // 161: within = within % (group * tiles_n)
     within_ = pg_mod_int(within_, as_int(4 * (uint)tiles_n_));
-    // 159: row0 = (band * group + within % band_height) * tile_m
+    // 162: row0 = (band * group + within % band_height) * tile_m
     int row0_ = as_int(((uint)band_ * 4 + (uint)pg_mod_int(within_, band_height_)) * 16);
-    // 160: column0 = within // band_height * tile_n
+    // 163: column0 = within // band_height * tile_n
     int column0_ = as_int((uint)pg_floordiv_int(within_, band_height_) * 16);
-    // 165: c_start = matrix * c_batch
+    // 168: c_start = matrix * c_batch
     int c_start_ = as_int((uint)matrix_ * (uint)c_batch_);
-    // 166: begin_k = matrix % split * chunk
+    // 169: begin_k = matrix % split * chunk
     int begin_k_ = as_int((uint)pg_mod_int(matrix_, split_) * (uint)chunk_);
-    // 167: end_m, end_k = m, min(k, begin_k + chunk)
+    // 170: end_m, end_k = m, min(k, begin_k + chunk)
     int end_m_ = m;
     int end_k_ = min(k, as_int((uint)begin_k_ + (uint)chunk_));
-    // 168: matrix = matrix // split
+    // 171: matrix = matrix // split
     matrix_ = pg_floordiv_int(matrix_, split_);
-    // 169: a_start, b_start = matrix * a_batch, matrix * b_batch
+    // 172: a_start, b_start = matrix * a_batch, matrix * b_batch
     int a_start_ = as_int((uint)matrix_ * (uint)a_batch_);
     int b_start_ = as_int((uint)matrix_ * (uint)b_batch_);
-    // 173: acc[i, j] = 0
+    // 176: acc[i, j] = 0
     acc__0_0 = 0.0f;
     acc__0_1 = 0.0f;
     acc__0_2 = 0.0f;
@@ -133,47 +133,47 @@ __kernel void multiply_tiles_(
     acc__3_1 = 0.0f;
     acc__3_2 = 0.0f;
     acc__3_3 = 0.0f;
-    // 174: steps = (end_k - begin_k + (tile_k - 1)) // tile_k
+    // 177: steps = (end_k - begin_k + (tile_k - 1)) // tile_k
     int steps_ = as_int((uint)end_k_ - (uint)begin_k_ + 3) >> 2;
-    // 175: buffer = mine * 2
+    // 178: buffer = mine * 2
     int buffer_ = mine_ * 2;
-    // 176: for step in range(type(m)(0), steps + 1):
+    // 179: for step in range(type(m)(0), steps + 1):
     int t1 = as_int((uint)steps_ + 1);
     for (int step_ = 0; step_ < t1; step_ += 1) {
         int position_ = 0;
         int x = 0;
-        // 177: if step < steps:
+        // 180: if step < steps:
         if (step_ < steps_) {
-            // 178: k0 = begin_k + step * tile_k
+            // 181: k0 = begin_k + step * tile_k
             int k0 = as_int((uint)begin_k_ + (uint)step_ * 4);
-            // 180: position = thread + load * threads
+            // 183: position = thread + load * threads
             position_ = thread_;
-            // 185: y, x = row0 + position // (tile_k // lanes), k0 + position % (tile_k // lanes) * lanes
+            // 188: y, x = row0 + position // (tile_k // lanes), k0 + position % (tile_k // lanes) * lanes
             int y = as_int((uint)row0_ + (uint)position_);
             x = as_int((uint)k0 + (uint)((position_ & 0) * 4));
-            // 186: next_a[load] = _load(flat_a, a_start, y, x, a_pitch, end_m, end_k, vector, aligned, exact)
+            // 189: next_a[load] = _load(flat_a, a_start, y, x, a_pitch, end_m, end_k, vector, aligned, exact)
             next_a__0 = u_load_(a, flat_a_1_, a_start_, y, x, a_pitch_, end_m_, end_k_);
-            // 188: position = thread + load * threads
+            // 191: position = thread + load * threads
             position_ = thread_;
-            // 193: y, x = k0 + position // (tile_n // lanes), column0 + position % (tile_n // lanes) * lanes
+            // 196: y, x = k0 + position // (tile_n // lanes), column0 + position % (tile_n // lanes) * lanes
             y = as_int((uint)k0 + (uint)(position_ >> 2));
             x = as_int((uint)column0_ + (uint)((position_ & 3) * 4));
-            // 194: next_b[load] = _load(flat_b, b_start, y, x, b_pitch, end_k, n, vector, aligned, exact)
+            // 197: next_b[load] = _load(flat_b, b_start, y, x, b_pitch, end_k, n, vector, aligned, exact)
             next_b__0 = u_load_(b, flat_b_1_, b_start_, y, x, b_pitch_, end_k_, n);
         }
-        // 195: if step > 0:
+        // 198: if step > 0:
         if (step_ > 0) {
-            // 196: for first in range(np.int32(0), np.int32(tile_k), np.int32(unroll)):
+            // 199: for first in range(np.int32(0), np.int32(tile_k), np.int32(unroll)):
             for (int first_ = 0; first_ < 4; first_ += 4) {
-                // 199: place = thread_row + part * (tile_m // groups_m)
+                // 202: place = thread_row + part * (tile_m // groups_m)
                 place_ = thread_row_;
-                // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
+                // 203: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
                 rows__0 = *(__local const float4*)(tile_a_ + ((long)buffer_ * 80L + (long)first_ * 20L + (long)place_));
-                // 202: place = thread_column + part * (tile_n // groups_n)
+                // 205: place = thread_column + part * (tile_n // groups_n)
                 place_ = thread_column_;
-                // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
+                // 206: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
                 columns__0 = *(__local const float4*)(tile_b_ + ((long)buffer_ * 80L + (long)first_ * 20L + (long)place_));
-                // 206: acc[i, j] = multiply_add(
+                // 209: acc[i, j] = multiply_add(
                 acc__0_0 = multiply_add_(rows__0.s0, columns__0.s0, acc__0_0);
                 acc__0_1 = multiply_add_(rows__0.s0, columns__0.s1, acc__0_1);
                 acc__0_2 = multiply_add_(rows__0.s0, columns__0.s2, acc__0_2);
@@ -190,15 +190,15 @@ __kernel void multiply_tiles_(
                 acc__3_1 = multiply_add_(rows__0.s3, columns__0.s1, acc__3_1);
                 acc__3_2 = multiply_add_(rows__0.s3, columns__0.s2, acc__3_2);
                 acc__3_3 = multiply_add_(rows__0.s3, columns__0.s3, acc__3_3);
-                // 199: place = thread_row + part * (tile_m // groups_m)
+                // 202: place = thread_row + part * (tile_m // groups_m)
                 place_ = thread_row_;
-                // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
+                // 203: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
                 rows__0 = *(__local const float4*)(tile_a_ + ((long)buffer_ * 80L + (long)(first_ + 1) * 20L + (long)place_));
-                // 202: place = thread_column + part * (tile_n // groups_n)
+                // 205: place = thread_column + part * (tile_n // groups_n)
                 place_ = thread_column_;
-                // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
+                // 206: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
                 columns__0 = *(__local const float4*)(tile_b_ + ((long)buffer_ * 80L + (long)(first_ + 1) * 20L + (long)place_));
-                // 206: acc[i, j] = multiply_add(
+                // 209: acc[i, j] = multiply_add(
                 acc__0_0 = multiply_add_(rows__0.s0, columns__0.s0, acc__0_0);
                 acc__0_1 = multiply_add_(rows__0.s0, columns__0.s1, acc__0_1);
                 acc__0_2 = multiply_add_(rows__0.s0, columns__0.s2, acc__0_2);
@@ -215,15 +215,15 @@ __kernel void multiply_tiles_(
                 acc__3_1 = multiply_add_(rows__0.s3, columns__0.s1, acc__3_1);
                 acc__3_2 = multiply_add_(rows__0.s3, columns__0.s2, acc__3_2);
                 acc__3_3 = multiply_add_(rows__0.s3, columns__0.s3, acc__3_3);
-                // 199: place = thread_row + part * (tile_m // groups_m)
+                // 202: place = thread_row + part * (tile_m // groups_m)
                 place_ = thread_row_;
-                // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
+                // 203: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
                 rows__0 = *(__local const float4*)(tile_a_ + ((long)buffer_ * 80L + (long)(first_ + 2) * 20L + (long)place_));
-                // 202: place = thread_column + part * (tile_n // groups_n)
+                // 205: place = thread_column + part * (tile_n // groups_n)
                 place_ = thread_column_;
-                // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
+                // 206: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
                 columns__0 = *(__local const float4*)(tile_b_ + ((long)buffer_ * 80L + (long)(first_ + 2) * 20L + (long)place_));
-                // 206: acc[i, j] = multiply_add(
+                // 209: acc[i, j] = multiply_add(
                 acc__0_0 = multiply_add_(rows__0.s0, columns__0.s0, acc__0_0);
                 acc__0_1 = multiply_add_(rows__0.s0, columns__0.s1, acc__0_1);
                 acc__0_2 = multiply_add_(rows__0.s0, columns__0.s2, acc__0_2);
@@ -240,15 +240,15 @@ __kernel void multiply_tiles_(
                 acc__3_1 = multiply_add_(rows__0.s3, columns__0.s1, acc__3_1);
                 acc__3_2 = multiply_add_(rows__0.s3, columns__0.s2, acc__3_2);
                 acc__3_3 = multiply_add_(rows__0.s3, columns__0.s3, acc__3_3);
-                // 199: place = thread_row + part * (tile_m // groups_m)
+                // 202: place = thread_row + part * (tile_m // groups_m)
                 place_ = thread_row_;
-                // 200: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
+                // 203: rows[part] = cuda.vload(tile_a, (buffer, first + depth, place), lanes, aligned=True)
                 rows__0 = *(__local const float4*)(tile_a_ + ((long)buffer_ * 80L + (long)(first_ + 3) * 20L + (long)place_));
-                // 202: place = thread_column + part * (tile_n // groups_n)
+                // 205: place = thread_column + part * (tile_n // groups_n)
                 place_ = thread_column_;
-                // 203: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
+                // 206: columns[part] = cuda.vload(tile_b, (buffer, first + depth, place), lanes, aligned=True)
                 columns__0 = *(__local const float4*)(tile_b_ + ((long)buffer_ * 80L + (long)(first_ + 3) * 20L + (long)place_));
-                // 206: acc[i, j] = multiply_add(
+                // 209: acc[i, j] = multiply_add(
                 acc__0_0 = multiply_add_(rows__0.s0, columns__0.s0, acc__0_0);
                 acc__0_1 = multiply_add_(rows__0.s0, columns__0.s1, acc__0_1);
                 acc__0_2 = multiply_add_(rows__0.s0, columns__0.s2, acc__0_2);
@@ -266,68 +266,68 @@ __kernel void multiply_tiles_(
                 acc__3_2 = multiply_add_(rows__0.s3, columns__0.s2, acc__3_2);
                 acc__3_3 = multiply_add_(rows__0.s3, columns__0.s3, acc__3_3);
             }
-            // 209: buffer ^= 1
+            // 212: buffer ^= 1
             buffer_ = buffer_ ^ 1;
         }
-        // 210: if step < steps:
+        // 213: if step < steps:
         if (step_ < steps_) {
-            // 212: position = thread + load * threads
+            // 215: position = thread + load * threads
             position_ = thread_;
-            // 217: x = position % (tile_k // lanes) * lanes
+            // 220: x = position % (tile_k // lanes) * lanes
             x = (position_ & 0) * 4;
-            // 219: tile_a[buffer, x + lane, position // (tile_k // lanes)] = next_a[load][lane]
+            // 222: tile_a[buffer, x + lane, position // (tile_k // lanes)] = next_a[load][lane]
             tile_a_[(long)buffer_ * 80L + (long)x * 20L + (long)position_] = next_a__0.s0;
             tile_a_[(long)buffer_ * 80L + (long)(x + 1) * 20L + (long)position_] = next_a__0.s1;
             tile_a_[(long)buffer_ * 80L + (long)(x + 2) * 20L + (long)position_] = next_a__0.s2;
             tile_a_[(long)buffer_ * 80L + (long)(x + 3) * 20L + (long)position_] = next_a__0.s3;
-            // 221: position = thread + load * threads
+            // 224: position = thread + load * threads
             position_ = thread_;
-            // 227: x = position % (tile_n // lanes) * lanes
+            // 230: x = position % (tile_n // lanes) * lanes
             x = (position_ & 3) * 4;
-            // 228: cuda.vstore(next_b[load], tile_b, (buffer, position // (tile_n // lanes), x), aligned=True)
+            // 231: cuda.vstore(next_b[load], tile_b, (buffer, position // (tile_n // lanes), x), aligned=True)
             *(__local float4*)(tile_b_ + ((long)buffer_ * 80L + (long)(position_ >> 2) * 20L + (long)x)) = next_b__0;
-            // 229: cuda.syncthreads()
+            // 232: cuda.syncthreads()
             barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
         }
     }
-    // 233: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
+    // 236: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     int row_ = as_int((uint)row0_ + (uint)thread_row_);
-    // 235: column = column0 + thread_column + part * (tile_n // groups_n)
+    // 238: column = column0 + thread_column + part * (tile_n // groups_n)
     int column_ = as_int((uint)column0_ + (uint)thread_column_);
-    // 236: place = c_start + row * c_pitch + column
+    // 239: place = c_start + row * c_pitch + column
     place_ = as_int((uint)c_start_ + (uint)row_ * (uint)c_pitch_ + (uint)column_);
-    // 238: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
+    // 241: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     float4 line_ = (float4)(acc__0_0, acc__0_1, acc__0_2, acc__0_3);
-    // 242: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
+    // 245: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
     store_vector_(line_, c, flat_c_1_, place_, alpha_, beta_);
-    // 233: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
+    // 236: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     row_ = as_int((uint)row0_ + (uint)thread_row_ + 1);
-    // 235: column = column0 + thread_column + part * (tile_n // groups_n)
+    // 238: column = column0 + thread_column + part * (tile_n // groups_n)
     column_ = as_int((uint)column0_ + (uint)thread_column_);
-    // 236: place = c_start + row * c_pitch + column
+    // 239: place = c_start + row * c_pitch + column
     place_ = as_int((uint)c_start_ + (uint)row_ * (uint)c_pitch_ + (uint)column_);
-    // 238: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
+    // 241: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     line_ = (float4)(acc__1_0, acc__1_1, acc__1_2, acc__1_3);
-    // 242: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
+    // 245: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
     store_vector_(line_, c, flat_c_1_, place_, alpha_, beta_);
-    // 233: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
+    // 236: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     row_ = as_int((uint)row0_ + (uint)thread_row_ + 2);
-    // 235: column = column0 + thread_column + part * (tile_n // groups_n)
+    // 238: column = column0 + thread_column + part * (tile_n // groups_n)
     column_ = as_int((uint)column0_ + (uint)thread_column_);
-    // 236: place = c_start + row * c_pitch + column
+    // 239: place = c_start + row * c_pitch + column
     place_ = as_int((uint)c_start_ + (uint)row_ * (uint)c_pitch_ + (uint)column_);
-    // 238: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
+    // 241: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     line_ = (float4)(acc__2_0, acc__2_1, acc__2_2, acc__2_3);
-    // 242: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
+    // 245: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
     store_vector_(line_, c, flat_c_1_, place_, alpha_, beta_);
-    // 233: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
+    // 236: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     row_ = as_int((uint)row0_ + (uint)thread_row_ + 3);
-    // 235: column = column0 + thread_column + part * (tile_n // groups_n)
+    // 238: column = column0 + thread_column + part * (tile_n // groups_n)
     column_ = as_int((uint)column0_ + (uint)thread_column_);
-    // 236: place = c_start + row * c_pitch + column
+    // 239: place = c_start + row * c_pitch + column
     place_ = as_int((uint)c_start_ + (uint)row_ * (uint)c_pitch_ + (uint)column_);
-    // 238: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
+    // 241: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     line_ = (float4)(acc__3_0, acc__3_1, acc__3_2, acc__3_3);
-    // 242: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
+    // 245: store_vector(line, flat_c, place, alpha, beta, scaled, stored, scaling, True)
     store_vector_(line_, c, flat_c_1_, place_, alpha_, beta_);
 }

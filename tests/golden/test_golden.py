@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.codegen.program import generate
+from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import FLOAT32, FLOAT64, INT32
-from portagpu.frontend.functions import specialise
+from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import PYFLOAT, PYINT, ArrayType, ConstantType, Layout, Scalar
 from portagpu.ir.verify import verify
-from portagpu.records import Record
+from portagpu.types.record_layout import Record
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -79,7 +79,7 @@ def example(name, kernel):
 
 
 def small_tiles():
-    from portagpu.blas.gpu_kernels import multiply_tiles
+    from portagpu.blas.gemm.variants.tile.kernels import multiply_tiles
 
     f, four = array(FLOAT32, 2), cuda.float32x4
     values = (16, 16, 4, 4, 4, 1, 4, four, four, four, 0, False, False, False, True, True, False, 4)

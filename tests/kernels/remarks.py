@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from portagpu import cuda
-from portagpu.cuda.typenames import argument_type
-from portagpu.device.ideal import IDEAL
+from portagpu.device.ideal_device import IDEAL
+from portagpu.dispatch.type_names import argument_type
 
 FLOATS = cuda.float32[::1]
 

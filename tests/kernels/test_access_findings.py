@@ -12,10 +12,10 @@ import pytest
 from portagpu import cuda
 from portagpu.device import DeviceType
 from portagpu.errors import PortaGPUPerformanceWarning
-from portagpu.ir.access import findings
-from portagpu.runtime.advice import advise
-from portagpu.runtime.context import current_context
-from portagpu.runtime.launch import LaunchShape
+from portagpu.ir.analysis.memory_access import findings
+from portagpu.runtime.execution.context import current_context
+from portagpu.runtime.performance_warnings import advise
+from portagpu.runtime.programs.launch import LaunchShape
 
 matrix = np.zeros((64, 64), np.float32)
 vector = np.zeros(64, np.float32)

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portagpu import cuda, guvectorize, types, vectorize
-from portagpu.codegen.program import generate
+from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.dtypes import BFLOAT16, FLOAT32
 from portagpu.errors import DTypeError, KernelTypeError, MemoryNotSharedError
-from portagpu.frontend.bfloat16 import nearest
-from portagpu.frontend.functions import specialise
+from portagpu.frontend.core.bfloat16 import nearest
+from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import ArrayType, Layout, Scalar
 
 BF16 = ml_dtypes.bfloat16

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from reference import supported
 
 from portagpu import cuda
-from portagpu.codegen.program import generate
+from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.device import DeviceRecord
 from portagpu.dtypes import COMPLEX64, COMPLEX128, FLOAT32
 from portagpu.errors import KernelTypeError, KernelValueError, MissingCapabilityError
-from portagpu.frontend.functions import specialise
+from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import PYCOMPLEX, ArrayType, Layout, Scalar
 from portagpu.ir.verify import verify
 

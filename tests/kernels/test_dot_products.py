@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portagpu import cuda
-from portagpu.codegen.program import generate
+from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.dtypes import INT32, UINT32
 from portagpu.errors import KernelTypeError
-from portagpu.frontend.functions import specialise
+from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import ArrayType, Layout, Scalar
 
 pytestmark = pytest.mark.oclgrind

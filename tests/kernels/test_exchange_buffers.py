@@ -13,10 +13,10 @@ from programs import define
 from portagpu import cuda
 from portagpu.dtypes import INT32
 from portagpu.errors import UnsupportedSyntaxError
-from portagpu.frontend.functions import specialise
+from portagpu.frontend.specialize import specialise
+from portagpu.ir.analysis.uniform import BARRIERS, EXCHANGES
 from portagpu.ir.nodes import Assign, Break, CallFunction, Continue, Evaluate, For, If, Offset, Operation, Return, While
 from portagpu.ir.types import ArrayType, Layout, Scalar
-from portagpu.ir.uniform import BARRIERS, EXCHANGES
 
 FULL = 0xFFFFFFFF
 INTEGERS = ArrayType(Scalar(INT32), 1, Layout.C)
@@ -152,6 +152,6 @@ def test_a_sequence_needs_one_barrier_for_each_exchange(device, monkeypatch):
     caps = dataclasses.replace(device.capabilities, inline_ptx=False)
     found = Follow(specialise(kernel.source, (INTEGERS, INTEGERS, Scalar(INT32)), caps))
     assert (found.exchanges, found.alone) == (5, 4)
-    monkeypatch.setattr("portagpu.frontend.functions.in_turns", lambda program: program)
+    monkeypatch.setattr("portagpu.frontend.specialize.in_turns", lambda program: program)
     with pytest.raises(AssertionError):  # one buffer and no barrier between
         Follow(specialise(kernel.source, (INTEGERS, INTEGERS, Scalar(INT32)), caps))

@@ -9,7 +9,7 @@ import pytest
 
 from portagpu import cuda
 from portagpu.errors import UnsupportedSyntaxError
-from portagpu.frontend.lambdas import lambda_tree
+from portagpu.frontend.source.lambdas import lambda_tree
 
 pytestmark = pytest.mark.one_device
 

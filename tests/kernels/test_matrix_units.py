@@ -9,8 +9,8 @@ import pytest
 from opencl_text import text_of
 
 from portagpu import cuda, errors
-from portagpu.device import ptx
-from portagpu.device.ideal import IDEAL
+from portagpu.device import architecture_ptx
+from portagpu.device.ideal_device import IDEAL
 
 
 @cuda.jit
@@ -152,11 +152,11 @@ HOPPER = dataclasses.replace(IDEAL, local_memory_static=227 * 1024)
 def test_text_for_warp_groups(device):
     maps, target = cuda.device_array(16, np.uint64), cuda.device_array((64, 32), np.float32)
     text = text_of(groups, target, maps, caps=HOPPER)
-    assert ptx.is_marked(text)
+    assert architecture_ptx.is_marked(text)
     assert "aligned(1024)" in text
     compiled = f".version 8.0\n.target sm_90, texmode_independent\n.entry k\n.reqntid 128, 1, 1\n{text}\n".encode()
-    real = ptx.unmarked(compiled).decode()
-    assert ".target sm_90a," in real and ptx.MARK not in real
+    real = architecture_ptx.unmarked(compiled).decode()
+    assert ".target sm_90a," in real and architecture_ptx.MARK not in real
     assert ".maxntid 128, 1, 1\n.minnctapersm 1" in real
     for instruction in (
         "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {%0",

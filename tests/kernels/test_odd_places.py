@@ -15,7 +15,7 @@ import pytest
 
 from portagpu import cuda
 from portagpu.errors import UnsupportedSyntaxError
-from portagpu.frontend.capture import capture
+from portagpu.frontend.source.capture import capture
 
 pytestmark = pytest.mark.one_device
 

@@ -14,7 +14,7 @@ import pytest
 import portagpu
 from portagpu import cuda
 from portagpu.errors import KernelValueError, MissingCapabilityError, PortaGPUWarning, UnsupportedSyntaxError
-from portagpu.frontend.functions import specialise
+from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import PYINT
 
 TEXT = 'café "quoted" 100% \\ ??( \t|'

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.cuda.dispatcher import Dispatcher
+from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.errors import KernelTypeError
 
 

@@ -18,9 +18,10 @@ from click.testing import CliRunner
 from portagpu import cuda
 from portagpu.cli.check import check_command
 from portagpu.cuda import float32, float64, void
-from portagpu.device import offline_compilers, offline_parts
-from portagpu.device.compiled_figures import figures_of_assembly, figures_of_binary
-from portagpu.device.targets import TARGETS, find_target
+from portagpu.device.offline import compilers
+from portagpu.device.offline import parts as offline_parts
+from portagpu.device.offline.figures import figures_of_assembly, figures_of_binary
+from portagpu.device.offline.targets import TARGETS, find_target
 from portagpu.errors import (
     ArgumentCountError,
     BuildError,
@@ -91,7 +92,7 @@ def test_shared_arrays_are_counted(target):
 
 def test_assembly_is_shown_where_the_compiler_has_text():
     target = find_target("gfx90a")
-    if not offline_compilers.is_available(target):
+    if not compilers.is_available(target):
         pytest.skip("clang for amdgcn is not installed")
     made = halve.compile_for(target, (float32[::1],))
     assert "s_endpgm" in made.assembly
@@ -122,7 +123,7 @@ def test_constants_and_types_are_checked():
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_exactly_the_missing_parts_of_a_compiler_are_named(name, monkeypatch):
-    compiler = offline_compilers.COMPILERS[TARGETS[name].compiler]
+    compiler = compilers.COMPILERS[TARGETS[name].compiler]
     for there in itertools.product([True, False], repeat=len(compiler.parts)):
         parts = tuple(
             dataclasses.replace(part, find=lambda part=part, one=one: f"/a/{part.package}" if one else None)
@@ -132,7 +133,7 @@ def test_exactly_the_missing_parts_of_a_compiler_are_named(name, monkeypatch):
             continue
         changed = {TARGETS[name].compiler: dataclasses.replace(compiler, parts=parts)}
         with monkeypatch.context() as patch, pytest.raises(MissingCompilerError, match="not installed") as caught:
-            patch.setattr(offline_compilers, "COMPILERS", {**offline_compilers.COMPILERS, **changed})
+            patch.setattr(compilers, "COMPILERS", {**compilers.COMPILERS, **changed})
             halve.compile_for(name, void(float32[::1]))
         for part, one in zip(compiler.parts, there, strict=True):
             assert (part.package in caught.value.hint.split()) != one
@@ -159,7 +160,7 @@ def test_what_the_compiler_refuses_is_told_at_the_python_line(target, monkeypatc
 def test_functions_that_nobody_defines_are_errors(target):
     source = "float nowhere(float);\n__kernel void k(__global float* x) { x[0] = nowhere(x[0]); }\n"
     with pytest.raises(BuildError) as caught:
-        offline_compilers.compile_offline(target, source, ())
+        compilers.compile_offline(target, source, ())
     assert "nowhere" in caught.value.log
 
 
@@ -174,7 +175,7 @@ def test_outputs_of_another_format_are_typed_errors():
 
 
 def test_the_command_prints_figures():
-    names = [name for name, target in TARGETS.items() if offline_compilers.is_available(target)]
+    names = [name for name, target in TARGETS.items() if compilers.is_available(target)]
     done = CliRunner().invoke(check_command, [f"{_FILE}:grow", "--json"])
     assert done.exit_code == (0 if names else 1)
     found = json.loads(done.stdout)
@@ -183,7 +184,7 @@ def test_the_command_prints_figures():
 
 
 def test_the_command_fails_for_kernels_that_spill():
-    target = next((t for t in TARGETS.values() if t.is_gpu and offline_compilers.is_available(t)), None)
+    target = next((t for t in TARGETS.values() if t.is_gpu and compilers.is_available(t)), None)
     if target is None:
         pytest.skip("no offline compiler is installed")
     arguments = ["--signature", "void(float32[::1])", "--constant", "n=300", "--block", "64", "--target", target.name]
@@ -213,7 +214,7 @@ def test_the_command_raises_our_errors():
 
 
 def test_spills_of_a_cpu_are_told_and_are_no_failure():
-    target = next((t for t in TARGETS.values() if not t.is_gpu and offline_compilers.is_available(t)), None)
+    target = next((t for t in TARGETS.values() if not t.is_gpu and compilers.is_available(t)), None)
     if target is None:
         pytest.skip("no compiler for CPUs is installed")
     arguments = ["--signature", "void(float32[::1])", "--constant", "n=300", "--target", target.name, "--json"]
@@ -253,34 +254,34 @@ def _without_compilers(monkeypatch):
         monkeypatch.setenv(name, "/nowhere")
     found = {
         name: dataclasses.replace(one, parts=tuple(dataclasses.replace(p, find=lambda: None) for p in one.parts))
-        for name, one in offline_compilers.COMPILERS.items()
+        for name, one in compilers.COMPILERS.items()
     }
-    monkeypatch.setattr(offline_compilers, "COMPILERS", found)
+    monkeypatch.setattr(compilers, "COMPILERS", found)
 
 
 def test_a_check_that_compiled_nothing_fails_and_names_each_package_once(monkeypatch):
     _without_compilers(monkeypatch)
     done = CliRunner().invoke(check_command, [f"{_FILE}:grow"])
     assert done.exit_code == 1
-    for compiler in offline_compilers.COMPILERS.values():
+    for compiler in compilers.COMPILERS.values():
         assert done.stdout.count(f"apt-get install {compiler.package}\n") <= 2  # NVIDIA's and CPUs need the same
-    assert done.stdout.count("hint:") == len(offline_compilers.COMPILERS)
+    assert done.stdout.count("hint:") == len(compilers.COMPILERS)
     assert all(done.stdout.count(name) == 1 for name in TARGETS)
     done = CliRunner().invoke(check_command, [f"{_FILE}:grow", "--json"])
     assert done.exit_code == 1 and all(one["missing_compiler"] for one in json.loads(done.stdout).values())
 
 
 def test_a_missing_compiler_fails_where_its_target_was_named(monkeypatch):
-    there = next((t.name for t in TARGETS.values() if offline_compilers.is_available(t)), None)
+    there = next((t.name for t in TARGETS.values() if compilers.is_available(t)), None)
     if there is None:
         pytest.skip("no offline compiler is installed")
     kind = TARGETS[there].compiler
     other = next(t.name for t in TARGETS.values() if t.compiler != kind)
-    kept = offline_compilers.COMPILERS[kind]
+    kept = compilers.COMPILERS[kind]
     path = os.environ["PATH"]
     _without_compilers(monkeypatch)
     monkeypatch.setenv("PATH", path)
-    monkeypatch.setitem(offline_compilers.COMPILERS, kind, kept)
+    monkeypatch.setitem(compilers.COMPILERS, kind, kept)
     for words, status in ((["--target", there], 0), (["--target", there, "--target", other], 1), ([], 0)):
         done = CliRunner().invoke(check_command, [f"{_FILE}:grow", *words])
         assert done.exit_code == status, done.output

@@ -6,12 +6,14 @@ import pytest
 from compilers import compiler_of
 
 from portagpu import types
-from portagpu.blas import subgroup_matrix_variant, subgroup_variant, wave_matrix_variant
-from portagpu.blas.conversions import conversion, scaling
-from portagpu.blas.problem import Problem
-from portagpu.blas.tile_launch import subgroup_of, tile_kernel, tile_lanes, unroll_of
-from portagpu.blas.tile_variant import TileConfig, TileVariant
-from portagpu.device.targets import TARGETS
+from portagpu.blas.gemm.core.accumulation import conversion, scaling
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.variants.subgroup import matrix_variant
+from portagpu.blas.gemm.variants.subgroup import variant as subgroup_variant
+from portagpu.blas.gemm.variants.tile.launch import subgroup_of, tile_kernel, tile_lanes, unroll_of
+from portagpu.blas.gemm.variants.tile.variant import TileConfig, TileVariant
+from portagpu.blas.gemm.variants.wave_matrix import variant as wave_matrix_variant
+from portagpu.device.offline.targets import TARGETS
 
 _SIZES = (128, 512, 1024, 2048, 8192)
 
@@ -112,12 +114,12 @@ def test_wave_matrices(name, forms):
 @pytest.mark.parametrize("name", _MATRICES)
 def test_subgroup_matrices(name, forms):
     _check(
-        subgroup_matrix_variant.SubgroupMatrixVariant(),
+        matrix_variant.SubgroupMatrixVariant(),
         compiler_of(TARGETS[name]),
         "float16",
         forms,
-        lambda config: subgroup_matrix_variant.matrix_kernel(config.size, config.threads),
-        lambda config: subgroup_matrix_variant.constants(config, "float16"),
+        lambda config: matrix_variant.matrix_kernel(config.size, config.threads),
+        lambda config: matrix_variant.constants(config, "float16"),
     )
 
 

@@ -11,11 +11,11 @@ import pytest
 from compilers import compiler_of
 
 from portagpu import cuda
-from portagpu.device import offline_nvptx
-from portagpu.device.nvidia_targets import MULTIPROCESSORS, NVIDIA
-from portagpu.device.offline_cpu import figures_of_remarks
-from portagpu.device.offline_nvptx import assemblers, in_dynamic_memory, occupancy
-from portagpu.device.targets import TARGETS
+from portagpu.device.offline import nvptx
+from portagpu.device.offline.cpu import figures_of_remarks
+from portagpu.device.offline.nvidia_targets import MULTIPROCESSORS, NVIDIA
+from portagpu.device.offline.nvptx import assemblers, in_dynamic_memory, occupancy
+from portagpu.device.offline.targets import TARGETS
 from portagpu.errors import BuildError, MissingCapabilityError, PortaGPUError
 
 GPUS = [target.name for target in NVIDIA]
@@ -98,7 +98,7 @@ def test_registers_can_be_limited():
 
 def test_without_an_assembler_there_is_ptx_and_what_it_says(monkeypatch):
     target = compiler_of(TARGETS["sm_80"])
-    monkeypatch.setattr(offline_nvptx, "assemblers", list)
+    monkeypatch.setattr(nvptx, "assemblers", list)
     made = sums.compile_for(target, "void(float32[::1])", constants={"n": 256}, block=256)
     assert made.figures.registers is None and made.figures.occupancy is None
     assert made.figures.local_bytes == 1024 and not made.figures.spills
@@ -131,7 +131,7 @@ def test_assemblers_that_do_not_know_a_target_are_passed_over(tmp_path, monkeypa
     new, old, other = (_fake(tmp_path / name, text, 1) for name, text in FAKES.items())
 
     def made(*programs):
-        monkeypatch.setattr(offline_nvptx, "assemblers", lambda: [*programs])
+        monkeypatch.setattr(nvptx, "assemblers", lambda: [*programs])
         return halve.compile_for(target)
 
     figures = made(new, old, works).figures

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.blas.arrival_kernels import fan_of, levels_of
-from portagpu.blas.warpgroup_register_kernels import multiply_across
-from portagpu.codegen.program import generate
-from portagpu.cuda import arguments
-from portagpu.device import ptx
-from portagpu.device.ideal import IDEAL
+from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.blas.gemm.kernels.split_k import fan_of, levels_of
+from portagpu.blas.gemm.variants.wgmma.register_kernels import multiply_across
+from portagpu.device import architecture_ptx
+from portagpu.device.ideal_device import IDEAL
+from portagpu.dispatch import arguments
 from portagpu.ir.types import ConstantType
 
 HOPPER = dataclasses.replace(IDEAL, local_memory_static=231424, compute_units=132, clock_mhz=1980)
@@ -53,7 +53,7 @@ def assembled(source, threads, folder):
     made = folder / "kernel.ptx"
     subprocess.run([clang, *_CLANG, "-o", made, folder / "kernel.cl"], check=True)
     limits = rb")\n.maxntid %d, 1, 1\n.minnctapersm 1\n{" % threads
-    made.write_bytes(re.sub(rb"\)\s*\n\{", limits, ptx.unmarked(made.read_bytes()), count=1))
+    made.write_bytes(re.sub(rb"\)\s*\n\{", limits, architecture_ptx.unmarked(made.read_bytes()), count=1))
     command = [assembler, "-v", "-arch", "sm_90a", "-o", folder / "kernel.cubin", made]
     return subprocess.run(command, check=True, capture_output=True, text=True).stderr
 

@@ -9,9 +9,9 @@ import pytest
 from compilers import compiler_of
 
 from portagpu import cuda, types
-from portagpu.device.targets import TARGETS
+from portagpu.device.offline.targets import TARGETS
 from portagpu.errors import KernelTypeError, KernelValueError, MissingCapabilityError
-from portagpu.frontend.subgroup_matrix import MAD, MFMA, WMMA, mad_types
+from portagpu.frontend.intrinsics.subgroup_matrix import MAD, MFMA, WMMA, mad_types
 
 _WAVES = [
     (name, "mfma" if table is MFMA else "wmma", shape, dtype, one)

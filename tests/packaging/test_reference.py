@@ -10,7 +10,7 @@ import re
 import pytest
 
 from portagpu import cuda
-from portagpu.frontend.vocabulary import Intrinsic, Namespace, VectorMaker
+from portagpu.dialect.names import Intrinsic, Namespace, VectorMaker
 from tools import not_portable, original_names, reference
 from tools.documents import DOCS
 from tools.lowered import lower

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyopencl as cl
 import pytest
 
-from portagpu.runtime.context import Context
+from portagpu.runtime.execution.context import Context
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portagpu import cuda, errors
-from portagpu.runtime.context import Context
+from portagpu.runtime.execution.context import Context
 
 pytestmark = pytest.mark.one_device
 

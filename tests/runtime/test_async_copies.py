@@ -13,7 +13,7 @@ from gates import closed_gate
 
 import portagpu
 from portagpu import cuda
-from portagpu.runtime import tail
+from portagpu.runtime.execution import timeline
 
 _AT_EXIT = """
 import sys
@@ -116,7 +116,7 @@ def test_copies_of_a_stream_that_died(device):
 
 
 def test_kept_memory_is_bounded(device, monkeypatch):
-    monkeypatch.setattr(tail, "_MAX_PENDING", 4)
+    monkeypatch.setattr(timeline, "_MAX_PENDING", 4)
     stream = cuda.stream()
     array, host = cuda.to_device(np.arange(8.0)), pinned_zeros(8)
     for _ in range(20):

@@ -14,7 +14,7 @@ import pytest
 
 from portagpu import cuda, errors
 from portagpu.device import build_child
-from portagpu.runtime import builder, program
+from portagpu.runtime.programs import build, builder
 
 SOURCE = "__kernel void probe(__global int* x) {{ x[get_global_id(0)] = {value}; }}"
 REFUSED = "__kernel void probe() { nothing }"
@@ -66,18 +66,18 @@ def test_loops_that_killed_a_compiler(device):
 
 def test_a_child_hands_its_binary_back(context):
     """What it made is run, and kept for later processes."""
-    built = program.build(context, SOURCE.format(value=21), ())
+    built = build.build(context, SOURCE.format(value=21), ())
     assert [b.serves for b in builder._waiting] == [True]
     assert len(list((context.settings.cache_dir / "programs").glob("*.bin"))) == 1
     child = builder._waiting[0]
-    program.build(context, SOURCE.format(value=22), ())
+    build.build(context, SOURCE.format(value=22), ())
     assert builder._waiting == [child]
     assert built.num_devices == 1
 
 
 def test_refusals_are_told_as_ever(context):
     with pytest.raises(errors.BuildError, match="refused") as caught:
-        program.build(context, REFUSED, ())
+        build.build(context, REFUSED, ())
     assert "nothing" in caught.value.log and not caught.value.died
 
 
@@ -91,7 +91,7 @@ def test_a_death_is_an_error(context, monkeypatch):
 
     monkeypatch.setattr(builder.Builder, "build", deadly)
     with pytest.raises(errors.BuildError, match=r"died: SIGSEGV") as caught:
-        program.build(context, SOURCE.format(value=23), ())
+        build.build(context, SOURCE.format(value=23), ())
     assert caught.value.died == "SIGSEGV"
     monkeypatch.undo()
     assert builder.build_apart(context.device.key, SOURCE.format(value=24), ()).binary
@@ -108,8 +108,8 @@ def test_a_death_of_the_vectoriser_is_survived(context, monkeypatch):
         return original(key, source, options)
 
     original = builder.build_apart
-    monkeypatch.setattr(program, "build_apart", fragile)
-    program.build(context, SOURCE.format(value=25), ())
+    monkeypatch.setattr(build, "build_apart", fragile)
+    build.build(context, SOURCE.format(value=25), ())
     assert tried == [False, True]
 
 
@@ -132,7 +132,7 @@ def test_unknown_devices_have_no_builder(device):
 def test_the_child_ends_with_its_parent(context):
     """A parent that is killed closes no pipe in order."""
     text = (
-        "import os, sys\nfrom portagpu.runtime.builder import Builder\n"
+        "import os, sys\nfrom portagpu.runtime.programs.builder import Builder\n"
         "from portagpu.device import working_devices\nworking_devices()\n"
         f"b = Builder({context.device.key!r})\nprint(b._child.pid, flush=True)\nos.kill(os.getpid(), 9)"
     )
@@ -178,5 +178,5 @@ def test_requests_longer_than_a_pipe_holds_are_whole():
 def test_a_long_source_is_compiled_whole(context):
     """Its kernel is the last thing in it."""
     padding = "".join(f"// line {n} of many that say nothing\n" for n in range(6000))
-    built = program.build(context, padding + SOURCE.format(value=23), ())
+    built = build.build(context, padding + SOURCE.format(value=23), ())
     assert built.kernel_names == "probe"

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from portagpu.device import DeviceType
-from portagpu.runtime.crash import HINT
+from portagpu.runtime.execution.crash_hint import HINT
 
 PROGRAM = """
 import sys

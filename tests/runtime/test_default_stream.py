@@ -13,9 +13,9 @@ from gates import closed_gate
 from small_kernels import copy, put
 
 from portagpu import cuda, errors
-from portagpu.runtime import stream as stream_module
-from portagpu.runtime.context import Context
-from portagpu.runtime.creation import to_device
+from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.execution import stream as stream_module
+from portagpu.runtime.execution.context import Context
 
 
 @pytest.fixture

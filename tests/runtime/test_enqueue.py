@@ -14,9 +14,9 @@ from pyopencl import _cl
 
 from portagpu import cuda
 from portagpu.device.capabilities import DeviceType
-from portagpu.runtime.enqueue import LaunchSizes, _enqueue_without_event, enqueue_on, enqueue_with_event
-from portagpu.runtime.launch import CompiledKernel
-from portagpu.runtime.program import build
+from portagpu.runtime.programs.build import build
+from portagpu.runtime.programs.enqueue import LaunchSizes, _enqueue_without_event, enqueue_on, enqueue_with_event
+from portagpu.runtime.programs.launch import CompiledKernel
 
 SOURCE = """
 __kernel void places(__global int* x) {

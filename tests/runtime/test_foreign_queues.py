@@ -10,10 +10,10 @@ from gates import closed_gate
 
 import portagpu
 from portagpu import cuda, errors
-from portagpu.runtime.array import device_array
-from portagpu.runtime.context import Context
-from portagpu.runtime.launch import CompiledKernel
-from portagpu.runtime.translate import translated
+from portagpu.runtime.arrays.array import device_array
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.driver_errors import translated
+from portagpu.runtime.programs.launch import CompiledKernel
 
 
 @cuda.jit

@@ -115,7 +115,7 @@ def child():
     for where in (None, stream):
         refused(lambda: portagpu.matmul(a, a, stream=where))
     del c  # its memory goes back to the pool
-    from portagpu.blas.host_repeats import _recordings
+    from portagpu.blas.gemm.replay.host_products import _recordings
     _recordings._mine.contexts.clear()
 
 fork(child)
@@ -125,7 +125,7 @@ assert (portagpu.matmul(a, a) == 96).all()
 _THREADS = """
 import weakref
 import portagpu
-from portagpu.runtime.living import of_threads
+from portagpu.runtime.execution.weak_registry import of_threads
 cuda.select_device(int(sys.argv[1]))
 array = cuda.to_device(np.zeros(4, np.float32))
 context, ready, done = array.context, threading.Event(), threading.Event()

@@ -13,8 +13,8 @@ import pytest
 import portagpu
 from portagpu import cuda
 from portagpu.errors import OutOfMemoryError
-from portagpu.runtime import hostpool
-from portagpu.runtime.hostpool import HostPool, results
+from portagpu.runtime.execution import host_pool
+from portagpu.runtime.execution.host_pool import HostPool, results
 
 _ROOM = 300 * 300 * 4  # bytes of the arrays here
 
@@ -57,7 +57,7 @@ def test_a_product_whose_result_finds_no_memory(device, monkeypatch):
         for _ in range(2):
             with monkeypatch.context() as patched:
                 results.clear()
-                patched.setattr(hostpool, "_Room", full)
+                patched.setattr(host_pool, "_Room", full)
                 with pytest.raises(OutOfMemoryError, match="the host has no memory") as caught:
                     portagpu.matmul(a, a)
             assert isinstance(caught.value, MemoryError) and isinstance(caught.value.__cause__, MemoryError)
@@ -157,7 +157,7 @@ def test_arrays_that_live_to_the_interpreters_end():
     """They die after the names of their pool's module have gone."""
     program = (
         "import builtins, numpy\n"
-        "from portagpu.runtime.hostpool import results\n"
+        "from portagpu.runtime.execution.host_pool import results\n"
         "builtins.kept = results.empty((100000,), numpy.dtype(numpy.float32))\n"
         "numpy.kept = results.empty((50000,), numpy.dtype(numpy.float32))\n"
     )

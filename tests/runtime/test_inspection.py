@@ -18,8 +18,8 @@ import pytest
 import portagpu
 from portagpu import cuda
 from portagpu.cuda import float32, float64, int64, void
-from portagpu.cuda.options import JitOptions
 from portagpu.device.capabilities import DeviceType
+from portagpu.dispatch.options import JitOptions
 from portagpu.errors import (
     ArgumentTypeError,
     MissingCapabilityError,
@@ -27,9 +27,9 @@ from portagpu.errors import (
     SettingsError,
     SpecialisationError,
 )
-from portagpu.runtime.advice import advise
-from portagpu.runtime.context import current_context
-from portagpu.runtime.launch import LaunchShape
+from portagpu.runtime.execution.context import current_context
+from portagpu.runtime.performance_warnings import advise
+from portagpu.runtime.programs.launch import LaunchShape
 
 pytestmark = pytest.mark.one_device
 
@@ -183,7 +183,7 @@ def test_assembly_where_the_driver_has_some(device):
 
 
 def test_options_that_mean_nothing_are_logged(device, caplog):
-    caplog.set_level(logging.DEBUG, "portagpu.cuda.options")
+    caplog.set_level(logging.DEBUG, "portagpu.dispatch.options")
     options = {
         "lto": True,
         "lineinfo": True,

@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from portagpu import cuda, errors, stamp
-from portagpu.cuda import dispatcher, generation
+from portagpu import cuda, errors, package_stamp
+from portagpu.dispatch import code_cache, dispatcher
 from portagpu.ir.types import ConstantType
 from portagpu.settings import Settings
 
@@ -322,19 +322,19 @@ def test_keys_hold_everything_that_code_depends_on(context):
     keys = set()
     for given, options in options_of(context):
         kernel = cuda.jit(cache=True, **options)(nothing)
-        keys.add(generation._start(kernel, generation.Request(**given)).text)
+        keys.add(code_cache._start(kernel, code_cache.Request(**given)).text)
     assert len(keys) == len(list(options_of(context)))
     kernel = cuda.jit(cache=True, max_registers=32, opt=False)(nothing)  # the driver's concern
     caps = context.capabilities
-    other = {name: getattr(caps, name) * 2 + 1 for name in generation._AMOUNTS}  # a CPU's may be those of the moment
+    other = {name: getattr(caps, name) * 2 + 1 for name in code_cache._AMOUNTS}  # a CPU's may be those of the moment
     for found in (caps, dataclasses.replace(caps, **other)):
-        assert generation._start(kernel, generation.Request((), found)).text in keys
+        assert code_cache._start(kernel, code_cache.Request((), found)).text in keys
 
 
-@pytest.mark.parametrize("name", sorted(generation._AMOUNTS))
+@pytest.mark.parametrize("name", sorted(code_cache._AMOUNTS))
 def test_no_code_depends_on_amounts(name):
     """Keys of kept code leave them out: where code is made, nobody may ask for them."""
-    folder = Path(stamp.FOLDER)
+    folder = Path(package_stamp.FOLDER)
     files = [
         p for part in ("frontend", "ir", "codegen", "templates") for p in (folder / part).rglob("*") if p.is_file()
     ]
@@ -347,7 +347,7 @@ def test_no_code_depends_on_amounts(name):
 def test_damaged_files_are_replaced(program, damage):
     program.run(PLAIN)
     good = {path: path.read_bytes() for path in program.files}
-    cache = generation.FileCache(program.files[0].parent, ".code", generation._MAGIC, 2**20)
+    cache = code_cache.FileCache(program.files[0].parent, ".code", code_cache._MAGIC, 2**20)
     for path in program.files:
         if damage == "empty":
             path.write_bytes(b"")
@@ -360,10 +360,10 @@ def test_damaged_files_are_replaced(program, damage):
         elif damage == "not JSON":
             cache.write(path.stem, b"neither compressed nor JSON")
         elif damage == "other JSON":
-            generation._write(cache, path.stem, 5)
-        elif isinstance(generation._read(cache, path.stem), dict):
-            data = generation._read(cache, path.stem)
-            generation._write(
+            code_cache._write(cache, path.stem, 5)
+        elif isinstance(code_cache._read(cache, path.stem), dict):
+            data = code_cache._read(cache, path.stem)
+            code_cache._write(
                 cache, path.stem, {**data, "parameters": [["x", ["scalar", "float99", False], 1, 2, 3, 4]]}
             )
     assert program.run(PLAIN) == ([7, 7], True)
@@ -374,13 +374,13 @@ def test_damaged_files_are_replaced(program, damage):
 def test_files_cannot_bring_code_into_the_process(program):
     """Paths and axes of parameters become part of Python text at a launch: only integers are taken."""
     program.run(PLAIN)
-    cache = generation.FileCache(program.files[0].parent, ".code", generation._MAGIC, 2**20)
+    cache = code_cache.FileCache(program.files[0].parent, ".code", code_cache._MAGIC, 2**20)
     for path in program.files:
-        data = generation._read(cache, path.stem)
+        data = code_cache._read(cache, path.stem)
         if isinstance(data, dict):
             for parameter in data["parameters"]:
                 parameter[3] = ["0].__class__; [0"]
-            generation._write(cache, path.stem, data)
+            code_cache._write(cache, path.stem, data)
     assert program.run(PLAIN) == ([7, 7], True)
 
 
@@ -413,15 +413,15 @@ def test_the_disk_cache_can_be_off(program, context, monkeypatch):
 
 
 def test_a_package_that_was_changed_meanwhile_keeps_nothing(program, monkeypatch):
-    monkeypatch.setattr(generation, "package_stamp", lambda: None)
+    monkeypatch.setattr(code_cache, "package_stamp", lambda: None)
     for _ in range(2):
         assert program.run(PLAIN) == ([7, 7], True)
     assert not program.files
 
 
 def test_the_stamp_tells_states_of_the_package(tmp_path, monkeypatch):
-    monkeypatch.setattr(stamp, "FOLDER", str(tmp_path))
-    monkeypatch.setattr(stamp, "_loaded", time.time() + 600)
+    monkeypatch.setattr(package_stamp, "FOLDER", str(tmp_path))
+    monkeypatch.setattr(package_stamp, "_loaded", time.time() + 600)
     (tmp_path / "part").mkdir()
     files = [tmp_path / "code.py", tmp_path / "part" / "text.mako"]
     for file in files:
@@ -430,7 +430,7 @@ def test_the_stamp_tells_states_of_the_package(tmp_path, monkeypatch):
     found = []
 
     def take():
-        found.append(stamp.package_stamp.__wrapped__())
+        found.append(package_stamp.package_stamp.__wrapped__())
         return found[-1]
 
     first = take()
@@ -446,9 +446,9 @@ def test_the_stamp_tells_states_of_the_package(tmp_path, monkeypatch):
     assert len(set(found)) == 3 and None not in found
     os.utime(files[0], (2**33, 2**33))
     assert take() is not None  # a file from a machine whose clock is wrong, as it was when the package was loaded
-    monkeypatch.setattr(stamp, "_loaded", files[0].stat().st_ctime - 1)
+    monkeypatch.setattr(package_stamp, "_loaded", files[0].stat().st_ctime - 1)
     assert take() is None  # changed since
-    monkeypatch.setattr(stamp, "FOLDER", str(tmp_path / "missing"))
+    monkeypatch.setattr(package_stamp, "FOLDER", str(tmp_path / "missing"))
     assert take() is None
 
 
@@ -688,7 +688,7 @@ def test_functions_of_the_package_in_kernels(program):
 def test_offline_compilations_are_kept(tmp_path, lowered, monkeypatch):
     settings = dataclasses.replace(Settings.from_environment(), cache_dir=tmp_path, disk_cache=True)
     kernel = cuda.jit(cache=True)(nothing)
-    request = generation.Request((), cuda.current_context().capabilities)
-    first = generation.code_for(kernel, request, settings)
-    assert generation.code_for(cuda.jit(cache=True)(nothing), request, settings) == first
+    request = code_cache.Request((), cuda.current_context().capabilities)
+    first = code_cache.code_for(kernel, request, settings)
+    assert code_cache.code_for(cuda.jit(cache=True)(nothing), request, settings) == first
     assert lowered == ["nothing"]

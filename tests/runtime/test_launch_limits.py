@@ -12,9 +12,9 @@ import pytest
 
 from portagpu import cuda, errors
 from portagpu.device import DeviceType
-from portagpu.runtime.context import Context
-from portagpu.runtime.creation import to_device
-from portagpu.runtime.launch import CompiledKernel, LaunchShape, check_shape
+from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape, check_shape
 
 
 @cuda.jit

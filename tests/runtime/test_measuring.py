@@ -10,7 +10,7 @@ import pytest
 from gates import closed_gate
 
 from portagpu import cuda, errors
-from portagpu.runtime.stream import enqueuing
+from portagpu.runtime.execution.stream import enqueuing
 
 pytestmark = pytest.mark.one_device
 

@@ -12,8 +12,8 @@ import pytest
 
 from portagpu import cuda
 from portagpu.errors import DTypeError, PortaGPUPerformanceWarning, ShapeError
-from portagpu.runtime.context import Context
-from portagpu.runtime.creation import to_device
+from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.execution.context import Context
 from portagpu.settings import Settings
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 4)

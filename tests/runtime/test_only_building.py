@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.runtime.recording import recorded
+from portagpu.runtime.replay.replay import recorded
 
 
 @cuda.jit

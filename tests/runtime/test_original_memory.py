@@ -12,7 +12,7 @@ from portagpu import cuda, errors
 from portagpu.cuda import types
 from portagpu.cuda.cudadrv.devicearray import DeviceNDArray, DeviceRecord
 from portagpu.cuda.kernels.transpose import transpose
-from portagpu.runtime.dlpack import shares_with_host
+from portagpu.runtime.arrays.dlpack import shares_with_host
 
 
 @cuda.jit(types.void(types.CPointer(types.int32), types.uint32))

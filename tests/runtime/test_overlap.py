@@ -14,9 +14,9 @@ import portagpu
 from portagpu import cuda
 from portagpu.device.capabilities import DeviceType
 from portagpu.errors import ArgumentTypeError
-from portagpu.runtime import copies, overlap
-from portagpu.runtime.creation import as_device_array
-from portagpu.runtime.overlap import may_overlap
+from portagpu.runtime.arrays import copies, overlap
+from portagpu.runtime.arrays.creation import as_device_array
+from portagpu.runtime.arrays.overlap import may_overlap
 
 _COUNT = 50_000  # of elements: memory that is used in place
 

@@ -158,6 +158,6 @@ def test_intrinsics_and_constexpr_travel():
 
 def test_another_version_of_python(monkeypatch):
     data = pickle.dumps(_pair())
-    monkeypatch.setattr("portagpu.cuda.pickling._python", lambda: "cpython 3.99")
+    monkeypatch.setattr("portagpu.dispatch.pickling._python", lambda: "cpython 3.99")
     with pytest.raises(KernelPickleError, match="was pickled by cpython 3"):
         pickle.loads(data)

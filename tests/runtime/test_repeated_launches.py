@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.cuda import configured
-from portagpu.cuda.plans import plan_of
+from portagpu.dispatch import launcher
+from portagpu.dispatch.launch_plans import plan_of
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, ClosedError
-from portagpu.runtime.context import current_context
+from portagpu.runtime.execution.context import current_context
 
 pytestmark = pytest.mark.one_device
 
@@ -228,7 +228,7 @@ def test_launches_on_a_stream_follow_the_plan_of_the_first(device, monkeypatch):
         plans.append(plan_of(*args))
         return plans[-1]
 
-    monkeypatch.setattr(configured, "plan_of", counted)
+    monkeypatch.setattr(launcher, "plan_of", counted)
 
     @cuda.jit
     def add(x, y):

@@ -7,7 +7,7 @@ import pytest
 
 import portagpu
 from portagpu import cuda
-from portagpu.runtime.hostmem import SharedSpans, wrap_host
+from portagpu.runtime.arrays.host_memory import SharedSpans, wrap_host
 
 pytestmark = pytest.mark.one_device
 

@@ -11,8 +11,8 @@ import pyopencl as cl
 import pytest
 
 from portagpu import cuda, errors
-from portagpu.runtime.context import Context
-from portagpu.runtime.creation import to_device
+from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.execution.context import Context
 from portagpu.settings import Settings
 
 MOST = 3

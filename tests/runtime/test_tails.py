@@ -16,14 +16,14 @@ from interrupts import before_lines, by_another_thread
 from small_kernels import copy, put
 
 from portagpu import cuda, errors
-from portagpu.cuda.plans import Plan
 from portagpu.device.capabilities import DeviceType
-from portagpu.runtime import stream as stream_module
-from portagpu.runtime import tail as tail_module
-from portagpu.runtime.context import Context
-from portagpu.runtime.creation import to_device
-from portagpu.runtime.stream import Stream, enqueuing
-from portagpu.runtime.tail import Tail, marker
+from portagpu.dispatch.launch_plans import Plan
+from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.execution import stream as stream_module
+from portagpu.runtime.execution import timeline as tail_module
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.stream import Stream, enqueuing
+from portagpu.runtime.execution.timeline import Tail, marker
 
 pytestmark = pytest.mark.one_device
 

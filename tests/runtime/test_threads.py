@@ -8,7 +8,7 @@ import pytest
 
 from portagpu import cuda
 from portagpu.device import working_devices
-from portagpu.runtime.context import Context
+from portagpu.runtime.execution.context import Context
 
 DTYPES = [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.float32, np.float64]
 

@@ -13,17 +13,17 @@ import pytest
 from gates import closed_gate
 from small_kernels import copy, put
 
-import portagpu.cuda.plans as plans_module
+import portagpu.dispatch.launch_plans as plans_module
 from portagpu import cuda, errors
 from portagpu.device.capabilities import DeviceType
-from portagpu.runtime import interface
-from portagpu.runtime import stream as stream_module
-from portagpu.runtime import tail as tail_module
-from portagpu.runtime.creation import to_device
-from portagpu.runtime.launch import _BOUND, CompiledKernel
-from portagpu.runtime.living import Living
+from portagpu.runtime.arrays import cuda_array_interface
+from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.execution import stream as stream_module
+from portagpu.runtime.execution import timeline as tail_module
+from portagpu.runtime.execution.weak_registry import Living
+from portagpu.runtime.programs.launch import _BOUND, CompiledKernel
 from portagpu.tuning.choice import Chooser
-from portagpu.tuning.store import Store, TaskKey
+from portagpu.tuning.store.store import Store, TaskKey
 
 pytestmark = pytest.mark.one_device
 
@@ -424,7 +424,7 @@ def test_memory_of_others_under_pyopencls_arrays(device):
 
 def test_addresses_are_those_of_living_arrays(device, monkeypatch):
     for name, value in (("_SLOTS", 4), ("_slots", {}), ("_arrays", {})):
-        monkeypatch.setattr(interface, name, value)
+        monkeypatch.setattr(cuda_array_interface, name, value)
     kept = [cuda.to_device(np.full(3, n)) for n in range(2)]
     descriptions = [array.__cuda_array_interface__ for array in kept]
     for _ in range(10):

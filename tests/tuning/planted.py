@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import time
 
-from portagpu.tuning import outcomes
-from portagpu.tuning.outcomes import CompileFailed, Measured, WrongResult
+from portagpu.tuning.tunables import outcomes
+from portagpu.tuning.tunables.outcomes import CompileFailed, Measured, WrongResult
 
 
 def run(request):

@@ -8,11 +8,12 @@ import time
 import pytest
 
 from portagpu.errors import TuningError
-from portagpu.tuning import Axis, Budget, Measured, SearchSpace, Store, TaskKey, WrongResult, make_strategy, search
-from portagpu.tuning.ahead import Ahead
-from portagpu.tuning.compilers import Compilation
-from portagpu.tuning.ranking import rank
-from portagpu.tuning.sampler import LibrarySampler
+from portagpu.tuning import Axis, Budget, Measured, SearchSpace, Store, TaskKey, WrongResult, make_strategy
+from portagpu.tuning.search import search
+from portagpu.tuning.search.compile_ahead import Ahead
+from portagpu.tuning.search.optuna_strategies import LibrarySampler
+from portagpu.tuning.search.ranking import rank
+from portagpu.tuning.trials.compilers import Compilation
 
 TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="float32", shape_class="1x1x1")
 SPACE = SearchSpace((Axis("x", tuple(range(1, 13))), Axis("y", (1, 2, 3))))

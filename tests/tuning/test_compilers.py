@@ -16,18 +16,20 @@ import pytest
 from planted_kernels import ODD, PICKY, PLANTED
 
 from portagpu import tuning
-from portagpu.blas import registry, trial
-from portagpu.blas.problem import Problem
-from portagpu.blas.tunable import GEMM
-from portagpu.blas.tuner import tune_gemm
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.selection import registry
+from portagpu.blas.gemm.tuning import trial
+from portagpu.blas.gemm.tuning.tunable import GEMM
+from portagpu.blas.gemm.tuning.tuner import tune_gemm
 from portagpu.device import DeviceType
 from portagpu.device.families import trial_environment
-from portagpu.runtime.context import Context
-from portagpu.runtime.program import build
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.programs.build import build
 from portagpu.settings import Settings
-from portagpu.tuning import LaunchFailed, Measured, OutOfBounds, Store, TimedOut, WrongResult, compilers, compiling
-from portagpu.tuning.compilers import Compilers
-from portagpu.tuning.trial import Bench, spilled_bytes
+from portagpu.tuning import LaunchFailed, Measured, OutOfBounds, Store, TimedOut, WrongResult
+from portagpu.tuning.trials import compilers, compiling
+from portagpu.tuning.trials.compilers import Compilers
+from portagpu.tuning.trials.trial import Bench, spilled_bytes
 
 pytestmark = pytest.mark.one_device
 
@@ -183,7 +185,7 @@ def test_what_hangs_or_dies_is_done_and_another_child_takes_over(device, started
 
 
 def test_arguments_may_take_longer_than_a_compilation(device, started, caplog):
-    caplog.set_level("INFO", "portagpu.tuning.compilers")
+    caplog.set_level("INFO", "portagpu.tuning.trials.compilers")
     pool = started(1, limit=5.0)
     asked = pool.ask(request(device, "none", "SLOWLY_PREPARED"))
     pool.wait([asked], 120)

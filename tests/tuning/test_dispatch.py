@@ -16,27 +16,16 @@ from portagpu import cuda, tuning
 from portagpu.device.families import device_class
 from portagpu.errors import PortaGPUWarning, TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import (
-    Axis,
-    Chooser,
-    Measured,
-    Resources,
-    Rule,
-    SearchSpace,
-    Spilled,
-    Store,
-    UnionSpace,
-    outcomes,
-    shapes,
-    trial,
-)
+from portagpu.tuning import Axis, Chooser, Measured, Resources, Rule, SearchSpace, Spilled, Store, UnionSpace
 from portagpu.tuning.choice import export_shipped, shipped_file
-from portagpu.tuning.expectation import modelled
-from portagpu.tuning.figures import figures_of
-from portagpu.tuning.guards import guarded
-from portagpu.tuning.space import point_key
-from portagpu.tuning.tasks import problem_of, task_of
-from portagpu.tuning.trial import compare, spills_in
+from portagpu.tuning.search.expectation import modelled
+from portagpu.tuning.store.tasks import problem_of, task_of
+from portagpu.tuning.trials import trial
+from portagpu.tuning.trials.guard_zones import guarded
+from portagpu.tuning.trials.trial import compare, spills_in
+from portagpu.tuning.tunables import outcomes, problems
+from portagpu.tuning.tunables.device_rates import figures_of
+from portagpu.tuning.tunables.space import point_key
 
 pytestmark = pytest.mark.one_device
 
@@ -250,23 +239,28 @@ def test_shipped_results_can_be_left_out(device, tmp_path, settings):
 
 def test_problems_as_text():
     problem = {"n": 1 << 20, "dtype": "float32", "layout": "NT", "ratio": 0.5, "deep": True, "empty": "", "odd": "7"}
-    assert shapes.parse(shapes.text_of(problem)) == problem
+    assert problems.parse(problems.text_of(problem)) == problem
     assert problem_of(task_of(PICKY, problem, "device")) == problem
     with pytest.raises(TuningError, match="is no problem"):
-        shapes.parse("64x64")
+        problems.parse("64x64")
     with pytest.raises(TuningError, match="cannot describe a problem"):
-        shapes.checked({"n": [1, 2]})
+        problems.checked({"n": [1, 2]})
 
 
 def test_classes_and_distances():
-    assert shapes.same_class({"n": 1000}, {"n": 1024}) and not shapes.same_class({"n": 1000}, {"n": 1500})
-    assert shapes.distance({"m": 64, "n": 8}, {"m": 128, "n": 2}) == 2.0
+    assert problems.same_class({"n": 1000}, {"n": 1024}) and not problems.same_class({"n": 1000}, {"n": 1500})
+    assert problems.distance({"m": 64, "n": 8}, {"m": 128, "n": 2}) == 2.0
     for one, other in ((True, 1.0), (1, 1.0), (1, True)):  # equal for Python
-        assert not shapes.same_class({"t": one}, {"t": other}) and shapes.distance({"t": one}, {"t": other}) == math.inf
+        assert (
+            not problems.same_class({"t": one}, {"t": other})
+            and problems.distance({"t": one}, {"t": other}) == math.inf
+        )
     assert (
-        shapes.distance({"n": 64}, {"m": 64}) == shapes.distance({"n": 1, "t": "a"}, {"n": 1, "t": "b"}) == float("inf")
+        problems.distance({"n": 64}, {"m": 64})
+        == problems.distance({"n": 1, "t": "a"}, {"n": 1, "t": "b"})
+        == float("inf")
     )
-    around = shapes.spread({"m": 4096, "n": 4096, "k": 128, "dtype": "float32"}, 20)
+    around = problems.spread({"m": 4096, "n": 4096, "k": 128, "dtype": "float32"}, 20)
     assert len(around) == 20 and {"m": 4096, "n": 4096, "k": 256, "dtype": "float32"} in around
     assert all(p["m"] * p["n"] * p["k"] <= 2 * 4096 * 4096 * 128 for p in around)
 

@@ -21,15 +21,17 @@ from portagpu import tuning
 from portagpu.device import find_device
 from portagpu.errors import ArgumentTypeError, StoreError, TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import LaunchFailed, Measured, SearchSpace, Store, TaskKey, outcomes, search, shapes
-from portagpu.tuning import space as space_module
+from portagpu.tuning import LaunchFailed, Measured, SearchSpace, Store, TaskKey
 from portagpu.tuning.choice import Chooser
-from portagpu.tuning.ranking import rank
-from portagpu.tuning.search import Budget
-from portagpu.tuning.space import UnionSpace, candidates, point_key
-from portagpu.tuning.tasks import problem_of, task_of
-from portagpu.tuning.tunable import Case, reference_of, resolve
-from portagpu.tuning.worker import Worker, WorkerDied
+from portagpu.tuning.search import search
+from portagpu.tuning.search.ranking import rank
+from portagpu.tuning.search.search import Budget
+from portagpu.tuning.store.tasks import problem_of, task_of
+from portagpu.tuning.trials.worker import Worker, WorkerDied
+from portagpu.tuning.tunables import outcomes, problems
+from portagpu.tuning.tunables import space as space_module
+from portagpu.tuning.tunables.space import UnionSpace, candidates, point_key
+from portagpu.tuning.tunables.tunable import Case, reference_of, resolve
 
 pytestmark = pytest.mark.one_device
 
@@ -314,15 +316,15 @@ def test_a_winner_of_an_older_space_hides_no_other(device, tmp_path):
     [{"mode": "fast path"}, {"mode": 'a="b c"'}, {"dtype": ""}, {"dtype": 3}, {"n": 10**400}, {"n": np.int32(5)}, {}],
 )
 def test_problems_survive_their_text(problem):
-    values = shapes.checked(problem)
+    values = problems.checked(problem)
     assert problem_of(task_of(PICKY, values, "d")) == values
-    assert shapes.distance(values, values) == 0
+    assert problems.distance(values, values) == 0
 
 
 @pytest.mark.parametrize("problem", [5, {"a b": 1}, {"": 1}, {"n": float("nan")}, {"n": None}, {1: 1}])
 def test_what_is_no_problem_is_told(problem):
     with pytest.raises(TuningError):
-        shapes.checked(problem)
+        problems.checked(problem)
 
 
 @pytest.mark.parametrize(

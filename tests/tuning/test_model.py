@@ -9,12 +9,12 @@ import os
 import pytest
 
 from portagpu.device.families import device_class, device_classes, driver_family
-from portagpu.device.ideal import IDEAL
+from portagpu.device.ideal_device import IDEAL
 from portagpu.device.rates import measure
 from portagpu.settings import Settings
 from portagpu.tuning import DeviceFigures, Limit, Resources, figures_of, predict
 from portagpu.tuning.choice import shipped_file
-from portagpu.tuning.model import obstacle
+from portagpu.tuning.tunables.roofline import obstacle
 
 pytestmark = pytest.mark.one_device
 

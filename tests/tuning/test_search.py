@@ -25,10 +25,10 @@ from portagpu.tuning import (
     Worker,
     WrongResult,
     make_strategy,
-    outcomes,
-    search,
 )
-from portagpu.tuning.ranking import rank
+from portagpu.tuning.search import search
+from portagpu.tuning.search.ranking import rank
+from portagpu.tuning.tunables import outcomes
 
 pytestmark = pytest.mark.one_device
 
@@ -138,8 +138,8 @@ def test_zero_budget_measures_nothing(tmp_path):
 _TUNE = """
 import sys
 from pathlib import Path
-from portagpu.blas.problem import Problem
-from portagpu.blas.tuner import tune_gemm
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.tuning.tuner import tune_gemm
 from portagpu.device import find_device
 from portagpu.settings import Settings
 problems = (Problem(m=96, n=96, k=96, dtype="float32"),)

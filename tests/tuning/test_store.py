@@ -15,14 +15,14 @@ from portagpu.errors import StoreError
 from portagpu.settings import Settings
 from portagpu.tuning import LaunchFailed, Measured, Store, TaskKey, TimedOut, WrongResult
 from portagpu.tuning.choice import chooser_for, file_of
-from portagpu.tuning.space import point_key
+from portagpu.tuning.tunables.space import point_key
 
 TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="float32", shape_class="8x8x8")
 
 
 def test_the_latest_line_counts_when_the_clock_is_set_back(tmp_path, monkeypatch):
     store, clock = Store(tmp_path / "store.jsonl"), [2e9]
-    monkeypatch.setattr("portagpu.tuning.store.time.time", lambda: clock[0])
+    monkeypatch.setattr("portagpu.tuning.store.store.time.time", lambda: clock[0])
     store.add_winner(TASK, {"x": 1}, 0.5)
     clock[0] = 1e9
     store.add_winner(TASK, {"x": 1}, 0.7)

@@ -22,14 +22,14 @@ from portagpu.tuning import (
     TaskKey,
     make_strategy,
     replay,
-    search,
     strategy_names,
 )
-from portagpu.tuning.expectation import modelled
-from portagpu.tuning.ranking import rank
-from portagpu.tuning.sampler import LibrarySampler
-from portagpu.tuning.search import Budget
-from portagpu.tuning.space import point_key
+from portagpu.tuning.search import search
+from portagpu.tuning.search.expectation import modelled
+from portagpu.tuning.search.optuna_strategies import LibrarySampler
+from portagpu.tuning.search.ranking import rank
+from portagpu.tuning.search.search import Budget
+from portagpu.tuning.tunables.space import point_key
 
 pytestmark = pytest.mark.one_device
 

@@ -22,8 +22,8 @@ from portagpu.errors import TuningError
 from portagpu.settings import Settings
 from portagpu.tuning import LaunchFailed, Measured, OutOfBounds, Rule, Store, TimedOut, WrongResult
 from portagpu.tuning.session import seconds_of
-from portagpu.tuning.tasks import store_path
-from portagpu.tuning.tunable import reference_of, resolve
+from portagpu.tuning.store.tasks import store_path
+from portagpu.tuning.tunables.tunable import reference_of, resolve
 
 pytestmark = pytest.mark.one_device
 

@@ -12,10 +12,10 @@ import pytest
 from portagpu import cuda, tuning
 from portagpu.errors import BuildError, DeviceError, TuningError
 from portagpu.tuning import session
-from portagpu.tuning.faults import CheckFault, finding, raised
-from portagpu.tuning.outcomes import Measured, WrongResult
-from portagpu.tuning.tasks import task_of
-from portagpu.tuning.tunable import resolve
+from portagpu.tuning.store.tasks import task_of
+from portagpu.tuning.tunables.outcomes import Measured, WrongResult
+from portagpu.tuning.tunables.tunable import resolve
+from portagpu.tuning.tunables.user_faults import CheckFault, finding, raised
 
 pytestmark = pytest.mark.one_device
 

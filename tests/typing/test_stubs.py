@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from portagpu.cuda.options import JitKeywords, JitOptions
+from portagpu.dispatch.options import JitKeywords, JitOptions
 from portagpu.errors import UnknownOptionError
 from tools import stubs
 
@@ -40,7 +40,7 @@ def test_stubs_agree_with_the_package(tmp_path):
     lines = [line for line in run.stdout.splitlines() if of_stubs.match(line)]
     kernels = re.compile(
         r"is not a function$"
-        r"|variable differs from runtime type portagpu\.frontend\.vocabulary\."
+        r"|variable differs from runtime type portagpu\.dialect\.names\."
         r"|variable differs from runtime type portagpu\.cuda\.(Namespace|Intrinsic)"
     )
     assert sum(map(bool, map(kernels.search, lines))) > 100, run.stdout + run.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from portagpu.cuda.devices import Device, current_context, get_current_device, gpus
 from portagpu.cuda.session import require_context
-from portagpu.runtime.context import Context, close
+from portagpu.runtime.execution.context import Context, close
 
 
 def get_context(devnum: int | None = None) -> Context:

@@ -17,9 +17,9 @@ from portagpu.cuda.memory_managers import (
     set_memory_manager,
 )
 from portagpu.errors import CudaAPIError, CudaDriverError
-from portagpu.runtime.context import Context
-from portagpu.runtime.event import Event
-from portagpu.runtime.stream import Stream
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.event import Event
+from portagpu.runtime.execution.stream import Stream
 
 __all__ = [
     "BaseCUDAMemoryManager",

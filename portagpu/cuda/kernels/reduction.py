@@ -1,5 +1,8 @@
 """`cuda.reduce`: a reduction made of a function of two values."""
 
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+# ruff: noqa: ANN001, ANN202
+
 from __future__ import annotations
 
 import functools
@@ -10,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from portagpu import cuda
-from portagpu.cuda.dispatcher import Dispatcher
 from portagpu.cuda.host import DeviceNDArray, as_cuda_array, is_cuda_array, to_device
-from portagpu.cuda.operands import number
-from portagpu.cuda.pickling import Pickled
+from portagpu.dispatch.dispatcher import Dispatcher
+from portagpu.dispatch.pickling import Pickled
 from portagpu.errors import ArgumentTypeError, KernelTypeError, ShapeError
-from portagpu.runtime.context import Context
-from portagpu.runtime.creation import as_device_array
-from portagpu.runtime.stream import Stream
+from portagpu.runtime.arrays.creation import as_device_array
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.stream import Stream
+from portagpu.ufuncs.operands import number
 
 _MAX_BLOCK = 256
 _BLOCKS_PER_UNIT = 8

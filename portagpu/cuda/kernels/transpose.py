@@ -1,9 +1,11 @@
 """`transpose`, under CUDA-Python's module name."""
 
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+
 from __future__ import annotations
 
 from portagpu.errors import ArgumentTypeError, ShapeError
-from portagpu.runtime.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 
 __all__ = ["transpose"]
 

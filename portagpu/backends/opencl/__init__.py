@@ -1,0 +1,1 @@
+"""The OpenCL back end: OpenCL C from IR, and PyOpenCL."""

@@ -1,0 +1,30 @@
+"""Lowering of `cuda.dp4a` and `cuda.prefetch`, for which devices have instructions of their own, or none."""
+
+from __future__ import annotations
+
+from portagpu.backends.opencl.codegen.printer import Printer
+from portagpu.backends.opencl.codegen.registry import POSTFIX, Lowered, register
+from portagpu.ir.nodes import Operation
+from portagpu.ir.types import Scalar
+
+_DP4A_TARGET = (6, 1)
+
+
+@register("dp4a_ss", "dp4a_su", "dp4a_us", "dp4a_uu")
+def _dp4a(printer: Printer, expr: Operation) -> Lowered:
+    caps = printer.helpers.caps
+    way = "ptx" if caps.ptx_target >= _DP4A_TARGET else "builtin" if caps.packed_dot_product else "plain"
+    assert isinstance(expr.type, Scalar)
+    helper = printer.helpers.use(expr.name.replace("dp4a", f"dp4a_{way}"), expr.type.c)
+    return f"{helper}({', '.join(printer.text(a) for a in expr.args)})", POSTFIX
+
+
+@register("prefetch")
+def _prefetch(printer: Printer, expr: Operation) -> Lowered:
+    caps = printer.helpers.caps
+    place = printer.text(expr.args[0])
+    if caps.inline_ptx:
+        return f'asm volatile("prefetch.global.L2 [%0];" : : "l"((ulong)({place})))', POSTFIX
+    if caps.builtin_prefetch:  # a CPU's, where OpenCL's own function does nothing, or calls one that does
+        return f"__builtin_prefetch((__global const void*)({place}), 0, 3)", POSTFIX
+    return f"prefetch((__global const uchar*)({place}), 1)", POSTFIX

@@ -1,0 +1,275 @@
+"""Prints statements: lines of C, each with the place in the user's text it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from portagpu.backends.opencl.codegen.analysis import Facts
+from portagpu.backends.opencl.codegen.assembly import assembly
+from portagpu.backends.opencl.codegen.complex_numbers import is_complex
+from portagpu.backends.opencl.codegen.printer import LOWEST, UNARY, Printer
+from portagpu.backends.opencl.codegen.printf import print_call
+from portagpu.device.capabilities import DeviceType
+from portagpu.dtypes import BOOL
+from portagpu.ir.nodes import (
+    Assembly,
+    Assign,
+    Break,
+    Constant,
+    Continue,
+    Evaluate,
+    For,
+    If,
+    Print,
+    Return,
+    Stmt,
+    Store,
+    Var,
+    VectorStore,
+    While,
+)
+from portagpu.ir.program import Function
+from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector, element_size
+from portagpu.ir.walk import all_expressions, all_statements, expressions, unreachable
+from portagpu.passes.converge import FLAG_PREFIXES
+from portagpu.source import Span
+
+
+def _zero(kind: Type) -> str:
+    if isinstance(kind, Struct):
+        return "{ 0 }"
+    return f"({kind.c})(0)" if isinstance(kind, Vector) or is_complex(kind) else "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of C and its origin."""
+
+    text: str
+    span: Span | None
+
+
+class Emitter:
+    """Prints the body of one function."""
+
+    def __init__(self, function: Function, facts: Facts, printer: Printer) -> None:
+        self.function = function
+        self.facts = facts
+        self.printer = printer
+        self.lines: list[Line] = []
+        self._declared: set[tuple[str, Type]] = {(p.name, p.type) for p in function.parameters}
+        self._declared |= {(a.name, Pointer(a.element, a.space)) for a in function.locals}
+        self._depth = 1
+        self._commented: tuple[str, int] | None = None
+
+    def run(self) -> list[Line]:
+        """Print all statements."""
+        self._block(self.function.body)
+        return self.lines
+
+    def _line(self, text: str, span: Span | None = None) -> None:
+        self.lines.append(Line("    " * self._depth + text, span))
+
+    def _comment(self, span: Span) -> None:
+        """Show the Python line once before what it became."""
+        key = (span.filename, span.line)
+        if key != self._commented:
+            self._commented = key
+            text = span.text.strip().rstrip("\\").replace("??/", "?? /").encode("ascii", "replace").decode()
+            self._line(f"// {span.line}: {text}", span)
+
+    def _block(self, body: tuple[Stmt, ...]) -> None:
+        self._declare_split(body)
+        for statement in body:
+            self._comment(statement.span)
+            self._statement(statement)
+
+    def _declare_split(self, body: tuple[Stmt, ...]) -> None:
+        """Declare variables whose home is this block, but whose first use is deeper inside."""
+        direct = {(s.target.name, s.target.type) for s in body if isinstance(s, Assign) and not self._reads_itself(s)}
+        first_seen: set[tuple[str, Type]] = set()
+        for statement in body:
+            uses = self._slots_of(statement)
+            for slot in uses:
+                if self.facts.home.get(slot) != id(body) or slot in self._declared or slot in first_seen:
+                    continue
+                first_seen.add(slot)
+                is_here = isinstance(statement, Assign) and (statement.target.name, statement.target.type) == slot
+                if is_here and slot in direct:
+                    continue
+                self._declared.add(slot)
+                # set on some paths only: CUDA-Python's programs read it on others, and C compilers draw conclusions
+                self._line(f"{self._declared_type(*slot)} {self.printer.names(*slot)} = {_zero(slot[1])};")
+
+    def _reads_itself(self, statement: Assign) -> bool:
+        return any(
+            isinstance(e, Var) and (e.name, e.type) == (statement.target.name, statement.target.type)
+            for e in all_expressions(statement.value)
+        )
+
+    def _slots_of(self, statement: Stmt) -> list[tuple[str, Type]]:
+        found: dict[tuple[str, Type], None] = {}
+        for inner in all_statements((statement,)):
+            for top in expressions(inner):
+                for expr in all_expressions(top):
+                    if isinstance(expr, Var) and self._is_variable(expr):
+                        found.setdefault((expr.name, expr.type))
+            if isinstance(inner, Assign):
+                found.setdefault((inner.target.name, inner.target.type))
+        return list(found)
+
+    def _is_variable(self, var: Var) -> bool:
+        return var.name not in self.printer.fixed
+
+    def _type(self, kind: Type) -> str:
+        if isinstance(kind, Pointer):
+            return Pointer(kind.element, kind.space, kind.readonly).c
+        if self.printer.has_barriers and isinstance(kind, Scalar) and kind.dtype is BOOL:
+            return "int"  # a CPU driver got a flag wrong: docs/architecture.md
+        return kind.c
+
+    def _declared_type(self, name: str, kind: Type) -> str:
+        """A variable's type; flags that guard the way to barriers are out of the optimiser's reach on some CPUs.
+
+        Compilers that keep no barrier under a branch end there otherwise ("region_entry_barrier" in one of them): the
+        optimiser follows a flag from one guard to the next and leaves barriers that can be reached in several ways.
+        """
+        caps = self.printer.helpers.caps
+        hidden = caps.device_type is DeviceType.CPU and not caps.conditional_barriers
+        is_flag = name.startswith(FLAG_PREFIXES) and hidden
+        return f"{'volatile ' if is_flag else ''}{self._type(kind)}"
+
+    def _statement(self, statement: Stmt) -> None:
+        text = self.printer.text
+        match statement:
+            case Assign():
+                self._assign(statement)
+            case Store():
+                self._store(statement)
+            case VectorStore():
+                self._line(self._vector_store(statement), statement.span)
+            case Assembly():
+                self._line(assembly(self.printer, statement), statement.span)
+            case Evaluate():
+                self._line(f"{text(statement.value)};", statement.span)
+            case If():
+                self._if(statement)
+            case For():
+                self._for(statement)
+            case While():
+                self._line(f"while ({text(statement.condition)}) {{", statement.span)
+                self._inner(statement.body)
+                self._line("}")
+            case Break():
+                self._line("break;", statement.span)
+            case Continue():
+                self._line("continue;", statement.span)
+            case Return():
+                self._return(statement)
+            case Print():
+                self._line(print_call(self.printer, statement), statement.span)
+            case _:
+                unreachable(statement)
+
+    def _assign(self, statement: Assign) -> None:
+        target = statement.target
+        slot = (target.name, target.type)
+        name = self.printer.names(target.name, target.type)
+        value = self.printer.text(statement.value, LOWEST)
+        if slot not in self._declared:
+            self._declared.add(slot)
+            self._line(f"{self._declared_type(*slot)} {name} = {value};", statement.span)
+        else:
+            self.printer.used.add(target.name)  # a parameter that is only written is still declared
+            self._line(f"{name} = {value};", statement.span)
+
+    def _store(self, statement: Store) -> None:
+        printer = self.printer
+        value = printer.text(statement.value)
+        if isinstance(statement.base, Var) and statement.base.name in self.facts.split:
+            self._line(f"{printer.split_name(statement.base, statement.index)} = {value};", statement.span)
+            return
+        kind = statement.value.type
+        if statement.packed:
+            assert isinstance(kind, Scalar | Vector)
+            size, address = element_size(kind), printer.address(statement.base, statement.index)
+            self._line(f"vstore{size}(as_uchar{size}({value}), 0, {address});", statement.span)
+            return
+        if isinstance(kind, Scalar) and kind.dtype is BOOL:
+            value = f"(uchar){printer.text(statement.value, UNARY)}"
+        self._line(
+            f"{printer.text(statement.base, 15)}[{printer.subscript(statement.index, base=statement.base)}] = {value};",
+            statement.span,
+        )
+
+    def _vector_store(self, statement: VectorStore) -> str:
+        printer = self.printer
+        vector = statement.value.type
+        assert isinstance(statement.base.type, Pointer)
+        assert isinstance(vector, Vector)
+        lanes = vector.lanes
+        address = printer.address(statement.base, statement.index)
+        if statement.aligned and lanes != 3:
+            return f"*({statement.base.type.space.value} {vector.c}*)({address}) = {printer.text(statement.value)};"
+        return f"vstore{lanes}({printer.text(statement.value)}, 0, {address});"
+
+    def _inner(self, body: tuple[Stmt, ...]) -> None:
+        self._depth += 1
+        self._block(body)
+        self._depth -= 1
+
+    def _if(self, statement: If) -> None:
+        condition = statement.condition
+        then, orelse = statement.then, statement.orelse
+        text = self.printer.text(condition)
+        if not then and orelse:
+            then, orelse, text = orelse, (), f"!{self.printer.text(condition, UNARY)}"
+        self._line(f"if ({text}) {{", statement.span)
+        self._inner(then)
+        while len(orelse) == 1 and isinstance(orelse[0], If) and orelse[0].then:
+            nested = orelse[0]
+            self._comment_inline(nested.span)
+            self._line(f"}} else if ({self.printer.text(nested.condition)}) {{", nested.span)
+            self._inner(nested.then)
+            orelse = nested.orelse
+        if orelse:
+            self._line("} else {")
+            self._inner(orelse)
+        self._line("}")
+
+    def _comment_inline(self, span: Span) -> None:
+        self._depth += 1
+        self._comment(span)
+        self._depth -= 1
+
+    def _for(self, loop: For) -> None:
+        text = self.printer.text
+        counter = self.printer.names(loop.counter.name, loop.counter.type)
+        if loop.descending is None:
+            step = text(loop.step, 9)
+            test = f"{step} > 0 ? {counter} < {text(loop.stop, 11)} : {counter} > {text(loop.stop, 11)}"
+        else:
+            test = f"{counter} {'>' if loop.descending else '<'} {text(loop.stop, 11)}"
+        if isinstance(loop.step, Constant) and loop.step.value < 0:
+            advance = f"{counter} -= {-int(loop.step.value)}"
+        else:
+            advance = f"{counter} += {text(loop.step)}"
+        head = f"for ({loop.counter.type.c} {counter} = {text(loop.start)}; {test}; {advance}) {{"
+        slot = (loop.counter.name, loop.counter.type)
+        shadowed = slot in self._declared
+        self._declared.add(slot)
+        self._line(head, loop.span)
+        self._inner(loop.body)
+        self._line("}")
+        if not shadowed:
+            self._declared.discard(slot)
+
+    def _return(self, statement: Return) -> None:
+        result = self.function.result
+        if isinstance(result, Struct):
+            items = ", ".join(self.printer.text(v) for v in statement.values)
+            self._line(f"{{ {result.c} result = {{ {items} }}; return result; }}", statement.span)
+        elif statement.values:
+            self._line(f"return {self.printer.text(statement.values[0])};", statement.span)
+        else:
+            self._line("return;", statement.span)

@@ -1,0 +1,41 @@
+"""Lowering of float16 on devices that have it as a format in memory only: see `portagpu.passes.halves`."""
+
+from __future__ import annotations
+
+from portagpu.backends.opencl.codegen.printer import Printer
+from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered
+from portagpu.ir.nodes import Operation
+from portagpu.ir.types import Pointer, Scalar, Type, Vector
+
+
+def _pointer(printer: Printer, expr: Operation, const: str) -> str:
+    place = expr.args[0]
+    assert isinstance(place.type, Pointer)
+    return f"({place.type.space.value} {const}half*)({printer.text(place)})"
+
+
+def _function(expr: Operation, kind: Type) -> str:
+    """``_half4`` of vectors of four; ``a_half4`` of aligned ones."""
+    lanes = kind.lanes if isinstance(kind, Vector) and kind.lanes > 1 else ""
+    return f"{'a' if expr.name.endswith('_aligned') else ''}_half{lanes}"
+
+
+def _load(printer: Printer, expr: Operation) -> Lowered:
+    return f"vload{_function(expr, expr.type)}(0, {_pointer(printer, expr, 'const ')})", POSTFIX
+
+
+def _store(printer: Printer, expr: Operation) -> Lowered:
+    value = expr.args[1]
+    name = f"vstore{_function(expr, value.type)}_rte"
+    return f"{name}({printer.text(value)}, 0, {_pointer(printer, expr, '')})", POSTFIX
+
+
+def _helper(printer: Printer, expr: Operation) -> Lowered:
+    kind = expr.args[0].type if expr.name == "half_bits" else expr.type  # the one of floats
+    assert isinstance(kind, Scalar | Vector)
+    return f"{printer.helpers.use(expr.name, kind.c)}({printer.text(expr.args[0])})", POSTFIX
+
+
+LOWERINGS.update(dict.fromkeys(("half_value", "half_bits", "round_half"), _helper))
+LOWERINGS.update(dict.fromkeys(("load_half", "load_half_aligned"), _load))
+LOWERINGS.update(dict.fromkeys(("store_half", "store_half_aligned"), _store))

@@ -1,0 +1,398 @@
+"""Prints IR expressions as OpenCL C."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeGuard
+
+import numpy as np
+
+from portagpu.backends.opencl.codegen.analysis import Facts
+from portagpu.backends.opencl.codegen.complex_numbers import cast_complex, compare_complex, is_complex, multiply_complex
+from portagpu.backends.opencl.codegen.helpers import HelperSet
+from portagpu.backends.opencl.codegen.names import Names
+from portagpu.backends.opencl.codegen.narrow import narrowed
+from portagpu.backends.opencl.codegen.registry import lower_operation
+from portagpu.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT32, UINT64
+from portagpu.ir.analysis.indices import is_index
+from portagpu.ir.nodes import (
+    Binary,
+    BinaryOp,
+    CallFunction,
+    Cast,
+    Compare,
+    CompareOp,
+    Constant,
+    Expr,
+    Index,
+    Invert,
+    Lane,
+    Load,
+    Logical,
+    LogicalOp,
+    MakeVector,
+    Member,
+    Negate,
+    Not,
+    Offset,
+    Operation,
+    Select,
+    Var,
+    VectorLoad,
+)
+from portagpu.ir.program import MemoryArray
+from portagpu.ir.types import INT, Pointer, Scalar, Space, Vector, element_size
+from portagpu.ir.walk import all_expressions, unreachable
+
+# C's precedence, higher binds tighter
+PRIMARY, POSTFIX, UNARY = 16, 15, 14
+_BINARY_LEVEL = {
+    BinaryOp.MUL: 13,
+    BinaryOp.DIV: 13,
+    BinaryOp.REM: 13,
+    BinaryOp.ADD: 12,
+    BinaryOp.SUB: 12,
+    BinaryOp.SHL: 11,
+    BinaryOp.SHR: 11,
+    BinaryOp.AND: 8,
+    BinaryOp.XOR: 7,
+    BinaryOp.OR: 6,
+}
+_COMPARE_LEVEL = {op: 9 if op in (CompareOp.EQ, CompareOp.NE) else 10 for op in CompareOp}
+_LOGICAL_LEVEL = {LogicalOp.AND: 5, LogicalOp.OR: 4}
+TERNARY, LOWEST = 3, 0
+_LANES = "0123456789abcdef"
+
+
+class Printer:
+    """Prints the expressions of one function."""
+
+    def __init__(self, facts: Facts, names: Names, helpers: HelperSet, arrays: dict[str, MemoryArray]) -> None:
+        self.facts = facts
+        self.names = names
+        self.helpers = helpers
+        self.arrays = arrays
+        self.fixed: frozenset[str] = frozenset()  # names that are declared elsewhere
+        self.has_barriers = False
+        self.wide = False  # whether there may be more threads than 32 bits count
+        self.communicates = False
+        self._in_subscript = False
+        self._in_global_subscript = False
+        self.used: set[str] = set()  # names that were printed
+        self.block_sizes: dict[int, str] = {}  # variables that hold the block's extents, by axis
+        self.thread_ids: dict[int, str] = {}  # variables that hold the thread's place in its block, by axis
+
+    def block_size(self, axis: Expr) -> str:
+        """The variable that holds an extent of the block, set once at the function's start.
+
+        In the condition of a loop with a barrier, a call of get_local_size makes one CPU driver give wrong
+        results (docs/architecture.md).
+        """
+        assert isinstance(axis, Constant)
+        number = int(axis.value)
+        return self.block_sizes.setdefault(number, self.names(f"pg.blockDim.{'xyz'[number]}", INT))
+
+    def thread_id(self, axis: Expr) -> str | None:
+        """The variable that holds the thread's place along an axis, where the driver must see that it is one number.
+
+        One CPU's compiler takes sums of two calls of get_local_id for subscripts of other elements.
+        """
+        if not self._has_block_memory():
+            return None
+        assert isinstance(axis, Constant)
+        number = int(axis.value)
+        return self.thread_ids.setdefault(number, self.names(f"pg.threadIdx.{'xyz'[number]}", INT))
+
+    def _guarded(self, expr: Compare, text: str, own: int) -> tuple[str, int]:
+        """A comparison, with a term that decides nothing where the driver cannot be trusted with the bare one."""
+        dtype = expr.left.type.dtype if isinstance(expr.left.type, Scalar) else None
+        if self.helpers.caps.compares_ids or dtype not in (INT64, UINT64):
+            return text, own
+        if expr.op is CompareOp.EQ:
+            return f"({text} | get_work_dim() == 0u)", PRIMARY
+        return (f"({text} & get_work_dim() != 0u)", PRIMARY) if expr.op is CompareOp.NE else (text, own)
+
+    def _may_narrow(self, op: CompareOp) -> bool:
+        """Whether a comparison may become one of 32 bits: not where the driver needs a term beside it."""
+        return self.helpers.caps.compares_ids or op not in (CompareOp.EQ, CompareOp.NE)
+
+    def text(self, expr: Expr, level: int = LOWEST) -> str:
+        """C text of an expression, in parentheses where its precedence is below ``level``."""
+        text, own = self._print(expr)
+        return f"({text})" if own < level else text
+
+    def subscript(self, expr: Expr, level: int = LOWEST, *, base: Expr | None = None) -> str:
+        """C text of a subscript: plain arithmetic, since arrays end long before it overflows.
+
+        ``base`` is the array, where it is one.
+        """
+        kind = None if base is None else base.type
+        is_global = isinstance(kind, Pointer) and kind.space in (Space.GLOBAL, Space.CONSTANT)
+        saved = self._in_subscript, self._in_global_subscript
+        self._in_subscript, self._in_global_subscript = True, is_global
+        text = self.text(expr, level)
+        self._in_subscript, self._in_global_subscript = saved
+        return text
+
+    def _print(self, expr: Expr) -> tuple[str, int]:
+        match expr:
+            case Constant():
+                return literal(expr)
+            case Var():
+                self.used.add(expr.name)
+                return self.names(expr.name, expr.type), PRIMARY
+            case Binary():
+                return self._binary(expr)
+            case Negate() if self._wraps(expr):
+                return f"as_{expr.type.c}(0 - {self._modular(expr.operand, UNARY)})", POSTFIX
+            case Negate() if _is_small_signed(expr.type):
+                helper = self.helpers.use("ineg_small", expr.type.c)
+                return f"{helper}({self.text(expr.operand)})", POSTFIX
+            case Negate():
+                inner = self.text(expr.operand, UNARY)
+                return self._narrowed(f"-({inner})" if inner.startswith("-") else f"-{inner}", UNARY, expr.type)
+            case Invert():
+                return self._narrowed(f"~{self.text(expr.operand, UNARY)}", UNARY, expr.type)
+            case Not():
+                return f"!{self.text(expr.operand, UNARY)}", UNARY
+            case Compare():
+                if is_complex(expr.left.type):
+                    return compare_complex(self, expr)
+                own = _COMPARE_LEVEL[expr.op]
+                short = narrowed(expr, self.facts.exact) if self._may_narrow(expr.op) else None
+                if short is not None:
+                    left, right = (self.subscript(e, own + 1) for e in short)
+                    return f"{left} {expr.op.value} {right}", own
+                text = f"{self.text(expr.left, own + 1)} {expr.op.value} {self.text(expr.right, own + 1)}"
+                return self._guarded(expr, text, own)
+            case Logical():
+                own = _LOGICAL_LEVEL[expr.op]
+                inner_level = own if expr.op is LogicalOp.AND else own + 2  # compilers warn about `a || b && c`
+                return f"{self.text(expr.left, inner_level)} {expr.op.value} {self.text(expr.right, inner_level)}", own
+            case Select():
+                parts = (
+                    self.text(expr.condition, TERNARY + 1),
+                    self.text(expr.yes, TERNARY + 1),
+                    self.text(expr.no, TERNARY + 1),
+                )
+                text = f"{parts[0]} ? {parts[1]} : {parts[2]}"
+                if _is_small(expr.type):  # an int in C, for which an overloaded function is another one
+                    return f"({expr.type.c})({text})", UNARY
+                return text, TERNARY
+            case Cast():
+                return self._cast(expr)
+            case Index():
+                return self._index(expr)
+            case Load():
+                return self._load(expr)
+            case VectorLoad():
+                return self.vector_load(expr), POSTFIX
+            case Offset():
+                return f"{self.text(expr.base, 12)} + {self.subscript(expr.index, 13, base=expr.base)}", 12
+            case MakeVector():
+                return f"({expr.type.c})({', '.join(self.text(i) for i in expr.items)})", POSTFIX
+            case Lane() if isinstance(expr.operand.type, Vector) and expr.operand.type.lanes == 1:
+                return self._print(expr.operand)
+            case Lane():
+                return f"{self.text(expr.operand, POSTFIX)}.s{_LANES[expr.lane]}", POSTFIX
+            case Member():
+                return f"{self.text(expr.operand, POSTFIX)}.item{expr.item}", POSTFIX
+            case Operation():
+                return lower_operation(self, expr)
+            case CallFunction():
+                return (
+                    f"{self.helpers.function_name(expr.function)}({', '.join(self.text(a) for a in expr.args)})",
+                    POSTFIX,
+                )
+            case _:
+                unreachable(expr)
+
+    def _wraps(self, expr: Expr) -> bool:
+        """Whether arithmetic must wrap around as NumPy's does, where C leaves overflow undefined."""
+        kind = expr.type
+        if self._in_subscript or not isinstance(kind, Scalar) or kind.dtype not in (INT32, INT64):
+            return False
+        if isinstance(expr, Negate) and _shifts(expr.operand):
+            return True  # -(i << 63): of 0, a compiler may conclude, if the smallest integer cannot be negated
+        return not is_index(expr, self.facts.indices)
+
+    def _modular(self, expr: Expr, level: int) -> str:
+        """An integer as the unsigned type of its size: C defines overflow for those only."""
+        assert isinstance(expr.type, Scalar)
+        kind = f"u{expr.type.c}"
+        match expr:
+            case Constant() if expr.value >= 0:
+                return self.text(expr, level)
+            case Binary() if expr.op in _MODULAR and self._wraps(expr):
+                text, own = self._modular_binary(expr)
+                return f"({text})" if own < level else text
+            case Negate() if self._wraps(expr):
+                text = f"0 - {self._modular(expr.operand, UNARY)}"
+                return f"({text})" if level > _BINARY_LEVEL[BinaryOp.SUB] else text
+            case _:
+                return f"({kind}){self.text(expr, UNARY)}"
+
+    def _modular_binary(self, expr: Binary) -> tuple[str, int]:
+        own = _BINARY_LEVEL[expr.op]
+        left, right = self._modular(expr.left, own), self._modular(expr.right, own + 1)
+        if isinstance(expr.left, Constant) and isinstance(expr.right, Constant):
+            left = f"(u{expr.type.c}){left}"
+        return f"{left} {expr.op.value} {right}", own
+
+    def _binary(self, expr: Binary) -> tuple[str, int]:
+        if expr.op in _MODULAR and self._wraps(expr):
+            return f"as_{expr.type.c}({self._modular_binary(expr)[0]})", POSTFIX
+        if expr.op in (BinaryOp.MUL, BinaryOp.DIV) and is_complex(expr.type):
+            return multiply_complex(self, expr)
+        own = _BINARY_LEVEL[expr.op]
+        associative = expr.op in (BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
+        left = self.text(expr.left, own if own >= 12 or associative else 12)
+        right = self.text(expr.right, own + 1 if own >= 12 else 12)
+        return self._narrowed(f"{left} {expr.op.value} {right}", own, expr.type)
+
+    def _narrowed(self, text: str, own: int, kind: object) -> tuple[str, int]:
+        """C computes small integers as int: wrap the result as NumPy does."""
+        if _is_small(kind):
+            if kind.c.startswith("u"):
+                return f"({kind.c})({text})", UNARY
+            # not a plain cast: a GPU compiler drops it from (long)(short)(-x), where int arithmetic has no overflow
+            return f"as_{kind.c}((u{kind.c})({text}))", POSTFIX
+        return text, own
+
+    def _cast(self, expr: Cast) -> tuple[str, int]:
+        source, target = expr.operand.type, expr.type
+        assert isinstance(source, Scalar | Vector)
+        if isinstance(source, Vector):
+            assert isinstance(target, Vector)
+            if source == target:
+                return self._print(expr.operand)
+            return f"convert_{target.c}({self.text(expr.operand)})", POSTFIX
+        if isinstance(target, Vector):
+            return f"({target.c})({self.text(expr.operand)})", POSTFIX
+        if source.dtype is target.dtype:
+            return self._print(expr.operand)
+        if target.dtype.is_complex:
+            return cast_complex(self, expr.operand, target)
+        if isinstance(expr.operand, Constant) and target.dtype.is_integer and source.dtype.is_integer:
+            return literal(Constant(expr.operand.value, target, span=expr.span))
+        if isinstance(expr.operand, Operation) and expr.operand.name in _INDEX_FUNCTIONS and target.dtype is INT64:
+            inner = expr.operand
+            return lower_operation(self, Operation(inner.name, inner.args, target, span=inner.span))
+        operand = expr.operand
+        if (
+            isinstance(operand, Cast)
+            and isinstance(operand.operand.type, Scalar)
+            and operand.operand.type.dtype is target.dtype is INT32
+            and isinstance(operand.type, Scalar)
+            and operand.type.dtype is INT64
+        ):
+            return self._print(operand.operand)  # int -> long -> int
+        if source.dtype in (INT64, UINT64, UINT32) and target.dtype is INT32 and self._converts_subscripts():
+            return f"convert_int({self.text(operand)})", POSTFIX
+        return f"({target.c}){self.text(operand, UNARY)}", UNARY
+
+    def _converts_subscripts(self) -> bool:
+        """Whether a cast to 32 bits might become a subscript that the driver's compiler mixes up with others."""
+        return self._has_block_memory() and not self._in_global_subscript
+
+    def _has_block_memory(self) -> bool:
+        """Whether the function has shared memory or local arrays that the driver's compiler mixes up."""
+        return not self.helpers.caps.cuts_subscripts and self.facts.block_memory
+
+    def _index(self, expr: Index) -> tuple[str, int]:
+        if self.facts.ranges.of(expr.operand).is_nonnegative:
+            return self._print(expr.operand)
+        if isinstance(expr.operand, Var):
+            plain = self.text(expr.operand)
+            return f"{plain} < 0 ? {plain} + {self.text(expr.extent, 13)} : {plain}", TERNARY
+        helper = self.helpers.use("wrap_index", expr.type.c)
+        return f"{helper}({self.text(expr.operand)}, {self.text(expr.extent)})", POSTFIX
+
+    def _load(self, expr: Load) -> tuple[str, int]:
+        if isinstance(expr.base, Var) and expr.base.name in self.facts.split:
+            return self.split_name(expr.base, expr.index), PRIMARY
+        if expr.packed:
+            size = element_size(expr.type)
+            return f"as_{expr.type.c}(vload{size}(0, {self.address(expr.base, expr.index)}))", POSTFIX
+        text = f"{self.text(expr.base, POSTFIX)}[{self.subscript(expr.index, base=expr.base)}]"
+        if isinstance(expr.type, Scalar) and expr.type.dtype is BOOL:
+            return f"{text} != 0", 9
+        return text, POSTFIX
+
+    def split_name(self, base: Var, index: Expr) -> str:
+        """The scalar that stands for one element of a split local array."""
+        array = self.arrays[base.name]
+        assert isinstance(index, Constant)
+        position, parts = int(index.value), []
+        for extent in reversed(array.shape):
+            parts.append(str(position % extent))
+            position //= extent
+        return f"{self.names(base.name, base.type)}_{'_'.join(reversed(parts))}"
+
+    def vector_load(self, expr: VectorLoad) -> str:
+        """C text of a vector load."""
+        lanes = expr.type.lanes
+        address = self.address(expr.base, expr.index)
+        if expr.aligned and lanes != 3:
+            assert isinstance(expr.base.type, Pointer)
+            return f"*({expr.base.type.space.value} const {expr.type.c}*)({address})"
+        return f"vload{lanes}(0, {address})"
+
+    def address(self, base: Expr, index: Expr) -> str:
+        """``base + index`` as a pointer."""
+        if isinstance(index, Constant) and index.value == 0:
+            return self.text(base, 12)
+        return f"{self.text(base, 12)} + {self.subscript(index, 13, base=base)}"
+
+
+_INDEX_FUNCTIONS = frozenset({"threadIdx", "blockIdx", "gridDim", "grid", "gridsize"})
+
+
+def _is_small(kind: object) -> TypeGuard[Scalar]:
+    return isinstance(kind, Scalar) and kind.dtype.is_integer and kind.dtype.size < 4
+
+
+def _is_small_signed(kind: object) -> bool:
+    return isinstance(kind, Scalar) and kind.dtype in (INT8, INT16)
+
+
+_MODULAR = frozenset({BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL})
+
+
+def literal(expr: Constant) -> tuple[str, int]:
+    """C text of a constant."""
+    dtype, value = expr.type.dtype, expr.value
+    if dtype is BOOL:
+        return ("true" if value else "false"), PRIMARY
+    if dtype.is_float:
+        return _float_literal(float(value), expr.type)
+    number = int(value)
+    if dtype.size < 4:
+        return f"({dtype.c_name}){number}" if number >= 0 else f"({dtype.c_name})({number})", UNARY
+    if number == -(2 ** (dtype.bits - 1)):  # C has no literal of the most negative value
+        return f"(-{-number - 1}{dtype.suffix} - 1)", PRIMARY
+    return f"{number}{dtype.suffix}", PRIMARY if number >= 0 else UNARY
+
+
+def _float_literal(value: float, kind: Scalar) -> tuple[str, int]:
+    if math.isnan(value):
+        return ("NAN" if kind.dtype is FLOAT32 else f"({kind.c})NAN"), UNARY
+    suffix = kind.dtype.suffix
+    if kind.dtype.size == 4:
+        with np.errstate(over="ignore"):
+            short = np.float32(value)
+        value_is_inf, text = bool(np.isinf(short)), str(short)
+    else:
+        value_is_inf, text = math.isinf(value), repr(value)
+    if value_is_inf:
+        sign = "-" if value < 0 else ""
+        return (f"{sign}INFINITY" if kind.dtype is FLOAT32 else f"{sign}({kind.c})INFINITY"), UNARY
+    if "e" not in text and "." not in text:
+        text += ".0"
+    if kind.dtype.size == 2:
+        return f"({kind.c}){text}f", UNARY
+    return text + suffix, PRIMARY if not text.startswith("-") else UNARY
+
+
+def _shifts(expr: Expr) -> bool:
+    return any(isinstance(e, Binary) and e.op is BinaryOp.SHL for e in all_expressions(expr))

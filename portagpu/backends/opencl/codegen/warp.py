@@ -1,0 +1,57 @@
+"""Lowering of warp operations: inline PTX, or exchanges through shared memory between barriers of the block."""
+
+from __future__ import annotations
+
+from portagpu.backends.opencl.codegen.printer import Printer
+from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered
+from portagpu.ir.analysis.uniform import EXCHANGES
+from portagpu.ir.nodes import Constant, Operation
+from portagpu.ir.types import Scalar
+
+_VALUES = {"warp_shuffle": 2, "warp_match": 3, "warp_shuffle_ptx": 1, "warp_match_any_ptx": 1, "warp_match_all_ptx": 1}
+_WORDS = ("warp_ballots", "warp_all_ptx", "warp_any_ptx", "warp_eq_ptx", "warp_ballot_ptx", "warp_active_ptx")
+
+
+def _typed(printer: Printer, expr: Operation) -> Lowered:
+    """A helper made for the type of the value that is exchanged."""
+    kind = expr.args[_VALUES[expr.name]].type
+    assert isinstance(kind, Scalar)
+    return _call(printer, expr, kind.c)
+
+
+def _untyped(printer: Printer, expr: Operation) -> Lowered:
+    return _call(printer, expr, "uint")
+
+
+def _call(printer: Printer, expr: Operation, c_type: str) -> Lowered:
+    """A call of the helper; where all threads of the block take part, of one that need not ask who does."""
+    name, args = expr.name, expr.args
+    if name in EXCHANGES:
+        if isinstance(args[-1], Constant):
+            args = args[:-1]
+        else:
+            name += "_some"
+    return f"{printer.helpers.use(name, c_type)}({', '.join(map(printer.text, args))})", POSTFIX
+
+
+def _barrier(printer: Printer, expr: Operation) -> Lowered:
+    return "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)", POSTFIX
+
+
+def _sync(printer: Printer, expr: Operation) -> Lowered:
+    return f'asm volatile("bar.warp.sync %0;" :: "r"({printer.text(expr.args[0])}) : "memory")', POSTFIX
+
+
+def _nanosleep(printer: Printer, expr: Operation) -> Lowered:
+    return f'asm volatile("nanosleep.u32 %0;" :: "r"({printer.text(expr.args[0])}) : "memory")', POSTFIX
+
+
+def _grid_sync(printer: Printer, expr: Operation) -> Lowered:
+    return f"{printer.helpers.use('warp_grid_sync', 'uint')}({printer.text(expr.args[0])})", POSTFIX
+
+
+LOWERINGS.update(dict.fromkeys(_VALUES, _typed))
+LOWERINGS.update(dict.fromkeys(_WORDS, _untyped))
+LOWERINGS.update(
+    {"warp_barrier": _barrier, "warp_sync_ptx": _sync, "warp_nanosleep_ptx": _nanosleep, "grid_sync": _grid_sync}
+)

@@ -1,0 +1,104 @@
+"""Which products are measured: shapes as texts, and named sets of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.selection import registry
+from portagpu.device.capabilities import Capabilities
+
+Shape = tuple[int, int, int, int]
+"""batch, m, n, k"""
+
+_SQUARES = (2048, 4096, 8192)
+_CPU_SQUARES = (512, 1024, 2048, 4096)
+_SHAPES: tuple[Shape, ...] = (
+    (1, 1, 4096, 4096),
+    (1, 16, 4096, 11008),
+    (1, 4096, 4096, 128),
+    (1, 8191, 8191, 8191),
+    (1, 1000, 1000, 1000),
+    (1, 64, 64, 65536),
+    (512, 64, 64, 64),
+)
+_UPDATE: Shape = (1, 4096, 4096, 288)
+_KINDS = (
+    ("float32", ""),
+    ("float64", ""),
+    ("float16", ""),
+    ("bfloat16", ""),
+    ("float32", "tf32"),
+    ("int8", ""),
+)
+
+SETS = {
+    "squares": "2048, 4096 and 8192 for every dtype and precision",
+    "shapes": "vectors, skinny and odd matrices, long sums and batches in float32 and float16, updates in float64",
+    "cpu": "512 to 4096 for float32 and float64",
+}
+"""Names of the sets, and what is in them."""
+
+
+def square(size: int) -> Shape:
+    """The shape of a product of square matrices."""
+    return 1, size, size, size
+
+
+def parse_shape(text: str, *, batch: bool = False) -> Shape | None:
+    """A shape from ``MxNxK``, or ``BATCHxMxNxK``; None for another text."""
+    found = re.fullmatch(rf"[1-9]\d*(x[1-9]\d*){{{3 if batch else 2}}}", text.strip().lower())
+    if found is None:
+        return None
+    numbers = [int(number) for number in found.group().split("x")]
+    b, m, n, k = numbers if batch else [1, *numbers]
+    return b, m, n, k
+
+
+def shape_text(problem: Problem) -> str:
+    """4096 for square matrices, 4096 x 4096 x 128 (m x n x k) for others, 512 of 64 for batches."""
+    m, n, k = problem.m, problem.n, problem.k
+    one = str(m) if m == n == k else f"{m} x {n} x {k}"
+    return one if problem.batch == 1 else f"{problem.batch} of {one}"
+
+
+def named(name: str, caps: Capabilities) -> list[Problem]:
+    """The problems of a set on a device: precisions are those that it has."""
+    if name == "cpu":
+        return combined(map(square, _CPU_SQUARES), [("float32", ""), ("float64", "")])
+    if name == "shapes":
+        return [*combined(_SHAPES, [("float32", ""), ("float16", "")]), *combined([_UPDATE], [("float64", "")])]
+    own = registry.precisions(Problem(m=4096, n=4096, k=4096, dtype="float32"), caps)
+    kinds = [kind for kind in _KINDS if kind[1] in own]
+    kinds += [("float32", precision) for precision in own if ("float32", precision) not in kinds]
+    return combined(map(square, _SQUARES), kinds)
+
+
+def shapes_of(name: str) -> tuple[Shape, ...]:
+    """The shapes of a set, for dtypes that are named apart."""
+    if name == "shapes":
+        return (*_SHAPES, _UPDATE)
+    return tuple(map(square, _CPU_SQUARES if name == "cpu" else _SQUARES))
+
+
+def combined(shapes: Iterable[Shape], kinds: Iterable[tuple[str, str]], out: str = "") -> list[Problem]:
+    """Every shape in every dtype and precision, those of one dtype side by side."""
+    shapes = tuple(shapes)
+    return [
+        Problem(m=m, n=n, k=k, batch=batch, dtype=dtype, precision=precision, out=out)
+        for dtype, precision in kinds
+        for batch, m, n, k in shapes
+    ]
+
+
+def missing(problem: Problem, caps: Capabilities) -> str | None:
+    """Why a device cannot compute a problem; None if it can."""
+    real = {"complex64": "float32", "complex128": "float64"}.get(problem.dtype, problem.dtype)
+    if real == "float64" and not caps.fp64:
+        return "the device has no float64"
+    one = replace(problem, dtype=real, out="" if problem.is_complex else problem.out, batch=1)
+    if not registry.variants_for(one, caps):
+        return f"the device has no products of {problem.arithmetic}"
+    return None

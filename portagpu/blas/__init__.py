@@ -1,0 +1,30 @@
+"""Portable BLAS, written in the dialect.
+
+`portagpu.matmul` chooses them. `sgemm`, `dgemm`, `cgemm` and `zgemm` are the same under the names, and with the
+arguments, of `scipy.linalg.blas`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+from portagpu.errors import unknown_attribute
+
+__all__ = ["cgemm", "dgemm", "sgemm", "zgemm"]
+
+
+if TYPE_CHECKING:
+    from portagpu.blas.level3.gemm import cgemm, dgemm, sgemm, zgemm
+else:
+
+    def __getattr__(name: str) -> Any:
+        """The functions of BLAS: the kernels' sources are read at first use."""
+        if name in __all__:
+            return getattr(importlib.import_module("portagpu.blas.level3.gemm"), name)
+        raise unknown_attribute("portagpu.blas", name, sys.modules[__name__], __dir__())
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

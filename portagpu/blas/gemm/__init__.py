@@ -1,0 +1,1 @@
+"""GEMM: one engine over variants, each tuned or modelled for a device."""

@@ -1,0 +1,45 @@
+"""Matrices in rows that begin where wide loads may: views that are so already, and copies."""
+
+from __future__ import annotations
+
+from portagpu.blas.gemm.core.interface import ALIGNMENT, order_of
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.copies import copy_strided
+from portagpu.runtime.execution.stream import Stream
+
+
+def begins_aligned(matrix: DeviceNDArray) -> bool:
+    """Whether the base and all steps but the last are multiples of the alignment."""
+    steps = zip(matrix.shape[:-1], matrix.strides[:-1], strict=True)
+    return matrix.offset % ALIGNMENT == 0 and all(n == 1 or s % ALIGNMENT == 0 for n, s in steps)
+
+
+def aligned_copy(matrix: DeviceNDArray, stream: Stream) -> DeviceNDArray:
+    """An operand as it is, or a copy with aligned rows (columns, for order "F")."""
+    order = order_of(matrix)
+    flipped = swapped(matrix) if order == "F" else matrix
+    if order and begins_aligned(flipped):
+        return matrix
+    shared = matrix.ndim == 3 and matrix.strides[0] == 0
+    made = new_rows(flipped[0] if shared else flipped, stream, copied=True)
+    if shared:
+        made = made.broadcast_to((matrix.shape[0], *made.shape))
+    return swapped(made) if order == "F" else made
+
+
+def new_rows(matrix: DeviceNDArray, stream: Stream, *, copied: bool = True) -> DeviceNDArray:
+    """A new array of a matrix's shape whose rows begin at multiples of the alignment; a copy, unless told not to."""
+    *outer, rows, columns = matrix.shape
+    pad = max(1, ALIGNMENT // matrix.itemsize)
+    pitch = -(-columns // pad) * pad
+    made = device_array((*outer, rows, pitch), matrix.dtype, context=matrix.context)
+    if pitch != columns:
+        made = made[..., :columns]
+    if copied:
+        copy_strided(matrix, made, stream)
+    return made
+
+
+def swapped(matrix: DeviceNDArray) -> DeviceNDArray:
+    """The transpose of a matrix, or of each matrix of a batch."""
+    return matrix.transpose((0, 2, 1) if matrix.ndim == 3 else (1, 0))

@@ -1,0 +1,25 @@
+"""Names of dtypes, and the dialect's vector types by them, remembered: NumPy makes names anew each time."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from portagpu import dtypes
+from portagpu.dialect.names import VectorMaker
+
+
+@lru_cache(maxsize=256)
+def name_of(dtype: np.dtype[Any]) -> str:
+    """The dtype's name."""
+    return str(dtype.name)
+
+
+@lru_cache(maxsize=256)
+def vector_type(dtype_name: str, lanes: int) -> VectorMaker:
+    """The dialect's vector type."""
+    dtype = dtypes.parse(dtype_name)
+    assert dtype is not None
+    return VectorMaker(dtype, lanes)

@@ -1,0 +1,72 @@
+"""Scratch memory of products, kept for the next one: new memory costs time, and so do tensor maps of it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portagpu.blas.gemm.core.array_cache import Kept
+from portagpu.blas.gemm.core.fill import clear
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.recorder import active
+from portagpu.runtime.execution.stream import Stream
+
+_REMEMBERED = 32  # arrays of a context
+_SHARE = 32  # of the device's memory, for all of them: a larger array is not kept
+_COUNTERS = 1024
+
+
+class Workspaces:
+    """Arrays by thread, stream and shape. A stream runs one product after the other, so these can share them; one that
+    begins in the middle of another has its own.
+
+    A context's take a 32nd of its memory at most. A recording of launches holds the arrays that it uses, so that one
+    which goes from here lives as long as the recording, and the next product that is not recorded gets another; a
+    recording counts what it holds itself.
+    """
+
+    def __init__(self) -> None:
+        self._kept = Kept(_REMEMBERED, _SHARE)
+
+    def zeros(self, stream: Stream, role: str, count: int) -> DeviceNDArray:
+        """Numbers of 32 bits that are zero, and are again when the product that uses them is done."""
+        count = max(_COUNTERS, 1 << (count - 1).bit_length())
+        return self.of(stream, role, (count,), np.dtype(np.int32), first=clear)
+
+    def of(
+        self,
+        stream: Stream,
+        role: str,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        first: Callable[[DeviceNDArray, Stream], None] | None = None,
+    ) -> DeviceNDArray:
+        """An uninitialised array for one product on a stream, another one for each role. Raises `OutOfMemoryError`.
+
+        ``first`` is called with an array that is new.
+        """
+        context = stream.context
+        key = (stream.token, threading.get_ident(), active.depth, role, shape, dtype)
+        found = self._kept.get(context, key)
+        if found is not None:
+            return found
+        made = device_array(shape, dtype, context=context)
+        if first is not None:
+            first(made, stream)
+        self._kept.keep(context, key, made)
+        return made
+
+    def kept_bytes(self, context: Context) -> int:
+        """Bytes that are kept in a context."""
+        return self._kept.kept_bytes(context)
+
+    def forget(self, context: Context) -> None:
+        """Drop those of a context."""
+        self._kept.forget(context)
+
+
+workspaces = Workspaces()

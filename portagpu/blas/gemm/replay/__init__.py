@@ -1,0 +1,1 @@
+"""GEMM launches that are recorded once and made again."""

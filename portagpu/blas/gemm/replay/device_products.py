@@ -1,0 +1,123 @@
+"""Products of device arrays that are asked for again: their launches are recorded and made at once.
+
+With ``out`` a recording is for these very arrays. For new results it serves all operands of the same shapes, strides
+and dtypes, whatever memory they are in: products follow one another, each on the result of the last one.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from portagpu.blas.gemm.replay.recordings import Known, Recordings
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.factory import Mould
+from portagpu.runtime.replay.replay import Replay, kept_by, recorded
+
+_REMEMBERED = 128  # products of a thread in a context
+_KEPT_SHARE = 64  # of the device's memory: scratch memory that all recordings of a thread keep
+_recordings = Recordings(Known)
+
+
+class _Recording(NamedTuple):
+    replay: Replay
+    mould: Mould | None  # of the result, if it is new each time
+
+
+_Table = OrderedDict[Any, _Recording | bool]  # False: seen once; True: none can be made
+
+
+def again(a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray | None, stream: Any, numbers: Any) -> Any:
+    """Enqueue a product that was recorded and return the result; None where there is no such recording.
+
+    ``out``: None for a new result. ``numbers`` is what the product depends on besides the arrays; ``stream`` a stream,
+    or None for the default one. Raises `OutOfMemoryError`.
+    """
+    context = a.context
+    mine = _recordings.of(context)
+    key = _key(a, b, out, stream, numbers)
+    found = mine.known.get(key)
+    if found is None or found is True or found is False or not mine.holds(context):
+        return None
+    replay, mould = found
+    if mould is None:
+        return out if replay.launch(stream) else None
+    if replay.busy:
+        return None
+    if b.context is not context or a.token is None or b.token is None:
+        return None
+    mine.known.move_to_end(key)
+    result = mould.array()
+    return result if replay.launch(stream, (a.buffer, b.buffer, result.buffer)) else None
+
+
+def first(
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    c: DeviceNDArray,
+    stream: Any,
+    numbers: Any,
+    multiply: Callable[[DeviceNDArray], None],
+    *,
+    new: bool,
+) -> None:
+    """Have ``multiply(c)`` enqueue a product; the second time that this thread asks for it, the launches are recorded.
+
+    ``new`` says that nobody else knows c. The recording holds until there are new tuning results or memory is given
+    back.
+    """
+    if a.token is None or b.token is None or c.token is None:  # memory of others, which may change hands
+        multiply(c)
+        return
+    context = c.context
+    known: _Table = _recordings.of(context).refresh(context)
+    key = _key(a, b, None if new else c, stream, numbers)
+    state = known.pop(key, None)
+    if state is None or state is True:
+        multiply(c)
+        known[key] = state is True
+    else:
+        known[key] = _record(a, b, c, multiply, new) or True
+        _bound(known, context.capabilities.global_memory // _KEPT_SHARE)
+    if len(known) > _REMEMBERED:
+        known.popitem(last=False)
+
+
+def _record(
+    a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, multiply: Callable[[DeviceNDArray], None], new: bool
+) -> _Recording | None:
+    if not new:
+        replay = recorded(lambda: multiply(c), (a, b, c))
+        return None if replay is None else _Recording(replay, None)
+    mould = Mould(c)
+    # under another name: the recording writes what is kept for this one (maps of tensors) anew for each result
+    own = mould.array(c.buffer)
+    replay = recorded(lambda: multiply(own), (a, b, own))
+    return None if replay is None else _Recording(replay, mould)
+
+
+def _key(a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray | None, stream: Any, numbers: Any) -> Any:
+    where = None if stream is None else stream.token
+    if out is not None:
+        return a.token, b.token, out.token, where, numbers
+    shared = a.allocation_key == b.allocation_key  # kernels are told which arrays may overlap
+    return (*_facts(a), *_facts(b), shared, where, numbers)
+
+
+def _facts(x: DeviceNDArray) -> tuple[Any, ...]:
+    return x.type_key, x.dtype, x.shape, x.strides, x.offset
+
+
+def _bound(known: _Table, most: int) -> None:
+    """Forget the oldest recordings that keep scratch memory, until what is kept is at most so many bytes.
+
+    One that keeps more all by itself is not made again.
+    """
+    # a copy: where a collection runs code that multiplies, known may change meanwhile
+    states = [(key, known.get(key)) for key in list(known)]
+    keeping = {key: found.replay for key, found in states if isinstance(found, _Recording) and found.replay.kept}
+    for key in list(keeping):
+        if kept_by(keeping.values()) <= most:
+            return
+        known[key] = keeping.pop(key).kept_bytes > most

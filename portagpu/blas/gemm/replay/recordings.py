@@ -1,0 +1,91 @@
+"""Where recordings of products are: each thread has its own for each context, until that is closed."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from portagpu.blas.gemm.selection.choice import chooser_of
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.weak_registry import Living, of_threads
+from portagpu.settings import Settings
+from portagpu.tuning import Chooser
+
+K = TypeVar("K", bound="Known")
+
+
+class Known:
+    """What a thread knows of products in one context, and the generation of tuning results that it holds for."""
+
+    __slots__ = ("_chooser", "_generation", "_settings", "known")
+
+    def __init__(self) -> None:
+        self.known: OrderedDict[Any, Any] = OrderedDict()
+        self._settings: Settings | None = None  # none yet
+        self._chooser: Chooser | None = None
+        self._generation = -1
+
+    def holds(self, context: Context) -> bool:
+        """Whether what is known was found out under the tuning results that there are now."""
+        chooser = self._chooser
+        return chooser is not None and self._settings is context.settings and self._generation == chooser.generation()
+
+    def refresh(self, context: Context) -> OrderedDict[Any, Any]:
+        """What is known, without what was found out under older tuning results."""
+        if not self.holds(context):
+            self.clear()
+            self._settings, self._chooser = context.settings, chooser_of(context)
+            self._generation = self._chooser.generation()
+        return self.known
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.known.clear()
+
+
+class _Contexts(dict[int, Known]):
+    """By context's key; a class of its own, since weak references to dictionaries do not exist."""
+
+
+class Recordings(Generic[K]):
+    """Recordings of all threads. Those of a context that is closed are dropped: they keep kernels and scratch memory.
+
+    Other threads' are dropped, too, which is safe: they hold what they use, and who makes a recording while its context
+    is closed adds it to what nobody finds any more.
+    """
+
+    def __init__(self, new: Callable[[], K]) -> None:
+        self._new_known = new
+        self._mine = threading.local()
+        self._lock = threading.RLock()  # a collection inside may run code that multiplies
+        self._threads: Living[_Contexts] = Living()
+
+    def of(self, context: Context) -> K:
+        """Those of this thread in a context."""
+        try:
+            found: K = self._mine.contexts[context.key]
+            return found
+        except (AttributeError, KeyError):
+            return self._new(context)
+
+    def _new(self, context: Context) -> K:
+        known = self._new_known()
+        if context.closed:
+            return known
+        contexts = getattr(self._mine, "contexts", None)
+        with self._lock:
+            if contexts is None:
+                contexts = self._mine.contexts = _Contexts()
+                self._threads.add(contexts)
+                of_threads.add(contexts)
+            contexts[context.key] = known
+        context.holders.add(self)
+        return known
+
+    def forget(self, context: Context) -> None:
+        """Drop those of a context that is closed, in all threads."""
+        with self._lock:
+            dropped = [contexts.pop(context.key, None) for contexts in self._threads]
+        del dropped  # destructors call the driver: not while others wait

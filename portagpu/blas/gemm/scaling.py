@@ -1,0 +1,51 @@
+"""``c = beta * c``: what is left of a product whose sums are empty or not wanted."""
+
+# mypy: disable-error-code="call-arg"
+# launches with several starred arguments: mypy lets the first one take all parameters
+
+from __future__ import annotations
+
+import numpy as np
+
+from portagpu.blas.gemm.core.alignment import new_rows, swapped
+from portagpu.blas.gemm.core.interface import order_of
+from portagpu.blas.gemm.core.operands import index_type, operand, real_dtype, real_flat
+from portagpu.blas.gemm.kernels.epilogue import scale_elements
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.copies import copy_strided
+from portagpu.runtime.execution.stream import Stream
+
+_THREADS = 64
+
+
+def scale(c: DeviceNDArray, beta: complex, stream: Stream) -> None:
+    """Enqueue ``c = beta * c`` for a matrix or a batch; with ``beta`` 0, c is not read."""
+    if beta == 1:
+        return
+    order = order_of(c)
+    if not order:
+        held = new_rows(c, stream, copied=beta != 0)
+        scale(held, beta, stream)
+        copy_strided(held, c, stream)
+        return
+    matrix = swapped(c) if order == "F" else c
+    m, n = matrix.shape[-2:]
+    x = operand(matrix)
+    is_complex = c.dtype.kind == "c"
+    width = 2 if is_complex and (beta == 0 or np.imag(beta) == 0) else 1
+    pairs = 2 if is_complex else 1
+    array = real_flat(matrix) if is_complex else x.array
+    mode = 0 if beta == 0 else 2 if pairs > width else 1
+    kind = real_dtype(c.dtype) if is_complex else np.dtype("float64" if c.dtype.name == "float64" else "float32")
+    if c.dtype.kind in "iu":
+        kind = c.dtype if c.itemsize > 2 else np.dtype(np.uint32)  # C multiplies shorter ones as signed numbers
+    number = index_type(array)
+    batch = matrix.shape[0] if matrix.ndim == 3 else 1
+    threads = min(_THREADS, c.context.capabilities.max_work_group_size)
+    scale_elements[-(-m * n * width * batch // threads), threads, stream](
+        array,
+        *map(number, (m, n * width, x.pitch * pairs, x.batch * pairs, batch)),
+        kind.type(np.real(beta)),
+        kind.type(np.imag(beta)),
+        mode,
+    )

@@ -1,0 +1,1 @@
+"""Which GEMM variant and configuration a problem gets: tuned, shipped or modelled."""

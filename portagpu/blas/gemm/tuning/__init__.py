@@ -1,0 +1,1 @@
+"""GEMM as a tunable: space, trials, verification."""

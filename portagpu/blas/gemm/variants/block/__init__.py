@@ -1,0 +1,1 @@
+"""The block variant: Goto's scheme for CPU caches."""

@@ -1,0 +1,285 @@
+"""The block variant: blocks that stay in caches, for devices without on-chip local memory (see `kernels`)."""
+
+# mypy: disable-error-code="call-arg"
+# launches with several starred arguments: mypy lets the first one take all parameters
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type, scaling
+from portagpu.blas.gemm.core.interface import Config, Product, Variant, clock_mhz
+from portagpu.blas.gemm.core.operands import operand, with_strides
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.core.workspace import workspaces
+from portagpu.blas.gemm.variants.block.kernels import multiply_block, pack_block
+from portagpu.blas.gemm.variants.panel.variant import native_lanes, register_count
+from portagpu.device.capabilities import Capabilities
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.tuning.tunables.space import Axis
+
+_ALL = 1024  # panels: as many as there are
+_LINE = 64  # bytes of a cache line
+_PACKED_BYTES = 2**24  # of B's block: a share of the last-level cache
+_LAUNCHES_SECONDS = 15e-6  # of packing and multiplying
+_BLOCK_SECONDS = 40e-6  # the same for one more block: Python's share is in the way where kernels are short
+_KEPT_BYTES = 3 * 2**18  # of a group's rows of A and panels of B: a share of the second-level cache
+_PAGE_BYTES = 2048
+_PAGE_CYCLES = 18.0  # for 64 bytes of a line of B that is packed in short pieces; 4 x 4096 x 1024, float32, AVX-512
+_COPY_BYTES = 2**19  # of A, by a work-group
+_CHUNK = 64  # rows that a work-group packs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockConfig(Config):
+    """Parameters of the block variant: a register tile of ``tile_m`` x ``vectors_n`` vectors."""
+
+    tile_m: int
+    vectors_n: int
+    lanes: int
+    depth: int  # of a block, at most
+    group_m: int  # register tiles that meet a panel of B before the next one does
+    group_n: int  # panels of a work-group
+    copied: int  # whether a work-group copies its rows of A (1) or reads them where they are (0)
+    packs: int  # whether a work-group has all rows, and so packs the panels of B that it alone needs
+
+    @property
+    def tile_n(self) -> int:
+        """Columns of the register tile."""
+        return self.vectors_n * self.lanes
+
+    @property
+    def rows(self) -> int:
+        """Rows that meet a panel of B before the next one does, at most."""
+        return self.tile_m * self.group_m
+
+    @property
+    def registers(self) -> int:
+        """Vector registers that the micro-kernel keeps live: accumulators, B, one broadcast of A."""
+        return self.tile_m * self.vectors_n + self.vectors_n + 1
+
+    def apart(self, itemsize: int) -> int:
+        """Elements from one row of A's copy to the next: not a power of two, or rows would meet in one cache set."""
+        return self.depth + _LINE // itemsize
+
+    def copy_bytes(self, itemsize: int) -> int:
+        """Local memory for the copy of A."""
+        return self.copied * self.group_m * self.tile_bytes(itemsize)
+
+    def tile_bytes(self, itemsize: int) -> int:
+        """Local memory for the rows of one register tile in such a copy."""
+        return self.tile_m * self.apart(itemsize) * itemsize
+
+
+def even_depth(k: int, most: int, lanes: int) -> int:
+    """Terms of a block: blocks of about the same depth, whole vectors of them."""
+    share = math.ceil(k / math.ceil(k / most))
+    return min(most, math.ceil(share / lanes) * lanes)
+
+
+def _copying(config: BlockConfig, itemsize: int, caps: Capabilities) -> BlockConfig:
+    """The same with copies of A, and, if these need too much room, the largest groups of rows that fit."""
+    most = min(_COPY_BYTES, caps.local_memory_static)
+    room = min(config.group_m, most // config.tile_bytes(itemsize))  # register tiles
+    group = next((size for size in (config.group_m, 32, 16, 8, 4, 2) if size <= room), 1)
+    # most points are as they should be: the model asks for each one of a large space
+    return config if config.copied == 1 and group == config.group_m else replace(config, copied=1, group_m=group)
+
+
+def _must_copy(problem: Problem) -> bool:
+    """Whether elements of A become others first, or lie side by side along columns: the micro-kernel reads rows."""
+    return problem.dtype != problem.accumulator or problem.a_order != "C"
+
+
+class BlockVariant(Variant):
+    """Goto's scheme: see `portagpu.blas.gemm.variants.block.kernels`."""
+
+    name = "block"
+    config_type = BlockConfig
+
+    def supports(self, problem: Problem, caps: Capabilities) -> bool:
+        """All real dtypes whose result is what sums are formed in, so that blocks can be added up there."""
+        return not caps.local_memory_dedicated and is_plain(problem) and problem.out_dtype == problem.accumulator
+
+    def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
+        """Register tile, depth of blocks, and register tiles of a work-group."""
+        return (
+            Axis("tile_m", tuple(range(2, 15))),
+            Axis("vectors_n", (1, 2, 3, 4)),
+            Axis("lanes", (native_lanes(caps, problem.accumulator_itemsize),)),
+            Axis("depth", (128, 256, 384, 512, 768, 1024)),
+            Axis("group_m", (1, 2, 4, 8, 16, 32)),
+            Axis("group_n", (1, 2, 4, 8, 16, 32, _ALL)),
+            Axis("copied", (0, 1)),
+            Axis("packs", (0, 1)),
+        )
+
+    def is_legal(self, config: BlockConfig, problem: Problem, caps: Capabilities) -> bool:
+        """The register tile fits the register file and is worth a trial, the copy of A fits local memory."""
+        worth = config.tile_m * config.vectors_n >= min(6, register_count(caps) // 4)
+        # results of other layouts and dtypes serve here too: what must be copied is, whatever they say
+        if _must_copy(problem):
+            config = _copying(config, problem.accumulator_itemsize, caps)
+        return (
+            worth
+            and config.registers <= register_count(caps)
+            and config.lanes <= 16
+            and (config.depth <= 128 or config.depth < 2 * problem.k)
+            and config.copy_bytes(problem.accumulator_itemsize) <= min(_COPY_BYTES, caps.local_memory_static)
+        )
+
+    def predict(self, config: BlockConfig, problem: Problem, caps: Capabilities) -> float:
+        """Cycles of the micro-kernel, of what is packed, and of launches, shared among compute units.
+
+        Two multiply-adds and two loads of vectors a cycle, at the clock that the driver tells.
+        """
+        if _must_copy(problem):
+            config = _copying(config, problem.accumulator_itemsize, caps)
+        m, n, k, item = problem.m, problem.n, problem.k, problem.accumulator_itemsize
+        units, lanes = max(1, caps.compute_units), config.lanes
+        depth = even_depth(k, config.depth, lanes)
+        blocks = math.ceil(k / depth)
+        rows, columns = math.ceil(m / config.tile_m), math.ceil(n / config.tile_n)
+        group_n = min(config.group_n, columns)
+        down, right = math.ceil(m / config.rows), math.ceil(columns / group_n)
+        groups = (1 if config.packs else down) * right * problem.batch
+        work, loads = config.tile_m * config.vectors_n, config.tile_m + config.vectors_n
+        step = max(work / 2, loads / 2, 4.0) + 0.15 * loads  # of k: units finish four cycles later
+        tile = step * depth + 3 * work + 40
+        tiles = rows * columns * blocks * problem.batch * tile
+        # nothing is computed while A is copied; what is read where it is comes from farther caches, as panels of B do
+        copied = config.copied * m * k * right * problem.batch * 0.35 * item
+        panels = min(2, group_n)  # the one that is met, and the next one
+        kept = (min(m, config.rows) + panels * config.tile_n) * depth * item <= _KEPT_BYTES
+        # cycles for each byte: panels of B are there when they are needed, rows of A come from farther caches
+        near, far = (0.015, 0.04) if kept else (0.03, 0.08)
+        fetched = (down * n * near + right * m * far) * k * problem.batch * item
+        fetched += 2 * m * n * blocks * problem.batch * item * 0.04  # c, read and written
+        # what another work-group packed comes from farther caches
+        packed = n * k * problem.batch * (3.0 if config.packs else 6.0) / lanes
+        if problem.b_order == "C" and n * problem.itemsize >= _PAGE_BYTES:  # hardly two lines in one page
+            packed += n * k * problem.batch * problem.itemsize / 64 * _PAGE_CYCLES
+        # a fast work-group takes another one while a slow one ends
+        waves = (groups + 1.5 * (units - 1)) / groups
+        if config.packs:  # few work-groups, all alike
+            waves = math.ceil(groups / units) * units / groups + 0.25 * (units - 1) / groups
+        cycles = (tiles + copied + fetched + groups * blocks * 400) * waves + packed
+        strips = math.ceil(columns * config.tile_n * depth * item / _PACKED_BYTES)
+        seconds = cycles / (units * clock_mhz(caps) * 1e6)
+        launches = (_LAUNCHES_SECONDS + (blocks * strips - 1) * _BLOCK_SECONDS) / (2 if config.packs else 1)
+        return seconds + launches
+
+    def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[BlockConfig, ...]:
+        """Register tiles that fill the register files of today's processors."""
+        lanes, copied = native_lanes(caps, problem.accumulator_itemsize), int(_must_copy(problem))
+        groups = (
+            *((gm, gn, 0) for gm in (16, 8) for gn in (1, 2, 4, 8, 16, _ALL)),
+            *((gm, gn, 0) for gm in (4, 2, 1) for gn in (1, 4)),  # few tiles for many cores
+            *((16, gn, 1) for gn in (1, 2, 4, 8, 16)),
+        )
+        found = (
+            BlockConfig(
+                tile_m=m, vectors_n=v, lanes=lanes, depth=depth, group_m=gm, group_n=gn, copied=copied, packs=packs
+            )
+            for m, v in ((6, 4), (8, 3), (14, 2), (12, 2), (6, 2), (4, 2), (4, 3), (6, 1))
+            for depth in (1024, 512, 256, 128)
+            for gm, gn, packs in groups
+        )
+        return tuple(p for p in found if self.is_legal(p, problem, caps))
+
+    def run(self, config: BlockConfig, product: Product) -> None:
+        """Pack a block of B (one that a batch shares, once) and multiply with it, one block after the other."""
+        work = _Work(config, product)
+        for panel in range(0, work.panels, work.strip):
+            for k in range(0, work.k, work.depth):
+                work.block(k, panel)
+
+
+class _Work:
+    """A product that is being enqueued, in the terms of the kernels."""
+
+    def __init__(self, config: BlockConfig, product: Product) -> None:
+        self.product = product
+        self.a, self.b, self.c = operand(product.a), operand(product.b), operand(product.c)
+        self.m, self.n = product.c.shape[-2:]
+        self.k = product.a.shape[-1]
+        self.found = conversion(product.a.dtype.name, product.c.dtype.name, config.lanes)
+        self.dtype: np.dtype[Any] = np.dtype(number_type(self.found.vector))
+        self.copied = config.copied == 1 or self.a.transposed or self.dtype != self.a.array.dtype
+        if self.copied:
+            config = _copying(config, self.dtype.itemsize, product.stream.context.capabilities)
+        self.config = config
+        self.depth = even_depth(self.k, config.depth, config.lanes)
+        self.panels = -(-self.n // config.tile_n)
+        panel_bytes = config.tile_n * self.depth * self.dtype.itemsize
+        self.strip = min(self.panels, max(1, _PACKED_BYTES // panel_bytes))
+        self.matrices = product.batch if self.b.batch else 1
+        self.number = np.int64
+
+    def packed(self, panels: int, depth: int) -> DeviceNDArray:
+        """Room for a block of B; products on a stream use the same."""
+        shape = (self.matrices, panels, depth, self.config.tile_n)
+        size = 1 << (math.prod(shape) - 1).bit_length()
+        flat = workspaces.of(self.product.stream, "block of b", (size,), self.dtype)
+        steps = tuple(self.dtype.itemsize * math.prod(shape[i + 1 :]) for i in range(4))
+        found = with_strides(flat, shape, steps)
+        found.is_large = True
+        return found
+
+    def block(self, first_k: int, first_panel: int) -> None:
+        """Enqueue the work of one block."""
+        depth, panels = min(self.depth, self.k - first_k), min(self.strip, self.panels - first_panel)
+        packed = self.packed(panels, depth)
+        # panels that a batch shares are packed once
+        packs = self.config.packs == 1 and self.matrices == self.product.batch
+        if not packs:
+            self._pack(packed, first_k, first_panel)
+        self._multiply(packed, first_k, first_panel, packs)
+
+    def _pack(self, packed: DeviceNDArray, first_k: int, first_panel: int) -> None:
+        b, (matrices, panels, depth, tile) = self.b, packed.shape
+        pack_block[(panels, -(-depth // _CHUNK), matrices), 1, self.product.stream](
+            b.array,
+            packed,
+            *map(self.number, (self.n, first_k, first_panel, depth, _CHUNK, b.pitch, b.batch)),
+            tile,
+            self.found.vector,
+            b.transposed,
+            b.transposed,
+        )
+
+    def _multiply(self, packed: DeviceNDArray, first_k: int, first_panel: int, packs: bool) -> None:
+        config, a, b, c, product = self.config, self.a, self.b, self.c, self.product
+        panels, depth = packed.shape[1:3]
+        group_n = min(config.group_n, panels)
+        beta = product.beta if first_k == 0 else 1.0  # later blocks add to what is there
+        apart = config.rows if a.transposed else config.apart(self.dtype.itemsize)
+        room = apart * (config.depth if a.transposed else config.rows) if self.copied else 1
+        pitches = (a.pitch, a.batch, b.pitch, b.batch, c.pitch, c.batch)
+        sizes = (self.m, self.n, first_k, first_panel, depth, *pitches, panels, group_n)
+        grid = (1 if packs else -(-self.m // config.rows), -(-panels // group_n), product.batch)
+        multiply_block[grid, 1, product.stream](
+            a.array,
+            b.array,
+            packed,
+            c.array,
+            *map(self.number, sizes),
+            *self.found.numbers(product.alpha, beta),
+            config.tile_m,
+            config.vectors_n,
+            config.rows // config.tile_m,
+            apart,
+            room,
+            self.found.vector,
+            self.found.stored,
+            scaling(product.alpha, beta),
+            self.found.whole,
+            a.transposed,
+            self.copied,
+            packs,
+            b.transposed,
+        )

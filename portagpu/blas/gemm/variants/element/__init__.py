@@ -1,0 +1,1 @@
+"""The element variant: a thread for each element of C."""

@@ -1,0 +1,1 @@
+"""The panel variant: packed panels and vector registers of a CPU."""

@@ -1,0 +1,1 @@
+"""The pipelined variant: no matrix units, tiles by asynchronous copies."""

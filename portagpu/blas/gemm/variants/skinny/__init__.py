@@ -1,0 +1,1 @@
+"""Skinny variants: products with few rows or columns on GPUs."""

@@ -1,0 +1,151 @@
+"""What the launches of the kernels for few rows, and their models, have in common."""
+
+# mypy: disable-error-code="call-arg"
+# launches with several starred arguments: mypy lets the first one take all parameters
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from portagpu.blas.gemm.core.accumulation import Conversion, number_type, scaling
+from portagpu.blas.gemm.core.few_rows import FewRows, Operands
+from portagpu.blas.gemm.core.interface import Product, clock_mhz
+from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.core.workspace import workspaces
+from portagpu.blas.gemm.kernels.skinny_split_k import add_strips
+from portagpu.device.capabilities import Capabilities
+from portagpu.dispatch.dispatcher import Dispatcher
+
+MOST_PARTS = 2**24
+"""Sums of all parts of a product, at most."""
+REGISTER_FILE = 65536
+"""32-bit registers of a compute unit, and at most of a block."""
+MOST_REGISTERS = 128
+"""Registers of a thread, at most, where what is under way is in shared memory: 16 warps then fit into a unit."""
+_BYTES_A_CYCLE = 13.0  # that a compute unit gets from memory
+_FLIGHT = 8000  # bytes under way, of a compute unit, with which it gets half of that
+_THREADS_OF_UNIT = 2048
+_LAUNCH_SECONDS = 4e-6
+_FURTHER_SECONDS = 12e-6  # of a second launch
+_IN_BLOCK = 1e-6  # seconds of adding up the sums of a block's threads
+_ARRIVAL = 1.5e-6  # of leaving parts and counting them
+_ALONE = 1.12  # what barriers cost a small block that has a compute unit to itself
+_ALONE_WITH_COPIES = 1.06  # the same while copies go on, where the few rows change
+_OVERLAP = 0.05  # share of the shorter one of loads and arithmetic that is not hidden among so many threads:
+_MANY = 512
+_NOTHING = np.int32(0)
+
+
+def arrives(caps: Capabilities) -> bool:
+    """Whether blocks can see what others wrote before: the last one then adds up the parts of sums."""
+    return caps.inline_ptx
+
+
+def launch_strips(
+    kernel: Dispatcher,
+    product: Product,
+    view: FewRows,
+    found: Operands,
+    arrays: tuple[Any, ...],
+    types: Conversion,
+    *,
+    rows: int,
+    width: int,
+    lanes: int,
+    splits: int,
+    chunk: int,
+    threads: int,
+    arrive: bool,
+    constants: tuple[Any, ...],
+) -> None:
+    """Enqueue a block for each ``rows`` x ``width`` sums and each part of them.
+
+    Unless the last block adds up the parts (``arrive``), a second launch does. Columns are dealt to threads in vectors
+    of ``lanes``.
+    """
+    stream, batch = product.stream, product.batch
+    places = -(-view.rows // rows) * -(-view.n // width) * batch
+    parts: Any = _NOTHING
+    arrived: Any = _NOTHING
+    if splits > 1:
+        parts = workspaces.of(stream, "parts", (places * splits * rows * width,), np.dtype(number_type(types.vector)))
+        arrived = workspaces.zeros(stream, "arrived", places) if arrive else _NOTHING
+    kind = np.uint64 if found.is_large else np.uint32
+    few, large, result = found.few, found.large, found.result
+    numbers = (view.rows, view.n, view.k, *found.few_steps, few.batch, large.pitch, large.batch)
+    scales = types.numbers(product.alpha, product.beta)
+    kernel[places * splits, threads, stream](
+        *arrays,
+        result.memory,
+        parts,
+        arrived,
+        *map(kind, (*numbers, *found.result_steps, result.batch, splits, chunk)),
+        *scales,
+        *constants,
+    )
+    if splits > 1 and not arrive:
+        sizes = (view.rows, view.n, *found.result_steps, result.batch, splits)
+        mode, accumulator = scaling(product.alpha, product.beta), number_type(types.vector)
+        add_strips[places, threads, stream](
+            *(result.memory, parts, *map(kind, sizes), *scales),
+            *(rows, width, threads, lanes, mode, accumulator),
+        )
+
+
+def seconds(
+    problem: Problem,
+    view: FewRows,
+    caps: Capabilities,
+    *,
+    rows: int,
+    width: int,
+    splits: int,
+    threads: int,
+    registers: int,
+    local_memory: int,
+    flight: int,
+    segment: int,
+    cycles: float,
+    copies: bool,
+    changes: bool,
+    start: float,
+) -> float:
+    """Seconds of a product in blocks of ``rows`` x ``width`` sums, ``splits`` of them for each.
+
+    registers: of a thread; local_memory: bytes of a block; flight: bytes that a thread has under way; segment: bytes
+    side by side that a block reads of the large matrix; cycles: of a compute unit for each k of a block; copies: the
+    bytes are under way to shared memory, whatever the threads wait for; changes: the few rows are in panels there.
+    start: seconds until the first products.
+    """
+    units, clock = max(1, caps.compute_units), clock_mhz(caps) * 1e6
+    strips = math.ceil(view.n / width) * problem.batch
+    stacks = math.ceil(view.rows / rows)
+    blocks = strips * stacks * splits
+    fit = min(REGISTER_FILE // registers, _THREADS_OF_UNIT) // threads
+    fit = max(1, min(fit, max(1, caps.local_memory_static) // max(1, local_memory)))
+    of_unit = blocks / units
+    together = min(fit, math.ceil(of_unit))
+    under_way = together * threads * flight
+    busy = under_way / (under_way + _FLIGHT) * min(1.0, 1.5 * of_unit)
+    # units with a block less leave their share of memory's bandwidth to the others
+    uneven = math.ceil(of_unit) / of_unit
+    used = strips * width / (view.n * problem.batch)
+    traffic = problem.nbytes + (stacks - 1) * view.n * view.k * problem.batch * problem.itemsize / 2
+    if together == 1 and (threads < _MANY or copies):
+        uneven *= (_ALONE_WITH_COPIES if changes else 1.0) if copies else _ALONE
+    memory = traffic * (1 + (uneven - 1) / 2) / (units * _BYTES_A_CYCLE * clock * busy * min(1.0, 0.4 + segment / 192))
+    arithmetic = strips * stacks * view.k * cycles / units / clock * uneven
+    # a block reads its rows of x, too, from the cache
+    few = strips * stacks * rows * view.k * problem.itemsize / (units * 3 * _BYTES_A_CYCLE * clock)
+    exposed = min(1.0, _OVERLAP * max(1.0, _MANY / (together * threads)))
+    longest = max(memory, arithmetic) + exposed * min(memory, arithmetic)
+    total = longest * max(1.0, used**0.5) + few / 4 + _LAUNCH_SECONDS + _IN_BLOCK
+    total += start
+    if splits > 1:
+        of_thread = math.ceil(rows * width / threads)
+        total += _ARRIVAL if arrives(caps) else _FURTHER_SECONDS
+        total += splits * (0.1e-6 + 0.03e-6 * of_thread)
+    return float(total)

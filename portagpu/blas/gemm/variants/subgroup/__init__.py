@@ -1,0 +1,1 @@
+"""Subgroup variants: block loads and broadcasts; matrix units of subgroups."""

@@ -1,0 +1,1 @@
+"""The tile variant: tiles in on-chip local memory and in registers."""

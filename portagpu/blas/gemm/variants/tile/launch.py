@@ -1,0 +1,137 @@
+"""Launches of the tile kernel: of single products and batches, and of grouped ones."""
+
+# mypy: disable-error-code="call-arg"
+# launches with several starred arguments: mypy lets the first one take all parameters
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from portagpu.blas.gemm.core.accumulation import Conversion, conversion, number_type, scaling
+from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.core.operands import Operand, index_type, operand
+from portagpu.blas.gemm.core.vector_types import name_of
+from portagpu.blas.gemm.core.workspace import workspaces
+from portagpu.blas.gemm.kernels.epilogue import sum_parts
+from portagpu.blas.gemm.kernels.launch import split_of
+from portagpu.blas.gemm.variants.tile.kernels import multiply_tiles
+from portagpu.cuda import jit
+from portagpu.device.capabilities import Capabilities
+from portagpu.dispatch.dispatcher import Dispatcher
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.stream import Stream
+
+if TYPE_CHECKING:
+    from portagpu.blas.gemm.variants.tile.variant import TileConfig
+
+_SMALL_FILE = 208  # registers of a thread: with no more, the smallest subgroups are asked for, where a thread has most
+_THREADS = 128  # of a block that adds parts
+
+
+def tile_lanes(itemsize: int) -> int:
+    """Lanes of a 16-byte vector of sums, the widest that GPUs load at once."""
+    return 16 // itemsize
+
+
+def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | None) -> None:
+    """Enqueue a product; with ``offsets``, a grouped one: a (rows, k), b (groups, k, n), c (rows, n)."""
+    a, b, c = operand(product.a), operand(product.b), operand(product.c)
+    m, n, k = product.c.shape[-2], product.c.shape[-1], product.a.shape[-1]
+    grouped = offsets is not None
+    batch = product.b.shape[0] if grouped else product.batch
+    found = conversion(name_of(product.a.dtype), name_of(product.c.dtype), tile_lanes(_sum_bytes(product)))
+    lanes = found.vector.lanes
+    split, chunk = (1, k) if grouped else split_of(config.split_k, config.tile_k, k)
+    target, mode, stored = c, scaling(product.alpha, product.beta), found
+    if split > 1:
+        parts = workspaces.of(product.stream, "parts", (batch, split, m, n), np.dtype(number_type(found.vector)))
+        target, mode = Operand(parts, n, m * n, False), 0
+        stored = Conversion(found.vector, found.vector, found.vector)
+    aligned = a.is_aligned(lanes) and b.is_aligned(lanes) and target.is_aligned(lanes)
+    if grouped:
+        aligned = aligned and not a.transposed  # groups begin anywhere
+    exact = aligned and not grouped and m % config.tile_m == n % config.tile_n == k % config.tile_k == 0
+    tiles = -(-n // config.tile_n) * (-(-m // config.tile_m) + (batch if grouped else 0))
+    if not grouped:
+        tiles *= -(-batch // config.problems) * split
+    number = index_type(a.array, b.array, target.array)
+    threads = config.threads * config.problems
+    alpha, beta = stored.numbers(product.alpha, product.beta)
+    caps = product.c.context.capabilities
+    tile_kernel(threads, subgroup_of(caps))[tiles, threads, product.stream](
+        a.array,
+        b.array,
+        target.array,
+        offsets,
+        *map(number, (m, n, k, a.pitch, a.batch, b.pitch, b.batch, target.pitch, target.batch)),
+        number(batch * (1 if grouped else split)),
+        number(split),
+        number(chunk),
+        alpha,
+        beta,
+        config.tile_m,
+        config.tile_n,
+        config.tile_k,
+        config.thread_m,
+        config.thread_n,
+        config.problems,
+        config.group,
+        stored.vector,
+        stored.scaled,
+        stored.stored,
+        mode,
+        found.whole,
+        a.transposed,
+        b.transposed,
+        aligned,
+        exact,
+        grouped,
+        unroll_of(config, caps),
+    )
+    if split > 1:
+        add_parts(target.array, c, (batch, m, n), found, product.alpha, product.beta, product.stream)
+
+
+def add_parts(
+    parts: DeviceNDArray,
+    c: Operand,
+    shape: tuple[int, int, int],
+    found: Conversion,
+    alpha: complex,
+    beta: complex,
+    stream: Stream,
+) -> None:
+    """``c = alpha * (the sum of parts) + beta * c``; parts: (batch, split, m, n), shape: (batch, m, n)."""
+    batch, m, n = shape
+    number = index_type(parts, c.array)
+    threads = min(_THREADS, c.array.context.capabilities.max_work_group_size)
+    sum_parts[-(-batch * m * n // threads), threads, stream](
+        parts,
+        c.array,
+        *map(number, (m, n, c.pitch, c.batch, parts.shape[1])),
+        *found.numbers(alpha, beta),
+        scaling(alpha, beta),
+    )
+
+
+def _sum_bytes(product: Product) -> int:
+    return 8 if name_of(product.a.dtype) in ("float64", "uint64") else 4
+
+
+def subgroup_of(caps: Capabilities) -> int | None:
+    """The subgroup size that gives a thread the most registers, where a device has several sizes."""
+    return min(caps.subgroup_sizes) if caps.thread_registers <= _SMALL_FILE and caps.subgroup_sizes else None
+
+
+def unroll_of(config: TileConfig, caps: Capabilities) -> int:
+    """Steps along k that are unrolled: all for a compiler that keeps registers in mind when it moves loads."""
+    return config.tile_k if caps.inline_ptx else min(config.tile_k, 4)
+
+
+@cache
+def tile_kernel(threads: int, subgroup: int | None) -> Dispatcher:
+    """The tile kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
+    return jit(multiply_tiles.py_func, block_dim=(threads, 1, 1), subgroup_size=subgroup)

@@ -1,0 +1,1 @@
+"""The vector variant: products with few rows or columns on CPUs."""

@@ -1,0 +1,236 @@
+"""Products with few rows, such as matrix-vector products, which are as fast as memory is; in the dialect.
+
+x (rows, k) are the few rows, b (k, n) is the matrix that is read once. Its elements lie side by side along k
+(`multiply_along`) or along n (`multiply_across`). A block is one thread, which has columns of its own, reads vectors,
+and keeps a sum for each of the few rows in registers; long sums along k are split among blocks where there are too few
+columns for the device.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+# ruff: noqa: ANN001, ANN201, ANN202
+
+from __future__ import annotations
+
+from portagpu import cuda
+from portagpu.blas.gemm.kernels.epilogue import multiply_add, store_element
+
+
+@cuda.jit(device=True)
+def _sum_of_lanes(v, lanes: cuda.constexpr):
+    """The sum of a vector's lanes, pairwise."""
+    if lanes == 16:
+        return (
+            ((v[0] + v[8]) + (v[4] + v[12]))
+            + ((v[2] + v[10]) + (v[6] + v[14]))
+            + (((v[1] + v[9]) + (v[5] + v[13])) + ((v[3] + v[11]) + (v[7] + v[15])))
+        )
+    if lanes == 8:
+        return ((v[0] + v[4]) + (v[2] + v[6])) + ((v[1] + v[5]) + (v[3] + v[7]))
+    if lanes == 4:
+        return (v[0] + v[2]) + (v[1] + v[3])
+    return v[0] + v[1]
+
+
+@cuda.jit(device=True)
+def _lane(source, first, step, lane: cuda.constexpr, count):
+    return source[first + lane * step] if lane < count else 0
+
+
+@cuda.jit(device=True)
+def _four(source, first, step, lane: cuda.constexpr, count):
+    return (
+        _lane(source, first, step, lane, count),
+        _lane(source, first, step, lane + 1, count),
+        _lane(source, first, step, lane + 2, count),
+        _lane(source, first, step, lane + 3, count),
+    )
+
+
+@cuda.jit(device=True)
+def gathered(source, first, step, count, vector: cuda.constexpr):
+    """The first ``count`` of a vector's lanes from elements that are ``step`` apart, zeros in the others."""
+    if vector.lanes == 2:
+        return vector(_lane(source, first, step, 0, count), _lane(source, first, step, 1, count))
+    low = _four(source, first, step, 0, count)
+    if vector.lanes == 4:
+        return vector(*low)
+    next_low = _four(source, first, step, 4, count)
+    if vector.lanes == 8:
+        return vector(*low, *next_low)
+    return vector(*low, *next_low, *_four(source, first, step, 8, count), *_four(source, first, step, 12, count))
+
+
+@cuda.jit(block_dim=(1, 1, 1))
+def multiply_along(
+    x,
+    b,
+    c,
+    n,
+    k,
+    x_row,
+    x_step,
+    x_batch,
+    b_pitch,
+    b_batch,
+    c_row,
+    c_column,
+    c_batch,
+    split,
+    chunk,
+    alpha,
+    beta,
+    rows: cuda.constexpr,
+    lines: cuda.constexpr,
+    vector: cuda.constexpr,
+    accumulator: cuda.constexpr,
+    scaling: cuda.constexpr,
+    whole: cuda.constexpr,
+    x_vectors: cuda.constexpr,
+    aligned: cuda.constexpr,
+    x_transposed: cuda.constexpr,
+    b_transposed: cuda.constexpr,
+):
+    """``c[i, j] = sum over p of x[i, p] * b[p, j]``: column j of b is a line of neighbours at ``j * b_pitch``.
+
+    Element (i, p) of x is at ``i * x_row + p * x_step``, (i, j) of c at ``i * c_row + j * c_column``; ``x_vectors``:
+    x_step is 1. The grid is one-dimensional: for each product of the batch, and each of ``split`` parts of ``chunk``
+    terms, a block for each ``lines`` columns. Parts go to c as they are.
+    """
+    lanes = vector.lanes
+    flat_x = x.T.ravel() if x_transposed and x.ndim == 2 else x.ravel()
+    flat_b = b.T.ravel() if b_transposed and b.ndim == 2 else b.ravel()
+    flat_c = c.ravel()
+    values = cuda.local.array(rows, vector)
+    acc = cuda.local.array((rows, lines), vector)
+    sums = cuda.local.array((rows, lines), accumulator)
+
+    blocks = (n + (lines - 1)) // lines
+    block = type(n)(cuda.blockIdx.x)
+    matrix = block // blocks
+    line0 = block % blocks * lines
+    begin = matrix % split * chunk
+    end = min(k, begin + chunk)
+    x_start = matrix // split * x_batch
+    b_start = matrix // split * b_batch
+    c_start = matrix * c_batch
+    for i in cuda.unroll(range(rows)):
+        for j in cuda.unroll(range(lines)):
+            acc[i, j] = vector(0)
+    vectors_end = begin + (end - begin) // lanes * lanes
+    for p in range(begin, vectors_end, type(n)(lanes)):
+        for i in cuda.unroll(range(rows)):
+            if x_vectors:
+                values[i] = vector(cuda.vload(flat_x, x_start + i * x_row + p, lanes))
+            else:
+                first = x_start + i * x_row + p * x_step
+                values[i] = gathered(flat_x, first, x_step, lanes, vector)
+        for j in cuda.unroll(range(lines)):
+            line = b_start + min(line0 + j, n - 1) * b_pitch
+            found = vector(cuda.vload(flat_b, line + p, lanes, aligned=aligned))
+            for i in cuda.unroll(range(rows)):
+                acc[i, j] = multiply_add(values[i], found, acc[i, j], whole)
+    for j in cuda.unroll(range(lines)):
+        line = b_start + min(line0 + j, n - 1) * b_pitch
+        for i in cuda.unroll(range(rows)):
+            sums[i, j] = _sum_of_lanes(acc[i, j], lanes)
+        for p in range(vectors_end, end):
+            for i in cuda.unroll(range(rows)):
+                value = accumulator(flat_x[x_start + i * x_row + p * x_step])
+                sums[i, j] = multiply_add(value, accumulator(flat_b[line + p]), sums[i, j], whole)
+    for j in cuda.unroll(range(lines)):
+        if line0 + j < n:
+            for i in cuda.unroll(range(rows)):
+                place = c_start + i * c_row + (line0 + j) * c_column
+                store_element(sums[i, j], flat_c, place, alpha, beta, scaling)
+
+
+@cuda.jit(device=True)
+def _columns(source, place, column, n, vector: cuda.constexpr, aligned: cuda.constexpr):
+    """A vector of a row from a column on, zeros beyond the last column."""
+    if column + vector.lanes <= n:
+        return vector(cuda.vload(source, place, vector.lanes, aligned=aligned))
+    return gathered(source, place, 1, n - column, vector)
+
+
+@cuda.jit(block_dim=(1, 1, 1))
+def multiply_across(
+    x,
+    b,
+    c,
+    n,
+    k,
+    x_row,
+    x_step,
+    x_batch,
+    b_pitch,
+    b_batch,
+    c_row,
+    c_column,
+    c_batch,
+    split,
+    chunk,
+    alpha,
+    beta,
+    rows: cuda.constexpr,
+    lines: cuda.constexpr,
+    vector: cuda.constexpr,
+    accumulator: cuda.constexpr,
+    scaling: cuda.constexpr,
+    whole: cuda.constexpr,
+    unroll_k: cuda.constexpr,
+    aligned: cuda.constexpr,
+    x_transposed: cuda.constexpr,
+    b_transposed: cuda.constexpr,
+):
+    """``c[i, j] = sum over p of x[i, p] * b[p, j]``: row p of b is a line of neighbours at ``p * b_pitch``.
+
+    A block has ``lines`` vectors of columns, and ``unroll_k`` rows of b on their way at a time. The rest is as in
+    `multiply_along`.
+    """
+    lanes = vector.lanes
+    flat_x = x.T.ravel() if x_transposed and x.ndim == 2 else x.ravel()
+    flat_b = b.T.ravel() if b_transposed and b.ndim == 2 else b.ravel()
+    flat_c = c.ravel()
+    found = cuda.local.array((unroll_k, lines), vector)
+    acc = cuda.local.array((rows, lines), vector)
+
+    width = lines * lanes
+    blocks = (n + (width - 1)) // width
+    block = type(n)(cuda.blockIdx.x)
+    matrix = block // blocks
+    column0 = block % blocks * width
+    begin = matrix % split * chunk
+    end = min(k, begin + chunk)
+    x_start = matrix // split * x_batch
+    b_start = matrix // split * b_batch
+    c_start = matrix * c_batch
+    for i in cuda.unroll(range(rows)):
+        for j in cuda.unroll(range(lines)):
+            acc[i, j] = vector(0)
+    rounds = begin + (end - begin) // unroll_k * unroll_k
+    for p0 in range(begin, rounds, type(n)(unroll_k)):
+        for u in cuda.unroll(range(unroll_k)):
+            for j in cuda.unroll(range(lines)):
+                column = column0 + j * lanes
+                place = b_start + (p0 + u) * b_pitch + column
+                found[u, j] = _columns(flat_b, place, column, n, vector, aligned)
+        for u in cuda.unroll(range(unroll_k)):
+            for i in cuda.unroll(range(rows)):
+                value = accumulator(flat_x[x_start + i * x_row + (p0 + u) * x_step])
+                for j in cuda.unroll(range(lines)):
+                    acc[i, j] = multiply_add(value, found[u, j], acc[i, j], whole)
+    for p in range(rounds, end):
+        for j in cuda.unroll(range(lines)):
+            column = column0 + j * lanes
+            found[0, j] = _columns(flat_b, b_start + p * b_pitch + column, column, n, vector, aligned)
+        for i in cuda.unroll(range(rows)):
+            value = accumulator(flat_x[x_start + i * x_row + p * x_step])
+            for j in cuda.unroll(range(lines)):
+                acc[i, j] = multiply_add(value, found[0, j], acc[i, j], whole)
+    for j in cuda.unroll(range(lines)):
+        for lane in cuda.unroll(range(lanes)):
+            column = column0 + j * lanes + lane
+            if column < n:
+                for i in cuda.unroll(range(rows)):
+                    place = c_start + i * c_row + column * c_column
+                    store_element(acc[i, j][lane], flat_c, place, alpha, beta, scaling)

@@ -1,0 +1,1 @@
+"""The wave-matrix variant: matrix units of wavefronts (`cuda.mfma`, `cuda.wmma`)."""

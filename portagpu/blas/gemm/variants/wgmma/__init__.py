@@ -1,0 +1,1 @@
+"""The warp-group variants: Hopper's wgmma with bulk copies."""

@@ -1,0 +1,1 @@
+"""BLAS 3 under the names of `scipy.linalg.blas`."""

@@ -1,0 +1,1 @@
+"""OpenCL drivers: found, registered, checked."""

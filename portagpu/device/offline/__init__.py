@@ -1,0 +1,1 @@
+"""Offline compilers: kernels compiled for devices that are not present."""

@@ -1,0 +1,1 @@
+"""The compiler's driver: dispatchers, specialisations, launches, kept code."""

@@ -1,0 +1,473 @@
+"""The kernel object: specialisation by argument types, launch, inspection."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, SupportsIndex, TypeAlias
+
+import numpy as np
+
+from portagpu import types
+from portagpu.backends.opencl.codegen.generate import KernelBinary
+from portagpu.device.capabilities import Capabilities
+from portagpu.dispatch import arguments
+from portagpu.dispatch.code_cache import Request, code_for
+from portagpu.dispatch.dates import check_units
+from portagpu.dispatch.early_check import check_text
+from portagpu.dispatch.inspection import Inspection, Overload
+from portagpu.dispatch.launcher import Configured
+from portagpu.dispatch.options import JitOptions
+from portagpu.dispatch.pickling import Named, fill, reduced
+from portagpu.dispatch.signatures import check_count, check_result, convert_arguments
+from portagpu.dispatch.type_variables import P, R
+from portagpu.dispatch.typeof import typeof
+from portagpu.errors import (
+    ArgumentCountError,
+    DeviceFunctionLaunchError,
+    KernelError,
+    LaunchConfigError,
+    SpecialisationError,
+    did_you_mean,
+)
+from portagpu.frontend.operations.calls import PythonFunction, undecorated
+from portagpu.frontend.source.capture import FunctionSource, capture, signature_of
+from portagpu.frontend.source.dependencies import Dependencies
+from portagpu.frontend.specialize import specialise
+from portagpu.ir.program import GridShape, Program
+from portagpu.ir.types import ArgumentType, ConstantType
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.checks import count
+from portagpu.runtime.execution.context import Context, current_context
+from portagpu.runtime.execution.stream import Stream
+from portagpu.runtime.host_arguments import HostWork
+from portagpu.runtime.programs.launch import CompiledKernel, Extent, LaunchShape, check_grid, extent
+from portagpu.types import Signature, Type, as_type, is_type
+from portagpu.types.text import is_foreign
+
+_MAX_CONFIGURATIONS = 1024
+# what type checkers take for a launch configuration; more is looked at when it comes
+_Extent: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
+_Config: TypeAlias = (
+    tuple[_Extent, _Extent] | tuple[_Extent, _Extent, Any] | tuple[_Extent, _Extent, Any, SupportsIndex] | list[Any]
+)
+
+
+class Dispatcher(Inspection, PythonFunction, Generic[P, R]):
+    """A function decorated with `cuda.jit`.
+
+    A kernel is launched with ``kernel[grid, block, stream, shared](*args)``; a device function is called from kernels.
+    It is specialised for the types of its arguments at the first launch with them.
+    """
+
+    __name__: str
+    __qualname__: str
+    _text: str | None
+    py_func: Callable[P, R]
+
+    def __init__(
+        self,
+        function: Callable[P, R],
+        *,
+        options: JitOptions,
+        device: bool = False,
+        signatures: tuple[Signature, ...] = (),
+        text: str | None = None,
+    ) -> None:
+        again: Any = function
+        if isinstance(again, Dispatcher):  # decorated again: the same function with these options
+            function, text = again.py_func, text or again._text
+        function = undecorated(function)
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.is_device_function = device
+        self.__doc__ = _help(function, device)
+        self.options = options
+        self.declared = signatures
+        self._grids: set[tuple[Any, ...]] = set()  # specialisations that differ for each grid
+        self.extensions: list[Any] = list(options.extensions)
+        self.specialized = False  # for one signature
+        self.is_filled = False  # one that came from another process: with what its code names
+        self.specializations: dict[Any, Dispatcher[P, R]] = {}
+        self._source: FunctionSource | None = None
+        self._text = text
+        self._overloads: dict[Any, Overload] = {}
+        self._configured: dict[Any, Configured[P]] = {}
+        self._lock = threading.RLock()
+        for signature in signatures:
+            check_result(signature, device)
+            check_count(signature, self.source)
+            check_text(self, signature)
+
+    @property
+    def keeps_code(self) -> bool:
+        """Whether generated code is kept on disk: with ``cache=True``, and that of the package's own kernels."""
+        return self.options.cache or str(self.__module__).startswith("portagpu.")
+
+    @property
+    def source(self) -> FunctionSource:
+        """The captured Python text."""
+        if self._source is None:
+            self._source = capture(self.py_func, self._text)
+        return self._source
+
+    def configure(
+        self, griddim: _Extent, blockdim: _Extent, stream: Any = 0, sharedmem: SupportsIndex = 0
+    ) -> Configured[P]:
+        """The same as ``kernel[griddim, blockdim, stream, sharedmem]``."""
+        return self[griddim, blockdim, stream, sharedmem]
+
+    def __getitem__(self, config: _Config) -> Configured[P]:
+        try:
+            found = self._configured.get(config)
+        except TypeError:  # a list
+            found = None
+            if isinstance(config, tuple | list):
+                hashable: Any = tuple(tuple(c) if isinstance(c, list) else c for c in config)
+                config = hashable
+        # 1, 1.0 and True are equal, but only 1 is an extent; the same tuple as before needs no second look
+        if found is not None and (found.config is config or _are_ints(config)):
+            return found
+        return self._configure(config)
+
+    def _configure(self, config: Any) -> Configured[P]:
+        if self.is_device_function:
+            raise DeviceFunctionLaunchError(
+                f"Cannot compile a device function as a kernel: `{self.__name__}` cannot be launched",
+                hint="call it from a kernel, or decorate it with plain @cuda.jit",
+            )
+        if not isinstance(config, tuple) or not 2 <= len(config) <= 4:
+            raise LaunchConfigError(
+                f"`{self.__name__}[...]` needs grid and block",
+                hint=f"launch it as {self.__name__}[blocks, threads_per_block](...)",
+            )
+        grid, block = config[:2]
+        stream = config[2] if len(config) > 2 else 0
+        shared = config[3] if len(config) > 3 else 0
+        if not (isinstance(stream, int) and stream == 0) and stream is not None:
+            # kept by nobody else: a stream in the dictionary would never be freed
+            return self[grid, block, 0, shared].on(stream)
+        shape = LaunchShape(
+            extent(grid, "griddim"),
+            extent(block, "blockdim"),
+            count(shared, "dynamic shared memory is a number of bytes"),
+        )
+        check_grid(shape)
+        configured = Configured(self, shape, config)
+        if _are_ints(config):  # without the lock: another thread at most makes an equal one
+            if len(self._configured) >= _MAX_CONFIGURATIONS:
+                self._configured.clear()
+            with contextlib.suppress(TypeError):  # a stream that cannot be hashed is none: the launch says so
+                self._configured[config] = configured
+        return configured
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Raise an error that says how the function is used; in kernels the call is the function's."""
+        if self.is_device_function:
+            raise DeviceFunctionLaunchError(
+                f"`{self.__name__}` is a device function; it runs only inside kernels",
+                hint=f"for a test on the host call {self.__name__}.py_func(...)",
+            )
+        raise LaunchConfigError(
+            f"the launch configuration was not specified: `{self.__name__}` is a kernel",
+            hint=f"launch it as {self.__name__}[blocks, threads_per_block](...), or {self.__name__}.forall(n)(...)",
+        )
+
+    def forall(
+        self, ntasks: SupportsIndex, tpb: SupportsIndex = 0, stream: Any = 0, sharedmem: SupportsIndex = 0
+    ) -> Callable[P, None]:
+        """Launch with at least ``ntasks`` threads in one dimension, ``tpb`` a block (0: chosen for the device)."""
+        tasks = count(ntasks, "Can't create ForAll with negative task count: tasks are an integer of at least 0")
+        block = count(tpb, "forall takes threads per block, at least 0")
+
+        def launch(*args: P.args, **kwargs: P.kwargs) -> None:
+            if tasks == 0:
+                return
+            caps = current_context().capabilities
+            threads = block or min(256, caps.max_work_group_size, caps.max_work_item_sizes[0])
+            self[-(-tasks // threads), threads, stream, sharedmem](*args, **kwargs)
+
+        return launch
+
+    # specialisation -----------------------------------------------------------------------------------------------
+
+    def build(
+        self,
+        types: tuple[ArgumentType, ...],
+        context: Context,
+        *,
+        wide: bool = False,
+        shared: int = 0,
+        launch: GridShape | None = None,
+        block: Extent | None = None,
+    ) -> Overload:
+        """Specialise and build for argument types.
+
+        ``launch`` is for kernels whose blocks wait for each other, ``block`` fixes the block.
+        """
+        failure: KernelError | None = None
+        try:
+            binary = self.generate(types, context, wide=wide, shared=shared, launch=launch, block=block)
+        except KernelError as error:
+            failure = error
+        if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
+            if context.settings.traceback:
+                raise failure
+            raise failure.with_traceback(None) from None
+        options = self.options.build_options(context, binary.source)
+        compiled = CompiledKernel(context, binary, options)
+        dynamic = shared if shared > context.capabilities.local_memory_argument else 0
+        return Overload(
+            signature=types,
+            binary=binary,
+            compiled=compiled,
+            build_options=options,
+            wide=wide,
+            shared=dynamic,
+        )
+
+    def program(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool) -> Program:
+        """The typed IR for argument types."""
+        return self.lowered(types, context.capabilities, wide=wide)
+
+    def lowered(
+        self,
+        types: tuple[ArgumentType, ...],
+        caps: Capabilities,
+        *,
+        wide: bool = False,
+        launch: GridShape | None = None,
+        block: Extent | None = None,
+        dependencies: Dependencies | None = None,
+    ) -> Program:
+        """The typed IR for a device with these capabilities; ``dependencies`` records what else it depends on."""
+        return specialise(
+            self.source,
+            types,
+            caps,
+            wide_index=wide,
+            debug=self.options.debug,
+            fast="fast" in self.options.fastmath,
+            bounds=self.options.debug or self.options.boundscheck,
+            block_dim=self.options.block_dim or block,
+            launch=launch,
+            dependencies=dependencies,
+        )
+
+    def generate(
+        self,
+        types: tuple[ArgumentType, ...],
+        context: Context,
+        *,
+        wide: bool = False,
+        shared: int = 0,
+        launch: GridShape | None = None,
+        block: Extent | None = None,
+    ) -> KernelBinary:
+        """OpenCL C for argument types, made or found on disk; nothing is built."""
+        caps, settings = context.capabilities, context.settings
+        return code_for(self, Request(types, caps, wide, shared, launch, block), settings)
+
+    def overload(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> Overload:
+        """The specialisation for prepared arguments, compiled if it is new."""
+        names = self.source.parameters
+        constexpr = self.source.constexpr
+        alias, large = arguments.facts_of(args)
+        wide = shape.is_large or large
+        dynamic = shape.shared if shape.shared > context.capabilities.local_memory_argument else 0
+        parts = tuple(
+            [
+                arguments.constant_key(a) if n in constexpr else arguments.argument_key(a)
+                for n, a in zip(names, args, strict=True)
+            ]
+        )
+        key: tuple[Any, ...] = (context.key, parts, alias, wide, dynamic)
+        launch = GridShape(shape.grid, shape.block, shape.shared)
+        if key in self._grids and launch.blocks > 1:
+            key = (*key, launch)
+        found = self._overloads.get(key)
+        if found is not None and not found.compiled.is_too_narrow(shape):
+            return found
+
+        def built(key: tuple[Any, ...], block: Extent | None) -> Overload:
+            types = tuple(
+                ConstantType(a) if n in constexpr else arguments.argument_type(a, alias=alias)
+                for n, a in zip(names, args, strict=True)
+            )
+            context.holders.add(self)
+            made = self.build(types, context, wide=wide, shared=shape.shared, launch=launch, block=block)
+            if made.binary.cooperative and not context.capabilities.inline_ptx:
+                self._grids.add(key[:5])
+                key = key if made.binary.fused is None else (*key[:5], launch)
+            self._overloads[key] = made
+            context.specialisations.add(self, key, made.compiled)
+            return made
+
+        with self._lock:
+            found = self._overloads.get(key) or built(key, None)
+            if found.compiled.is_too_narrow(shape):  # a fixed block makes the compiler use fewer registers
+                fixed = (*key, shape.block)
+                found = self._overloads.get(fixed) or built(fixed, shape.block)
+        return found
+
+    def drop(self, key: Any, compiled: CompiledKernel) -> None:
+        """Forget one specialisation, for which there is no more room: the next launch of it makes it anew."""
+        found = self._overloads.get(key)
+        if found is not None and found.compiled is compiled:
+            self._overloads.pop(key, None)
+
+    def forget(self, context: Context) -> None:
+        """Drop the specialisations for a context that is closed."""
+        with self._lock:
+            self._overloads = {key: found for key, found in self._overloads.items() if key[0] != context.key}
+
+    def bind_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Positional arguments, with defaults. Raises `ArgumentCountError`."""
+        names = self.source.parameters
+        if self.source.takes_rest:
+            names = names[:-1]
+            rest = (args[len(names) :],)
+            return (*self._bind_named(names, args[: len(names)], kwargs), *rest)
+        if len(args) == len(names) and not kwargs:
+            return args
+        return self._bind_named(names, args, kwargs)
+
+    def _bind_named(self, names: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        values = dict(zip(names, args, strict=False))
+        for name, value in kwargs.items():
+            if name not in names or name in values:
+                meant = did_you_mean(name, [n for n in names if n not in values])
+                raise ArgumentCountError(
+                    f"`{self.__name__}` got an unexpected or repeated argument `{name}`",
+                    hint=f"{meant}{self._call_hint()}",
+                )
+            values[name] = value
+        defaults = self.py_func.__defaults__ or ()
+        for name, value in zip(names[len(names) - len(defaults) :], defaults, strict=True):
+            values.setdefault(name, value)
+        if len(args) > len(names) or len(values) != len(names):
+            given = len(args) + len(kwargs)
+            raise ArgumentCountError(
+                f"`{self.__name__}` takes {len(names)} arguments, {given} given", hint=self._call_hint()
+            )
+        return tuple(values[n] for n in names)
+
+    def _call_hint(self) -> str:
+        return f"its parameters are {', '.join(self.source.parameters)}"
+
+    def specialize(self, *args: Any) -> Dispatcher[P, R]:
+        """A kernel for the types of these arguments only; the same object for the same types.
+
+        It is compiled now, without a launch. Type objects such as ``float32[::1]`` stand for arguments of these types.
+
+        Raises `SpecialisationError` for a kernel that is specialised already.
+        """
+        if self.specialized:
+            raise SpecialisationError("Dispatcher already specialized", hint="call the kernel that was specialised")
+        bound = self.bind_arguments(args, {})
+        if any(isinstance(a, Type) or is_foreign(a) for a in bound):
+            found = self._specialized_for(tuple(as_type(a) if is_type(a) else typeof(a) for a in bound))
+            for signature in found.declared:
+                found.compile(signature)
+            return found
+        context = current_context()
+        bound = self.adopt(bound)
+        prepared = self.prepare(bound, context, context.default_stream, HostWork(bound))
+        overload = self.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
+        found = self._specialized_for(overload.types)
+        found.overload(prepared, LaunchShape((1, 1, 1), (1, 1, 1), 0), context)
+        return found
+
+    def _specialized_for(self, kinds: tuple[Type, ...]) -> Dispatcher[P, R]:
+        with self._lock:
+            found = self.specializations.get(kinds)
+            if found is None:
+                # a declared signature has no way to say compile-time arguments
+                declared = () if self.source.constexpr else (Signature(types.void, kinds),)
+                found = type(self)(self.py_func, options=self.options, signatures=declared, text=self._text)
+                found.specialized = True
+                self.specializations[kinds] = found
+        return found
+
+    def adopt(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Arguments whose other libraries' arrays are NumPy arrays of the same memory: one that comes twice is one."""
+        known: dict[int, Any] = {}
+        constexpr = self.source.constexpr
+        made = []
+        for name, value in zip(self.source.parameters, args, strict=True):
+            if type(value) is DeviceNDArray or name in constexpr:
+                made.append(value)
+                continue
+            if id(value) not in known:
+                known[id(value)] = arguments.adopted(value, name)
+            made.append(known[id(value)])
+        return tuple(made)
+
+    def prepare(self, args: tuple[Any, ...], context: Context, stream: Stream, work: HostWork) -> tuple[Any, ...]:
+        """Arguments as kernels take them."""
+        names, constexpr = self.source.parameters, self.source.constexpr
+        check_units(args, names)
+        if self.declared:
+            args = convert_arguments(self.declared, args, names)
+        prepared = []
+        hosts: dict[int, Any] = {}  # a NumPy array that is passed twice is one array on the device, too
+        for name, value in zip(names, args, strict=True):
+            if type(value) is DeviceNDArray and value.context is context and name not in constexpr:
+                prepared.append(value)
+            elif name in constexpr:
+                arguments.check_hashable(name, value)
+                prepared.append(value)
+            elif id(value) in hosts:
+                prepared.append(hosts[id(value)])
+            else:
+                prepared.append(arguments.prepare(value, name, context, stream, work))
+                if isinstance(value, np.ndarray | np.void):
+                    hosts[id(value)] = prepared[-1]
+        return tuple(prepared)
+
+    def __get__(self, owner: object, kind: type | None = None) -> Dispatcher[P, R]:
+        """The kernel itself, also as an attribute of a class; for `help` a kernel is a function."""
+        return self
+
+    def __repr__(self) -> str:
+        kind = "device function" if self.is_device_function else "kernel"
+        return f"<portagpu {kind} {self.__name__}>"
+
+    def __reduce__(self) -> Any:
+        return reduced(self)
+
+    def __setstate__(self, values: Named) -> None:
+        fill(self, values)
+
+    def __copy__(self) -> Dispatcher[P, R]:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Dispatcher[P, R]:
+        """A kernel is copied as functions are: not at all."""
+        return self
+
+
+def _help(function: Callable[..., Any], device: bool) -> str:
+    """The function's own docstring, and how it is launched or called."""
+    name = getattr(function, "__name__", "kernel")
+    try:
+        given = ", ".join(signature_of(function).parameters)
+    except (TypeError, ValueError):  # a callable without one, which compiling refuses
+        given = "..."
+    own = inspect.cleandoc(function.__doc__ or "")
+    if device:
+        use = f"A device function: kernels call it as {name}({given}). On the host, {name}.py_func is the function."
+    else:
+        use = (
+            f"Launch it with {name}[grid, block]({given}), {name}[grid, block, stream, shared_bytes]({given}),\n"
+            f"or {name}.forall(threads)({given})."
+        )
+    return f"{own}\n\n{use}".strip()
+
+
+def _are_ints(config: Any) -> bool:
+    """Whether a launch configuration is made of plain integers and tuples of them."""
+    return all(type(c) is int or (type(c) is tuple and all(type(n) is int for n in c)) for c in config)

@@ -1,0 +1,317 @@
+"""What a kernel's specialisations are: their types, generated text, and what the driver tells about them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+
+from portagpu.backends.opencl.codegen.generate import KernelBinary
+from portagpu.dispatch.offline import ForOtherHardware
+from portagpu.dispatch.signatures import check_count
+from portagpu.dispatch.type_names import argument_type, public_type
+from portagpu.errors import ArgumentTypeError, MissingCapabilityError, unknown_attribute
+from portagpu.frontend.source.capture import FunctionSource
+from portagpu.ir.nodes import Assign, For
+from portagpu.ir.program import Program
+from portagpu.ir.types import ArgumentType, ArrayType
+from portagpu.ir.walk import all_statements
+from portagpu.runtime.arrays.checks import count
+from portagpu.runtime.execution.context import Context, current_context
+from portagpu.runtime.programs.kernel_statistics import Figures, assembly, figures_of
+from portagpu.runtime.programs.launch import CompiledKernel, extent
+from portagpu.types import Array, Signature, Type, as_signature
+
+if TYPE_CHECKING:
+    from portagpu.dispatch.options import JitOptions
+
+Key = tuple[Any, ...]
+_COMPILED_KEY = 2  # length of the keys of what was compiled for a signature: context and types
+
+
+class OpenCLSources(dict[Key, str]):
+    """OpenCL C of a kernel by signature; printing shows the text."""
+
+    def __str__(self) -> str:
+        return "\n".join(f"// ---- {_shown(key)}\n{text}" for key, text in self.items())
+
+
+def _shown(key: Key) -> str:
+    return f"({', '.join(map(str, key))})"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Overload:
+    """One specialisation."""
+
+    signature: tuple[ArgumentType, ...]
+    binary: KernelBinary
+    compiled: CompiledKernel
+    build_options: tuple[str, ...]
+    wide: bool  # 64-bit subscripts
+    shared: int  # bytes of dynamic shared memory that made it a specialisation of its own
+
+    @cached_property
+    def types(self) -> tuple[Type, ...]:
+        """The types of the arguments."""
+        return tuple(public_type(t) for t in self.signature)
+
+    @cached_property
+    def figures(self) -> Figures:
+        """What the driver tells about it."""
+        return figures_of(self.compiled, self.build_options)
+
+    def __getattr__(self, name: str) -> Any:
+        """What the driver tells, under its own name: ``regs_per_thread``, ``shared_mem_per_block``, ..."""
+        if name in Figures.__dataclass_fields__:
+            return getattr(self.figures, name)
+        known = (*dir(type(self)), *self.__dict__, *Figures.__dataclass_fields__)
+        raise unknown_attribute("a specialisation", name, self, known)
+
+    @property
+    def argument_types(self) -> tuple[Type, ...]:
+        """The types of the arguments."""
+        return self.types
+
+    @property
+    def variant(self) -> str:
+        """What tells it from specialisations for the same types."""
+        arrays = [t for t in self.signature if isinstance(t, ArrayType)]
+        facts = {
+            "64-bit subscripts": self.wide,
+            f"{self.shared} bytes of dynamic shared memory": self.shared > 0,
+            "arrays that overlap": any(a.alias for a in arrays),
+            "arrays that start inside a buffer": any(a.offset for a in arrays),
+        }
+        return ", ".join([f"on {self.compiled.context.device.name}", *(text for text, holds in facts.items() if holds)])
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether the kernel's blocks wait for each other (``cuda.cg.this_grid()``)."""
+        return self.binary.cooperative
+
+    def max_cooperative_grid_blocks(self, blockdim: int | tuple[int, ...], dynsmemsize: int = 0) -> int:
+        """Blocks of the given size that a launch may have whose threads all wait for each other."""
+        x, y, z = extent(blockdim, "blockdim")
+        return self.compiled.cooperative_blocks(
+            x * y * z, count(dynsmemsize, "dynamic shared memory is a number of bytes")
+        )
+
+    def __str__(self) -> str:
+        return _shown(self.types)
+
+
+def keyed(overloads: Iterable[Overload]) -> dict[Key, Overload]:
+    """Specialisations by their types; those for types that are taken have what tells them apart as a last item."""
+    found: dict[Key, Overload] = {}
+    for overload in overloads:
+        key: Key = overload.types
+        count = 1
+        while key in found:
+            count += 1
+            key = (*overload.types, overload.variant if count == 2 else f"{overload.variant} ({count})")
+        found[key] = overload
+    return found
+
+
+class Inspection(ForOtherHardware):
+    """The part of a kernel object that tells about its specialisations."""
+
+    __name__: str
+    is_device_function: bool
+    specialized: bool
+    declared: tuple[Signature, ...]
+    options: JitOptions
+    _overloads: dict[Any, Overload]
+
+    @property
+    def source(self) -> FunctionSource:
+        """The captured Python text."""
+        raise NotImplementedError
+
+    @property
+    def targetoptions(self) -> dict[str, Any]:
+        """The options of `cuda.jit` that this was made with, under CUDA-Python's name; a copy."""
+        options = {field.name: getattr(self.options, field.name) for field in fields(self.options)}
+        options["fastmath"] = "fast" in self.options.fastmath or set(self.options.fastmath)
+        return {"device": self.is_device_function, **options}
+
+    def forget(self, context: Context) -> None:
+        """Drop the specialisations for a context that is closed."""
+        raise NotImplementedError
+
+    def build(
+        self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool = False, shared: int = 0
+    ) -> Overload:
+        """Specialise and build for argument types."""
+        raise NotImplementedError
+
+    def program(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool) -> Program:
+        """The typed IR for argument types."""
+        raise NotImplementedError
+
+    @property
+    def overloads(self) -> dict[Key, Overload]:
+        """Specialisations by the types of their arguments, for the current context (of all, if it has none).
+
+        With declared signatures: one for each, compiled now if it was not launched. Otherwise what was launched.
+        """
+        if not self.declared:
+            return keyed(self._launched())
+        context = current_context()
+        return {signature.args: self._declared(signature, context) for signature in self.declared}
+
+    def compile(self, sig: Any) -> Overload:
+        """The specialisation for a signature such as ``void(float32[::1])`` or a tuple of types, compiled now.
+
+        Raises `ArgumentTypeError` for a signature that the kernel does not declare where it declares others.
+        """
+        signature = as_signature(sig)
+        check_count(signature, self.source)
+        if self.declared:
+            return self._selected(signature)
+        return self._declared(signature, current_context())
+
+    def _launched(self) -> list[Overload]:
+        launched = {o.types for k, o in self._overloads.items() if len(k) > _COMPILED_KEY}
+        everything = [o for k, o in self._overloads.items() if len(k) > _COMPILED_KEY or o.types not in launched]
+        context = current_context() if len({o.compiled.context.key for o in everything}) > 1 else None
+        return [o for o in everything if o.compiled.context is context] or everything
+
+    def _declared(self, signature: Signature, context: Context) -> Overload:
+        launched = [o for k, o in self._overloads.items() if k[0] == context.key and _fits(o.types, signature.args)]
+        if launched:
+            return launched[0]
+        key = (context.key, signature.args)
+        if key not in self._overloads:
+            context.holders.add(self)
+            types = tuple(argument_type(t) for t in signature.args)
+            self._overloads[key] = self.build(types, context)
+        return self._overloads[key]
+
+    @property
+    def signatures(self) -> list[Key]:
+        """Argument types of the specialisations."""
+        return [s.args for s in self.declared] or list(self.overloads)
+
+    def _selected(self, signature: Any) -> Overload:
+        types = as_signature(signature).args
+        found = self.overloads.get(types)
+        if found is None:
+            raise ArgumentTypeError(
+                f"`{self.__name__}` has no specialisation for {_shown(types)}",
+                hint="launch it with such arguments first, or declare the signature in @cuda.jit",
+                notes=[str(o) for o in self.overloads.values()],
+            )
+        return found
+
+    def _told(self, signature: Any, tell: Callable[[Overload], Any]) -> Any:
+        """One answer for a signature or a specialised kernel, else a dict by signature."""
+        if signature is not None:
+            return tell(self._selected(signature))
+        if self.specialized:
+            return tell(next(iter(self.overloads.values())))
+        return {key: tell(overload) for key, overload in self.overloads.items()}
+
+    # text -----------------------------------------------------------------------------------------------------------
+
+    def inspect_opencl(self, signature: Any = None) -> Any:
+        """OpenCL C for a signature, or without one of each specialisation by signature. Print it to read it."""
+        if signature is not None:
+            return self._selected(signature).binary.source
+        found = keyed(self._launched()) or self.overloads
+        return OpenCLSources((key, o.binary.source) for key, o in found.items())
+
+    def inspect_asm(self, signature: Any = None) -> Any:
+        """The driver's assembly (PTX), where its binaries are text. Raises `MissingCapabilityError` elsewhere."""
+
+        def tell(overload: Overload) -> str:
+            text = assembly(overload.compiled)
+            if text is None:
+                self._refuse(f"the driver of {overload.compiled.context.device.name} shows no assembly")
+            return text
+
+        return self._told(signature, tell)
+
+    def inspect_llvm(self, signature: Any = None) -> NoReturn:
+        """Raise `MissingCapabilityError`: there is no LLVM IR."""
+        self._refuse("kernels are compiled to OpenCL C; there is no LLVM IR")
+
+    def inspect_sass(self, signature: Any = None) -> NoReturn:
+        """Raise `MissingCapabilityError`: OpenCL gives no disassembly."""
+        self._refuse("OpenCL gives no disassembly")
+
+    inspect_sass_cfg = inspect_sass
+
+    def inspect_lto_ptx(self, signature: Any = None) -> NoReturn:
+        """Raise `MissingCapabilityError`: there is no link-time optimisation."""
+        self._refuse("OpenCL has no link-time optimisation")
+
+    def _refuse(self, reason: str) -> NoReturn:
+        raise MissingCapabilityError(reason, hint=f"{self.__name__}.inspect_opencl() shows the generated OpenCL C")
+
+    def inspect_types(self, file: TextIO | None = None) -> None:
+        """Write the Python lines of each specialisation with the types of the variables that they set."""
+        out = sys.stdout if file is None else file
+        for key, overload in self.overloads.items():
+            program = self.program(overload.signature, overload.compiled.context, wide=overload.wide)
+            print(f"{self.__name__} {_shown(key)}", file=out)
+            print("-" * 80, file=out)
+            for line in annotated(self.source, key, program):
+                print(line, file=out)
+            print(file=out)
+
+    # figures --------------------------------------------------------------------------------------------------------
+
+    def get_regs_per_thread(self, signature: Any = None) -> Any:
+        """Registers of a thread for a signature, or a dict of all; None where the device does not tell."""
+        return self._told(signature, lambda o: o.figures.regs_per_thread)
+
+    def get_const_mem_size(self, signature: Any = None) -> Any:
+        """Bytes of constant memory for a signature, or a dict of all."""
+        return self._told(signature, lambda o: o.figures.const_mem_size)
+
+    def get_shared_mem_per_block(self, signature: Any = None) -> Any:
+        """Bytes of static shared memory for a signature, or a dict of all."""
+        return self._told(signature, lambda o: o.figures.shared_mem_per_block)
+
+    def get_local_mem_per_thread(self, signature: Any = None) -> Any:
+        """Bytes of a thread's local memory for a signature, or a dict of all."""
+        return self._told(signature, lambda o: o.figures.local_mem_per_thread)
+
+    def get_max_threads_per_block(self, signature: Any = None) -> Any:
+        """The largest block for a signature, or a dict of all."""
+        return self._told(signature, lambda o: o.figures.max_threads_per_block)
+
+
+def _fits(types: tuple[Type, ...], declared: tuple[Type, ...]) -> bool:
+    return len(types) == len(declared) and all(map(_fits_one, types, declared))
+
+
+def _fits_one(kind: Type, declared: Type) -> bool:
+    if isinstance(kind, Array) and isinstance(declared, Array):
+        same = kind.dtype == declared.dtype and kind.ndim == declared.ndim
+        return same and declared.layout in ("A", kind.layout)
+    return kind == declared
+
+
+def annotated(source: FunctionSource, key: Key, program: Program) -> list[str]:
+    """The lines of a function, each followed by the variables that it sets and their types."""
+    found: dict[int, dict[str, str]] = {}
+    for statement in all_statements(program.kernel.body):
+        target = statement.target if isinstance(statement, Assign) else None
+        if isinstance(statement, For):
+            target = statement.counter
+        if target is not None and not target.name.startswith("pg."):
+            found.setdefault(statement.span.line, {})[target.name] = str(target.type)
+    head = source.span(source.tree).line
+    for name, kind in zip(source.parameters, key, strict=False):
+        found.setdefault(head, {}).setdefault(name, str(kind))
+    lines = []
+    for number, text in enumerate(source.lines, source.first_line):
+        lines.append(f"{number:5}  {text}")
+        indent = " " * (len(text) - len(text.lstrip()))
+        lines += [f"       {indent}# {name}: {kind}" for name, kind in found.get(number, {}).items()]
+    return lines

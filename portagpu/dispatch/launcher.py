@@ -1,0 +1,161 @@
+"""A kernel with its launch configuration: what happens at a launch."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic
+
+from portagpu.dispatch.extensions import extend
+from portagpu.dispatch.inspection import Overload
+from portagpu.dispatch.launch_plans import Plan, plan_of
+from portagpu.dispatch.type_variables import P
+from portagpu.errors import CudaAPIError, KernelError, LaunchConfigError, LaunchError
+from portagpu.runtime.arrays.host_memory import finished
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.stream import enqueuing
+from portagpu.runtime.host_arguments import HostWork
+from portagpu.runtime.performance_warnings import advise, remark
+from portagpu.runtime.placement import place
+from portagpu.runtime.programs.kernel_exceptions import launch_checked
+from portagpu.runtime.programs.launch import Extent, LaunchShape, check_shape
+from portagpu.settings import Settings
+
+if TYPE_CHECKING:
+    from portagpu.dispatch.dispatcher import Dispatcher
+
+
+_MOST_PLANS = 64  # of a configuration
+
+
+class Configured(Generic[P]):
+    """A kernel with a launch configuration; call it with the arguments."""
+
+    __slots__ = ("_base", "_checked", "_dispatcher", "_plan", "_plans", "_stream", "config", "shape")
+
+    def __init__(self, dispatcher: Dispatcher[P], shape: LaunchShape, config: Any) -> None:
+        self._dispatcher = dispatcher
+        self.shape = shape
+        self.config = config
+        self._stream: Any = None
+        self._base: Configured[P] | None = None  # the same one without a stream, which the dispatcher keeps
+        self._plan: Plan | None = None  # of the latest launch that has one
+        self._plans: dict[int, Plan] = {}
+        self._checked: set[int] = set()  # keys of kernels that were found to fit
+
+    @property
+    def griddim(self) -> Extent:
+        """Blocks of the grid along x, y and z."""
+        return self.shape.grid
+
+    @property
+    def blockdim(self) -> Extent:
+        """Threads of a block along x, y and z."""
+        return self.shape.block
+
+    @property
+    def sharedmem(self) -> int:
+        """Bytes of dynamic shared memory."""
+        return self.shape.shared
+
+    @property
+    def stream(self) -> Any:
+        """The stream that was named, or 0."""
+        return 0 if self._stream is None else self._stream
+
+    @property
+    def dispatcher(self) -> Dispatcher[P]:
+        """The kernel."""
+        return self._dispatcher
+
+    def __reduce__(self) -> Any:
+        """Pickled as the kernel and its configuration, without a stream."""
+        return operator.getitem, (self._dispatcher, (self.griddim, self.blockdim, 0, self.sharedmem))
+
+    def on(self, stream: Any) -> Configured[P]:
+        """The same configuration on a stream."""
+        other = Configured(self._dispatcher, self.shape, self.config)
+        other._stream, other._checked = stream, self._checked
+        other._base, other._plan, other._plans = self, self._plan, self._plans  # plans name no stream
+        return other
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Launch the kernel."""
+        plan = self._plan
+        if plan is not None and not kwargs:
+            tokens = plan.tokens(args)
+            if tokens is not None and not self._dispatcher.extensions and plan.launch(self._stream, tokens, args):
+                return
+        try:
+            self._launch(args, kwargs)
+        except (KernelError, LaunchError) as error:
+            if Settings.from_environment().traceback:
+                raise
+            # the caller's mistake: our own frames would only hide it; what the driver said is a cause
+            raise error.with_traceback(None) from (error.__cause__ if isinstance(error, CudaAPIError) else None)
+
+    def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        dispatcher = self._dispatcher
+        given = dispatcher.bind_arguments(args, kwargs)
+        args = dispatcher.adopt(given)
+        stream, others = place(args, self._stream)
+        context = stream.context
+        after: list[Callable[[], None]] = []
+        if dispatcher.extensions:
+            args, after = extend(tuple(dispatcher.extensions), args, stream)
+        work = HostWork(args)
+        work.after += after
+        prepared = dispatcher.prepare(args, context, stream, work)
+        overload = dispatcher.overload(prepared, self.shape, context)
+        shape = self.shape.fused(overload.binary.fused)
+        compiled = overload.compiled
+        if compiled.key not in self._checked:
+            check_shape(shape, context.capabilities, context.device.name)
+            self._check_shared(overload, context)
+            compiled.check_block(shape)
+            self._checked.add(compiled.key)
+            remark(context, self.shape, overload.binary.remarks)
+            if not str(dispatcher.__module__).startswith("portagpu."):  # whose users have no say in it
+                advise(context, self.shape, args, overload.binary.findings)
+        for other in others:
+            stream.wait_stream(other)
+        if overload.binary.prints:
+            context.prints = True
+        with finished(stream) if work.pending else contextlib.nullcontext():
+            with enqueuing(stream) as queue:
+                if overload.binary.faults:
+                    launch_checked(compiled, queue, shape, prepared)
+                else:
+                    compiled.launch(queue, shape, compiled.extract(prepared, self.shape.shared))
+            for other in others:
+                other.wait_stream(stream)
+            work.finish()
+        if not dispatcher.extensions:
+            self._follow(given, prepared, overload)
+
+    def _follow(self, given: tuple[Any, ...], prepared: tuple[Any, ...], overload: Overload) -> None:
+        """Take the plan for launches with arguments like these from now on."""
+        plan = self._plans.get(overload.compiled.key)
+        if plan is None or plan.tokens(given) is None:
+            source = self._dispatcher.source
+            constants = frozenset(n for n, name in enumerate(source.parameters) if name in source.constexpr)
+            plan = plan_of(given, prepared, overload, self.shape, constants)
+            if plan is not None:
+                if len(self._plans) >= _MOST_PLANS:
+                    self._plans.clear()  # most are of kernels that are gone
+                self._plans[overload.compiled.key] = plan
+        self._plan = plan
+        if self._base is not None:  # `kernel[grid, block, stream]` makes a new configuration each time
+            self._base._plan = plan
+
+    def _check_shared(self, overload: Overload, context: Context) -> None:
+        fused = overload.binary.fused
+        used = overload.binary.static_shared + self.shape.shared * (1 if fused is None else fused.blocks)
+        caps = context.capabilities
+        limit = max(caps.local_memory_static, caps.local_memory_argument)
+        if used > limit:
+            raise LaunchConfigError(
+                f"the launch needs {used} bytes of shared memory; {context.device.name} has {limit}",
+                hint="make the tiles or the dynamic shared memory smaller",
+            )

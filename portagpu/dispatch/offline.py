@@ -1,0 +1,149 @@
+"""Kernels compiled for hardware that is not present: by the offline compilers of its makers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from portagpu.backends.opencl.codegen.generate import KernelBinary
+from portagpu.device.offline.compilers import compile_offline
+from portagpu.device.offline.figures import OfflineFigures
+from portagpu.device.offline.target import Target
+from portagpu.device.offline.targets import find_target
+from portagpu.dispatch.code_cache import Request, code_for
+from portagpu.dispatch.type_names import argument_type
+from portagpu.errors import ArgumentCountError, BuildError, KernelError, did_you_mean
+from portagpu.frontend.source.capture import FunctionSource
+from portagpu.ir.types import ArgumentType, ConstantType
+from portagpu.runtime.arrays.checks import count
+from portagpu.runtime.programs.launch import extent, locate
+from portagpu.settings import Settings
+from portagpu.types import Signature, Type, as_signature, as_type, is_type
+
+if TYPE_CHECKING:
+    from portagpu.dispatch.dispatcher import Dispatcher
+    from portagpu.dispatch.options import JitOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfflineKernel:
+    """A kernel as compiled for a target.
+
+    ``figures``: registers, spills, memory and occupancy. ``binary``: the generated program. ``assembly``: the
+    compiler's text, or None where it gives none. ``log``: what the compiler said. ``remark``: why a figure is missing,
+    and what to install for it.
+    """
+
+    name: str
+    target: Target
+    binary: KernelBinary
+    figures: OfflineFigures
+    assembly: str | None
+    log: str
+    remark: str | None = None
+
+    @property
+    def source(self) -> str:
+        """The OpenCL C."""
+        return self.binary.source
+
+
+class ForOtherHardware:
+    """The part of a kernel object that compiles for devices that are not present."""
+
+    __name__: str
+    declared: tuple[Signature, ...]
+    options: JitOptions
+
+    @property
+    def source(self) -> FunctionSource:
+        """The captured Python text."""
+        raise NotImplementedError
+
+    def compile_for(
+        self,
+        target: str | Target,
+        signature: Any = None,
+        *,
+        constants: Mapping[str, Any] | None = None,
+        block: int | Sequence[int] | None = None,
+        shared: int = 0,
+    ) -> OfflineKernel:
+        """Compile for a device that need not be present, with its maker's offline compiler; nothing is launched.
+
+        ``target``: a name such as "gfx1100" or "dg2" (`portagpu check --list` has them all). ``signature``: as for
+        `compile`, without the parameters annotated `cuda.constexpr`, whose values are in ``constants``; None stands
+        for the one declared in `cuda.jit`. ``block``: threads of a block, which compilers give registers by, where
+        ``block_dim=`` does not say them. ``shared``: bytes of dynamic shared memory.
+
+        Raises `DeviceSelectionError` for an unknown target, `MissingCompilerError` naming the package to install,
+        `MissingCapabilityError` for what the target does not have, `BuildError` at the Python line that the compiler
+        refused, `ArgumentCountError` for a signature that does not fit the parameters.
+        """
+        found = find_target(target) if isinstance(target, str) else target
+        types = self._types(signature, constants or {})
+        fixed = None if block is None else extent(block, "block")
+        dynamic = count(shared, "dynamic shared memory is a number of bytes")
+        failure: KernelError | None = None
+        try:
+            request = Request(types=types, caps=found.capabilities, shared=dynamic, block=fixed)
+            binary = code_for(cast("Dispatcher", self), request, Settings.from_environment())
+        except KernelError as error:
+            failure = error
+        if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
+            raise failure.with_traceback(None)
+        options = self.options.options_for(found.capabilities, binary.source)
+        try:
+            compiled = compile_offline(found, binary.source, options)
+        except BuildError as error:
+            raise locate(error, binary) from error
+        return OfflineKernel(
+            name=self.__name__,
+            target=found,
+            binary=binary,
+            figures=compiled.figures,
+            assembly=compiled.assembly,
+            log=compiled.log,
+            remark=compiled.remark,
+        )
+
+    def _types(self, signature: Any, constants: Mapping[str, Any]) -> tuple[ArgumentType, ...]:
+        """Types of all parameters: those of the signature, and constants for compile-time parameters."""
+        names, bound = self.source.parameters, self.source.constexpr
+        unknown = sorted(set(constants) - set(bound))
+        if unknown:
+            raise ArgumentCountError(
+                f"`{self.__name__}` has no compile-time parameter {', '.join(unknown)}",
+                hint=f"{did_you_mean(unknown[0], bound)}its parameters annotated `cuda.constexpr` are "
+                + (", ".join(n for n in names if n in bound) or "none"),
+            )
+        missing = [n for n in names if n in bound and n not in constants]
+        if missing:
+            raise ArgumentCountError(
+                f"`{self.__name__}` needs values of its compile-time parameters {', '.join(missing)}",
+                hint="pass them in constants={...}",
+            )
+        given = list(self._signature(signature).args)
+        free = [n for n in names if n not in bound]
+        if len(given) != len(free):
+            raise ArgumentCountError(
+                f"the signature has {len(given)} types, `{self.__name__}` takes {len(free)} arguments at a launch",
+                hint=f"name the types of {', '.join(free)}" if free else None,
+            )
+        rest = iter(given)
+        return tuple(ConstantType(constants[n]) if n in bound else argument_type(next(rest)) for n in names)
+
+    def _signature(self, signature: Any) -> Signature:
+        if signature is not None:
+            if isinstance(signature, Type) or (is_type(signature) and not isinstance(signature, str)):
+                return Signature(None, (as_type(signature),))
+            return as_signature(signature)
+        if len(self.declared) == 1:
+            return self.declared[0]
+        if not set(self.source.parameters) - set(self.source.constexpr):
+            return Signature(None, ())
+        raise ArgumentCountError(
+            f"`{self.__name__}` declares {len(self.declared) or 'no'} signatures: say which one to compile",
+            hint=f'for example {self.__name__}.compile_for("gfx1100", "void(float32[::1], int32)")',
+        )

@@ -1,0 +1,1 @@
+"""Lowering of arrays: addressing, subscripts, slices, records."""

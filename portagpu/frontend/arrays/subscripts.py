@@ -1,0 +1,143 @@
+"""Elements of arrays: loads, stores, and arrays of compile-time shape."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from portagpu import dtypes
+from portagpu.errors import KernelValueError
+from portagpu.frontend.arrays.addressing import load, store
+from portagpu.frontend.arrays.fill import fill
+from portagpu.frontend.arrays.indexing import SliceValue, flat_index, normalise, subscript
+from portagpu.frontend.arrays.records import check_writable, copy_record, field_at, field_name, get_field, set_field
+from portagpu.frontend.arrays.slices import view
+from portagpu.frontend.core.bfloat16 import is_bfloat16
+from portagpu.frontend.core.convert import constant, describe, number_type, require_fp64
+from portagpu.frontend.core.state import FunctionState
+from portagpu.frontend.core.values import ArrayValue, Value
+from portagpu.ir.nodes import Expr, Var
+from portagpu.ir.program import ConstantArray
+from portagpu.ir.types import BYTE, PYINT, Element, Layout, Pointer, Scalar, Space, Vector, in_memory
+from portagpu.types.record_layout import Record, alignment_of, record_of
+
+
+def captured_array(ctx: FunctionState, array: np.ndarray[Any, Any]) -> ArrayValue:
+    """A host array that the kernel captures (global, closure, ``const.array_like``): program-scope constant memory."""
+    record = record_of(array.dtype)
+    known = ctx.program.constants.get(id(array))
+    element = BYTE if record else Scalar(dtypes.from_numpy(array.dtype))
+    if known is None:
+        require_fp64(ctx, element.dtype)
+        limit = ctx.program.caps.constant_memory
+        if array.nbytes > limit:
+            ctx.fail(
+                f"the captured array has {array.nbytes} bytes; constant memory of this device holds {limit}",
+                kind=KernelValueError,
+                hint="pass the array as a kernel argument",
+            )
+        numbers = array.view(np.uint16) if is_bfloat16(element) else array
+        row = ConstantArray(
+            name=ctx.program.unique(f"pg.const{len(ctx.program.constants)}"),
+            element=in_memory(element),
+            data=tuple(array.tobytes() if record else np.ascontiguousarray(numbers).reshape(-1).tolist()),
+            span=ctx.span,
+            aligned=record is not None,
+        )
+        ctx.program.constants[id(array)] = known = (array, row)
+    row = known[1]
+    base = Var(row.name, Pointer(row.element, Space.CONSTANT, readonly=True), span=ctx.span)
+    return static_array(ctx, base, record or element, array.shape, Space.CONSTANT, readonly=True)
+
+
+def static_array(
+    ctx: FunctionState,
+    base: Expr,
+    element: Element | Record,
+    shape: tuple[int, ...],
+    space: Space,
+    *,
+    readonly: bool = False,
+) -> ArrayValue:
+    """An array of compile-time shape in C order; one of records lies in bytes aligned to 16, if it has four or more."""
+    align, strides, step = 0, [], 1
+    if isinstance(element, Record):
+        step = element.itemsize
+        align = alignment_of(step) if math.prod(shape) * step >= 4 else 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return ArrayValue(
+        element=element,
+        base=base,
+        shape=tuple(constant(ctx, n, PYINT) for n in shape),
+        strides=tuple(constant(ctx, s, ctx.program.index_type) for s in reversed(strides)),
+        space=space,
+        readonly=readonly,
+        layout=Layout.C,
+        align=align,
+    )
+
+
+def _with_numbers(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """One item for each axis; an array without axes is the number that it holds."""
+    held = (load(ctx, i, address(ctx, i, ())) if isinstance(i, ArrayValue) and _is_number(i) else i for i in items)
+    return normalise(ctx, array, tuple(held))
+
+
+def _is_number(array: ArrayValue) -> bool:
+    return array.ndim == 0 and isinstance(array.element, Scalar)
+
+
+def get_item(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> Value:
+    """``array[items]``: an element, or a view when axes remain."""
+    name = field_name(items)
+    if name is not None:
+        return get_field(ctx, array, name)
+    if array.record is not None and items:
+        return get_field(ctx, array, field_at(ctx, array.record, items))
+    items = _with_numbers(ctx, array, items)
+    if all(not isinstance(i, SliceValue) for i in items):
+        return load(ctx, array, address(ctx, array, items))
+    return view(ctx, array, items)
+
+
+def address(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> Expr:
+    """Flat index of an element; ``items`` are its integer indices, one for each axis."""
+    given = len(items)
+    items = _with_numbers(ctx, array, items)
+    if any(isinstance(i, SliceValue) for i in items):
+        ctx.fail(
+            f"{array.describe()} needs {array.ndim} indices to name an element, {given} given",
+            hint="give one integer for each axis",
+        )
+    return flat_index(ctx, array, [(axis, subscript(ctx, v, array, axis)) for axis, v in enumerate(items)])
+
+
+def set_item(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...], value: Value) -> None:
+    """``array[items] = value``."""
+    check_writable(ctx, array)
+    name = field_name(items)
+    if name is None and array.record is not None and items:
+        name = field_at(ctx, array.record, items)
+    if name is not None:
+        set_field(ctx, array, name, value)
+        return
+    items = _with_numbers(ctx, array, items)
+    if any(isinstance(i, SliceValue) for i in items):
+        fill(ctx, view(ctx, array, items), value, copy_record)
+        return
+    if isinstance(array.element, Record):
+        copy_record(ctx, load(ctx, array, address(ctx, array, items)), value)
+        return
+    kind = number_type(ctx, value)
+    if kind is None or (isinstance(kind, Vector) and not isinstance(array.element, Vector)):
+        ctx.fail(
+            f"cannot store {describe(ctx, value)} in an element of {array.describe()}",
+            hint="use cuda.vstore(vector, array, index) for vectors"
+            if isinstance(kind, Vector)
+            else "elements are numbers: give one number, or write several with a slice or a loop",
+        )
+    store(ctx, array, address(ctx, array, items), value)

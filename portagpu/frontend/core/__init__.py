@@ -1,0 +1,1 @@
+"""What all lowering uses: values, state, conversion, conditions, operators."""

@@ -1,0 +1,161 @@
+"""The types of variables that a loop carries around: a fixed point."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from portagpu.errors import UnsetVariableError
+from portagpu.frontend.core.convert import leaf_type
+from portagpu.frontend.core.name_index import assigned_names, has_break, is_loop_local, is_read_elsewhere, mentions
+from portagpu.frontend.core.optional import adapt, is_none, widen
+from portagpu.frontend.core.slots import conflict, force_slots, slots_of, to_slots, unify_kinds
+from portagpu.frontend.core.state import FunctionState, LoopFrame
+from portagpu.frontend.core.values import Const, Missing, Value, aggregate, is_expr, leaves, structure
+from portagpu.ir.nodes import Constant, Stmt, Var
+from portagpu.ir.types import BOOLEAN
+
+_MAX_PASSES = 16
+
+
+def run_loop(
+    ctx: FunctionState, node: ast.For | ast.While, make_body: Callable[[], None], skip: tuple[str, ...] = ()
+) -> list[Stmt]:
+    """Lower a loop's body with stable types and return it; the environment afterwards is the one after the loop.
+
+    ``make_body`` lowers one iteration into the open block. Variables carried around the loop are converted to their
+    final types before the loop and at each edge.
+    """
+    while True:
+        mark = (ctx.block, len(ctx.block), len(ctx.loops), len(ctx.returns), ctx.span, dict(ctx.env))
+        try:
+            return _run(ctx, node, make_body, skip)
+        except UnsetVariableError as error:
+            # an earlier iteration may have set it: give it a (zero) value before the loop and lower the loop anew
+            if error.owner is not ctx or error.name not in assigned_names([node]):
+                raise
+            # set further down only: as a bool it takes the type that it is found to have there
+            value = ctx.last_bound.get(error.name, Var(error.name, BOOLEAN, span=ctx.span))
+            ctx.block, length, loops, returns, ctx.span, ctx.env = mark
+            del ctx.block[length:], ctx.loops[loops:], ctx.returns[returns:]
+            ctx.reachable = True
+            if error.name in ctx.env or not all(is_expr(p) or isinstance(p, Const) for p in leaves(value)):
+                raise
+            kinds = [leaf_type(ctx, part) for part in leaves(value)]
+            ctx.env[error.name] = slots_of(ctx, error.name, aggregate(value), kinds)
+
+
+def _run(
+    ctx: FunctionState, node: ast.For | ast.While, make_body: Callable[[], None], skip: tuple[str, ...]
+) -> list[Stmt]:
+    bound = [n for n in assigned_names([node]) if not is_loop_local(ctx, n)]
+    carried = [n for n in bound if n in ctx.env and n not in skip]
+    later = [n for n in bound if is_read_elsewhere(ctx, node, n) or mentions(node.orelse, n)]
+    born = [n for n in later if n not in ctx.env and n not in skip]
+    initial = dict(ctx.env)
+    templates: dict[str, Value] = {n: aggregate(ctx.env[n]) for n in carried}
+    kinds: dict[str, list[Any]] = {n: [leaf_type(ctx, p) for p in leaves(templates[n])] for n in carried}
+    key = (id(node), tuple((n, tuple(map(_hashable, kinds[n]))) for n in carried))
+    if key in ctx.guesses:
+        # a variable that no type held has no types there: it is found out again
+        kinds |= {n: list(k) for n, k in ctx.guesses[key].items() if n in templates and len(k) == len(kinds[n])}
+    for _ in range(_MAX_PASSES):
+        frame = LoopFrame(types={n: (templates[n], kinds[n]) for n in kinds}, final=False)
+        ctx.trial(lambda: _iterate(ctx, frame, carried, make_body))  # noqa: B023 - called at once
+        changed = False
+        for edge in frame.edges:
+            for name in (*carried, *born):
+                if name not in edge:
+                    continue
+                value = aggregate(edge[name])
+                if name not in templates:
+                    templates[name], kinds[name] = value, [leaf_type(ctx, p) for p in leaves(value)]
+                    changed = True
+                    continue
+                wider, value = widen(ctx, [templates[name], value])
+                if wider is not templates[name]:  # None on one of the edges
+                    kinds[name] = _optional_kinds(ctx, templates[name], wider, kinds[name])
+                    templates[name], changed = wider, True
+                merged = _merge(ctx, name, templates[name], kinds[name], value)
+                if merged is None:  # no variable can carry both: reading it before it is set again is an error
+                    where = "before an iteration and {} after it"
+                    templates[name] = conflict(ctx, name, templates[name], value, where)
+                    merged, changed = [], True
+                changed = changed or merged != kinds[name]
+                kinds[name] = merged
+        if not changed:
+            break
+    else:
+        ctx.fail("the types of this loop's variables do not settle", hint="give its variables explicit types before it")
+    ctx.guesses[key] = {n: list(k) for n, k in kinds.items()}
+    for name in carried:
+        if isinstance(templates[name], Missing):
+            ctx.env[name] = templates[name]
+            continue
+        before = adapt(ctx, aggregate(initial[name]), templates[name])
+        value = to_slots(ctx, name, templates[name], kinds[name], [(ctx.block, before)])
+        ctx.env[name] = force_slots(ctx, name, value, kinds[name], ctx.block)
+    frame = LoopFrame(types={n: (templates[n], kinds[n]) for n in kinds}, final=True)
+    if node.orelse and has_break(node.body):
+        frame.broke = ctx.temp(Constant(False, BOOLEAN, span=ctx.span))
+    after = dict(ctx.env)
+    with ctx.nested() as body:
+        _iterate(ctx, frame, carried, make_body)
+    ctx.env = after
+    for name in kinds:
+        ctx.env[name] = slots_of(ctx, name, templates[name], kinds[name])
+    ctx.reachable = True
+    ctx.last_frame = frame
+    return body
+
+
+def _merge(ctx: FunctionState, name: str, template: Value, kinds: list[Any], value: Value) -> list[Any] | None:
+    """Types of a loop variable's leaves with one more value; None where no type holds all."""
+    if isinstance(template, Missing):
+        return []
+    if structure(value) != structure(template):
+        return None
+    found = [leaf_type(ctx, part) for part in leaves(value)]
+    merged = [unify_kinds(ctx, name, a, b) for a, b in zip(kinds, found, strict=True)]
+    known = all(m is not None or (a is None and b is None) for m, a, b in zip(merged, kinds, found, strict=True))
+    return merged if known else None
+
+
+def _optional_kinds(ctx: FunctionState, old: Value, new: Value, kinds: list[Any]) -> list[Any]:
+    """Types of the leaves of a loop variable that turns out to be None on some edge."""
+    found = [leaf_type(ctx, part) for part in leaves(new)]
+    return found if is_none(old) else [found[0], *kinds]
+
+
+def _hashable(kind: Any) -> Any:
+    try:
+        hash(kind)
+    except TypeError:
+        return id(kind)
+    return kind
+
+
+def _iterate(ctx: FunctionState, frame: LoopFrame, carried: list[str], make_body: Callable[[], None]) -> None:
+    for name in carried:
+        template, kinds = frame.types[name]
+        ctx.env[name] = slots_of(ctx, name, template, kinds)
+    ctx.reachable = True
+    ctx.loops.append(frame)
+    make_body()
+    if ctx.reachable:
+        edge(ctx, frame)
+    ctx.loops.pop()
+
+
+def edge(ctx: FunctionState, frame: LoopFrame) -> None:
+    """An edge out of an iteration: collect the environment, or convert it to the loop's types."""
+    if not frame.final:
+        frame.edges.append(dict(ctx.env))
+        return
+    for name, (template, kinds) in frame.types.items():
+        if name in ctx.env:
+            value = aggregate(ctx.env[name])
+            if isinstance(template, Missing) or isinstance(value, Missing):
+                continue
+            force_slots(ctx, name, adapt(ctx, value, template), kinds, ctx.block)

@@ -1,0 +1,1 @@
+"""Lowering of `cuda` intrinsics: thread indices, atomics, warps, matrix units, copies."""

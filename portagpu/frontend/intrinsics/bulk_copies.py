@@ -1,0 +1,249 @@
+"""Hopper's bulk copies of tiles between global and shared memory (TMA), and the barriers in shared memory they signal.
+
+PTX ISA: "Data movement and conversion instructions: cp.async.bulk.tensor", "mbarrier", "Tensor map".
+"""
+
+from __future__ import annotations
+
+from portagpu.errors import KernelTypeError, KernelValueError
+from portagpu.frontend.core.convert import describe
+from portagpu.frontend.core.state import FunctionState
+from portagpu.frontend.core.values import Const, Value
+from portagpu.frontend.intrinsics.ptx import (
+    UINT,
+    ULONG,
+    array_of,
+    constant_of,
+    emit_assembly,
+    global_address,
+    index_items,
+    number,
+    require_architecture,
+    require_target,
+    shared_address,
+)
+from portagpu.frontend.operations.calls import Call, intrinsic
+from portagpu.ir.nodes import Expr
+from portagpu.ir.types import Scalar, Space
+
+_HINT = "copy with cuda.pipeline_memcpy_async, which works everywhere"
+_HOPPER = (9, 0)
+
+
+def _barrier(ctx: FunctionState, name: str, array: Value, index: Value) -> Expr:
+    """The address of a barrier: an element of a shared array of 64-bit integers."""
+    found = array_of(ctx, name, "the barrier", array, Space.LOCAL)
+    if not isinstance(found.element, Scalar) or found.element.dtype.name not in ("uint64", "int64"):
+        ctx.fail(
+            f"a barrier of cuda.{name} is an element of a shared array of uint64, not of {describe(ctx, array)}",
+            kind=KernelTypeError,
+        )
+    return shared_address(ctx, name, "the barrier", array, index)
+
+
+@intrinsic("shared_address")
+def _shared_address(ctx: FunctionState, site: Call) -> Value:
+    array, index = site.bind(ctx, "cuda.shared_address", "array", "index")
+    require_target(ctx, "shared_address", (7, 0), _HINT)
+    return ctx.temp(shared_address(ctx, "shared_address", "the array", array, index))
+
+
+@intrinsic("mbarrier_init")
+def _mbarrier_init(ctx: FunctionState, site: Call) -> Value:
+    name = "mbarrier_init"
+    array, index, count = site.bind(ctx, f"cuda.{name}", "barriers", "index", "count")
+    require_target(ctx, name, (8, 0), _HINT)
+    operands = (_barrier(ctx, name, array, index), number(ctx, name, "the count", count, UINT))
+    return emit_assembly(ctx, "mbarrier.init.shared::cta.b64 [%0], %1;", operands=operands)
+
+
+@intrinsic("mbarrier_arrive")
+def _mbarrier_arrive(ctx: FunctionState, site: Call) -> Value:
+    name = "mbarrier_arrive"
+    array, index = site.bind(ctx, f"cuda.{name}", "barriers", "index")
+    require_target(ctx, name, _HOPPER, _HINT)
+    return emit_assembly(ctx, "mbarrier.arrive.shared::cta.b64 _, [%0];", operands=(_barrier(ctx, name, array, index),))
+
+
+@intrinsic("mbarrier_arrive_expect_tx")
+def _mbarrier_arrive_expect_tx(ctx: FunctionState, site: Call) -> Value:
+    name = "mbarrier_arrive_expect_tx"
+    array, index, count = site.bind(ctx, f"cuda.{name}", "barriers", "index", "bytes")
+    require_target(ctx, name, _HOPPER, _HINT)
+    operands = (_barrier(ctx, name, array, index), number(ctx, name, "the bytes", count, UINT))
+    return emit_assembly(ctx, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;", operands=operands)
+
+
+@intrinsic("mbarrier_wait_parity")
+def _mbarrier_wait_parity(ctx: FunctionState, site: Call) -> Value:
+    name = "mbarrier_wait_parity"
+    array, index, parity = site.bind(ctx, f"cuda.{name}", "barriers", "index", "parity")
+    require_target(ctx, name, _HOPPER, _HINT)
+    operands = (_barrier(ctx, name, array, index), number(ctx, name, "the parity", parity, UINT))
+    text = (
+        "{ .reg .pred p; WAIT_%=: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @p bra DONE_%=; bra WAIT_%=;"
+        " DONE_%=: }"
+    )
+    return emit_assembly(ctx, text, operands=operands)
+
+
+@intrinsic("barrier_sync")
+def _barrier_sync(ctx: FunctionState, site: Call) -> Value:
+    name = "barrier_sync"
+    which, threads = site.bind(ctx, f"cuda.{name}", "number", "threads")
+    require_target(ctx, name, (7, 0), "use cuda.syncthreads, the barrier of the whole block")
+    operands = (number(ctx, name, "the number", which, UINT), number(ctx, name, "the threads", threads, UINT))
+    return emit_assembly(ctx, "barrier.sync.aligned %0, %1;", operands=operands)
+
+
+@intrinsic("fence_proxy_async")
+def _fence_proxy_async(ctx: FunctionState, site: Call) -> Value:
+    site.bind(ctx, "cuda.fence_proxy_async")
+    require_target(ctx, "fence_proxy_async", _HOPPER, _HINT)
+    return emit_assembly(ctx, "fence.proxy.async.shared::cta;")
+
+
+def _coordinates(ctx: FunctionState, name: str, place: Value) -> list[Expr]:
+    """The coordinates of a tile's first element, the fastest axis first, as PTX takes them."""
+    items = index_items(ctx, place)
+    if not 1 <= len(items) <= 5:
+        ctx.fail(f"cuda.{name} takes one to five coordinates, not {len(items)}", kind=KernelValueError)
+    return [number(ctx, name, "a coordinate", item, UINT) for item in reversed(items)]
+
+
+@intrinsic("tma_load")
+def _tma_load(ctx: FunctionState, site: Call) -> Value:
+    name = "tma_load"
+    to, index, tensor_map, which, place, barriers, barrier = site.bind(
+        ctx,
+        f"cuda.{name}",
+        *("target", "target_index", "tensor_maps", "map_index", "coordinates", "barriers", "barrier_index"),
+    )
+    require_target(ctx, name, _HOPPER, _HINT)
+    here = shared_address(ctx, name, "the target", to, index)
+    described = global_address(ctx, name, "the tensor map", tensor_map, which)
+    where = _coordinates(ctx, name, place)
+    signal = _barrier(ctx, name, barriers, barrier)
+    listed = ", ".join(f"%{2 + i}" for i in range(len(where)))
+    text = (
+        f"cp.async.bulk.tensor.{len(where)}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        f" [%0], [%1, {{{listed}}}], [%{2 + len(where)}];"
+    )
+    return emit_assembly(ctx, text, operands=(here, described, *where, signal))
+
+
+@intrinsic("tma_store")
+def _tma_store(ctx: FunctionState, site: Call) -> Value:
+    name = "tma_store"
+    tensor_map, which, place, source, index = site.bind(
+        ctx, f"cuda.{name}", "tensor_maps", "map_index", "coordinates", "source", "source_index"
+    )
+    require_target(ctx, name, _HOPPER, _HINT)
+    described = global_address(ctx, name, "the tensor map", tensor_map, which)
+    where = _coordinates(ctx, name, place)
+    here = shared_address(ctx, name, "the source", source, index)
+    listed = ", ".join(f"%{1 + i}" for i in range(len(where)))
+    text = (
+        f"cp.async.bulk.tensor.{len(where)}d.global.shared::cta.tile.bulk_group"
+        f" [%0, {{{listed}}}], [%{1 + len(where)}];"
+    )
+    return emit_assembly(ctx, text, operands=(described, *where, here))
+
+
+@intrinsic("tma_store_commit")
+def _tma_store_commit(ctx: FunctionState, site: Call) -> Value:
+    site.bind(ctx, "cuda.tma_store_commit")
+    require_target(ctx, "tma_store_commit", _HOPPER, _HINT)
+    return emit_assembly(ctx, "cp.async.bulk.commit_group;")
+
+
+@intrinsic("tma_store_wait")
+def _tma_store_wait(ctx: FunctionState, site: Call) -> Value:
+    name = "tma_store_wait"
+    (left,) = site.bind(ctx, f"cuda.{name}", "n")
+    groups = constant_of(ctx, name, "the number", left)
+    if not isinstance(groups, int) or not 0 <= groups <= 8:
+        ctx.fail(f"cuda.{name} takes the constant 0 to 8, not {groups!r}", kind=KernelValueError)
+    require_target(ctx, name, _HOPPER, _HINT)
+    return emit_assembly(ctx, f"cp.async.bulk.wait_group.read {groups};")
+
+
+@intrinsic("tensor_map_acquire")
+def _tensor_map_acquire(ctx: FunctionState, site: Call) -> Value:
+    name = "tensor_map_acquire"
+    tensor_map, which = site.bind(ctx, f"cuda.{name}", "tensor_maps", "map_index")
+    require_target(ctx, name, _HOPPER, _HINT)
+    described = global_address(ctx, name, "the tensor map", tensor_map, which)
+    text = "fence.proxy.tensormap::generic.acquire.gpu [%0], 128; prefetch.tensormap [%0];"
+    return emit_assembly(ctx, text, operands=(described,))
+
+
+# what `tensormap.replace` calls the type of an element
+ELEMENTS = {
+    "uint8": 0,
+    "int8": 0,
+    "uint16": 1,
+    "int16": 1,
+    "uint32": 2,
+    "int32": 3,
+    "uint64": 4,
+    "int64": 5,
+    "float16": 6,
+    "float32": 7,
+    "float64": 9,
+    "bfloat16": 10,
+    "tfloat32": 11,  # float32, rounded to what matrix units take of it on the way
+}
+_SWIZZLES = {0: 0, 32: 1, 64: 2, 128: 3}
+
+
+@intrinsic("tensor_map_encode")
+def _tensor_map_encode(ctx: FunctionState, site: Call) -> Value:
+    """Write the 128 bytes of a tensor map: the fields in the order in which they depend on each other."""
+    name = "tensor_map_encode"
+    maps, which, array, shape, strides, box, swizzle, dtype = site.bind(
+        ctx, f"cuda.{name}", "tensor_maps", "map_index", "array", "shape", "strides", "box", "swizzle", "dtype"
+    )
+    require_architecture(ctx, name, _HOPPER, _HINT)
+    target = global_address(ctx, name, "the tensor map", maps, which)
+    found = array_of(ctx, name, "the array", array, Space.GLOBAL)
+    kind = constant_of(ctx, name, "the dtype", dtype)
+    pattern = constant_of(ctx, name, "the swizzle", swizzle)
+    extents, steps, boxes = (index_items(ctx, v) for v in (shape, strides, box))
+    if kind not in ELEMENTS or pattern not in _SWIZZLES or not len(extents) == len(boxes) == len(steps) + 1:
+        ctx.fail(
+            f"cuda.{name} takes a shape and a box of one to five axes, strides in bytes of all but the last, a swizzle"
+            f" of {', '.join(map(str, _SWIZZLES))} bytes, and a dtype among {', '.join(ELEMENTS)}",
+            kind=KernelValueError,
+        )
+    first = global_address(ctx, name, "the array", found, _origin(found.ndim))
+
+    def replace(field: str, value: Expr, width: int, ordinal: int | None = None) -> None:
+        at = "" if ordinal is None else f"{ordinal}, "
+        text = f"tensormap.replace.tile.{field}.global.b1024.b{width} [%0], {at}%1;"
+        emit_assembly(ctx, text, operands=(target, value), architecture=True)
+
+    def fixed(field: str, value: int, ordinal: int | None = None) -> None:
+        at = "" if ordinal is None else f"{ordinal}, "
+        text = f"tensormap.replace.tile.{field}.global.b1024.b32 [%0], {at}{value};"
+        emit_assembly(ctx, text, operands=(target,), architecture=True)
+
+    replace("global_address", first, 64)
+    fixed("rank", len(extents) - 1)
+    for axis, value in enumerate(reversed(boxes)):
+        replace("box_dim", number(ctx, name, "the box", value, UINT), 32, axis)
+    for axis, value in enumerate(reversed(extents)):
+        replace("global_dim", number(ctx, name, "the shape", value, UINT), 32, axis)
+    for axis, value in enumerate(reversed(steps)):
+        replace("global_stride", number(ctx, name, "a stride", value, ULONG), 64, axis)
+    for axis in range(len(extents)):
+        fixed("element_stride", 1, axis)
+    fixed("elemtype", ELEMENTS[kind])
+    fixed("interleave_layout", 0)
+    fixed("swizzle_mode", _SWIZZLES[pattern])
+    fixed("fill_mode", 0)
+    return emit_assembly(ctx, "fence.proxy.tensormap::generic.release.gpu;")
+
+
+def _origin(ndim: int) -> Value:
+    return Const((0,) * ndim)

@@ -1,0 +1,35 @@
+"""Loads and stores with hints to CUDA's caches: plain ones here, since OpenCL has no such hints."""
+
+from __future__ import annotations
+
+from portagpu.dialect.names import CACHED_LOADS, CACHED_STORES
+from portagpu.frontend.arrays.subscripts import address, get_item, set_item
+from portagpu.frontend.core.convert import describe
+from portagpu.frontend.core.state import FunctionState
+from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value
+from portagpu.frontend.operations.calls import Call, intrinsic
+from portagpu.frontend.operations.environment import tuple_items
+
+
+def _place(ctx: FunctionState, name: str, array: Value, index: Value) -> tuple[ArrayValue, tuple[Value, ...]]:
+    if not isinstance(array, ArrayValue):
+        ctx.fail(f"cuda.{name} takes an array, not {describe(ctx, array)}")
+    several = isinstance(index, TupleValue) or (isinstance(index, Const) and isinstance(index.value, tuple))
+    items = tuple(tuple_items(ctx, index)) if several else (index,)
+    address(ctx, array, items)  # one element, and no more
+    return array, items
+
+
+@intrinsic(*CACHED_LOADS)
+def _cached_load(ctx: FunctionState, site: Call) -> Value:
+    name: str = site.target.name
+    array, index = site.bind(ctx, f"cuda.{name}", "array", "i")
+    return get_item(ctx, *_place(ctx, name, array, index))
+
+
+@intrinsic(*CACHED_STORES)
+def _cached_store(ctx: FunctionState, site: Call) -> Value:
+    name: str = site.target.name
+    array, index, value = site.bind(ctx, f"cuda.{name}", "array", "i", "value")
+    set_item(ctx, *_place(ctx, name, array, index), value)
+    return Const(None)

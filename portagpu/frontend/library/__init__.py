@@ -1,0 +1,1 @@
+"""Lowering of Python's builtins, `math`, `cmath`, NumPy functions and array methods."""

@@ -1,0 +1,281 @@
+"""Reductions over arrays, written in the dialect itself and compiled as device functions.
+
+An array of several axes is reduced by calling the same function for its sub-arrays, which have an axis less.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from portagpu.frontend.operations.calls import PythonFunction
+
+
+@PythonFunction
+def array_sum(a: Any) -> Any:
+    """Sum of all elements; integers are added in 64 bits, as in NumPy."""
+    total = a.dtype.type(0) + 0
+    if a.dtype.kind == "i" or a.dtype.kind == "b":
+        total = np.int64(0)
+    if a.dtype.kind == "u":
+        total = np.uint64(0)
+    for item in a:
+        if a.ndim == 1:
+            total += item
+        else:
+            total += array_sum(item)
+    return total
+
+
+@PythonFunction
+def array_prod(a: Any) -> Any:
+    """Product of all elements; integers are multiplied in 64 bits, as in NumPy."""
+    total = a.dtype.type(1) * 1
+    if a.dtype.kind == "i" or a.dtype.kind == "b":
+        total = np.int64(1)
+    if a.dtype.kind == "u":
+        total = np.uint64(1)
+    for item in a:
+        if a.ndim == 1:
+            total *= item
+        else:
+            total *= array_prod(item)
+    return total
+
+
+@PythonFunction
+def array_min(a: Any) -> Any:
+    """Least element; nan if one is."""
+    best = array_first(a)
+    for item in a:
+        if a.ndim == 1:
+            if item < best or item != item:
+                best = item
+        else:
+            inner = array_min(item)
+            if inner < best or inner != inner:
+                best = inner
+    return best
+
+
+@PythonFunction
+def array_max(a: Any) -> Any:
+    """Greatest element; nan if one is."""
+    best = array_first(a)
+    for item in a:
+        if a.ndim == 1:
+            if item > best or item != item:
+                best = item
+        else:
+            inner = array_max(item)
+            if inner > best or inner != inner:
+                best = inner
+    return best
+
+
+@PythonFunction
+def array_first(a: Any) -> Any:
+    """First element."""
+    if a.ndim == 1:
+        return a[0]
+    return array_first(a[0])
+
+
+@PythonFunction
+def array_argmin(a: Any) -> Any:
+    """Index of the least element, or of the first nan."""
+    best = a[0]
+    found = 0
+    for i in range(a.size):
+        if best != best:
+            break
+        if a[i] < best or a[i] != a[i]:
+            best = a[i]
+            found = i
+    return found
+
+
+@PythonFunction
+def array_argmax(a: Any) -> Any:
+    """Index of the greatest element, or of the first nan."""
+    best = a[0]
+    found = 0
+    for i in range(a.size):
+        if best != best:
+            break
+        if a[i] > best or a[i] != a[i]:
+            best = a[i]
+            found = i
+    return found
+
+
+@PythonFunction
+def array_float_sum(a: Any) -> Any:
+    """Sum of all elements, of integers as floats; of halves in single precision, as in NumPy."""
+    total = a.dtype.type(0)
+    if a.dtype.kind == "f" and a.dtype.itemsize == 2:
+        total = np.float32(0)
+    if a.dtype.kind == "i" or a.dtype.kind == "u" or a.dtype.kind == "b":
+        total = 0.0
+    for item in a:
+        if a.ndim == 1:
+            total += item
+        else:
+            total += array_float_sum(item)
+    return total
+
+
+@PythonFunction
+def array_mean(a: Any) -> Any:
+    """Arithmetic mean."""
+    if a.dtype.kind == "f" and a.dtype.itemsize == 2:
+        return np.float16(array_float_sum(a) / a.size)
+    return array_float_sum(a) / a.size
+
+
+@PythonFunction
+def array_squares(a: Any, mean: Any) -> Any:
+    """Sum of squared differences from the mean."""
+    total = (a.dtype.type(0) + 0) * 1.0
+    if a.dtype.kind == "f" and a.dtype.itemsize == 2:
+        total = np.float32(0)
+    for item in a:
+        if a.ndim == 1:
+            total += (item - mean) * (item - mean)
+        else:
+            total += array_squares(item, mean)
+    return total
+
+
+@PythonFunction
+def array_var(a: Any) -> Any:
+    """Variance (of the population)."""
+    if a.dtype.kind == "f" and a.dtype.itemsize == 2:
+        return np.float16(array_squares(a, array_float_sum(a) / a.size) / a.size)
+    return array_squares(a, array_mean(a)) / a.size
+
+
+@PythonFunction
+def array_std(a: Any) -> Any:
+    """Standard deviation (of the population)."""
+    return math.sqrt(array_var(a))
+
+
+@PythonFunction
+def array_any(a: Any) -> Any:
+    """Whether an element is true."""
+    for item in a:
+        if a.ndim == 1:
+            if item:
+                return True
+        elif array_any(item):
+            return True
+    return False
+
+
+@PythonFunction
+def array_all(a: Any) -> Any:
+    """Whether all elements are true."""
+    for item in a:
+        if a.ndim == 1:
+            if not item:
+                return False
+        elif not array_all(item):
+            return False
+    return True
+
+
+@PythonFunction
+def array_nansum(a: Any) -> Any:
+    """Sum of the elements that are no nan."""
+    total = a.dtype.type(0) + 0
+    if a.dtype.kind == "i" or a.dtype.kind == "b":
+        total = np.int64(0)
+    if a.dtype.kind == "u":
+        total = np.uint64(0)
+    for item in a:
+        if a.ndim > 1:
+            total += array_nansum(item)
+        elif item == item:
+            total += item
+    return total
+
+
+@PythonFunction
+def array_nanprod(a: Any) -> Any:
+    """Product of the elements that are no nan."""
+    total = a.dtype.type(1) * 1
+    if a.dtype.kind == "i" or a.dtype.kind == "b":
+        total = np.int64(1)
+    if a.dtype.kind == "u":
+        total = np.uint64(1)
+    for item in a:
+        if a.ndim > 1:
+            total *= array_nanprod(item)
+        elif item == item:
+            total *= item
+    return total
+
+
+@PythonFunction
+def array_nanmin(a: Any) -> Any:
+    """Least element that is no nan; nan if all are."""
+    best = array_first(a)
+    for item in a:
+        if a.ndim == 1:
+            if item < best or best != best:
+                best = item
+        else:
+            inner = array_nanmin(item)
+            if inner < best or best != best:
+                best = inner
+    return best
+
+
+@PythonFunction
+def array_nanmax(a: Any) -> Any:
+    """Greatest element that is no nan; nan if all are."""
+    best = array_first(a)
+    for item in a:
+        if a.ndim == 1:
+            if item > best or best != best:
+                best = item
+        else:
+            inner = array_nanmax(item)
+            if inner > best or best != best:
+                best = inner
+    return best
+
+
+@PythonFunction
+def array_count_known(a: Any) -> Any:
+    """How many elements are no nan."""
+    total = np.int64(0)
+    for item in a:
+        if a.ndim > 1:
+            total += array_count_known(item)
+        elif item == item:
+            total += 1
+    return total
+
+
+@PythonFunction
+def array_nanmean(a: Any) -> Any:
+    """Mean of the elements that are no nan; nan if all are."""
+    if a.dtype.kind == "i" or a.dtype.kind == "b" or a.dtype.kind == "u":
+        return array_mean(a)
+    return array_nansum(a) / a.dtype.type(array_count_known(a))
+
+
+@PythonFunction
+def array_count_nonzero(a: Any) -> Any:
+    """How many elements are not zero; nan is not."""
+    total = np.int64(0)
+    for item in a:
+        if a.ndim > 1:
+            total += array_count_nonzero(item)
+        elif item != 0:
+            total += 1
+    return total

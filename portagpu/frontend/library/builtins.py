@@ -1,0 +1,327 @@
+"""Python's builtins inside kernels."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portagpu.dtypes import BOOL, UINT64
+from portagpu.errors import KernelValueError
+from portagpu.frontend.arrays.subscripts import get_item
+from portagpu.frontend.core.conditions import logical
+from portagpu.frontend.core.convert import as_number, common_type, convert, describe, number_type, truth, typed_number
+from portagpu.frontend.core.operators import binary, is_narrow, unary
+from portagpu.frontend.core.state import FunctionState
+from portagpu.frontend.core.values import (
+    ArrayValue,
+    Condition,
+    Const,
+    EnumerateValue,
+    PlacesValue,
+    RangeValue,
+    TupleValue,
+    Value,
+    ZipValue,
+    constants,
+)
+from portagpu.frontend.library.array_builtins import of_array
+from portagpu.frontend.library.numeric_functions import power_modulo
+from portagpu.frontend.operations.calls import Call, call_library, handles
+from portagpu.frontend.operations.comparisons import compare
+from portagpu.frontend.operations.complex_numbers import modulus
+from portagpu.frontend.operations.environment import tuple_items
+from portagpu.ir.nodes import LogicalOp, Operation
+from portagpu.ir.types import PYINT, PYINT_NARROW, Scalar
+
+
+@handles(len)
+def _len(ctx: FunctionState, site: Call) -> Value:
+    (value,) = site.bind(ctx, "len", "x")
+    if isinstance(value, ArrayValue) and value.ndim:
+        return value.shape[0]
+    if isinstance(value, TupleValue):
+        return Const(len(value.items))
+    ctx.fail(f"{describe(ctx, value)} has no len()")
+
+
+@handles(range, foldable=False)
+def _range(ctx: FunctionState, site: Call) -> Value:
+    if site.keywords or not 1 <= len(site.args) <= 3:
+        ctx.fail("range takes one to three arguments: range(stop), range(start, stop) or range(start, stop, step)")
+    bounds = tuple(_bound(ctx, value) for value in site.args)
+    values = constants(bounds)
+    if values is not None and all(type(v) is int for v in values):
+        if len(values) == 3 and values[2] == 0:
+            ctx.fail("range's step must not be zero")
+        return Const(range(*values))
+    start: Value = bounds[0] if len(bounds) > 1 else Const(0)
+    stop = bounds[1] if len(bounds) > 1 else bounds[0]
+    step = bounds[2] if len(bounds) > 2 else Const(1)
+    if isinstance(step, Const) and step.value == 0:
+        ctx.fail("range's step must not be zero")
+    return RangeValue(start, stop, step)
+
+
+def _bound(ctx: FunctionState, value: Value) -> Value:
+    """An argument of `range`. Floats lose their fraction, as in the original: programs say ``range(n / 2)``."""
+    kind = number_type(ctx, value)
+    if not isinstance(kind, Scalar) or kind.dtype.is_complex:
+        ctx.fail(
+            f"range needs integers, not {describe(ctx, value)}",
+            hint="convert with int(x), or use `//` for division",
+        )
+    if not kind.dtype.is_inexact:
+        return value
+    if isinstance(value, Const) and math.isfinite(value.value):
+        return Const(int(value.value))
+    return convert(ctx, value, PYINT, explicit=True)
+
+
+@handles(enumerate, foldable=False)
+def _enumerate(ctx: FunctionState, site: Call) -> Value:
+    iterable, start = site.bind(ctx, "enumerate", "iterable", start=Const(0))
+    return EnumerateValue(iterable, start)
+
+
+@handles(zip, foldable=False)
+def _zip(ctx: FunctionState, site: Call) -> Value:
+    for keyword in site.keywords:
+        if keyword != "strict":
+            ctx.fail(f"zip got an unexpected argument `{keyword}`", hint="call it as zip(a, b, strict=False)")
+    strict = site.keywords.get("strict")
+    lengths = {len(v.items) for v in site.args if isinstance(v, TupleValue)}
+    lengths |= {len(v.value) for v in site.args if isinstance(v, Const) and isinstance(v.value, tuple | range)}
+    if isinstance(strict, Const) and strict.value and len(lengths) > 1:  # lengths of arrays are not known here
+        ctx.fail(f"zip(strict=True) of {' and '.join(map(str, sorted(lengths)))} items", kind=KernelValueError)
+    return ZipValue(site.args)
+
+
+@handles(np.ndindex, foldable=False)
+def _ndindex(ctx: FunctionState, site: Call) -> Value:
+    extents = site.args
+    if site.keywords:
+        ctx.fail("np.ndindex takes no keywords", hint="call it as np.ndindex(a.shape) or np.ndindex(n, m)")
+    if len(extents) == 1 and number_type(ctx, extents[0]) is None:
+        extents = tuple_items(ctx, extents[0])
+    return PlacesValue(extents)
+
+
+@handles(np.ndenumerate, foldable=False)
+def _ndenumerate(ctx: FunctionState, site: Call) -> Value:
+    (array,) = site.bind(ctx, "np.ndenumerate", "arr")
+    if not isinstance(array, ArrayValue):
+        ctx.fail(f"np.ndenumerate takes an array, not {describe(ctx, array)}")
+    return PlacesValue(array.shape, array)
+
+
+_OPERATORS: dict[Any, type[ast.operator]] = {
+    operator.add: ast.Add,
+    operator.sub: ast.Sub,
+    operator.mul: ast.Mult,
+    operator.truediv: ast.Div,
+    operator.floordiv: ast.FloorDiv,
+    operator.mod: ast.Mod,
+    operator.pow: ast.Pow,
+    operator.and_: ast.BitAnd,
+    operator.or_: ast.BitOr,
+    operator.xor: ast.BitXor,
+    operator.lshift: ast.LShift,
+    operator.rshift: ast.RShift,
+    operator.iadd: ast.Add,
+    operator.isub: ast.Sub,
+    operator.imul: ast.Mult,
+    operator.itruediv: ast.Div,
+    operator.ifloordiv: ast.FloorDiv,
+    operator.imod: ast.Mod,
+    operator.ipow: ast.Pow,
+    operator.iand: ast.BitAnd,
+    operator.ior: ast.BitOr,
+    operator.ixor: ast.BitXor,
+    operator.ilshift: ast.LShift,
+    operator.irshift: ast.RShift,
+}
+
+
+@handles(*_OPERATORS)
+def _operator(ctx: FunctionState, site: Call) -> Value:
+    left, right = site.bind(ctx, site.target.__name__, "a", "b")
+    return binary(ctx, _OPERATORS[site.target](), left, right)
+
+
+_COMPARISONS: dict[Any, type[ast.cmpop]] = {
+    operator.lt: ast.Lt,
+    operator.le: ast.LtE,
+    operator.gt: ast.Gt,
+    operator.ge: ast.GtE,
+    operator.eq: ast.Eq,
+    operator.ne: ast.NotEq,
+}
+
+
+@handles(*_COMPARISONS)
+def _comparison(ctx: FunctionState, site: Call) -> Value:
+    left, right = site.bind(ctx, site.target.__name__, "a", "b")
+    return compare(ctx, _COMPARISONS[site.target](), left, right)
+
+
+_UNARY: dict[Any, type[ast.unaryop]] = {
+    operator.neg: ast.USub,
+    operator.pos: ast.UAdd,
+    operator.inv: ast.Invert,
+    operator.invert: ast.Invert,
+    operator.not_: ast.Not,
+}
+
+
+@handles(*_UNARY)
+def _unary_operator(ctx: FunctionState, site: Call) -> Value:
+    (value,) = site.bind(ctx, site.target.__name__, "a")
+    return unary(ctx, _UNARY[site.target](), value)
+
+
+@handles(operator.getitem, foldable=False)
+def _getitem(ctx: FunctionState, site: Call) -> Value:
+    owner, index = site.bind(ctx, "getitem", "a", "b")
+    if not isinstance(owner, ArrayValue):
+        ctx.fail(f"operator.getitem needs an array, not {describe(ctx, owner)}")
+    items = tuple_items(ctx, index) if number_type(ctx, index) is None else (index,)
+    return get_item(ctx, owner, items)
+
+
+@handles(tuple)
+def _tuple(ctx: FunctionState, site: Call) -> Value:
+    (value,) = site.bind(ctx, "tuple", "x")
+    return TupleValue(tuple_items(ctx, value))
+
+
+@handles(int)
+def _int(ctx: FunctionState, site: Call) -> Value:
+    (value,) = site.bind(ctx, "int", "x")
+    return convert(ctx, scalar(ctx, value), integer_result(ctx, value), explicit=True)
+
+
+def scalar(ctx: FunctionState, value: Value) -> Value:
+    """The argument, which must be a number."""
+    if not isinstance(number_type(ctx, value), Scalar):
+        ctx.fail(f"a number is needed here, not {describe(ctx, value)}")
+    return value
+
+
+def integer_result(ctx: FunctionState, value: Value) -> Scalar:
+    """Type of a number as a Python integer; one that int64 cannot hold stays unsigned."""
+    kind = number_type(ctx, value)
+    if isinstance(kind, Scalar) and kind.dtype is UINT64:
+        return kind
+    return PYINT_NARROW if is_narrow(ctx, value) else PYINT
+
+
+@handles(float)
+def _float(ctx: FunctionState, site: Call) -> Value:
+    (value,) = site.bind(ctx, "float", "x")
+    return convert(ctx, scalar(ctx, value), ctx.program.py_float, explicit=True)
+
+
+@handles(bool, np.bool_)
+def _bool(ctx: FunctionState, site: Call) -> Value:
+    (value,) = site.bind(ctx, "bool", "x")
+    return truth(ctx, scalar(ctx, value))
+
+
+@handles(abs, np.abs, np.absolute, np.fabs, math.fabs)
+def _abs(ctx: FunctionState, site: Call) -> Value:
+    (value,) = site.bind(ctx, "abs", "x")
+    number, kind = typed_number(ctx, value)
+    if kind.dtype.is_complex:
+        if site.target in (math.fabs, np.fabs):
+            ctx.fail(f"fabs needs a real number, not {describe(ctx, value)}", hint="use abs(x)")
+        return modulus(ctx, number)
+    if site.target in (math.fabs, np.fabs) and not kind.dtype.is_float:
+        kind = ctx.program.py_float
+        number = convert(ctx, number, kind)
+    if kind.dtype is BOOL:
+        return convert(ctx, number, PYINT)
+    if np.dtype(kind.dtype.name).kind == "u":
+        return number
+    return Operation("fabs" if kind.dtype.is_float else "iabs", (number,), kind, span=ctx.span)
+
+
+def _extreme(name: str) -> Callable[[FunctionState, Call], Value]:
+    def handler(ctx: FunctionState, site: Call) -> Value:
+        values = site.args
+        if len(values) == 1:
+            if isinstance(values[0], ArrayValue):
+                return of_array(ctx, name, site, values[0])
+            values = tuple_items(ctx, values[0])
+        if site.keywords or not values:
+            ctx.fail(f"{name} needs at least one number and no keywords")
+        result = values[0]
+        for value in values[1:]:
+            if isinstance(result, Const) and isinstance(value, Const):
+                result = Const(getattr(builtins, name)(result.value, value.value))
+                continue
+            kind = common_type(ctx, result, value)
+            if kind.dtype.is_complex:
+                ctx.fail(f"{name} of complex numbers, which have no order", hint="compare abs(x), x.real or x.imag")
+            if kind == PYINT and is_narrow(ctx, result) and is_narrow(ctx, value):
+                kind = PYINT_NARROW
+            kind = PYINT if kind.dtype is BOOL else kind
+            result = Operation(name, (convert(ctx, result, kind), convert(ctx, value, kind)), kind, span=ctx.span)
+        return result
+
+    return handler
+
+
+handles(min)(_extreme("min"))
+handles(max)(_extreme("max"))
+
+
+@handles(pow, np.power, foldable=True)
+def _pow(ctx: FunctionState, site: Call) -> Value:
+    left, right, modulus = site.bind(ctx, "pow", "x", "y", mod=Const(None))
+    if isinstance(modulus, Const) and modulus.value is None:
+        return binary(ctx, ast.Pow(), left, right)
+    kind = common_type(ctx, left, modulus)
+    if kind.dtype.is_inexact or common_type(ctx, right, modulus).dtype.is_inexact:
+        ctx.fail("pow with a modulus needs integers")
+    numbers = (convert(ctx, left, kind), as_number(ctx, right), convert(ctx, modulus, kind))
+    return call_library(ctx, power_modulo, site, *numbers)
+
+
+@handles(divmod, np.divmod)
+def _divmod(ctx: FunctionState, site: Call) -> Value:
+    left, right = site.bind(ctx, "divmod", "x", "y")
+    held = [v if isinstance(v, Const) else ctx.temp(as_number(ctx, v)) for v in (left, right)]
+    return TupleValue((binary(ctx, ast.FloorDiv(), held[0], held[1]), binary(ctx, ast.Mod(), held[0], held[1])))
+
+
+@handles(sum)
+def _sum(ctx: FunctionState, site: Call) -> Value:
+    values, total = site.bind(ctx, "sum", "tuple", start=Const(0))
+    if isinstance(values, ArrayValue):
+        return of_array(ctx, "sum", site, values, total)
+    for value in tuple_items(ctx, values):
+        total = binary(ctx, ast.Add(), total, value)
+    return total
+
+
+@handles(any, all)
+def _any_all(ctx: FunctionState, site: Call) -> Value:
+    (values,) = site.bind(ctx, "any/all", "tuple")
+    is_any = site.target is any
+    if isinstance(values, ArrayValue):
+        return of_array(ctx, "any" if is_any else "all", site, values)
+    result: Condition = Const(not is_any)
+    for value in tuple_items(ctx, values):
+        result = logical(ctx, LogicalOp.OR if is_any else LogicalOp.AND, result, truth(ctx, value))
+    return result
+
+
+@handles(np.dtype)
+def _dtype(ctx: FunctionState, site: Call) -> Value:
+    ctx.fail("np.dtype takes constants in a kernel", hint='write the name of the type: np.dtype("float32")')

@@ -1,0 +1,1 @@
+"""Lowering of `cuda.libdevice` and `cuda.fp16`."""

@@ -1,0 +1,199 @@
+"""Compound functions of real numbers, written in the dialect: kernels call them as device functions."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from portagpu.frontend.operations.calls import LibraryFunction
+
+
+@LibraryFunction
+def logaddexp(x: Any, y: Any) -> Any:
+    """`numpy.logaddexp`."""
+    if x == y:  # also infinities, whose difference is no number
+        return x + math.log(2.0)
+    difference = x - y
+    if difference > 0:
+        return x + math.log1p(math.exp(-difference))
+    return y + math.log1p(math.exp(difference))
+
+
+@LibraryFunction
+def logaddexp2(x: Any, y: Any) -> Any:
+    """`numpy.logaddexp2`."""
+    if x == y:
+        return x + 1
+    difference = x - y
+    if difference > 0:
+        return x + math.log1p(np.exp2(-difference)) * (1 / math.log(2.0))
+    return y + math.log1p(np.exp2(difference)) * (1 / math.log(2.0))
+
+
+@LibraryFunction
+def heaviside(x: Any, middle: Any) -> Any:
+    """`numpy.heaviside`."""
+    if math.isnan(x):
+        return x
+    if x == 0:
+        return middle
+    return 0.0 if x < 0 else 1.0
+
+
+@LibraryFunction
+def spacing(x: Any) -> Any:
+    """`numpy.spacing`."""
+    if not math.isfinite(x):
+        return x - x
+    return np.nextafter(x, -math.inf if x < 0 else math.inf) - x
+
+
+@LibraryFunction
+def half_nextafter(x: Any, y: Any) -> Any:
+    """`numpy.nextafter` of float16, computed in float32, where sums of halves and their steps are exact."""
+    a = np.float32(x)
+    b = np.float32(y)
+    if a == b:
+        return y
+    if math.isnan(a) or math.isnan(b):
+        return x + y
+    if math.isinf(a):
+        return np.float16(math.copysign(65504.0, a))
+    mantissa, exponent = math.frexp(a)
+    narrower = abs(mantissa) == 0.5 and (b < a) == (a > 0)  # below a power of two
+    digit = exponent - 12 if narrower else exponent - 11
+    step = math.ldexp(np.float32(1), digit if digit > -24 and a != 0 else -24)
+    after = a + step if b > a else a - step
+    return np.float16(math.copysign(after, a) if after == 0 else after)
+
+
+@LibraryFunction
+def sinc(x: Any) -> Any:
+    """`numpy.sinc`."""
+    if x == 0:
+        return x * 0 + 1
+    scaled = x * math.pi
+    return math.sin(scaled) / scaled
+
+
+@LibraryFunction
+def modf(x: Any) -> Any:
+    """`math.modf`."""
+    whole = np.trunc(x)
+    return (math.copysign(0.0, x) if math.isinf(x) else math.copysign(x - whole, x)), whole
+
+
+@LibraryFunction
+def integer_fmod(x: Any, y: Any) -> Any:
+    """C's remainder, with the sign of ``x``."""
+    rest = x % y
+    if rest != 0 and (x < 0) != (y < 0):
+        rest -= y
+    return rest
+
+
+@LibraryFunction
+def integer_reciprocal(x: Any) -> Any:
+    """C's ``1 / x``; by zero zero, as other divisions of integers."""
+    return x if x == 1 or x == -1 else x * 0
+
+
+@LibraryFunction
+def gcd(x: Any, y: Any) -> Any:
+    """`math.gcd`."""
+    if x.dtype.kind == "u":
+        a = x
+        b = y
+        while b != 0:
+            a, b = b, a % b
+        return a
+    below = -abs(x)  # not above zero, since the most negative number has no counterpart
+    other = -abs(y)
+    while other != 0:
+        below, other = other, below % other
+    return -below
+
+
+@LibraryFunction
+def lcm(x: Any, y: Any) -> Any:
+    """`math.lcm`."""
+    divisor = gcd(x, y)
+    return divisor if divisor == 0 else abs(x // divisor) * abs(y)
+
+
+@LibraryFunction
+def power_modulo(base: Any, exponent: Any, modulus: Any) -> Any:
+    """``pow(base, exponent, modulus)`` of integers; a negative exponent gives zero."""
+    result = (modulus * 0 + 1) % modulus
+    factor = base % modulus
+    rest = exponent
+    if rest < 0:
+        return modulus * 0
+    while rest > 0:
+        if rest & 1:
+            result = result * factor % modulus
+        factor = factor * factor % modulus
+        rest >>= 1
+    return result
+
+
+@LibraryFunction
+def power_of_ten(count: Any) -> Any:
+    """Exact where a float can be."""
+    result = 1.0
+    for _ in range(count):
+        result *= 10.0
+    return result
+
+
+@LibraryFunction
+def round_to(x: Any, digits: Any) -> Any:
+    """Rounded to decimal digits, half to even; values that cannot be scaled have no such digits."""
+    if digits < 0:
+        step = power_of_ten(min(-digits, 400))
+        if not math.isfinite(x):
+            return x
+        return np.rint(x / step) * step if math.isfinite(step) else x * 0
+    low = power_of_ten(min(digits, 22))
+    high = power_of_ten(min(max(digits - 22, 0), 400))
+    scaled = x * high * low
+    if not math.isfinite(scaled):
+        return x
+    return np.rint(scaled) / low / high
+
+
+@LibraryFunction
+def round_digits(x: Any, digits: Any) -> Any:
+    """Python's `round` of a narrow float: scaled in double precision, where halves are halves, if the device has it."""
+    return x.dtype.type(round_to(float(x), digits))
+
+
+@LibraryFunction
+def round_integer(x: Any, step: Any) -> Any:
+    """An integer rounded to a multiple of ``step``, half to even."""
+    below = x - x % step
+    rest = x - below
+    other = step - rest  # twice the rest may not fit
+    if rest > other or (rest == other and below // step % 2 == 1):
+        return below + step
+    return below
+
+
+@LibraryFunction
+def is_close(a: Any, b: Any, relative: Any, absolute: Any) -> Any:
+    """As Python's `math.isclose`."""
+    if a == b:
+        return True
+    if math.isinf(abs(a)) or math.isinf(abs(b)):
+        return False
+    return abs(a - b) <= max(relative * max(abs(a), abs(b)), absolute)
+
+
+@LibraryFunction
+def is_close_to(a: Any, b: Any, relative: Any, absolute: Any, equal_nan: Any) -> Any:
+    """As `numpy.isclose`, where ``b`` is the reference."""
+    if a == b or (equal_nan and a != a and b != b):
+        return True
+    return abs(a - b) <= absolute + relative * abs(b) and math.isfinite(abs(b))

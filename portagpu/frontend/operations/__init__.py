@@ -1,0 +1,1 @@
+"""Lowering of names, calls, comparisons and complex arithmetic."""

@@ -1,0 +1,70 @@
+"""What names stand for: captured values, and binding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from portagpu.dialect.names import Intrinsic
+from portagpu.frontend.arrays.subscripts import captured_array
+from portagpu.frontend.core.convert import describe
+from portagpu.frontend.core.state import FunctionState
+from portagpu.frontend.core.values import Const, TupleValue, Value, is_expr, leaves, rebuild
+from portagpu.frontend.operations.calls import value_of
+from portagpu.ir.nodes import Assign, Constant, Expr, Var
+
+
+def captured(ctx: FunctionState, value: Any, name: str) -> Value:
+    """A global or closure value: a constant."""
+    if isinstance(value, np.ndarray):
+        return captured_array(ctx, value)
+    if isinstance(value, np.void) and value.dtype.names:
+        return captured_array(ctx, np.asarray(value))
+    if hasattr(value, "__cuda_array_interface__") or type(value).__name__ == "DeviceNDArray":
+        ctx.fail(
+            f"`{name}` is a device array that the kernel captures",
+            hint="pass it to the kernel as an argument",
+        )
+    if isinstance(value, Intrinsic):
+        found = value_of(ctx, value.name)
+        if found is not None:
+            return found
+    return Const(value)
+
+
+def tuple_items(ctx: FunctionState, value: Value) -> tuple[Value, ...]:
+    """Items of a compile-time sequence."""
+    if isinstance(value, TupleValue):
+        return value.items
+    if isinstance(value, Const) and isinstance(value.value, tuple | list | range):
+        return tuple(captured(ctx, v, "item") for v in value.value)
+    ctx.fail(f"a tuple is needed here, not {describe(ctx, value)}")
+
+
+def bind(ctx: FunctionState, name: str, value: Value) -> Value:
+    """Give a Python name a value: constants stay constants, everything else lives in variables of its own."""
+    from_parts = []
+    parts = leaves(value)
+    single = len(parts) == 1 and parts[0] is value
+    for n, leaf in enumerate(parts):
+        if (
+            isinstance(leaf, Const)
+            or not is_expr(leaf)
+            or (isinstance(leaf, Constant) and not single)
+            or is_stable(ctx, leaf)
+        ):
+            from_parts.append(leaf)
+        else:
+            slot = Var(name if single else f"{name}.{n}", leaf.type, span=ctx.span)
+            if not (isinstance(leaf, Var) and (leaf.name, leaf.type) == (slot.name, slot.type)):
+                ctx.emit(Assign(slot, leaf, span=ctx.span))
+            from_parts.append(slot)
+    bound = rebuild(value, iter(from_parts))
+    ctx.env[name] = ctx.last_bound[name] = bound
+    return bound
+
+
+def is_stable(ctx: FunctionState, value: Expr) -> bool:
+    """Whether an expression is a variable that never changes."""
+    return isinstance(value, Var) and value.name in ctx.stable

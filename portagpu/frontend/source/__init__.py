@@ -1,0 +1,1 @@
+"""Source text of functions, what they capture, and digests of both."""

@@ -1,0 +1,1 @@
+"""Lowering of Python's statements and expressions."""

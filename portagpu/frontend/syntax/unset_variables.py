@@ -1,0 +1,114 @@
+"""Variables that a path leaves without a value: an exception under ``debug=True``, else a warning.
+
+Under ``debug=True`` each of them has a flag beside it, which says whether it has a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from portagpu.frontend.core.exceptions import Raise, check
+from portagpu.frontend.core.state import FunctionState
+from portagpu.ir.analysis.definite_assignment import Read, copied, root, unset_reads
+from portagpu.ir.nodes import Assign, Constant, Expr, For, If, Logical, LogicalOp, Not, Stmt, Var, While
+from portagpu.ir.program import Remark
+from portagpu.ir.types import BOOLEAN, Type
+from portagpu.ir.walk import all_statements, has_effect
+
+_HINT = "give it a value before, or on the other paths, too; debug=True raises where it has none"
+
+
+def with_checks(ctx: FunctionState, body: Iterable[Stmt]) -> tuple[Stmt, ...]:
+    """The lowered body of a function, with checks where a variable may have no value; or remarks about that."""
+    statements = tuple(body)
+    given = {(p.name, p.type) for p in ctx.parameters}
+    found = unset_reads(statements, given)
+    if not found:
+        return statements
+    if not ctx.program.debug:
+        for read in found:
+            if read.doubtful:
+                name = root(read.variable.name)
+                text = f"`{name}` has no value here on a path that leads here (it reads as zero): {_HINT}"
+                ctx.program.remarks.setdefault((name, read.statement.span.line), Remark(text, read.statement.span))
+        return statements
+    return _Checks(ctx, found, given).function(statements)
+
+
+class _Checks:
+    """Puts flags beside variables, and asks for them before reads."""
+
+    def __init__(self, ctx: FunctionState, found: list[Read], given: set[tuple[str, Type]]) -> None:
+        self._ctx = ctx
+        self._given = given
+        self._reads: dict[int, list[Read]] = {}
+        self._flags: dict[tuple[str, Type], Var] = {}
+        for read in found:
+            if any(map(has_effect, read.guards)):
+                continue  # asking again would do it twice
+            self._reads.setdefault(id(read.statement), []).append(read)
+            slot = read.variable.name, read.variable.type
+            name = f"pg.has_{read.variable.name}_{len(self._flags)}"
+            self._flags.setdefault(slot, Var(name, BOOLEAN, span=read.variable.span))
+
+    def function(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """A function's body: none of the variables has a value at first."""
+        self._with_sources(body)
+        start = [Assign(f, Constant(False, BOOLEAN, span=f.span), span=f.span) for f in self._flags.values()]
+        return (*start, *self._block(body))
+
+    def _with_sources(self, body: tuple[Stmt, ...]) -> None:
+        """Flags for variables, too, whose values are moved to one that has a flag."""
+        count = -1
+        moves = [s for s in all_statements(body) if isinstance(s, Assign) and copied(s) is not None]
+        while count != len(self._flags):
+            count = len(self._flags)
+            for move in moves:
+                source = copied(move)
+                if source is None or source in self._given:
+                    continue
+                if (move.target.name, move.target.type) in self._flags:
+                    name = f"pg.has_{source[0]}_{len(self._flags)}"
+                    self._flags.setdefault(source, Var(name, BOOLEAN, span=move.span))
+
+    def _block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        made: list[Stmt] = []
+        for statement in body:
+            made += self._checks(statement)
+            match statement:
+                case If():
+                    then, orelse = self._block(statement.then), self._block(statement.orelse)
+                    made.append(If(statement.condition, then, orelse, span=statement.span))
+                case For():
+                    made.append(replace(statement, body=self._block(statement.body)))
+                case While():
+                    made.append(replace(statement, body=self._block(statement.body)))
+                case Assign():
+                    made.append(statement)
+                    flag = self._flags.get((statement.target.name, statement.target.type))
+                    if flag is not None:
+                        source = copied(statement)
+                        has: Expr = Constant(True, BOOLEAN, span=statement.span)
+                        if source is not None:
+                            has = self._flags.get(source, has)
+                        made.append(Assign(flag, has, span=statement.span))
+                case _:
+                    made.append(statement)
+        return tuple(made)
+
+    def _checks(self, statement: Stmt) -> list[Stmt]:
+        ctx, saved = self._ctx, self._ctx.span
+        with ctx.nested() as block:
+            for read in self._reads.get(id(statement), ()):
+                ctx.span = statement.span
+                flag = self._flags[read.variable.name, read.variable.type]
+                wrong: Expr = Not(flag, span=ctx.span)
+                for guard in reversed(read.guards):
+                    wrong = Logical(LogicalOp.AND, guard, wrong, span=ctx.span)
+                name = root(read.variable.name)
+                text = f"cannot access local variable '{name}' where it is not associated with a value"
+                ctx.reachable = True
+                check(ctx, wrong, Raise(kind=UnboundLocalError, args=(text,)))
+        ctx.span = saved
+        return block

@@ -1,0 +1,1 @@
+"""Analyses of the IR: uniform values, ranges, races, memory order."""

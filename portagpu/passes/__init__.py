@@ -1,0 +1,1 @@
+"""Passes: IR to IR, for what a device asks."""

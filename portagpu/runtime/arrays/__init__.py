@@ -1,0 +1,1 @@
+"""Device arrays: NumPy's views and names, copies, interchange."""

@@ -1,0 +1,220 @@
+"""Device arrays from host arrays and from PyOpenCL's."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.array
+
+from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
+from portagpu.runtime.arrays import numpy_dispatch
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.checks import host_array
+from portagpu.runtime.arrays.cuda_array_interface import described_by, has_interface, parsed
+from portagpu.runtime.arrays.foreign import is_foreign
+from portagpu.runtime.arrays.host_memory import adopt_host
+from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, extent_of, strides_like, strides_of
+from portagpu.runtime.execution.context import Context, current_context
+from portagpu.runtime.execution.stream import Stream
+from portagpu.settings import interface_sync_wanted
+
+
+def device_array_like(ary: Any, stream: Stream | int = 0) -> DeviceNDArray:
+    """An uninitialised device array of the shape, dtype and order of ``ary``, a host or device array.
+
+    It is on the device of ``stream``. Raises `ArgumentTypeError` for what is no array, `OutOfMemoryError`.
+    """
+    if is_foreign(ary):
+        ary = host_array(ary)
+    if isinstance(ary, type) or not all(hasattr(ary, name) for name in ("shape", "strides", "dtype")):
+        raise ArgumentTypeError(
+            f"device_array_like takes an array, not {type(ary).__name__}", hint="use np.asarray(...), or device_array"
+        )
+    strides = strides_like(ary.shape, ary.strides, ary.dtype.itemsize)
+    return device_array(ary.shape, ary.dtype, strides=strides, stream=stream)
+
+
+def to_device(
+    obj: Any,
+    stream: Stream | int = 0,
+    copy: bool = True,
+    to: DeviceNDArray | None = None,
+    *,
+    context: Context | None = None,
+) -> DeviceNDArray:
+    """Copy ``obj``, a host array or anything `numpy.asarray` takes, to the device; device arrays stay as they are.
+
+    ``to`` names an existing device array of the same shape and dtype as the target. With ``copy=False`` the memory is
+    allocated but not filled. The copy is made on ``stream``: with one other than 0, and page-locked memory, it is under
+    way when the call returns. The array is on the stream's device, or in ``context``.
+
+    Raises `DTypeError` for dtypes that no device has, `ShapeError` where ``to`` has another shape, `OutOfMemoryError`.
+    """
+    if isinstance(obj, DeviceNDArray) and to is None:
+        return obj
+    if to is not None:
+        if not isinstance(to, DeviceNDArray):
+            raise ArgumentTypeError(
+                f"to= is a device array, not {type(to).__name__}", hint="make one with cuda.device_array_like(x)"
+            )
+        to.copy_to_device(as_device_array(obj) if is_device_like(obj) else obj, stream)
+        return to
+    if is_device_like(obj):
+        return as_device_array(obj)
+    host = host_array(obj)
+    strides = None if host.size else host.strides  # nothing lies there, and they are what the program gave
+    order = order_of(host)
+    result = device_array(host.shape, host.dtype, strides, order, stream=stream, context=context)
+    if copy:
+        result.copy_to_device(host, stream)
+    return result
+
+
+def order_of(host: np.ndarray[Any, Any]) -> str:
+    """The order in which a device array holds what a host array has: without gaps, and as there where that has none."""
+    return "F" if host.flags.f_contiguous and not host.flags.c_contiguous else "C"
+
+
+def is_device_like(obj: Any) -> bool:
+    """Whether an object can be wrapped without copies: a PyOpenCL array, or what offers the CUDA Array Interface."""
+    return isinstance(obj, pyopencl.array.Array) or has_interface(obj)
+
+
+def as_device_array(
+    obj: Any, *, dtype: Any = None, shape: Any = None, context: Context | None = None, readonly: bool = False
+) -> DeviceNDArray:
+    """Wrap a `pyopencl.array.Array`, or a `pyopencl.Buffer` with a ``dtype``, without copying.
+
+    Or an object that offers the CUDA Array Interface of a device array of ours. Raises `ArgumentTypeError` for anything
+    else.
+    """
+    if isinstance(obj, DeviceNDArray):
+        return obj
+    if has_interface(obj) or (isinstance(obj, np.ndarray) and hasattr(obj, "__cuda_array_interface__")):
+        return from_interface(obj.__cuda_array_interface__)
+    if isinstance(obj, pyopencl.array.Array):
+        owner: Any = obj.queue if obj.queue is not None else obj.context
+        where = Context.wrap(owner)
+        key = _foreign_key(obj.base_data)
+        stream = where.wrap_queue(obj.queue) if obj.queue is not None else None
+        return DeviceNDArray(
+            obj.shape,
+            obj.dtype,
+            obj.strides,
+            obj.base_data,
+            where,
+            offset=obj.offset,
+            base=obj,
+            stream=stream,
+            allocation_key=key,
+            readonly=readonly,
+        )
+    if isinstance(obj, cl.MemoryObject) and dtype is not None:
+        kind = checked_dtype(dtype)
+        where = context or Context.wrap(obj.context)
+        extents = (obj.size // kind.itemsize,) if shape is None else checked_shape(shape)
+        result = DeviceNDArray(
+            extents,
+            kind,
+            strides_of(extents, kind, "C"),
+            obj,
+            where,
+            base=obj,
+            allocation_key=_foreign_key(obj),
+            readonly=readonly,
+        )
+        if result.nbytes > obj.size:
+            raise ShapeError(f"shape {extents} of {kind} needs {result.nbytes} bytes; the buffer has {obj.size}")
+        return result
+    raise ArgumentTypeError(
+        f"{type(obj).__name__} cannot be wrapped as a device array",
+        hint="pass a pyopencl.array.Array, or a pyopencl.Buffer with dtype=",
+    )
+
+
+def from_interface(desc: Any, *, sync: bool = True) -> DeviceNDArray:
+    """The device array that a CUDA Array Interface describes; see `cuda.from_cuda_array_interface`."""
+    host = described_by(desc)
+    if host is not None:
+        return adopt_host(current_context(), host)
+    keeper, offset, shape, strides, dtype, readonly = parsed(desc)
+    if keeper is None:
+        return device_array(shape, dtype)
+    dtype = checked_dtype(dtype)
+    nbytes, before = extent_of(shape, strides, dtype.itemsize)
+    if not before <= offset <= keeper.buffer.size - (nbytes - before):
+        raise ShapeError(f"shape {shape} with strides {strides} reaches out of the array's {keeper.buffer.size} bytes")
+    stream = _named_stream(keeper, desc.get("stream"))
+    if sync and stream and interface_sync_wanted():
+        stream.synchronize()
+    return DeviceNDArray(
+        shape,
+        dtype,
+        strides,
+        keeper.buffer,
+        keeper.context,
+        offset=offset,
+        base=keeper,
+        stream=stream,
+        readonly=readonly or keeper.readonly,
+        allocation_key=keeper.allocation_key,
+    )
+
+
+def _named_stream(keeper: DeviceNDArray, handle: Any) -> Stream | Literal[0]:
+    """The stream that a description names by its number: also one that only a view of the array was bound to."""
+    if not handle:
+        return 0
+    return next((s for s in keeper.context.streams if s.is_named(handle)), keeper.stream)
+
+
+def at_address(address: int, dtype: np.dtype[Any]) -> DeviceNDArray:
+    """The elements from an address of ``__cuda_array_interface__`` to the end of its memory, as an array of one axis.
+
+    Raises `MemoryNotSharedError` where no array of ours has the address.
+    """
+    desc: dict[str, Any] = {"shape": (1,), "data": (address, False), "typestr": dtype.str, "version": 1}
+    try:
+        keeper, offset, *_ = parsed(desc)
+    except MemoryNotSharedError:
+        raise MemoryNotSharedError(
+            f"no device array has the address {address:#x}",
+            hint='pass x.__cuda_array_interface__["data"][0] of a device array that is alive',
+        ) from None
+    count = max(keeper.buffer.size - offset, 0) // dtype.itemsize
+    return DeviceNDArray(
+        (count,),
+        dtype,
+        (dtype.itemsize,),
+        keeper.buffer,
+        keeper.context,
+        offset=offset,
+        base=keeper,
+        readonly=keeper.readonly,
+        allocation_key=keeper.allocation_key,
+    )
+
+
+def _empty_like(prototype: DeviceNDArray, dtype: Any = None, shape: Any = None) -> DeviceNDArray:
+    """`numpy.empty_like`: on the same device, in the same order."""
+    kind = prototype.dtype if dtype is None else checked_dtype(dtype)
+    if shape is None:
+        strides = strides_like(prototype.shape, prototype.strides, prototype.itemsize)
+        steps = tuple(step // prototype.itemsize * kind.itemsize for step in strides)
+        return device_array(prototype.shape, kind, strides=steps, context=prototype.context)
+    return device_array(shape, kind, context=prototype.context)
+
+
+numpy_dispatch.register("empty_like", _empty_like, frozenset({"dtype", "shape"}))
+
+
+def _foreign_key(buffer: Any) -> int:
+    """A key that two wrappers of one buffer share (sub-buffers share their parent's)."""
+    parent = buffer
+    try:
+        parent = buffer.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT) or buffer
+    except cl.Error:
+        parent = buffer
+    return -int(parent.int_ptr)

@@ -1,0 +1,146 @@
+"""Memory of device arrays for other libraries through DLPack: on CPU devices, whose memory is the host's."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+
+from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.dtypes import BFLOAT16
+from portagpu.errors import MemoryNotSharedError
+from portagpu.runtime.arrays.overlap import note_export
+from portagpu.runtime.execution.stream import enqueuing
+
+if TYPE_CHECKING:
+    from portagpu.runtime.arrays.array import DeviceNDArray
+
+CPU = (1, 0)  # DLPack's device
+HOST_KINDS = (CPU[0], 3)  # plain and page-locked host memory
+_UINT, _BFLOAT = 1, 4  # DLPack's codes of kinds
+_BYTE = np.dtype(np.uint8)
+
+
+def shares_with_host(caps: Capabilities) -> bool:
+    """Whether a device's arrays are host memory that needs no calls before the host uses it."""
+    return caps.host_unified_memory and caps.device_type is DeviceType.CPU
+
+
+def device_of(array: DeviceNDArray) -> tuple[int, int]:
+    """DLPack's device of an array. Raises `MemoryNotSharedError`."""
+    if not shares_with_host(array.context.capabilities):
+        raise MemoryNotSharedError(
+            f"{array.context.device.name} does not share its memory with other libraries",
+            hint="go through the host: x.copy_to_host()",
+        )
+    return CPU
+
+
+class _Held:
+    """An array's mapped memory. The array lives as long: with it the block would go to the next one that is made."""
+
+    def __init__(self, mapped: np.ndarray[Any, Any], array: DeviceNDArray) -> None:
+        self.__array_interface__ = mapped.__array_interface__
+        self._held = mapped, array
+
+
+def host_view(array: DeviceNDArray) -> np.ndarray[Any, Any]:
+    """The array's own memory as a NumPy array, after the work of all streams; it keeps the memory alive.
+
+    Raises `MemoryNotSharedError`.
+    """
+    device_of(array)
+    if array.dtype.names is not None:
+        raise MemoryNotSharedError("DLPack has no records", hint="share one field: x['name']")
+    buffer = array.buffer
+    access: Any = cl.map_flags.READ | cl.map_flags.WRITE
+    with enqueuing(array.context.default_stream) as queue:
+        mapped: Any
+        mapped, _ = cl.enqueue_map_buffer(queue, buffer, access, 0, (buffer.size,), _BYTE, is_blocking=True)
+    result: np.ndarray[Any, Any] = np.ndarray(
+        array.shape, array.dtype, buffer=np.asarray(_Held(mapped, array)), offset=array.offset, strides=array.strides
+    )
+    result.flags.writeable = not array.readonly
+    begin = mapped.__array_interface__["data"][0] - buffer.get_info(cl.mem_info.OFFSET)  # of the whole allocation
+    note_export(array.allocation_key, mapped, begin)
+    return result
+
+
+# bfloat16, of which NumPy's own DLPack knows nothing: its bits, under another code ----------------------------------
+
+
+class _Tensor(ctypes.Structure):
+    """`DLTensor` of dlpack.h, version 1, as far as its dtype."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+    )
+
+
+class _VersionedTensor(ctypes.Structure):
+    """`DLManagedTensorVersioned`."""
+
+    _fields_ = (
+        ("version", ctypes.c_uint32 * 2),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    )
+
+
+def _tensor(capsule: Any) -> _Tensor:
+    """What a capsule of DLPack that nobody has consumed describes."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    if '"dltensor_versioned"' in repr(capsule):
+        versioned = _VersionedTensor.from_address(get(capsule, b"dltensor_versioned"))
+        return _Tensor.from_address(ctypes.addressof(versioned) + _VersionedTensor.tensor.offset)
+    return _Tensor.from_address(get(capsule, b"dltensor"))
+
+
+def exported(array: DeviceNDArray, options: dict[str, Any]) -> Any:
+    """The capsule of an array's own memory. Raises `MemoryNotSharedError`."""
+    host = host_view(array)
+    if array.dtype.name != BFLOAT16.name:
+        return host.__dlpack__(**options)
+    capsule: Any = host.view(np.uint16).__dlpack__(**options)
+    _tensor(capsule).code = _BFLOAT
+    return capsule
+
+
+class _AsBits:
+    """An exporter whose bfloat16 numbers are uint16."""
+
+    def __init__(self, owner: Any) -> None:
+        self._owner = owner
+        self.is_bfloat16 = False
+
+    def __dlpack__(self, **options: Any) -> Any:
+        capsule = self._owner.__dlpack__(**options)
+        tensor = _tensor(capsule)
+        if (tensor.code, tensor.bits, tensor.lanes) == (_BFLOAT, 16, 1):
+            self.is_bfloat16 = True
+            tensor.code = _UINT
+        return capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        device: tuple[int, int] = self._owner.__dlpack_device__()
+        return device
+
+
+def imported(obj: Any) -> np.ndarray[Any, Any]:
+    """The memory of an object with ``__dlpack__`` as a NumPy array, as `numpy.from_dlpack`, which lacks bfloat16.
+
+    Raises `DTypeError` where that is wanted and `ml_dtypes` is not installed.
+    """
+    bits = _AsBits(obj)
+    host = np.from_dlpack(bits)
+    return host.view(BFLOAT16.numpy) if bits.is_bfloat16 else host

@@ -1,0 +1,244 @@
+"""Host memory that a device can use in place: wrapped NumPy arrays, pinned arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+from numpy.lib.array_utils import byte_bounds
+
+from portagpu.device.capabilities import DeviceType
+from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, PortaGPUError
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.dlpack import shares_with_host
+from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, checked_strides, extent_of, strides_of
+from portagpu.runtime.arrays.overlap import host_key
+from portagpu.runtime.execution.context import Context, current_context
+from portagpu.runtime.execution.driver_errors import translate_cl_errors
+from portagpu.runtime.execution.stream import Stream, enqueuing
+
+_ALIGNMENT = 128  # bytes, the largest CL_DEVICE_MEM_BASE_ADDR_ALIGN of devices that share host memory
+_BYTE = np.dtype(np.uint8)
+SMALL = 4096  # bytes; below, a copy is as cheap as a wrapper
+
+
+Span = tuple[int, int, bool]  # first address, the one after the last, whether kernels write there
+
+
+class SharedSpans:
+    """Host memory that one launch shares with the device, as ranges that do not overlap.
+
+    Ranges are rounded outwards, since drivers copy host memory that is not aligned; that stays inside the pages that
+    hold the arrays. Arrays whose rounded ranges overlap get one buffer: two over the same memory are undefined.
+    """
+
+    def __init__(self, writable: Iterable[np.ndarray[Any, Any]], readonly: Iterable[np.ndarray[Any, Any]] = ()) -> None:
+        ranges = [(*_rounded(a), True) for a in writable] + [(*_rounded(a), False) for a in readonly]
+        self._ranges = joined_spans(ranges)
+        self.longest = max((high - low for low, high, _ in self._ranges), default=0)  # bytes
+        self._buffers: dict[int, cl.Buffer] = {}
+
+    def _around(self, array: np.ndarray[Any, Any]) -> Span:
+        first, last = _rounded(array)
+        return next(r for r in self._ranges if r[0] <= first and last <= r[1])
+
+    def extent(self, array: np.ndarray[Any, Any]) -> int:
+        """Bytes of the range that holds an array."""
+        low, high, _ = self._around(array)
+        return high - low
+
+    def buffer(self, context: Context, array: np.ndarray[Any, Any]) -> tuple[cl.Buffer, int]:
+        """The buffer that holds an array, and the array's byte offset in it."""
+        low, high, written = self._around(array)
+        if low not in self._buffers:
+            with translate_cl_errors(context):
+                self._buffers[low] = _buffer_of(context, low, high, written)
+        return self._buffers[low], int(array.__array_interface__["data"][0]) - low
+
+
+def joined_spans(ranges: Iterable[Span]) -> list[Span]:
+    """The same memory as ranges that do not overlap, in ascending order; written where any of them is."""
+    found: list[Span] = []
+    for low, high, written in sorted(ranges):
+        if found and low < found[-1][1]:
+            before = found.pop()
+            low, high, written = before[0], max(before[1], high), before[2] or written
+        found.append((low, high, written))
+    return found
+
+
+def _buffer_of(context: Context, low: int, high: int, written: bool) -> cl.Buffer:
+    # PyOpenCL asks for a writable flat buffer, whatever the array's layout; kernels respect ``readonly``
+    memory: Any = (ctypes.c_ubyte * (high - low)).from_address(low)
+    flags = cl.mem_flags.USE_HOST_PTR | (cl.mem_flags.READ_WRITE if written else cl.mem_flags.READ_ONLY)
+    return cl.Buffer(context.cl_context, flags, hostbuf=memory)
+
+
+def host_buffer(context: Context, span: Span) -> cl.Buffer:
+    """A buffer over a range of addresses, which is rounded as `rounded_span` does."""
+    with translate_cl_errors(context):
+        return _buffer_of(context, *span)
+
+
+def rounded_span(low: int, high: int, written: bool) -> Span:
+    """Addresses from ``low`` to before ``high``, rounded outwards to what drivers share without a copy."""
+    return low // _ALIGNMENT * _ALIGNMENT, -(-high // _ALIGNMENT) * _ALIGNMENT, written
+
+
+def _rounded(array: np.ndarray[Any, Any]) -> tuple[int, int]:
+    low, high = byte_bounds(array)
+    return rounded_span(low, high, False)[:2]
+
+
+def wrap_host(
+    context: Context, array: np.ndarray[Any, Any], *, spans: SharedSpans, readonly: bool = False
+) -> DeviceNDArray | None:
+    """The array's own memory as a device array, without a copy; None where the device cannot share it.
+
+    Any strides. The device must use the host's memory, and the array must be writable unless it is wrapped
+    ``readonly``. ``spans`` covers all arrays of the launch. Call `map_back` before the host reads what a kernel wrote.
+    """
+    if not readonly and not array.flags.writeable:
+        return None
+    if not can_share(context, (array,), array.nbytes, spans=spans):
+        return None
+    return share_host(context, array, spans=spans, readonly=readonly)
+
+
+def can_share(
+    context: Context,
+    arrays: Sequence[np.ndarray[Any, Any]],
+    nbytes: int,
+    *,
+    spans: SharedSpans,
+    of_any_size: bool = False,
+) -> bool:
+    """Whether the device can use these arrays of ``nbytes`` together in place, and a copy is not as cheap."""
+    caps = context.capabilities
+    small = nbytes < SMALL and not of_any_size
+    if not caps.host_unified_memory or small or not all(map(is_shareable, arrays)):
+        return False
+    # of a view of something larger a copy may do
+    return spans.longest <= caps.max_allocation or all(spans.extent(a) <= caps.max_allocation for a in arrays)
+
+
+def share_host(
+    context: Context,
+    array: np.ndarray[Any, Any],
+    *,
+    spans: SharedSpans | None = None,
+    readonly: bool | None = None,
+    instead_of: np.ndarray[Any, Any] | None = None,
+) -> DeviceNDArray:
+    """A device array of a host array's memory, on a device for which `wrap_host` says that this works.
+
+    ``instead_of``: the array whose views the kernel takes for this one's, where the caller knows better.
+    """
+    if readonly is None:
+        readonly = not array.flags.writeable
+    if spans is None:
+        spans = SharedSpans((), (array,)) if readonly else SharedSpans((array,))
+    buffer, offset = spans.buffer(context, array)
+    return DeviceNDArray(
+        array.shape,
+        array.dtype,
+        array.strides,
+        buffer,
+        context,
+        offset=offset,
+        base=array,
+        readonly=readonly,
+        allocation_key=host_key(array if instead_of is None else instead_of),
+        shifted=True,  # where an array happens to lie must not choose the kernel: n arrays would have 2^n of them
+    )
+
+
+def adopt_host(context: Context, host: np.ndarray[Any, Any]) -> DeviceNDArray:
+    """A device array of a host array's memory that lives as long as anything on the device uses it.
+
+    Raises `MemoryNotSharedError` for a device that does not use the host's memory.
+    """
+    if not shares_with_host(context.capabilities) or not host.flags.aligned:
+        raise MemoryNotSharedError(
+            f"{context.device.name} does not use the host's memory in place",
+            hint="pass the array itself to kernels, or copy it: cuda.to_device(x)",
+        )
+    view = host.view(np.ndarray)
+    # when the last array dies that uses it, kernels may still run, and nobody else might keep the memory
+    weakref.finalize(view, context.keep, host).atexit = False
+    shared = share_host(context, view)
+    shared.buffer.owner = view  # PyOpenCL's arrays of this buffer outlive ours
+    return shared
+
+
+def is_shareable(array: np.ndarray[Any, Any]) -> bool:
+    """Whether elements start where OpenCL wants them: complex ones at multiples of their size, unlike NumPy's."""
+    if array.dtype.kind != "c" or not array.flags.aligned:
+        return array.flags.aligned
+    return not any(n % array.itemsize for n in (array.__array_interface__["data"][0], *array.strides))
+
+
+@contextmanager
+def finished(stream: Stream) -> Iterator[None]:
+    """Around calls that enqueue kernels on host memory: where one raises, those before it end first.
+
+    The exception lets go of arrays that the kernels still read and write.
+    """
+    try:
+        yield
+    except BaseException:
+        with suppress(PortaGPUError):  # a lost device: the first error tells more
+            stream.synchronize()
+        raise
+
+
+def map_back(shared: DeviceNDArray, stream: Stream) -> None:
+    """Wait, and make the host see what kernels wrote into memory that both share."""
+    map_buffer_back(shared.buffer, stream)
+
+
+def map_buffer_back(buffer: cl.Buffer, stream: Stream) -> None:
+    """`map_back` for a buffer of host memory."""
+    with enqueuing(stream) as queue:
+        mapped: Any
+        mapped, _ = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.READ, 0, (buffer.size,), _BYTE, is_blocking=True)
+        mapped.base.release(queue)
+        if stream.context.capabilities.device_type is not DeviceType.CPU:  # which has no other memory to write back to
+            queue.finish()
+
+
+def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> np.ndarray[Any, Any]:
+    """An uninitialised NumPy array in page-locked memory, for fast and asynchronous copies.
+
+    ``shape`` is an int or a tuple; ``order`` is "C" or "F", or ``strides`` gives bytes for each axis. Raises
+    `ShapeError`, `DTypeError` for a ``dtype`` that no device has, `OutOfMemoryError`.
+    """
+    context = current_context()
+    kind, extents = checked_dtype(dtype), checked_shape(shape)
+    steps = strides_of(extents, kind, order) if strides is None else checked_strides(extents, strides)
+    nbytes, offset = extent_of(extents, steps, kind.itemsize)
+    flags = cl.mem_flags.ALLOC_HOST_PTR | cl.mem_flags.READ_WRITE
+    access: Any = cl.map_flags.READ | cl.map_flags.WRITE
+    with enqueuing(context.default_stream) as queue:
+        buffer = cl.Buffer(context.cl_context, flags, max(nbytes, 16))
+        mapped: Any
+        mapped, _ = cl.enqueue_map_buffer(queue, buffer, access, 0, (max(nbytes, 1),), _BYTE, is_blocking=True)
+    result: np.ndarray[Any, Any] = np.ndarray(extents, kind, buffer=mapped, offset=offset, strides=steps)
+    return result
+
+
+@contextmanager
+def pinned(*arrays: np.ndarray[Any, Any]) -> Iterator[None]:
+    """Kept for programs of CUDA-Python: OpenCL cannot pin ``arrays`` that exist, so copies inside run as outside.
+
+    Raises `ArgumentTypeError` for what is no NumPy array.
+    """
+    for array in arrays:
+        if not isinstance(array, np.ndarray):
+            raise ArgumentTypeError(f"cuda.pinned takes NumPy arrays, not {type(array).__name__}")
+    yield

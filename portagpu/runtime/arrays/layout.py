@@ -1,0 +1,140 @@
+"""Shapes, strides and dtypes of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from portagpu import dtypes
+from portagpu.errors import DTypeError, OutOfMemoryError, ShapeError, ShapeTypeError
+from portagpu.types import record_layout
+
+
+def address_of(array: np.ndarray[Any, Any]) -> int:
+    """Where a host array begins."""
+    return int(array.__array_interface__["data"][0])
+
+
+def is_contiguous(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> bool:
+    """Whether elements lie in C order without gaps."""
+    expected = itemsize
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if extent == 0:
+            return True
+        if extent != 1 and stride != expected:
+            return False
+        expected *= extent
+    return True
+
+
+def layout_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> str:
+    """The order of the elements: "C", "F", or "A" for anything else."""
+    if is_contiguous(shape, strides, itemsize):
+        return "C"
+    if is_contiguous(shape[::-1], strides[::-1], itemsize):
+        return "F"
+    return "A"
+
+
+def alignment_of(
+    shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any], offset: int, layout: str
+) -> int:
+    """Bytes to which the elements are aligned, for arrays that kernels address by bytes; 0 for all others.
+
+    Those are records, and elements that start or step at bytes that are no multiple of their size.
+    """
+    if record_layout.record_of(dtype) is None and not (
+        offset % dtype.itemsize or any(s % dtype.itemsize for s in strides)
+    ):
+        return 0
+    steps = strides if layout == "A" else (dtype.itemsize,) * min(len(shape), 1)
+    return record_layout.alignment_of(offset, *steps)
+
+
+def check_order(order: Any) -> None:
+    """Raise `ShapeError` unless an order is "C" or "F"."""
+    if not isinstance(order, str) or order not in ("C", "F"):
+        raise ShapeError(f"order must be 'C' or 'F', not {order!r}")
+
+
+def strides_of(shape: tuple[int, ...], dtype: np.dtype[Any], order: str) -> tuple[int, ...]:
+    """Strides of a contiguous array."""
+    check_order(order)
+    strides, step = [], dtype.itemsize
+    for extent in reversed(shape) if order == "C" else shape:
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides)) if order == "C" else tuple(strides)
+
+
+def strides_like(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides without gaps whose axes are in the order of other strides, as `numpy.empty_like` chooses them."""
+    axes: Sequence[int] = range(len(shape))
+    if not is_contiguous(shape, strides, itemsize):  # then axes of length one may have any strides
+        axes = sorted(axes, key=lambda a: (-abs(strides[a]), a))
+    result, step = [0] * len(shape), itemsize
+    for axis in reversed(axes):
+        result[axis] = step
+        step *= max(shape[axis], 1)
+    return tuple(result)
+
+
+def checked_strides(shape: tuple[int, ...], strides: Any) -> tuple[int, ...]:
+    """Strides (bytes, may be negative) as a tuple with one integer for each axis. Raises `ShapeError`."""
+    items = (strides,) if isinstance(strides, int | np.integer) else _items(strides)
+    if (
+        items is None
+        or len(items) != len(shape)
+        or any(isinstance(s, bool) or not isinstance(s, int | np.integer) for s in items)
+    ):
+        raise ShapeError(f"strides are one integer (bytes) for each axis of shape {shape}, not {strides!r}")
+    return tuple(int(s) for s in items)
+
+
+def extent_of(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> tuple[int, int]:
+    """Bytes that the elements span, and the offset of the first: not 0 where a stride is negative.
+
+    Raises `OutOfMemoryError` for more than 63 bits can count.
+    """
+    if 0 in shape:
+        return 0, 0
+    steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    nbytes = sum(map(abs, steps)) + itemsize
+    if nbytes >= 2**63:  # more than drivers can be asked for
+        raise OutOfMemoryError(f"shape {shape} needs {nbytes} bytes, more than can be addressed")
+    return nbytes, -sum(step for step in steps if step < 0)
+
+
+def checked_shape(shape: Any) -> tuple[int, ...]:
+    """A shape as a tuple of integers. Raises `ShapeError`, and `ShapeTypeError` for what is no integer."""
+    items = (shape,) if isinstance(shape, int | np.integer) else _items(shape)
+    if items is None or any(isinstance(n, bool) or not isinstance(n, int | np.integer) for n in items):
+        raise ShapeTypeError(f"a shape is made of non-negative integers, not {shape!r}")
+    if any(n < 0 for n in items):
+        raise ShapeError(f"a shape is made of non-negative integers, not {shape!r}")
+    return tuple(int(n) for n in items)
+
+
+def _items(values: Any) -> tuple[Any, ...] | None:
+    """The items of a sequence, else None. Text is no sequence of numbers."""
+    try:
+        return None if isinstance(values, str | bytes) else tuple(values)
+    except TypeError:
+        return None
+
+
+def checked_dtype(dtype: Any) -> np.dtype[Any]:
+    """A dtype that a device can hold. Raises `DTypeError`."""
+    if isinstance(dtype, str | dtypes.Named) and dtypes.parse(dtype) is dtypes.BFLOAT16:
+        dtype = dtypes.BFLOAT16.numpy
+    try:
+        kind: np.dtype[Any] = np.dtype(dtype)
+    except (TypeError, ValueError, SyntaxError, KeyError) as error:
+        raise DTypeError(f"{dtype!r} is no dtype of NumPy's", hint="use np.float32, 'int64' or the like") from error
+    if kind.hasobject:
+        raise DTypeError(f"{kind} holds Python objects, which cannot be on a device", hint="use a numeric dtype")
+    if kind.subdtype is not None or kind.itemsize == 0:
+        raise DTypeError(f"{kind} is no dtype of single elements", hint="put its extents into the array's shape")
+    return kind

@@ -1,0 +1,109 @@
+"""NumPy functions on device arrays; higher layers register what they implement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portagpu.errors import DTypeError, ShapeError
+from portagpu.runtime.arrays import nearest
+
+_functions: dict[str, Callable[..., Any]] = {}
+_keywords: dict[str, frozenset[str]] = {}
+_ON_SHAPES = frozenset({"shape", "ndim", "size"})  # NumPy's own functions do: they only look at attributes
+
+_METHODS = frozenset({"transpose", "ravel", "reshape", "squeeze", "copy"})  # of device arrays, with NumPy's arguments
+
+
+def register(name: str, function: Callable[..., Any], keywords: frozenset[str] = frozenset({"out"})) -> None:
+    """Let ``numpy.<name>`` on device arrays call ``function``, which takes these keywords."""
+    _functions[name] = function
+    _keywords[name] = keywords
+
+
+def unavailable(what: str, name: str, *, elementwise: bool = False) -> DTypeError:
+    """The error for an operation that device arrays do not have; ``name`` is NumPy's, for the hint."""
+    return DTypeError(
+        f"{what} is not available for device arrays", hint=nearest.hint_for(name, elementwise=elementwise)
+    )
+
+
+def call(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Call a registered function. Raises `DTypeError` where there is none, or for keywords that it does not take."""
+    function = _functions.get(name)
+    if function is None:
+        raise unavailable(f"numpy.{name}", name, elementwise=isinstance(getattr(np, name, None), np.ufunc))
+    for keyword in kwargs:
+        if keyword not in _keywords[name]:
+            raise DTypeError(
+                f"numpy.{name} of device arrays takes no {keyword}=",
+                hint=f"it takes only {' and '.join(f'{k}=' for k in sorted(_keywords[name])) or 'the array'}",
+            )
+    return function(*args, **kwargs)
+
+
+def dispatch(ufunc: Any, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`__array_ufunc__` of device arrays."""
+    if method != "__call__":
+        raise unavailable(f"numpy.{ufunc.__name__}.{method}", f"{ufunc.__name__}.{method}")
+    out = kwargs.pop("out", None)
+    if out is not None:
+        kwargs["out"] = out[0]
+    return call(ufunc.__name__, *inputs, **kwargs)
+
+
+def dispatch_function(function: Any, args: Any, kwargs: Any) -> Any:
+    """`__array_function__` of device arrays."""
+    name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
+    if name in _ON_SHAPES:
+        return getattr(np, name).__wrapped__(*args, **kwargs)
+    if name in _METHODS and args and name not in _functions:
+        return getattr(args[0], name)(*args[1:], **kwargs)
+    return call(name, *args, **kwargs)
+
+
+# functions that only make views, under the names of their methods
+register("transpose", lambda a, axes=None: a.transpose(axes), frozenset({"axes"}))
+register("reshape", lambda a, shape, order="C": a.reshape(shape, order=order), frozenset({"shape", "order"}))
+register("ravel", lambda a, order="C": a.ravel(order), frozenset({"order"}))
+register("squeeze", lambda a, axis=None: a.squeeze(axis), frozenset({"axis"}))
+register("broadcast_to", lambda array, shape: array.broadcast_to(shape), frozenset({"shape"}))
+
+
+def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    axes = list(range(a.ndim))
+    try:
+        axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
+    except IndexError as error:
+        raise ShapeError(f"axes {axis1} and {axis2} are not both of an array with {a.ndim} axes") from error
+    return a.transpose(axes)
+
+
+def _matrix_transpose(x: Any) -> Any:
+    if x.ndim < 2:
+        raise ShapeError(f"a matrix has two axes, this array {x.ndim}", hint="reshape it first")
+    return _swapaxes(x, -1, -2)
+
+
+def _on_axes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's that only makes views, by way of a host array of the same shape that is never touched."""
+
+    def view(a: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            shadow = function(a._shadow(), *args, **kwargs)
+        except (ValueError, TypeError, IndexError) as error:
+            raise ShapeError(f"numpy.{function.__name__} of an array of shape {a.shape}: {error}") from None
+        return a._derive(shadow)
+
+    return view
+
+
+register("expand_dims", _on_axes(np.expand_dims), frozenset({"axis"}))
+register("moveaxis", _on_axes(np.moveaxis), frozenset({"source", "destination"}))
+register("rollaxis", _on_axes(np.rollaxis), frozenset({"axis", "start"}))
+register("save", lambda file, arr, **options: np.save(file, arr.copy_to_host(), **options), frozenset({"allow_pickle"}))
+register("swapaxes", _swapaxes, frozenset({"axis1", "axis2"}))
+register("matrix_transpose", _matrix_transpose, frozenset())
+register("linalg.matrix_transpose", _matrix_transpose, frozenset())

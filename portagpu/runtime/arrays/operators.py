@@ -1,0 +1,215 @@
+"""Python's operators on device arrays: the matrix product, conversions, and clear errors for what needs a kernel."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portagpu.errors import ArgumentTypeError, CopyNeededError, ShapeError, unknown_attribute
+from portagpu.runtime.arrays import numpy_dispatch
+from portagpu.runtime.arrays.cuda_array_interface import NAME, address, described, is_asked_for
+from portagpu.runtime.arrays.dlpack import device_of, exported
+from portagpu.runtime.arrays.element_reads import note_iteration
+from portagpu.runtime.arrays.nearest import hint_for, is_known
+
+if TYPE_CHECKING:
+    from portagpu.runtime.arrays.array import DeviceNDArray
+    from portagpu.runtime.execution.context import Context
+
+
+def _refused(symbol: str) -> Callable[..., Any]:
+    """An operator that raises: Python's own `==` would compare identities, and others would blame the operands."""
+
+    def operator(self: object, *others: object) -> Any:
+        raise numpy_dispatch.unavailable(f"the operator {symbol}", symbol, elementwise=symbol != "in")
+
+    return operator
+
+
+class ArrayOperators:
+    """Operators of `DeviceNDArray`."""
+
+    __slots__ = ()
+
+    # what the arrays bring
+    size: int
+    context: Context
+    copy_to_host: Callable[[], np.ndarray[Any, Any]]
+    copy: Callable[..., DeviceNDArray]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents."""
+        raise NotImplementedError
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
+        raise NotImplementedError
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """The CUDA Array Interface (version 3), for objects of this process that wrap the array.
+
+        Its pointer is a name that PortaGPU knows, no address: CUDA's libraries cannot use it, since the memory is
+        OpenCL's. So it is there for Python code that asks for it by name, and for nobody else: `torch.as_tensor`,
+        `jax.numpy.asarray` and `cupy.asarray` see an array with DLPack and ``__array__``, which they take.
+        """
+        if not is_asked_for(sys._getframe(1)):
+            raise AttributeError(NAME)  # what is told is in `nearest`
+        return described(self)
+
+    @property
+    def device_ctypes_pointer(self) -> ctypes.c_void_p:
+        """The pointer of ``__cuda_array_interface__``, as ctypes has it."""
+        return ctypes.c_void_p(address(self) or None)
+
+    def __getitem__(self, key: Any) -> Any:
+        raise NotImplementedError
+
+    def __matmul__(self, other: DeviceNDArray) -> DeviceNDArray:
+        found: DeviceNDArray = numpy_dispatch.call("matmul", self, other)
+        return found
+
+    def __rmatmul__(self, other: DeviceNDArray) -> DeviceNDArray:
+        found: DeviceNDArray = numpy_dispatch.call("matmul", other, self)
+        return found
+
+    def __imatmul__(self, other: DeviceNDArray) -> DeviceNDArray:
+        # without it Python would only bind the name anew
+        found: DeviceNDArray = numpy_dispatch.call("matmul", self, other, out=self)
+        return found
+
+    @property
+    def mT(self) -> DeviceNDArray:
+        """View with the last two axes exchanged. Raises `ShapeError` for fewer axes."""
+        found: DeviceNDArray = numpy_dispatch.call("matrix_transpose", self)
+        return found
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return numpy_dispatch.dispatch(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return numpy_dispatch.dispatch_function(func, args, kwargs)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise CopyNeededError(
+                "`copy=False` is not supported: a device array becomes a host array only by a copy",
+                hint="leave copy=False away",
+            )
+        host = self.copy_to_host()
+        return host if dtype is None else host.astype(dtype)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """The same memory for other libraries, on CPU devices. Raises `MemoryNotSharedError` on others."""
+        return exported(self, options)  # type: ignore[arg-type]
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return device_of(self)  # type: ignore[arg-type]
+
+    def flatten(self, order: str = "C") -> Any:
+        """A one-dimensional copy on the device."""
+        return self.copy(order).ravel(order)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """View with two axes exchanged. Raises `ShapeError`."""
+        return numpy_dispatch.call("swapaxes", self, axis1, axis2)
+
+    def item(self, *place: Any) -> Any:
+        """One element as a Python number; without a place, the only one. Raises `ShapeError`."""
+        if not place:
+            return self._only("item()")
+        try:
+            return self.copy_to_host().item(*place)
+        except (IndexError, ValueError, TypeError) as error:
+            raise ShapeError(f"an array of shape {self.shape} has no item{place}: {error}") from None
+
+    def tolist(self) -> Any:
+        """The elements on the host, as nested lists of Python numbers."""
+        return self.copy_to_host().tolist()
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ArgumentTypeError("a 0-d array has no len()")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        """Views along the first axis; of a 1-D array its elements, copied to the host once, when iteration begins."""
+        if not self.shape:
+            raise ArgumentTypeError("a 0-d array cannot be iterated over")
+        if len(self.shape) == 1:
+            note_iteration(self.context, self.size)
+            return iter(self.copy_to_host())
+        return (self[i] for i in range(self.shape[0]))
+
+    def __bool__(self) -> bool:
+        return bool(self._only("truth value"))
+
+    def __float__(self) -> float:
+        return float(self._only("float()"))
+
+    def __int__(self) -> int:
+        return int(self._only("int()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._only("complex()"))
+
+    def __index__(self) -> int:
+        if self.shape or self.dtype.kind not in "iu":
+            raise ArgumentTypeError("only a 0-d device array of integers can be an index")
+        return int(self._only("index"))
+
+    def __copy__(self) -> DeviceNDArray:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> DeviceNDArray:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        raise ArgumentTypeError(
+            "device arrays cannot be pickled or sent to another process", hint="send a host array: x.copy_to_host()"
+        )
+
+    def _only(self, what: str) -> Any:
+        """The only element, on the host. Raises `ShapeError` for other sizes than one."""
+        if self.size != 1:
+            raise ShapeError(
+                f"the {what} of an array with {self.size} elements is ambiguous",
+                hint="copy it with copy_to_host() and use .any(), .all() or an element",
+            )
+        return self.copy_to_host().item()
+
+    if not TYPE_CHECKING:  # checkers say it before the program runs
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise, with the name that was meant, or the way to do what NumPy's arrays do."""
+            if name.startswith("_") and not is_known(name):  # protocols that libraries ask for
+                raise AttributeError(f"device arrays have no {name!r}", name=name, obj=self)
+            hint = hint_for(name) if is_known(name) or hasattr(np.ndarray, name) else ""
+            raise unknown_attribute("a device array", name, self, () if hint else dir(self), hint=hint)
+
+        __eq__ = _refused("==")
+        __ne__ = _refused("!=")
+        __lt__, __le__, __gt__, __ge__ = _refused("<"), _refused("<="), _refused(">"), _refused(">=")
+        __add__ = __radd__ = _refused("+")
+        __sub__ = __rsub__ = _refused("-")
+        __mul__ = __rmul__ = _refused("*")
+        __truediv__ = __rtruediv__ = _refused("/")
+        __floordiv__ = __rfloordiv__ = _refused("//")
+        __mod__ = __rmod__ = _refused("%")
+        __divmod__ = __rdivmod__ = _refused("divmod()")
+        __pow__ = __rpow__ = _refused("**")
+        __lshift__ = __rlshift__ = _refused("<<")
+        __rshift__ = __rrshift__ = _refused(">>")
+        __and__ = __rand__ = _refused("&")
+        __or__ = __ror__ = _refused("|")
+        __xor__ = __rxor__ = _refused("^")
+        __neg__, __pos__, __invert__, __abs__ = _refused("-"), _refused("+"), _refused("~"), _refused("abs()")
+        __round__ = _refused("round()")
+        __contains__ = _refused("in")
+        __hash__ = None  # type: ignore[assignment]

@@ -1,0 +1,91 @@
+"""Whether arrays may share memory.
+
+Views of one allocation have one key. Memory of the host may come from other libraries, through DLPack for one, where
+each import has an owner of its own: of such arrays the addresses tell.
+"""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import itertools
+import mmap
+import weakref
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+
+from portagpu.runtime.arrays.layout import extent_of
+
+if TYPE_CHECKING:
+    from portagpu.runtime.arrays.array import DeviceNDArray
+
+_OWNERS = (bytes, bytearray, mmap.mmap, array.array)  # whose memory is nobody else's
+_UNKNOWN = -(2**62)  # keys from here downwards are of memory whose owner nobody knows
+_unknown = itertools.count(_UNKNOWN, -1)
+_NOWHERE, _ANYWHERE = (0, 0), (0, 2**64)  # addresses
+_exported: dict[int, tuple[int, int]] = {}  # by allocation's key: where it begins, and how often others were given it
+
+
+def host_key(found: np.ndarray[Any, Any]) -> int:
+    """A key that views of one allocation of the host share."""
+    root: Any = found
+    while getattr(root, "base", None) is not None:
+        root = root.base
+    if isinstance(root, memoryview):
+        root = root.obj
+    known = root.flags.owndata if isinstance(root, np.ndarray) else isinstance(root, _OWNERS)
+    return -id(root) if known else next(_unknown)
+
+
+def note_export(key: int, mapped: Any, begin: int) -> None:
+    """Note that memory of the allocation with a key is another library's, too, until ``mapped`` dies."""
+    _exported[key] = (begin, _exported.get(key, (0, 0))[1] + 1)
+    weakref.finalize(mapped, _forget_export, key).atexit = False
+
+
+def _forget_export(key: int) -> None:
+    begin, count = _exported[key]
+    if count > 1:
+        _exported[key] = (begin, count - 1)
+    else:
+        del _exported[key]
+
+
+def may_overlap(arrays: Iterable[DeviceNDArray]) -> bool:
+    """Whether any two of these arrays may share memory."""
+    arrays = tuple(arrays)
+    keys = [a.allocation_key for a in arrays]
+    if len(set(keys)) < len(keys):
+        return True
+    if not keys or min(keys) > _UNKNOWN:
+        return False
+    ranges = [(_addresses(a), a.allocation_key <= _UNKNOWN) for a in arrays]
+    return any(
+        (unknown or other_unknown) and x[0] < y[1] and y[0] < x[1]
+        for (x, unknown), (y, other_unknown) in itertools.combinations(ranges, 2)
+    )
+
+
+def host_range(found: DeviceNDArray) -> tuple[int, int] | None:
+    """Addresses of the host that a device array covers; None where it has memory of its own, or nobody can tell."""
+    covered = _addresses(found) if found.allocation_key < 0 or found.allocation_key in _exported else _NOWHERE
+    return None if covered in (_NOWHERE, _ANYWHERE) else covered
+
+
+def _addresses(found: DeviceNDArray) -> tuple[int, int]:
+    """Addresses of the host that an array covers: none in memory of the device's own, all where nobody can tell."""
+    held = getattr(found.buffer, "hostbuf", None)
+    if isinstance(held, ctypes.Array):
+        begin = ctypes.addressof(held)
+    elif held is not None or found.buffer.get_info(cl.mem_info.FLAGS) & cl.mem_flags.USE_HOST_PTR:
+        return _ANYWHERE  # somebody's buffer over memory of the host, or a part of one
+    elif found.allocation_key in _exported:
+        begin = _exported[found.allocation_key][0] + found.buffer.get_info(cl.mem_info.OFFSET)
+    else:
+        return _NOWHERE
+    nbytes, before = extent_of(found.shape, found.strides, found.itemsize)
+    low = begin + found.offset - before
+    return low, low + nbytes

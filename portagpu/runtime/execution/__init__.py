@@ -1,0 +1,1 @@
+"""Contexts, streams, events, and how they wait for each other."""

@@ -1,0 +1,71 @@
+"""What a context counts and keeps of the memory that it gives out."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pyopencl as cl
+
+from portagpu.runtime.execution.host_pool import results
+
+if TYPE_CHECKING:
+    from portagpu.runtime.execution.context import Context, MemoryInfo
+
+
+class Allocation(cl.Buffer):
+    """A buffer that counts as allocated until it is released."""
+
+    def __init__(self, context: cl.Context, nbytes: int, sizes: dict[int, int]) -> None:
+        self._sizes = sizes  # first: __del__ runs even where the driver has no memory
+        super().__init__(context, cl.mem_flags.READ_WRITE, nbytes)
+        sizes[id(self)] = nbytes
+
+    def release(self) -> None:
+        """Give the memory back."""
+        self._sizes.pop(id(self), None)
+        super().release()
+
+    def __del__(self) -> None:
+        self._sizes.pop(id(self), None)
+
+
+class Deallocations:
+    """Blocks of freed memory that a context keeps for the next arrays; ``len`` counts them."""
+
+    __slots__ = ("_lock", "_pool")
+
+    def __init__(self, pool: Any, lock: threading.RLock) -> None:
+        self._pool, self._lock = pool, lock
+
+    def __len__(self) -> int:
+        return int(self._pool.held_blocks)
+
+    @property
+    def is_locked(self) -> bool:
+        """False: giving memory back never waits for anything, so nothing ever puts it off."""
+        return False
+
+    def clear(self) -> None:
+        """Give the blocks back to the driver, and host memory that earlier results have left to the system."""
+        results.clear()
+        with self._lock:
+            self._pool.free_held()
+
+
+class MemoryManager:
+    """A context's memory, by the names of CUDA-Python's memory managers; arrays are what allocates."""
+
+    __slots__ = ("_context",)
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    @property
+    def deallocations(self) -> Deallocations:
+        """Freed memory that is kept for the next arrays."""
+        return self._context.deallocations
+
+    def get_memory_info(self) -> MemoryInfo:
+        """(free, total) bytes of device memory."""
+        return self._context.get_memory_info()

@@ -1,0 +1,401 @@
+"""Contexts: a device with its memory, default stream and programs; one is current in each thread.
+
+There is one lock, for contexts, the order of streams and memory, which is not held while waiting for a device's work.
+It may be taken twice: a collection inside, or a signal handler, may run code that uses a device, and with a lock for
+each context such code could take two of them in another order than another thread. It finds the queues in order: what
+says that one has waited for another is set after the wait is in the queue.
+A driver's threads do not survive a fork: `abandon_all` makes the contexts of a child process unusable.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import itertools
+import threading
+from collections import OrderedDict
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import pyopencl as cl
+import pyopencl.tools
+
+from portagpu.device import DeviceRecord, DeviceType, default_device, drivers_are_loaded, find_device, record_for
+from portagpu.device.capabilities import Capabilities
+from portagpu.errors import ArgumentTypeError, ClosedError, DeviceLostError, OutOfMemoryError, PortaGPUError
+from portagpu.runtime.execution.allocation_counts import Allocation, Deallocations, MemoryManager
+from portagpu.runtime.execution.crash_hint import show_hint_on_crash
+from portagpu.runtime.execution.cuda_members import ContextNames
+from portagpu.runtime.execution.driver_errors import translate_cl_errors, translated
+from portagpu.runtime.execution.specialisations import Specialisations
+from portagpu.runtime.execution.stream import Stream
+from portagpu.runtime.execution.timeline import Kept, Tail, drop
+from portagpu.runtime.execution.weak_registry import Living
+from portagpu.settings import Settings
+
+_lock = threading.RLock()  # for contexts, the order of streams and memory: see above
+_by_device: dict[str, Context] = {}
+_by_cl_context: dict[tuple[int, int], Context] = {}  # by PyOpenCL's context and device
+_default: Context | None = None
+_local = threading.local()
+_keys = itertools.count()
+_forked = False  # whether the parent process loaded drivers before it forked
+_MAX_WRAPPED = 16  # users' queues that a context remembers
+
+
+class MemoryInfo(NamedTuple):
+    """Bytes of a device's memory."""
+
+    free: int
+    total: int
+
+
+class Holder(Protocol):
+    """What keeps objects of contexts, and forgets them when one is closed or reset."""
+
+    def forget(self, context: Context) -> None:
+        """Drop everything that belongs to ``context``."""
+
+
+class Context(ContextNames):
+    """A device in use. `Context.for_device` gives the one of a device; `Context.wrap` one around a user's own."""
+
+    order_lock: ClassVar = _lock
+
+    def __init__(self, device: DeviceRecord, cl_context: cl.Context, settings: Settings) -> None:
+        assert device.capabilities is not None
+        self.device = device
+        self.capabilities: Capabilities = device.capabilities
+        self.settings = settings
+        self.key = next(_keys)
+        self.programs: dict[str, cl.Program] = {}
+        self.specialisations = Specialisations(settings.specialisations)
+        self.element_reads = 0  # elements that the host has read alone
+        self.remarks: tuple[str, ...] = ()  # options that change only what the compiler says in its log
+        self.only_builds = False  # whether launches build their kernels, but enqueue nothing
+        self.lost = False
+        self.prints = False  # a kernel that prints was launched
+        self.cards: dict[Any, Any] = {}  # what launches must know of an array: one object for all arrays alike
+        self.epoch = object()  # another one from when memory was given back: kernels may not use what they remember
+        self._cl_context: cl.Context | None = cl_context
+        self._abandoned = self._several_streams = False
+        self._buried: list[Any] = []  # in a forked child
+        self.ordered = False  # whether the default stream must look after other streams
+        self.streams: Living[Stream] = Living()
+        self.tails: list[Tail] = []  # of all streams but the default one, also of those that are gone
+        self.kept = Kept()
+        self.holders: Living[Holder] = Living()
+        self.default_stream = Stream(self)
+        self._pool: Any = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(self.default_stream.ready()))
+        self._sizes: dict[int, int] = {}
+        self._wrapped: OrderedDict[int, Stream] = OrderedDict()
+        if device.device_type is DeviceType.CPU and settings.warnings:
+            show_hint_on_crash()
+
+    @classmethod
+    def for_device(cls, device: DeviceRecord, settings: Settings | None = None) -> Context:
+        """The context of a working device, made at first use."""
+        _refuse_after_fork()
+        with _lock:
+            found = _by_device.get(device.key)
+            if found is None or found.closed:
+                with translate_cl_errors(None):
+                    cl_context = cl.Context([device.cl_device])
+                found = cls(device, cl_context, settings or Settings.from_environment())
+                _by_device[device.key] = found
+                _by_cl_context[found._address()] = found
+            return found
+
+    @classmethod
+    def wrap(cls, other: cl.Context | cl.CommandQueue) -> Context:
+        """A context around a user's PyOpenCL context or queue; arrays are shared without copies."""
+        _refuse_after_fork()
+        cl_context = other.context if isinstance(other, cl.CommandQueue) else other
+        device = other.device if isinstance(other, cl.CommandQueue) else cl_context.devices[0]
+        address = (cl_context.int_ptr, device.int_ptr)
+        with _lock:
+            found = _by_cl_context.get(address)
+            if found is None or found.closed:
+                found = cls(record_for(device), cl_context, Settings.from_environment())
+                _by_cl_context[address] = found
+        return found
+
+    def _address(self) -> tuple[int, int]:
+        return self.cl_context.int_ptr, self.device.cl_device.int_ptr
+
+    @property
+    def closed(self) -> bool:
+        """Whether the context can no longer be used."""
+        return self._cl_context is None
+
+    @property
+    def cl_context(self) -> cl.Context:
+        """PyOpenCL's context. Raises `ClosedError` after `close`."""
+        found = self._cl_context
+        if found is None:
+            raise self.unusable() or AssertionError
+        return found
+
+    def unusable(self) -> PortaGPUError | None:
+        """The error for a use of this context, where it cannot be used any more."""
+        if self._abandoned:
+            return _fork_error()
+        if self._cl_context is None:
+            return ClosedError("the context is closed", hint="cuda.select_device(...) opens a new one")
+        return None
+
+    def release(self, buffer: Any) -> None:
+        """Give a buffer back."""
+        if self._abandoned:
+            self._buried.append(buffer)  # a driver would take the memory from the parent process
+        else:
+            buffer.release()
+
+    # streams --------------------------------------------------------------------------------------------------------
+
+    def stream(self) -> Stream:
+        """A new stream.
+
+        From now on freed memory goes back to the driver instead of the pool: the driver keeps it until every queue
+        is done with it, which the pool cannot know.
+        """
+        return self._register(Stream(self))
+
+    def wrap_queue(self, queue: cl.CommandQueue) -> Stream:
+        """A stream around a user's in-order queue of this context. Raises `ArgumentTypeError` for other queues."""
+        found = self._wrapped.get(queue.int_ptr)
+        if found is None or found.closed:
+            found = self._own_stream(queue) or self._wrap(queue)
+        return found
+
+    def _own_stream(self, queue: cl.CommandQueue) -> Stream | None:
+        return next((s for s in self._all_streams() if not s.closed and s.owns(queue)), None)
+
+    def _all_streams(self) -> list[Stream]:
+        return [self.default_stream, *self.streams]
+
+    def _wrap(self, queue: cl.CommandQueue) -> Stream:
+        if (queue.context.int_ptr, queue.device.int_ptr) != self._address():
+            raise ArgumentTypeError(
+                f"the queue is of another context or device than {self.device.name}'s array or launch",
+                hint="use a queue of the array's context",
+            )
+        if queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE:
+            raise ArgumentTypeError(
+                "the queue is out of order; streams run their work in order",
+                hint="make it without OUT_OF_ORDER_EXEC_MODE_ENABLE",
+            )
+        found = self._register(Stream(self, queue))
+        found.label = "External CUDA stream"
+        with self.order_lock:
+            self._wrapped[queue.int_ptr] = found
+            while len(self._wrapped) > _MAX_WRAPPED:
+                self._wrapped.popitem(last=False)
+        return found
+
+    def _register(self, stream: Stream) -> Stream:
+        self.stop_pooling()
+        with self.order_lock, translate_cl_errors(self):
+            drop(self.tails, [tail for tail in list(self.tails) if tail.has_run()])
+            self.streams.add(stream)
+            self.tails.append(stream._tail)
+            self.ordered = True
+        return stream
+
+    def stop_pooling(self) -> None:
+        """From now on freed memory goes back to the driver: another queue than the default stream's may use it."""
+        with self.order_lock:
+            if not self._several_streams:
+                self._several_streams = True
+                self._pool.stop_holding()
+
+    def _all_tails(self) -> list[Tail]:
+        return [self.default_stream._tail, *self.tails]
+
+    # memory ---------------------------------------------------------------------------------------------------------
+
+    def allocate(self, nbytes: int) -> Any:
+        """A buffer of at least ``nbytes``. Raises `OutOfMemoryError`."""
+        limit = self.capabilities.max_allocation
+        if nbytes > limit:
+            raise OutOfMemoryError(
+                f"{nbytes} bytes in one array exceed what {self.device.name} allocates at once ({limit})",
+                hint="split the array",
+            )
+        cl_context = self.cl_context
+        try:
+            with self.order_lock:
+                if self._several_streams or self.only_builds:  # what is never used takes no memory then
+                    return Allocation(cl_context, max(nbytes, 16), self._sizes)
+                return self._pool.allocate(max(nbytes, 16))
+        except cl.Error as error:
+            raise translated(error, self) from error
+
+    @property
+    def deallocations(self) -> Deallocations:
+        """Freed memory that is kept for the next arrays."""
+        return Deallocations(self._pool, self.order_lock)
+
+    @property
+    def memory_manager(self) -> MemoryManager:
+        """What CUDA-Python names so: ``memory_manager.deallocations.clear()`` gives freed memory back to the driver."""
+        return MemoryManager(self)
+
+    def get_memory_info(self) -> MemoryInfo:
+        """(free, total) bytes of device memory; free is what no live array of this process takes."""
+        total = self.capabilities.global_memory
+        used = int(self._pool.active_bytes) + sum(list(self._sizes.values()))
+        return MemoryInfo(max(0, total - used), total)
+
+    # life -----------------------------------------------------------------------------------------------------------
+
+    def synchronize(self) -> None:
+        """Wait for all streams."""
+        self.default_stream.synchronize()
+
+    def is_alive(self) -> bool:
+        """Whether the device still answers."""
+        return not self.lost and not self.closed and self.default_stream.answers()
+
+    def close(self) -> None:
+        """Give everything back; arrays and streams of this context cannot be used any more."""
+        if self._cl_context is None:
+            return
+        address = self._address()
+        self.epoch = object()
+        try:
+            for stream in self._all_streams()[::-1]:  # the default stream last
+                stream.close()
+        finally:
+            with _lock:
+                _by_cl_context.pop(address, None)
+                self._cl_context = None
+            self._wrapped.clear()
+            for tail in self._all_tails():  # also those of streams that only a cycle holds
+                tail.finish()
+            self.tails.clear()
+            self.kept.trim()
+            self.reset()
+
+    def finish_copies(self) -> None:
+        """Wait for what uses host memory, in all streams."""
+        for tail in self._all_tails():
+            tail.finish_copies()
+        self.kept.finish()
+
+    def keep(self, memory: Any) -> None:
+        """Keep host memory until all that streams have been given so far is done. For finalisers: hardly waits."""
+        if not (self.closed or self.lost):
+            self.kept.keep(self._all_tails(), memory)
+
+    def abandon(self) -> list[Any]:
+        """Make the context unusable without a word to the driver; returns what must never be freed."""
+        self._abandoned = True
+        self.epoch = object()
+        kept = [self._cl_context, self._pool, dict(self.programs), dict(self._wrapped), self.kept.abandon()]
+        self._cl_context = None
+        return kept + [stream.abandon() for stream in self._all_streams()] + [tail.abandon() for tail in self.tails]
+
+    def reset(self) -> None:
+        """Give back memory that is kept for reuse, and built programs. Arrays and streams stay usable."""
+        for holder in self.holders:
+            holder.forget(self)
+        with self.order_lock:
+            self._pool.free_held()
+        self.programs.clear()
+        self.specialisations.clear()
+
+    def __repr__(self) -> str:
+        return f"<portagpu context of {self.device.name}>"
+
+    def push(self) -> None:
+        """Make the context current in this thread until `pop`."""
+        stack = _local.__dict__.setdefault("stack", [])
+        stack.append(getattr(_local, "context", None))
+        _local.context = self
+
+    def pop(self) -> None:
+        """Make the context before `push` current. Raises `ArgumentTypeError` unless this one was pushed last."""
+        if not getattr(_local, "stack", None) or getattr(_local, "context", None) is not self:
+            raise ArgumentTypeError("the context was not the last to be pushed in this thread")
+        _local.context = _local.stack.pop()
+
+    def __enter__(self) -> Context:
+        self.push()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _local.context = _local.stack.pop()  # another may have been selected meanwhile
+
+
+def current_context() -> Context:
+    """This thread's context: what `select_device` chose, else the process's default device."""
+    global _default
+    found: Context | None = getattr(_local, "context", None) or _default
+    if found is not None and found._cl_context is not None:
+        return found  # which no parent process made: a fork leaves such contexts unusable
+    _refuse_after_fork()
+    with _lock:
+        if _default is None or _default.closed:
+            settings = Settings.from_environment()
+            _default = Context.for_device(default_device(settings), settings)
+        return _default
+
+
+def chosen_device() -> DeviceRecord | None:
+    """The device that is current in this thread because the program chose it; None where the default one will be."""
+    found: Context | None = getattr(_local, "context", None)
+    return None if found is None or found.closed else found.device
+
+
+def context_of(stream: Any) -> Context:
+    """The context that a stream or PyOpenCL's queue belongs to; the current one for 0 and None."""
+    if isinstance(stream, Stream):
+        return stream.context
+    return Context.wrap(stream) if isinstance(stream, cl.CommandQueue) else current_context()
+
+
+def select_device(selector: str | int | DeviceRecord) -> Context:
+    """Make a device current in this thread: by index, "gpu"/"cpu", or part of its name or vendor.
+
+    Raises `DeviceSelectionError`.
+    """
+    context = Context.for_device(selector if isinstance(selector, DeviceRecord) else find_device(selector))
+    _local.context = context
+    return context
+
+
+def close() -> None:
+    """Close this thread's current context."""
+    current_context().close()
+    _local.context = None
+
+
+def _fork_error() -> DeviceLostError:
+    return DeviceLostError(
+        "the parent process used OpenCL before it forked; drivers do not work in the child",
+        hint='start processes with multiprocessing.get_context("spawn"), or use devices first in the child',
+    )
+
+
+def _refuse_after_fork() -> None:
+    if _forked:
+        raise _fork_error()
+
+
+def abandon_all() -> list[Any]:
+    """Make every context unusable in a forked child; returns what must never be freed there."""
+    global _forked, _lock
+    _lock = Context.order_lock = threading.RLock()  # another thread of the parent may have held it
+    contexts = [*_by_cl_context.values()]
+    # some drivers start their threads when devices are listed, before any context
+    _forked = _forked or bool(contexts) or drivers_are_loaded()
+    return [(context, context.abandon()) for context in contexts]
+
+
+@atexit.register
+def _finish_copies() -> None:
+    """Copies still write into host memory, which the interpreter frees at its end."""
+    for context in list(_by_cl_context.values()):
+        if not context.closed:
+            with contextlib.suppress(cl.Error):
+                context.finish_copies()

@@ -1,0 +1,47 @@
+"""What the current thread notes while a library call is recorded (see `portagpu.runtime.replay.replay`)."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from types import FrameType
+from typing import Any
+
+from portagpu.package_stamp import FOLDER
+
+_BETWEEN = frozenset({contextlib.__file__})  # files of others that the package's own calls go through
+
+
+class Recorder:
+    """Kernels that were launched, with shapes and C arguments, and how often anything was enqueued; by the call that is
+    recorded, not by finalisers and signal handlers that Python runs in the middle of it."""
+
+    __slots__ = ("_root", "commands", "launches")
+
+    def __init__(self, root: FrameType) -> None:
+        """``root``: the frame that makes the call, and lives as long."""
+        self.launches: list[tuple[Any, Any, tuple[Any, ...]]] = []
+        self.commands = 0
+        self._root = id(root)  # the frame itself would keep all that it refers to
+
+    def is_own(self) -> bool:
+        """Whether the caller is called by what is recorded: by nobody's functions but the package's."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and id(frame.f_back) != self._root:  # the call itself is whoever's
+            name = frame.f_code.co_filename
+            if not name.startswith(FOLDER) and name not in _BETWEEN:
+                return False
+            frame = frame.f_back
+        return frame is not None
+
+
+class _Active(threading.local):
+    recorder: Recorder | None = None
+    # of calls that use kept scratch memory, one inside the other: a finaliser or signal handler may multiply between
+    # two launches of a product. Who raises it puts it back in a `finally` of its own: that of a context manager could
+    # be interrupted before its first line
+    depth = 0
+
+
+active = _Active()

@@ -1,0 +1,394 @@
+"""Streams: in-order queues, and how the default stream and the others wait for each other.
+
+The default stream is CUDA's legacy one: its work starts after what other streams of the context got before, and what
+they get afterwards waits for it. `Stream.ready` puts the barriers for that, `enqueuing` is around every driver call
+that enqueues. A use is numbered after it is enqueued, so a number that somebody has seen covers that work. Collections
+and signals may come anywhere, and what they run may use the same streams: no lock is held around what users enqueue.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pyopencl as cl
+
+from portagpu.errors import ArgumentTypeError, ClosedError, DriverError, PortaGPUError
+from portagpu.runtime.execution.callbacks import Callbacks
+from portagpu.runtime.execution.driver_errors import translate_cl_errors, translated
+from portagpu.runtime.execution.printf_flush import flush_output
+from portagpu.runtime.execution.recorder import active
+from portagpu.runtime.execution.timeline import Tail, drop, marker
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from portagpu.runtime.execution.context import Context
+    from portagpu.runtime.execution.event import Event
+
+_uses = itertools.count(1)
+
+
+class StreamHandle(ctypes.c_void_p):
+    """The number of a stream for ctypes, and for `int`."""
+
+    def __int__(self) -> int:
+        return self.value or 0
+
+
+class Stream:
+    """An in-order queue of copies and kernels on one device."""
+
+    __slots__ = (
+        "__weakref__",
+        "_callbacks",
+        "_changing",
+        "_measures",
+        "_seen",
+        "_tail",
+        "context",
+        "external",
+        "label",
+        "token",
+    )
+
+    def __init__(self, context: Context, queue: cl.CommandQueue | None = None) -> None:
+        self.context = context
+        self.label = "CUDA stream"
+        self.external = queue is not None  # whether another library made the queue
+        self.token = object()  # stands for this stream where it must not be kept alive
+        self._seen = 0  # the use of the default stream that this stream waits for
+        self._callbacks = Callbacks()
+        self._measures = queue is not None  # whether the queue will not be replaced by one that measures time
+        self._changing = False  # whether it is being replaced
+        self._tail = Tail(queue or self._new_queue())
+
+    def __reduce__(self) -> NoReturn:
+        raise ArgumentTypeError(
+            "streams cannot be pickled, copied or sent to another process", hint="make one in the process that uses it"
+        )
+
+    def _new_queue(self, **properties: cl.command_queue_properties) -> cl.CommandQueue:
+        context = self.context
+        with translate_cl_errors(context):
+            return cl.CommandQueue(context.cl_context, context.device.cl_device, **properties)
+
+    def measure(self) -> None:
+        """See to it that events on this stream know their times.
+
+        A queue that measures makes every launch dearer (with one driver 14 us in place of 8, and some between
+        kernels), so a stream gets one when the first event needs it, or its queue is given away, and keeps it.
+        """
+        if self._measures:
+            return
+        tail = self._tail
+        with translate_cl_errors(self.context), self.context.order_lock:
+            queue = self._new_queue(properties=cl.command_queue_properties.PROFILING_ENABLE)
+            self._changing = True
+            try:
+                while not self._measures and (former := tail.queue) is not None:  # the context may have been closed
+                    used = tail.used
+                    cl.enqueue_barrier(queue, wait_for=[marker(former)])
+                    if tail.queue is former and used == tail.used:  # else a finaliser was at it
+                        tail.queue, self._measures = queue, True
+                        while used != tail.used:  # another thread was, just before the change
+                            used = tail.used
+                            cl.enqueue_barrier(queue, wait_for=[marker(former)])
+            finally:
+                self._changing = False
+
+    def _follow(self, former: cl.CommandQueue) -> None:
+        """After a command on a queue that was replaced meanwhile: what comes on the new one waits for it."""
+        tail = self._tail
+        with translate_cl_errors(self.context), self.context.order_lock:
+            if tail.queue is not None:
+                cl.enqueue_barrier(tail.queue, wait_for=[marker(former)])
+                tail.used = next(_uses)
+
+    @property
+    def queue(self) -> cl.CommandQueue:
+        """PyOpenCL's queue, for calls of your own; read it anew for each of them. Raises `ClosedError` after `close`.
+
+        It measures time (`pyopencl.Event.profile`). What is enqueued on a queue that was read before is not seen by the
+        other streams of the context.
+        """
+        self.measure()
+        queue = self.ready()
+        self._tail.used = next(_uses)
+        return queue
+
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return self._tail.queue is None or self.context.closed
+
+    def owns(self, queue: cl.CommandQueue) -> bool:
+        """Whether a queue is this stream's."""
+        return self._tail.queue is not None and self._tail.queue.int_ptr == queue.int_ptr
+
+    def is_named(self, handle: Any) -> bool:
+        """Whether `int` of this stream gave a number."""
+        return self._tail.queue is not None and self._tail.queue.int_ptr == handle and not self.closed
+
+    def ready(self) -> cl.CommandQueue:
+        """The queue, after barriers for what must run before the next command."""
+        context = self.context
+        if self._changing:
+            with context.order_lock:  # until another thread is ready with it
+                pass
+        tail, default = self._tail, context.default_stream
+        if tail.ended:
+            self._revive()
+        while True:
+            queue = tail.queue
+            if queue is None:
+                raise self._unusable()
+            if self is not default:
+                if self._seen != default._tail.used:
+                    self._wait_for_default(queue, default)
+            elif context.ordered:
+                self._wait_for_others(queue)
+            if tail.queue is queue:  # else what was waited for may be in the other queue only
+                return queue
+
+    def _revive(self) -> None:
+        """A finaliser uses a stream that is gone."""
+        context, tail = self.context, self._tail
+        with context.order_lock:
+            tail.end = None
+            if context.closed:
+                tail.finish()
+            elif tail.queue is not None and tail not in context.tails:
+                context.tails.append(tail)
+                context.ordered = True
+
+    def _unusable(self) -> PortaGPUError:
+        return self.context.unusable() or ClosedError("the stream is closed", hint="make a new one with cuda.stream()")
+
+    def _wait_for_default(self, queue: cl.CommandQueue, default: Stream) -> None:
+        # the lock makes a second thread wait until the barrier is in the queue
+        with translate_cl_errors(self.context), self.context.order_lock:
+            seen = default._tail.used
+            if seen != self._seen and default._tail.queue is not None:
+                self._wait(queue, [marker(default._tail.queue)])
+                self._seen = seen
+
+    def _wait_for_others(self, queue: cl.CommandQueue) -> None:
+        context = self.context
+        with translate_cl_errors(context), context.order_lock:
+            tails = list(context.tails)
+            if not tails:
+                context.ordered = False
+                if context.tails:  # since it was looked
+                    context.ordered = True
+                return
+            waiting = [(t, q, t.used) for t in tails if t.used != t.joined and (q := t.queue) is not None]
+            if waiting:
+                self._wait(queue, [marker(its) for _, its, _ in waiting])
+            for tail, _, used in waiting:
+                tail.joined = used
+            drop(context.tails, [tail for tail in tails if tail.is_over()])
+
+    def _wait(self, queue: cl.CommandQueue, ends: list[cl.Event]) -> None:
+        """A barrier in this stream's queue, and in the one that it may have got meanwhile."""
+        cl.enqueue_barrier(queue, wait_for=ends)
+        if self._tail.queue is not queue:
+            self._follow(queue)
+
+    def wait_stream(self, other: Stream) -> None:
+        """Let what is enqueued from now on wait for everything in another stream of the context."""
+        with enqueuing(other) as queue:
+            end = marker(queue)
+        with enqueuing(self) as queue:
+            cl.enqueue_barrier(queue, wait_for=[end])
+
+    def keep(self, event: cl.Event, memory: Any) -> None:
+        """Keep host memory until a copy is done. PyOpenCL's event keeps it too, but waits when it is dropped."""
+        self._tail.keep(event, memory)
+
+    def synchronize(self) -> None:
+        """Wait for everything in this stream, callbacks too; for the default stream, everything in the context."""
+        with translate_cl_errors(self.context):
+            self.ready().finish()
+            self._tail.trim()
+            if self is self.context.default_stream:
+                for tail in list(self.context.tails):
+                    tail.trim()
+            self.context.kept.trim()
+        for stream in (self, *(self.context.streams if self is self.context.default_stream else ())):
+            if stream._callbacks:
+                stream._callbacks.wait()
+        if self.context.prints:
+            flush_output()
+
+    def answers(self) -> bool:
+        """Whether the queue still works. Asks the driver only: what orders streams may be what failed."""
+        queue = self._tail.queue
+        if queue is None:
+            return False
+        try:
+            cl.enqueue_marker(queue)
+            queue.finish()
+        except cl.Error:
+            return False
+        return True
+
+    @contextmanager
+    def auto_synchronize(self) -> Iterator[Stream]:
+        """Context manager that waits for the stream at its end."""
+        yield self
+        self.synchronize()
+
+    def wait_event(self, event: Event) -> None:
+        """Let what is enqueued from now on wait for an event of any stream of the context."""
+        if not hasattr(event, "cl_event"):
+            raise ArgumentTypeError(f"wait_event takes an event, not {type(event).__name__}", hint="use cuda.event()")
+        if event.context is not self.context:
+            raise ArgumentTypeError(
+                f"the event is on {event.context.device.name}, in another context than the stream",
+                hint="wait on the host: event.synchronize()",
+            )
+        with enqueuing(self) as queue:
+            cl.enqueue_barrier(queue, wait_for=[event.cl_event])
+
+    def add_callback(self, callback: Callable[[Stream, int, Any], None], arg: Any = None) -> None:
+        """Call ``callback(stream, status, arg)`` from a driver's thread once everything so far is done.
+
+        Raises `ArgumentTypeError` for what cannot be called.
+        """
+        if not callable(callback):
+            raise ArgumentTypeError(
+                f"a callback is a function of (stream, status, arg), not {type(callback).__name__}",
+                hint="pass a function: stream.add_callback(lambda stream, status, arg: ...)",
+            )
+        with enqueuing(self) as queue:
+            end = cl.enqueue_marker(queue)
+            call = self._callbacks.expect(lambda status: callback(self, status, arg))
+            end.set_callback(cl.command_execution_status.COMPLETE, call)
+            queue.flush()
+
+    def async_done(self) -> asyncio.Future[Stream]:
+        """A future of the running loop for the end of everything in this stream so far; its result is the stream.
+
+        Awaiting it raises `DriverError` where a command failed.
+        """
+        import asyncio  # slow to import, and few programs await streams
+
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[Stream] = loop.create_future()
+
+        def finish(status: int) -> None:
+            if done.cancelled():
+                return
+            if status < 0:
+                done.set_exception(DriverError(f"a command failed on {self.context.device.name} with code {status}"))
+            else:
+                done.set_result(self)
+
+        def from_driver(stream: Stream, status: int, arg: Any) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
+                loop.call_soon_threadsafe(finish, status)
+
+        self.add_callback(from_driver)
+        return done
+
+    def close(self) -> None:
+        """Wait for the stream and give its queue back."""
+        if self._tail.queue is not None:
+            self.synchronize()
+            self._tail.finish()
+
+    def abandon(self) -> tuple[Any, ...]:
+        """Make the stream unusable without a word to the driver; returns what must never be freed."""
+        self._callbacks.abandon()
+        return self._tail.abandon()
+
+    def __del__(self) -> None:
+        """The context keeps the tail until nobody has to wait for it."""
+        tail = getattr(self, "_tail", None)  # None where the driver made no queue
+        if tail is not None:
+            tail.ended = True  # what looks through the tails finds it later: nothing is done here
+
+    @property
+    def handle(self) -> StreamHandle:
+        """The number of the stream, as `int` gives it, for ctypes; its value is None for the default stream."""
+        return StreamHandle(int(self))
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        """The version of CUDA's stream protocol, 0, and the handle."""
+        return 0, int(self)
+
+    def __int__(self) -> int:
+        """The handle of the driver's queue, which `cuda.external_stream` takes; 0 for the default stream."""
+        return 0 if self is self.context.default_stream else self.queue.int_ptr
+
+    def __repr__(self) -> str:
+        kind = (
+            "Legacy default CUDA stream (the Default CUDA stream)"
+            if self is self.context.default_stream
+            else self.label
+        )
+        return f"<{kind} of portagpu on {self.context.device.name}>"
+
+
+class enqueuing:
+    """Context manager around driver calls that enqueue on a stream: orders them and translates errors.
+
+    Gives PyOpenCL's queue.
+    """
+
+    __slots__ = ("_queue", "_stream")
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._queue: cl.CommandQueue | None = None
+
+    def __enter__(self) -> cl.CommandQueue:
+        recorder = active.recorder
+        if recorder is not None and recorder.is_own():
+            recorder.commands += 1
+        stream = self._stream
+        context = stream.context
+        queue = stream._tail.queue
+        # the former: nothing to wait for
+        if stream is not context.default_stream or context.ordered or stream._changing or queue is None:
+            queue = stream.ready()
+        self._queue = queue
+        return queue
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        stream = self._stream
+        tail = stream._tail
+        tail.used = next(_uses)
+        if tail.queue is not self._queue and self._queue is not None:
+            stream._follow(self._queue)
+        if isinstance(error, cl.Error):
+            raise translated(error, stream.context) from error
+
+
+def as_stream(value: Any, context: Context) -> Stream:
+    """The stream that a launch or copy names: 0 or None for the default one, a stream, or PyOpenCL's queue.
+
+    Raises `ArgumentTypeError` for anything else, for another context's stream, and for an out-of-order queue.
+    """
+    if isinstance(value, Stream):
+        if value.context is not context:
+            raise ArgumentTypeError(
+                f"the stream is on {value.context.device.name}, in another context than the array or launch",
+                hint="use a stream of the array's context: array.context.stream()",
+            )
+        return value
+    if value is None or (isinstance(value, int) and value == 0):
+        return context.default_stream
+    if isinstance(value, cl.CommandQueue):
+        return context.wrap_queue(value)
+    raise ArgumentTypeError(
+        f"a stream is needed, not {type(value).__name__}", hint="use cuda.stream(), 0, or a pyopencl.CommandQueue"
+    )

@@ -1,0 +1,430 @@
+"""Launch of a generated kernel: configuration checks, building, binding of arguments, enqueueing."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyopencl as cl
+
+from portagpu.backends.opencl.codegen.generate import KernelBinary
+from portagpu.device.capabilities import Capabilities
+from portagpu.dtypes import BOOL
+from portagpu.errors import BuildError, LaunchConfigError, LaunchConfigTypeError
+from portagpu.ir.program import GridShape, Parameter, ParameterRole
+from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, element_size
+from portagpu.runtime.execution.driver_errors import translate_cl_errors
+from portagpu.runtime.execution.recorder import active
+from portagpu.runtime.execution.weak_registry import of_threads
+from portagpu.runtime.programs.build import build
+from portagpu.runtime.programs.enqueue import LaunchSizes, enqueue_on
+from portagpu.runtime.programs.hang_watch import watch
+
+if TYPE_CHECKING:
+    from portagpu.runtime.execution.context import Context
+
+Extent = tuple[int, int, int]
+Tokens = tuple[Any, ...]
+
+_keys = itertools.count()
+_MAX_AXIS = 2**63 - 1  # thread indices are signed
+_MAX_TOTAL = 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchShape:
+    """Grid (in blocks), block (in threads) and dynamic shared memory (in bytes) of a launch."""
+
+    grid: Extent
+    block: Extent
+    shared: int
+    sizes: LaunchSizes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """What OpenCL calls the global and the local size: computed once, used by each launch."""
+        ndim = self.ndim
+        object.__setattr__(self, "sizes", LaunchSizes(self.totals[:ndim], self.block[:ndim]))
+
+    def fused(self, grid: GridShape | None) -> LaunchShape:
+        """What OpenCL launches: the same, or the one work-group that the whole grid became."""
+        if grid is None:
+            return self
+        return LaunchShape((1, 1, 1), (grid.blocks * grid.threads, 1, 1), self.shared)
+
+    @property
+    def ndim(self) -> int:
+        """Dimensions that OpenCL must know about."""
+        return 3 if self.grid[2] * self.block[2] > 1 else 2 if self.grid[1] * self.block[1] > 1 else 1
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def totals(self) -> Extent:
+        """Threads along each axis."""
+        (gx, gy, gz), (bx, by, bz) = self.grid, self.block
+        return gx * bx, gy * by, gz * bz
+
+    @property
+    def is_large(self) -> bool:
+        """Whether a global thread index could exceed what 32-bit subscripts hold."""
+        return any(total >= 2**30 for total in self.totals)
+
+
+_BLOCKS_OF_A_UNIT = 16  # every GPU with inline PTX keeps at least as many small blocks on a compute unit
+
+
+def extent(value: Any, what: str) -> Extent:
+    """``value`` as three positive integers. Raises `LaunchConfigError`."""
+    items: Sequence[Any] = value if isinstance(value, tuple | list) else (value,)
+    if not 1 <= len(items) <= 3:
+        raise LaunchConfigError(
+            f"{what} must be a sequence of 1, 2 or 3 integers, got {list(items)}",
+            hint="give an int or a tuple of 1 to 3 ints",
+        )
+    numbers = []
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, int | np.integer):
+            hint = "use integer division: (n + block - 1) // block" if isinstance(item, float | np.floating) else None
+            raise LaunchConfigTypeError(f"{what} must be a sequence of integers, got {list(items)}", hint=hint)
+        if item <= 0:
+            raise LaunchConfigError(
+                f"{what} is {value!r}: every extent must be at least 1",
+                hint="skip the launch when there is nothing to do" if item == 0 else None,
+            )
+        numbers.append(int(item))
+    x, y, z = (*numbers, 1, 1)[:3]
+    return x, y, z
+
+
+_SMALLER = "make the blocks larger and the grid smaller, or let each thread do more (a grid-stride loop)"
+
+
+def check_grid(shape: LaunchShape) -> None:
+    """Raise `LaunchConfigError` for more threads than can be counted."""
+    for axis, total in enumerate(shape.totals):
+        if total > _MAX_AXIS:
+            raise LaunchConfigError(
+                f"grid {_show(shape.grid)} with blocks of {_show(shape.block)} has {total} threads along"
+                f" {'xyz'[axis]}; at most {_MAX_AXIS} can be counted",
+                hint="make the grid smaller and let each thread do more (a grid-stride loop)",
+            )
+    x, y, z = shape.totals
+    if x * y * z > _MAX_TOTAL:
+        raise LaunchConfigError(
+            f"grid {_show(shape.grid)} with blocks of {_show(shape.block)} has {x * y * z} threads;"
+            f" at most {_MAX_TOTAL} can be counted",
+            hint="make the grid smaller and let each thread do more (a grid-stride loop)",
+        )
+
+
+def check_shape(shape: LaunchShape, caps: Capabilities, device: str) -> None:
+    """Raise `LaunchConfigError` for a block or a grid that the device cannot run."""
+    blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]
+    if blocks > caps.max_blocks:
+        raise LaunchConfigError(
+            f"a grid of {_show(shape.grid)} has {blocks} blocks; {device} runs at most {caps.max_blocks}", hint=_SMALLER
+        )
+    for axis, extent_of_grid in enumerate(shape.grid):
+        if extent_of_grid > caps.max_blocks_of_axis:
+            raise LaunchConfigError(
+                f"the grid's {'xyz'[axis]} extent is {extent_of_grid} blocks; {device} numbers at most"
+                f" {caps.max_blocks_of_axis}",
+                hint=_SMALLER,
+            )
+    if shape.threads > caps.max_work_group_size:
+        raise LaunchConfigError(
+            f"a block of {_show(shape.block)} has {shape.threads} threads; "
+            f"{device} runs at most {caps.max_work_group_size}",
+            hint="make the block smaller and the grid larger",
+        )
+    for axis, (wanted, limit) in enumerate(zip(shape.block, caps.max_work_item_sizes, strict=True)):
+        if wanted > limit:
+            raise LaunchConfigError(
+                f"the block's {'xyz'[axis]} extent is {wanted}; {device} allows {limit}", hint="make the block smaller"
+            )
+
+
+def _show(values: Extent) -> str:
+    return "x".join(map(str, values))
+
+
+_BOUND = 4  # kernel objects of a thread that keep their arguments: programs launch in turns, with buffers in turns
+
+
+class _KernelObjects:
+    """A thread's kernel objects: those whose arguments are known by tokens, and others."""
+
+    __slots__ = ("__weakref__", "bound", "epoch", "free")
+
+    def __init__(self) -> None:
+        self.bound: dict[tuple[Any, ...], cl.Kernel] = {}
+        self.free: list[cl.Kernel] = []
+        self.epoch: object = None
+        of_threads.add(self)
+
+
+class _OfThread(threading.local):
+    def __init__(self) -> None:
+        self.objects = _KernelObjects()
+
+
+class CompiledKernel:
+    """A kernel built for one context; launches from any thread."""
+
+    def __init__(self, context: Context, binary: KernelBinary, options: tuple[str, ...]) -> None:
+        self.key = next(_keys)
+        self.reference = weakref.ref(self)
+        self.binary = binary
+        self.context = context
+        try:
+            self._program = build(context, binary.source, options)
+        except BuildError as error:
+            raise locate(error, binary) from error
+        self.extract = _extractor(binary, context)
+        self.enqueue = enqueue_on(context.capabilities)
+        self._types = [scalar_dtype(p) for p in binary.parameters]
+        self._local = _OfThread()
+        self._max_threads: int | None = None
+        self.used = True  # since it was last looked for what may go
+
+    def _kernel(self, tokens: tuple[Any, ...] | None = None) -> cl.Kernel:
+        """A kernel object for new arguments, taken from this thread's (arguments belong to the object)."""
+        local = self._local.objects
+        if local.epoch is not self.context.epoch:
+            local.free += local.bound.values()
+            local.bound.clear()
+            local.epoch = self.context.epoch
+        if tokens in local.bound:
+            return local.bound.pop(tokens)
+        if local.free:
+            return local.free.pop()
+        if len(local.bound) >= _BOUND:
+            return local.bound.pop(next(iter(local.bound)))
+        return self.new_kernel()
+
+    def new_kernel(self) -> cl.Kernel:
+        """A kernel object of the caller's own."""
+        made = cl.Kernel(self._program, self.binary.name)
+        if self._types:
+            made.set_scalar_arg_dtypes(self._types)
+        return made
+
+    def figure(self, which: Any) -> Any:
+        """What the driver tells about the kernel on this device."""
+        kernel = self._kernel()
+        self._local.objects.free.append(kernel)
+        return kernel.get_work_group_info(which, self.context.device.cl_device)
+
+    def driver_binary(self) -> bytes:
+        """What the driver compiled."""
+        with translate_cl_errors(self.context):
+            found: Any = self._program.get_info(cl.program_info.BINARIES)
+        return bytes(found[0])
+
+    def is_too_narrow(self, shape: LaunchShape) -> bool:
+        """Whether the driver refuses a block of that size for this kernel, but perhaps not if the kernel names it."""
+        if self.binary.block_dim is not None or shape.threads <= self.max_threads:
+            return False
+        return shape.threads <= self.context.capabilities.max_work_group_size
+
+    def check_block(self, shape: LaunchShape) -> None:
+        """Raise `LaunchConfigError` where this kernel cannot run with that block."""
+        fixed = self.binary.block_dim
+        if fixed is not None and fixed != shape.block and self.binary.fused is None:
+            raise LaunchConfigError(
+                f"the kernel was made for blocks of {_show(fixed)}, not {_show(shape.block)}",
+                hint=f"launch it with block {fixed}, or change block_dim= in its @cuda.jit",
+            )
+        emulated = self.binary.max_threads
+        if emulated is not None and shape.threads > emulated:
+            raise LaunchConfigError(
+                f"a block of {_show(shape.block)} has {shape.threads} threads; with warp operations it has at most"
+                f" {emulated} on {self.context.device.name}, as on CUDA devices",
+                hint="make the block smaller and the grid larger",
+            )
+        self._check_cooperative(shape)
+        # of a kernel that was made for its block, one driver still tells what it allows to others
+        if shape.threads > self.max_threads and fixed != shape.block:
+            raise LaunchConfigError(
+                f"a block of {_show(shape.block)} has {shape.threads} threads; this kernel runs with at most"
+                f" {self.max_threads} on {self.context.device.name} (it needs many registers)",
+                hint="make the block smaller, or give @cuda.jit(block_dim=...) so that the compiler limits registers",
+            )
+
+    @property
+    def max_threads(self) -> int:
+        """Threads of a block that the driver allows for this kernel."""
+        if self._max_threads is None:
+            with translate_cl_errors(self.context):
+                self._max_threads = int(self.figure(cl.kernel_work_group_info.WORK_GROUP_SIZE))
+        return self._max_threads
+
+    def cooperative_blocks(self, threads: int, shared: int) -> int:
+        """Blocks of that size that certainly run at the same time, so that they may wait for each other."""
+        caps = self.context.capabilities
+        if not caps.inline_ptx:  # nowhere else is it known that blocks that run are not put off: they become one block
+            own = self.binary.static_shared // (1 if self.binary.fused is None else self.binary.fused.blocks)
+            most = caps.max_work_group_size // max(1, threads)
+            return max(1, min(most, caps.local_memory_static // max(1, own + shared)))
+        used = max(1, self.binary.static_shared + shared)
+        whole = -(-threads // caps.warp_size) * caps.warp_size  # registers are given out by the warp
+        together = min(self.max_threads // max(1, whole), caps.local_memory_static // used, _BLOCKS_OF_A_UNIT)
+        return caps.compute_units * max(1, together)
+
+    def _check_cooperative(self, shape: LaunchShape) -> None:
+        blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]
+        if not self.binary.cooperative or blocks == 1:
+            return
+        limit = self.cooperative_blocks(shape.threads, shape.shared)
+        if blocks > limit:
+            raise LaunchConfigError(
+                f"the kernel waits for its whole grid; this device runs {limit}"
+                f" block{'s' if limit > 1 else ''} of {shape.threads} threads at the same time, not {blocks}",
+                hint="launch fewer blocks and let each do more, or split the kernel where it calls sync()",
+            )
+
+    def launch(
+        self, queue: Any, shape: LaunchShape, values: Tokens, tokens: Tokens | None = None, epoch: object = None
+    ) -> None:
+        """Enqueue; ``values`` are the C arguments in order.
+
+        ``tokens`` stand for the values in the context's ``epoch`` from before these were read: `bound` gives the kernel
+        object that has them. Nothing is enqueued where the context `only_builds`.
+        """
+        if self.context.only_builds:
+            return
+        kernel = self._kernel(tokens)
+        kernel.set_args(*values)
+        if active.recorder is not None and active.recorder.is_own():
+            active.recorder.launches.append((self, shape, values))
+        self._enqueue(queue, kernel, shape, tokens, epoch)
+
+    def bound(self, tokens: Tokens) -> cl.Kernel | None:
+        """This thread's kernel object with the arguments that the tokens stand for, for one `launch_again`."""
+        local = self._local.objects
+        if active.recorder is not None:  # which wants the arguments
+            return None
+        return local.bound.pop(tokens, None) if local.epoch is self.context.epoch else None
+
+    def launch_again(self, queue: Any, shape: LaunchShape, kernel: cl.Kernel, tokens: Tokens, epoch: object) -> None:
+        """Enqueue a kernel object with the arguments that it has; see `launch`."""
+        if not self.context.only_builds:
+            self._enqueue(queue, kernel, shape, tokens, epoch)
+
+    def _enqueue(self, queue: Any, kernel: cl.Kernel, shape: LaunchShape, tokens: Tokens | None, epoch: object) -> None:
+        self.used = True
+        event = self.enqueue(queue, kernel, shape.sizes)
+        if self.binary.waits is not None and self.context.settings.warnings:
+            watch(event, self.binary.python_name, self.binary.waits, self.context.settings.hang_seconds)
+        # not before: signal handlers and finalisers that launch the same kernel would set their arguments in its place
+        local = self._local.objects
+        if tokens is None or epoch is not self.context.epoch or local.epoch is not epoch:  # arrays may have been closed
+            local.free.append(kernel)
+        else:
+            local.bound[tokens] = kernel
+
+
+def scalar_dtype(parameter: Parameter) -> Any:
+    """What PyOpenCL's `set_scalar_arg_dtypes` wants to know of a parameter: its dtype, None for memory."""
+    if isinstance(parameter.type, Pointer):
+        return None
+    assert isinstance(parameter.type, Scalar)
+    return np.dtype(parameter.type.dtype.name if parameter.type.dtype is not BOOL else "uint8")
+
+
+def _extractor(binary: KernelBinary, context: Context) -> Callable[..., tuple[Any, ...]]:
+    """A function from kernel arguments to C arguments, as Python code: it runs at each launch."""
+    body, names = c_arguments(binary.parameters, context)
+    if binary.fused is not None:  # one part for each block
+        blocks, unit = binary.fused.blocks, element_size(DYNAMIC_SHARED.element)
+        names["local"] = lambda n: cl.LocalMemory(blocks * unit * max(1, -(-n // unit)))
+    made: Callable[..., tuple[Any, ...]] = eval(
+        compile(f"lambda args, shared, record=None: ({body})", "<portagpu launch>", "eval"), names
+    )
+    return made
+
+
+def c_arguments(
+    parameters: tuple[Parameter, ...], context: Context, *, planned: bool = False
+) -> tuple[str, dict[str, Any]]:
+    """Python text of a tuple of the C arguments, and the names that it uses beside ``args`` and ``shared``.
+
+    The text is made of integers and fixed attribute names only. Where a launch is ``planned``, the arguments are the
+    variables ``a0``, ``a1`` ..., device arrays are known to be that, and their attributes are read without properties.
+    """
+    parts = []
+    for p in parameters:
+        path = "".join(f"[{int(i)}]" for i in p.path)
+        value = f"a{int(p.path[0])}" if planned and p.path else f"args{path}"
+        hidden = "_" if planned else ""
+        unit = str(int(p.unit)) if p.unit else f"{value}.itemsize"
+        match p.role:
+            case ParameterRole.POINTER:
+                buffer = f"{value}.buffer"
+                parts.append(f"({value}.base is None and {value}._buffer or {buffer})" if planned else buffer)
+            case ParameterRole.SHAPE:
+                parts.append(f"{value}.{hidden}shape[{int(p.axis)}]")
+            case ParameterRole.STRIDE:
+                parts.append(f"{value}.{hidden}strides[{int(p.axis)}] // {unit}")
+            case ParameterRole.OFFSET:
+                parts.append(f"{value}.offset // {unit}")
+            case ParameterRole.SCALAR:
+                parts.append(value)
+            case ParameterRole.DYNAMIC_SHARED:
+                parts.append("local(shared)" if isinstance(p.type, Pointer) else "shared")
+            case ParameterRole.FAULT:
+                parts.append("record")
+            case ParameterRole.GRID_CELLS:
+                parts.append("cells()")
+            case ParameterRole.SHARED:
+                raise AssertionError("kernels have no shared parameters")
+
+    def cells() -> cl.Buffer:  # new ones for each launch: launches on two streams may overlap
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        return cl.Buffer(context.cl_context, flags, hostbuf=np.zeros(2, np.uint32))
+
+    return "".join(f"{part}, " for part in parts), {"local": lambda n: cl.LocalMemory(max(n, 16)), "cells": cells}
+
+
+_LINE = re.compile(r"(?:^|[:\s(])(\d+):(\d+):? (?:fatal )?error: (.*)")
+
+
+def _died(error: BuildError, binary: KernelBinary) -> BuildError:
+    result = BuildError(
+        f"{str(error).splitlines()[0]} (kernel {binary.name})",
+        span=next((span for span in binary.lines if span is not None), None),
+        hint="this is a fault of the driver: another device or version of it may compile the kernel (`portagpu devices`"
+        ", PORTAGPU_DEVICE), or another form of its loops, such as a flag in place of a break out of several",
+    )
+    result.log, result.died, result.opencl_source = error.log, error.died, error.opencl_source
+    return result
+
+
+def locate(error: BuildError, binary: KernelBinary) -> BuildError:
+    """The driver's complaint with the Python line that it is about."""
+    if error.died:
+        return _died(error, binary)
+    message, span = "the driver's OpenCL compiler refused the kernel", None
+    for line in error.log.splitlines():
+        found = _LINE.search(line)
+        if found:
+            span = binary.span_of(int(found.group(1)))
+            message = f"{message}: {found.group(3).strip()}"
+            break
+    result = BuildError(
+        message,
+        span=span,
+        hint="kernel.inspect_opencl() shows the OpenCL C; if the Python code is right, please report this as a bug",
+        notes=[line for line in error.log.splitlines() if line.strip()][:6],
+    )
+    result.log, result.opencl_source = error.log, error.opencl_source
+    return result

@@ -1,0 +1,1 @@
+"""Launches recorded once and made again without Python's side of them."""

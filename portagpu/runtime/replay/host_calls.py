@@ -1,0 +1,101 @@
+"""Calls on host memory that a CPU uses in place, made again with buffers that are kept.
+
+To a CPU's driver a buffer over host memory is a pair of addresses, and making one costs more than to look it up: after
+each call the caches are full of arrays, and whatever the next one touches comes from far. What is kept is for
+addresses, whatever array is there. It keeps no array and no memory alive; a buffer over memory that was given back is
+one that nobody asks for until something lies at the very same addresses again. Drivers of GPUs may lock the pages, so
+there each call has buffers of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+import pyopencl as cl
+
+from portagpu.device.capabilities import DeviceType
+from portagpu.runtime.arrays.host_memory import Span, host_buffer, rounded_span
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.stream import enqueuing
+from portagpu.runtime.replay.replay import Replay
+
+_MOST = 256  # buffers that a thread keeps in a context, and calls
+_TRIED = 33 * 128  # bytes that are used in place to see whether they are
+_PAGE = 4096
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class _Latest(dict[K, V]):
+    """Of what is kept, the first goes where there is too much."""
+
+    __slots__ = ()
+
+    def keep(self, key: K, value: V) -> None:
+        """Keep a value."""
+        self[key] = value
+        if len(self) > _MOST:
+            del self[next(iter(self))]
+
+
+class HostBuffers(_Latest[Span, cl.Buffer]):
+    """Buffers over host memory in one context, by addresses."""
+
+    __slots__ = ()
+
+    def over(self, context: Context, span: Span) -> cl.Buffer:
+        """The buffer over a range of addresses, which is rounded as `rounded_span` does."""
+        found = self.get(span)
+        if found is None:
+            found = host_buffer(context, span)
+            self.keep(span, found)
+        return found
+
+
+class HostCall:
+    """A recording and the buffers that it is launched with, for arrays at certain addresses.
+
+    ``buffers``: one for each operand. Where the last operand is a new ``result`` each time, there is none for it, but
+    ``shape``, ``dtype``, ``nbytes`` and ``extent``, the bytes of the buffer that it needs.
+    """
+
+    __slots__ = ("buffers", "dtype", "extent", "nbytes", "replay", "shape")
+
+    def __init__(self, replay: Replay, buffers: list[cl.Buffer], result: np.ndarray[Any, Any] | None) -> None:
+        self.replay, self.buffers = replay, buffers
+        if result is not None:
+            self.buffers = buffers[:-1]
+            self.shape, self.dtype, self.nbytes = result.shape, result.dtype, result.nbytes
+            self.extent = rounded_span(0, result.nbytes, True)[1]
+
+
+class HostCalls(_Latest[Any, HostCall]):
+    """Calls by what tells them apart."""
+
+    __slots__ = ()
+
+
+def is_in_place(context: Context) -> bool:
+    """Whether the device is a CPU whose driver has no copy of host memory that buffers are over, which is tried."""
+    if context.capabilities.device_type is not DeviceType.CPU or context.only_builds:
+        return False
+    # neither a beginning nor an end of a page, which a driver may treat apart
+    arrays = [_lines(_TRIED, 128), _lines(_TRIED, 3 * 128)]
+    places = [int(array.__array_interface__["data"][0]) for array in arrays]
+    spans = [rounded_span(place, place + _TRIED, written) for place, written in zip(places, (False, True), strict=True)]
+    source, target = (host_buffer(context, span) for span in spans)
+    with enqueuing(context.default_stream) as queue:
+        for value in (1, 2):  # what the host writes between calls, and what the device writes
+            arrays[0][...] = value
+            cl.enqueue_copy(queue, target, source).wait()
+            if not (arrays[1] == value).all():
+                return False
+    return True
+
+
+def _lines(nbytes: int, after: int) -> np.ndarray[Any, Any]:
+    """Zeros so many bytes after the beginning of a page."""
+    room = np.zeros(nbytes + 2 * _PAGE, np.uint8)
+    begin = -int(room.__array_interface__["data"][0]) % _PAGE + after
+    return room[begin : begin + nbytes]

@@ -1,0 +1,1 @@
+"""Searches: strategies, budgets, ranking, run-off."""

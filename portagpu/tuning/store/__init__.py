@@ -1,0 +1,1 @@
+"""The store of trials and winners on disk."""

@@ -1,0 +1,1 @@
+"""Tunables: search spaces, problems, models, checks."""

@@ -1,0 +1,43 @@
+"""Kernels whose text is made at run time, one element or one loop position a thread."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from collections.abc import Sequence
+from typing import Any
+
+from portagpu.dialect.names import INTRINSICS
+from portagpu.dispatch.decorators import jit
+from portagpu.dispatch.dispatcher import Dispatcher
+
+_THREADS = 256
+_numbers = itertools.count()
+
+
+def kernel_from(lines: Sequence[str], namespace: dict[str, Any], options: dict[str, Any]) -> Dispatcher:
+    """The kernel that ``lines``, a function called ``kernel``, define; errors show its lines."""
+    filename = f"<portagpu {namespace['core'].__name__} {next(_numbers)}>"
+    text = "\n".join(lines) + "\n"
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    names = {"grid": INTRINSICS["grid"], **namespace}
+    exec(compile(text, filename, "exec"), names)
+    kernel: Dispatcher = jit(names["kernel"], **options)
+    return kernel
+
+
+def position(ndim: int, extents: str) -> tuple[list[str], str]:
+    """Lines that take the thread's number ``i`` apart, and the subscripts; ``extents`` is an expression of a shape."""
+    if ndim == 1:
+        return [], "i"
+    lines = ["        rest = i"]
+    for axis in range(ndim - 1, 0, -1):
+        lines += [f"        i{axis} = rest % {extents}[{axis}]", f"        rest = rest // {extents}[{axis}]"]
+    return [*lines, "        i0 = rest"], ", ".join(f"i{axis}" for axis in range(ndim))
+
+
+def launch(kernel: Dispatcher, count: int, block: int | None, stream: Any, args: tuple[Any, ...], context: Any) -> None:
+    """Run ``kernel`` with a thread for each of ``count`` positions, at most ``block`` threads in a block."""
+    caps = context.capabilities
+    threads = min(block or _THREADS, caps.max_work_group_size, caps.max_work_item_sizes[0])
+    kernel[-(-count // threads), threads, stream](*args)

@@ -1,0 +1,182 @@
+"""Operands of vectorised functions: numbers, host arrays and device arrays; which signature they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from portagpu.dispatch.signatures import describe_argument
+from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.checks import host_array
+from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to_device
+from portagpu.runtime.execution.context import Context, current_context
+from portagpu.runtime.execution.stream import Stream, as_stream
+from portagpu.types import Signature
+
+_KINDS = "buifc"
+_PYTHON_KINDS = {bool: "b", int: "u", float: "f", complex: "c"}
+
+
+def operand(value: Any) -> Any:
+    """A Python number, a NumPy scalar, a host array or a device array. Raises `ArgumentTypeError`."""
+    if isinstance(value, DeviceNDArray | np.generic) or type(value) in _PYTHON_KINDS:
+        return value
+    if is_device_like(value):
+        return as_device_array(value)
+    array = host_array(value)
+    if array.dtype.kind == "O":
+        raise ArgumentTypeError(
+            f"a {type(value).__name__} is no number and no array of numbers", hint="pass arrays or numbers"
+        )
+    return array[()] if array.ndim == 0 else array
+
+
+def is_array(value: Any) -> bool:
+    """Whether an operand is an array."""
+    return isinstance(value, np.ndarray | DeviceNDArray)
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """Shape of an operand; numbers have none."""
+    return value.shape if is_array(value) else ()
+
+
+def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common shape. Raises `ShapeError`."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise ShapeError(f"shapes {', '.join(map(str, shapes))} cannot be broadcast together") from error
+
+
+def context_of(values: Sequence[Any], stream: Any) -> Context:
+    """Where a call runs: the stream's context, the first device array's, or the current one."""
+    if isinstance(stream, Stream):
+        return stream.context
+    for value in values:
+        if isinstance(value, DeviceNDArray):
+            return value.context
+    context = current_context()
+    return as_stream(stream, context).context
+
+
+def on_device(value: Any, context: Context, stream: Any) -> DeviceNDArray:
+    """An array operand on the device; its copy is in ``stream``."""
+    if isinstance(value, DeviceNDArray):
+        return value
+    return to_device(value, stream=stream, context=context)
+
+
+def choose(signatures: Sequence[Signature], name: str, inputs: Sequence[Any], *, narrows: bool = False) -> Signature:
+    """The signature for these operands: exact types first, then numbers converted, then safe casts of arrays.
+
+    With ``narrows``, numbers and host arrays also become smaller types of their kind. Raises `ArgumentTypeError` where
+    none fits.
+    """
+    for accepts in (_exactly, _with_weak_numbers, _safely, _with_any_numbers, *((_narrowed,) if narrows else ())):
+        for signature in signatures:
+            if all(accepts(_element(t), value) for t, value in zip(signature.args, inputs, strict=False)):
+                return signature
+    shown = ", ".join(map(describe_argument, inputs))
+    hint = "convert the arguments with .astype(...), or add a signature"
+    if any(isinstance(value, DeviceNDArray) for value in inputs):
+        hint += "; a device array does not support .astype(): convert it before cuda.to_device, or in a kernel"
+    raise ArgumentTypeError(
+        f"no signature of `{name}` takes ({shown})",
+        hint=hint,
+        notes=[str(s) for s in signatures],
+    )
+
+
+def _element(kind: Any) -> np.dtype[Any]:
+    dtype = kind.dtype
+    return dtype if isinstance(dtype, np.dtype) else dtype.dtype
+
+
+def _exactly(wanted: np.dtype[Any], value: Any) -> bool:
+    return bool(getattr(value, "dtype", None) == wanted) or np.dtype(type(value)) == wanted
+
+
+def _with_weak_numbers(wanted: np.dtype[Any], value: Any) -> bool:
+    kind = _PYTHON_KINDS.get(type(value))
+    if kind is None:
+        return bool(value.dtype == wanted)
+    return _KINDS.index(wanted.kind) >= _KINDS.index(kind)
+
+
+def _safely(wanted: np.dtype[Any], value: Any) -> bool:
+    return _with_weak_numbers(wanted, value) or (hasattr(value, "dtype") and np.can_cast(value.dtype, wanted, "safe"))
+
+
+def _with_any_numbers(wanted: np.dtype[Any], value: Any) -> bool:
+    return type(value) in _PYTHON_KINDS or bool(value.dtype == wanted)
+
+
+def _narrowed(wanted: np.dtype[Any], value: Any) -> bool:
+    if isinstance(value, DeviceNDArray):
+        return _safely(wanted, value)
+    return type(value) in _PYTHON_KINDS or bool(np.can_cast(value.dtype, wanted, "same_kind"))
+
+
+def number(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A number as a NumPy scalar of ``dtype``. Raises `ArgumentTypeError`."""
+    try:
+        return np.asarray(value).astype(dtype)[()] if dtype.kind in "mM" else dtype.type(value)
+    except (OverflowError, TypeError, ValueError) as error:
+        raise ArgumentTypeError(f"{value!r} does not fit {dtype}") from error
+
+
+class Result:
+    """Where a call puts one result: the caller's ``out``, or a new array.
+
+    ``drops_ones``: ``out`` may lack axes of length one at the front.
+    """
+
+    def __init__(self, out: Any, shape: tuple[int, ...], dtype: np.dtype[Any], *, drops_ones: bool = False) -> None:
+        self.out = self._given = as_device_array(out) if is_device_like(out) else out
+        self.shape, self.dtype = shape, dtype
+        if out is None:
+            return
+        if not is_array(self.out):
+            raise ArgumentTypeError(f"out= is an array, not {type(out).__name__}", hint="make one: np.empty(shape)")
+        front = len(shape) - self.out.ndim
+        if drops_ones and self.out.shape == shape[front:] and set(shape[:front]) == {1}:
+            self.out = self.out.reshape(shape)
+        if self.out.shape != shape:
+            raise ShapeError(f"the result has shape {shape}, out= has {self.out.shape}")
+        if not np.can_cast(dtype, self.out.dtype, "same_kind"):
+            raise DTypeError(f"the result is {dtype}, out= is {self.out.dtype}", hint="use an array of that dtype")
+        if isinstance(self.out, DeviceNDArray) and self.out.readonly:
+            raise ArgumentTypeError("out= is read-only")
+        if isinstance(self.out, np.ndarray) and not self.out.flags.writeable:
+            raise ArgumentTypeError("out= is read-only", hint="pass a writable array")
+
+    @property
+    def is_on_device(self) -> bool:
+        """Whether the caller's array is a device array."""
+        return isinstance(self.out, DeviceNDArray)
+
+    def target(self, context: Context, stream: Any, *, filled: bool = False) -> DeviceNDArray:
+        """The device array that kernels write; ``filled`` with what the caller's array holds."""
+        if isinstance(self.out, DeviceNDArray):
+            return self.out
+        if filled and self.out is not None:
+            return to_device(self.out.astype(self.dtype), stream=stream, context=context)
+        return device_array(self.shape, self.dtype, stream=stream, context=context)
+
+    def finish(self, target: DeviceNDArray, stream: Any, *, keep: bool) -> Any:
+        """What the caller gets: ``out``, the device array with ``keep``, else a host array."""
+        if isinstance(self.out, DeviceNDArray):
+            return self._given
+        if self.out is None and keep:
+            return target
+        host = target.copy_to_host(stream=stream)
+        if isinstance(stream, Stream):
+            stream.synchronize()
+        if self.out is None:
+            return host
+        self.out[...] = host
+        return self._given
