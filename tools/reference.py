@@ -10,7 +10,7 @@ from portagpu.dialect.reference import matrix_hardware, subgroups
 from portagpu.dialect.reference.core import MEANINGS, meaning_of
 from portagpu.dialect.reference.entry import Meaning
 from portagpu.frontend.arrays.attributes import ARRAY_ATTRIBUTES
-from portagpu.frontend.operations.calls import INTRINSICS, METHODS, NUMBER_METHODS
+from portagpu.frontend.core.registry import INTRINSICS, METHODS, NUMBER_METHODS
 from tools import host_names, python_functions
 from tools.docstrings import escaped, table
 from tools.entries import joined

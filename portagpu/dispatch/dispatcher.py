@@ -33,7 +33,7 @@ from portagpu.errors import (
     SpecialisationError,
     did_you_mean,
 )
-from portagpu.frontend.operations.calls import PythonFunction, undecorated
+from portagpu.frontend.source.callables import PythonFunction, undecorated
 from portagpu.frontend.source.capture import FunctionSource, capture, signature_of
 from portagpu.frontend.source.dependencies import Dependencies
 from portagpu.frontend.specialize import specialise

@@ -5,9 +5,9 @@ from __future__ import annotations
 from portagpu.dialect.names import CACHED_LOADS, CACHED_STORES
 from portagpu.frontend.arrays.subscripts import address, get_item, set_item
 from portagpu.frontend.core.convert import describe
+from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value
-from portagpu.frontend.operations.calls import Call, intrinsic
 from portagpu.frontend.operations.environment import tuple_items
 
 

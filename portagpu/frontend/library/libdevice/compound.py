@@ -9,13 +9,14 @@ from portagpu.dialect.reference.core import LATER
 from portagpu.dialect.reference.entry import Meaning
 from portagpu.dtypes import INT16
 from portagpu.frontend.core.convert import constant, convert
+from portagpu.frontend.core.registry import Call, call_library, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import TupleValue, Value
 from portagpu.frontend.library.libdevice import bessel_functions as bessel
 from portagpu.frontend.library.libdevice import compound_functions as functions
 from portagpu.frontend.library.libdevice import directed_rounding as directed
 from portagpu.frontend.library.libdevice.native import F32, F64, I32, I64, U32
-from portagpu.frontend.operations.calls import Call, LibraryFunction, call_library, intrinsic
+from portagpu.frontend.source.callables import LibraryFunction
 from portagpu.ir.nodes import Cast, Operation
 from portagpu.ir.types import Scalar
 

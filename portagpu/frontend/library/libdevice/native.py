@@ -9,9 +9,9 @@ from portagpu.dialect.reference.entry import Meaning
 from portagpu.dialect.reference.operations import text_of
 from portagpu.dtypes import FLOAT32, FLOAT64, INT32, INT64, UINT32, UINT64
 from portagpu.frontend.core.convert import constant, convert
+from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import TupleValue, Value
-from portagpu.frontend.operations.calls import Call, intrinsic
 from portagpu.ir.nodes import Binary, BinaryOp, Cast, Expr, Operation, Select
 from portagpu.ir.types import BOOLEAN, Scalar
 
