@@ -20,6 +20,7 @@ from portagpu.dispatch.dates import check_units
 from portagpu.dispatch.early_check import check_text
 from portagpu.dispatch.inspection import Inspection, Overload
 from portagpu.dispatch.launcher import Configured
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dispatch.options import JitOptions
 from portagpu.dispatch.pickling import Named, fill, reduced
 from portagpu.dispatch.signatures import check_count, check_result, convert_arguments
@@ -36,7 +37,6 @@ from portagpu.errors import (
 from portagpu.frontend.source.callables import PythonFunction, undecorated
 from portagpu.frontend.source.capture import FunctionSource, capture, signature_of
 from portagpu.frontend.source.dependencies import Dependencies
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -244,7 +244,7 @@ class Dispatcher(Inspection, PythonFunction, Generic[P, R]):
         dependencies: Dependencies | None = None,
     ) -> Program:
         """The typed IR for a device with these capabilities; ``dependencies`` records what else it depends on."""
-        return specialise(
+        return lower_kernel(
             self.source,
             types,
             caps,

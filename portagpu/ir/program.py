@@ -9,6 +9,10 @@ from portagpu.ir.nodes import Stmt
 from portagpu.ir.types import LONG, Element, Pointer, Scalar, Space, Struct, Type
 from portagpu.source import Span
 
+SCRATCH = "pg.warp"  # the shared array through which emulated warps exchange values
+SCRATCH_FLAGS = "pg.warp_flags"  # the one for bits: votes, and who takes part
+BUFFERS = 2  # parts of both
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryArray:
@@ -159,3 +163,6 @@ class Program:
     fused: GridShape | None = None  # the grid that became one work-group
     faults: tuple[Fault, ...] = ()
     remarks: tuple[Remark, ...] = ()
+    checked: bool = False  # it asks whether subscripts are right, so that they may break what index arithmetic promises
+    halves: bool = False  # float16 occurs
+    library: bool = False  # it is the package's own, of which users need no advice

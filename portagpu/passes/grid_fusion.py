@@ -11,14 +11,14 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
+from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import UINT32
-from portagpu.errors import KernelValueError, MissingCapabilityError
+from portagpu.errors import KernelValueError, LaunchConfigError, MissingCapabilityError
 from portagpu.ir.analysis.uniform import BLOCK_VOTES, EXCHANGES
 from portagpu.ir.nodes import Binary, BinaryOp, Constant, Expr, Node, Offset, Operation, Var
-from portagpu.ir.program import Function, GridShape, MemoryArray, Program
+from portagpu.ir.program import BUFFERS, SCRATCH, SCRATCH_FLAGS, Function, GridShape, MemoryArray, Program
 from portagpu.ir.types import DYNAMIC_SHARED, INT, WARP, Pointer, Scalar, Space, element_size
 from portagpu.ir.walk import all_expressions, all_statements, expressions
-from portagpu.passes.exchange_buffers import BUFFERS, SCRATCH, SCRATCH_FLAGS
 
 VOTES = "pg.votes"  # a shared number, with which the threads of all blocks vote whether a loop goes on
 _WARP_OPERATIONS = EXCHANGES | {"warp_barrier"}
@@ -48,6 +48,17 @@ def fuse(program: Program, shape: GridShape) -> Program:
         fused=shape,
         block_dim=(count * shape.threads, 1, 1),
     )
+
+
+def check_fits(launch: GridShape, caps: Capabilities) -> None:
+    """Raise `LaunchConfigError` where a grid that waits for itself does not fit into one work-group."""
+    most = max(1, caps.max_work_group_size // max(1, launch.threads))
+    if launch.blocks > most:
+        raise LaunchConfigError(
+            f"the kernel waits for its whole grid; this device runs {most} block{'s' if most > 1 else ''} of"
+            f" {launch.threads} threads at the same time, not {launch.blocks}",
+            hint="launch fewer blocks and let each do more, or split the kernel where it calls sync()",
+        )
 
 
 def _operations(function: Function) -> list[Operation]:

@@ -9,8 +9,8 @@ import pytest
 
 from portagpu import cuda, errors
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import PYINT, ArrayType, Layout, Scalar
 from portagpu.runtime.programs.launch import locate
 
@@ -27,7 +27,7 @@ STORE = place.source.first_line + 4
 
 
 def test_c_lines_lead_to_python_lines(device):
-    binary = generate(specialise(place.source, ARGUMENTS, device.capabilities), device.capabilities)
+    binary = generate(lower_kernel(place.source, ARGUMENTS, device.capabilities), device.capabilities)
     number = next(n for n, text in enumerate(binary.source.splitlines(), 1) if text.strip().startswith("x[i] ="))
     assert f"// {STORE}: x[i] = n * 2.0" in binary.source
     if not binary.has_line_directives:
@@ -36,7 +36,7 @@ def test_c_lines_lead_to_python_lines(device):
 
 def test_simulators_get_line_directives(device):
     caps = dataclasses.replace(device.capabilities, line_directives=True)
-    binary = generate(specialise(place.source, ARGUMENTS, caps), caps)
+    binary = generate(lower_kernel(place.source, ARGUMENTS, caps), caps)
     lines = binary.source.splitlines()
     number = next(n for n, text in enumerate(lines) if text.strip().startswith("x[i] ="))
     assert lines[number - 1] == f'#line {STORE} "{__file__}"'
@@ -49,7 +49,7 @@ def test_simulators_get_line_directives(device):
 )
 def test_driver_errors_name_the_python_line(device, log):
     caps = dataclasses.replace(device.capabilities, line_directives=False)
-    binary = generate(specialise(place.source, ARGUMENTS, caps), caps)
+    binary = generate(lower_kernel(place.source, ARGUMENTS, caps), caps)
     number = next(n for n, text in enumerate(binary.source.splitlines(), 1) if text.strip().startswith("x[i] ="))
     error = errors.BuildError("refused")
     error.log = log.format(n=number)

@@ -67,13 +67,13 @@ def context(device, tmp_path, monkeypatch):
 def lowered(monkeypatch):
     """The names of functions that are lowered from here on."""
     names: list[str] = []
-    specialise = dispatcher.specialise
+    lower_kernel = dispatcher.lower_kernel
 
     def spy(source, *args, **options):
         names.append(source.name)
-        return specialise(source, *args, **options)
+        return lower_kernel(source, *args, **options)
 
-    monkeypatch.setattr(dispatcher, "specialise", spy)
+    monkeypatch.setattr(dispatcher, "lower_kernel", spy)
     return names
 
 
@@ -565,13 +565,13 @@ def test_grids_that_wait_for_themselves(program):
 
 COUNTED = """
 import sys
-from portagpu.cuda import dispatcher
+from portagpu.dispatch import dispatcher
 lowered = []
-specialise = dispatcher.specialise
+lower_kernel = dispatcher.lower_kernel
 def spy(source, *args, **options):
     lowered.append(source.name)
-    return specialise(source, *args, **options)
-dispatcher.specialise = spy
+    return lower_kernel(source, *args, **options)
+dispatcher.lower_kernel = spy
 import numpy as np
 from portagpu import cuda
 """

@@ -62,7 +62,7 @@ class ProgramState:
         debug: bool,
         fast: bool = False,
         bounds: bool = False,
-        checks_leave: bool = True,
+        checks_end: bool = True,
         dependencies: Dependencies | None = None,
     ) -> None:
         self.caps = caps
@@ -72,7 +72,7 @@ class ProgramState:
         self.debug = debug  # exceptions are reported
         self.fast = fast  # but not for float32 quotients
         self.bounds = bounds  # subscripts are checked
-        self.checks_leave = checks_leave  # a thread whose subscript or divisor is wrong ends there
+        self.checks_end = checks_end  # a thread whose subscript or divisor is wrong ends there
         self.faults: dict[Any, Fault] = {}
         self.remarks: dict[Any, Remark] = {}  # by what and where: functions are lowered for each kind of call
         self.index_type: Scalar = LONG if wide_index else INT

@@ -17,9 +17,8 @@ from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, TupleValue, Value
 from portagpu.frontend.intrinsics.memory import use_shared
 from portagpu.ir.nodes import Binary, BinaryOp, Cast, Compare, CompareOp, Constant, Evaluate, Expr, Operation, Var
-from portagpu.ir.program import MemoryArray
+from portagpu.ir.program import BUFFERS, SCRATCH, SCRATCH_FLAGS, MemoryArray
 from portagpu.ir.types import BOOLEAN, INT, VOID, Pointer, Scalar, Space
-from portagpu.passes.exchange_buffers import BUFFERS, SCRATCH, SCRATCH_FLAGS
 
 UINT = Scalar(UINT32)
 ULONG = Scalar(UINT64)

@@ -48,6 +48,9 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
         returns = signature.return_type
     source, extra = callee.captured(ctx)
     arguments += extra
+    # Which parameters must be constants (shapes of arrays, dtypes) shows only where the body uses them: that depends on
+    # the meaning of names, on branches decided at compile time, and on what the callee's callees do. So the body is
+    # lowered until it asks for one, and then with that one bound; a parameter is asked for once in a program.
     while True:
         bound = ctx.program.bound.get(callee.identity, frozenset())
         try:
