@@ -17,7 +17,7 @@ from portagpu import cuda
 from portagpu.cuda import api, types, vector_types
 from portagpu.dialect.names import Namespace, VectorMaker
 from portagpu.dialect.reference.core import GROUPS
-from portagpu.dialect.reference.entry import Meaning
+from portagpu.dialect.reference.entry import ReferenceEntry
 from tools.reference import described, names
 from tools.stub_types import ALIASES, NUMBERS, WIDTH, Typed, definition, docstring, number_class, typed
 
@@ -42,7 +42,7 @@ _HELPERS = {  # what is written at the top where the text below needs it
 _GRIDS = {"1": "int", "2": "tuple[int, int]", "3": "tuple[int, int, int]"}
 
 
-def _text(meaning: Meaning) -> str:
+def _text(meaning: ReferenceEntry) -> str:
     return meaning.text + (f"\n\nErrors: {meaning.errors}" if meaning.errors else "")
 
 

@@ -4,6 +4,8 @@
 from portagpu.types import (
     Array,
     CPointer,
+    NPDatetime,
+    NPTimedelta,
     NamedTuple,
     NamedUniTuple,
     Number,
@@ -65,7 +67,6 @@ from portagpu.types import (
     ushort,
     void,
 )
-from portagpu.types.dates import NPDatetime, NPTimedelta
 
 complex_domain: frozenset[Number]
 integer_domain: frozenset[Number]
