@@ -10,36 +10,36 @@ from portagpu.source import Span
 
 
 class BinaryOp(Enum):
-    """Operators whose operands have the result's type; the value is the C operator."""
+    """Operators whose operands have the result's type."""
 
-    ADD = "+"
-    SUB = "-"
-    MUL = "*"
-    DIV = "/"
-    REM = "%"  # C's remainder: only for unsigned operands and non-zero constants
-    AND = "&"
-    OR = "|"
-    XOR = "^"
-    SHL = "<<"
-    SHR = ">>"
+    ADD = "add"
+    SUB = "sub"
+    MUL = "mul"
+    DIV = "div"
+    REM = "rem"  # with the dividend's sign: only for unsigned operands and non-zero constants
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    SHL = "shl"
+    SHR = "shr"
 
 
 class CompareOp(Enum):
-    """Comparisons; the value is the C operator."""
+    """Comparisons."""
 
-    LT = "<"
-    LE = "<="
-    GT = ">"
-    GE = ">="
-    EQ = "=="
-    NE = "!="
+    LT = "lt"
+    LE = "le"
+    GT = "gt"
+    GE = "ge"
+    EQ = "eq"
+    NE = "ne"
 
 
 class LogicalOp(Enum):
     """Short-circuit operators on bools."""
 
-    AND = "&&"
-    OR = "||"
+    AND = "and"
+    OR = "or"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -121,7 +121,7 @@ def expression_text(expr: Expr) -> str:
         case Var():
             return expr.name
         case Binary() | Compare() | Logical():
-            return _call(expr.op.name.lower(), expr.left, expr.right)
+            return _call(expr.op.value, expr.left, expr.right)
         case Negate():
             return _call("negate", expr.operand)
         case Invert():

@@ -10,7 +10,7 @@ from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch.lowering import lower_kernel
-from portagpu.dtypes import FLOAT32, INT32, INT64
+from portagpu.dtypes import FLOAT32, INT32
 from portagpu.ir.types import ArrayType, Layout, Scalar
 
 PLANE = ArrayType(Scalar(FLOAT32), 2, Layout.C)
@@ -72,4 +72,3 @@ def test_wide_code_compares_in_64_bits():
     caps = IDEAL
     program = lower_kernel(inside.source, (PLANE,), caps, wide_index=True)
     assert "(long)get_group_id(0)" in generate(program, caps).source
-    assert Scalar(INT64).c == "long"

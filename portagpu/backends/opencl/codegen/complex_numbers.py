@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from portagpu.backends.opencl.codegen.c_types import OPERATORS, c_name, c_type
 from portagpu.backends.opencl.codegen.registry import POSTFIX, UNARY, Lowered, register
 from portagpu.ir.nodes import Binary, BinaryOp, Compare, CompareOp, Expr, Operation
 from portagpu.ir.types import Scalar, Type
@@ -23,28 +24,31 @@ def compare_complex(printer: Printer, expr: Compare) -> Lowered:
     """Equality of both parts."""
     function = "all" if expr.op is CompareOp.EQ else "any"
     left, right = (printer.text(side, _EQUALITY + 1) for side in (expr.left, expr.right))
-    return f"{function}({left} {expr.op.value} {right}) != 0", _EQUALITY
+    return f"{function}({left} {OPERATORS[expr.op]} {right}) != 0", _EQUALITY
 
 
 def multiply_complex(printer: Printer, expr: Binary) -> Lowered:
     """Product or quotient; sums, differences and negation are those of vectors."""
     assert isinstance(expr.type, Scalar)
     name = "complex_mul" if expr.op is BinaryOp.MUL else "complex_div"
-    return f"{printer.helpers.use(name, expr.type.c)}({printer.text(expr.left)}, {printer.text(expr.right)})", POSTFIX
+    return (
+        f"{printer.helpers.use(name, c_type(expr.type))}({printer.text(expr.left)}, {printer.text(expr.right)})",
+        POSTFIX,
+    )
 
 
 def cast_complex(printer: Printer, operand: Expr, target: Scalar) -> Lowered:
     """A number as a complex one."""
     if is_complex(operand.type):
-        return f"convert_{target.c}({printer.text(operand)})", POSTFIX
-    part = target.dtype.real.c_name
-    return f"({target.c})(({part}){printer.text(operand, UNARY)}, 0)", UNARY
+        return f"convert_{c_type(target)}({printer.text(operand)})", POSTFIX
+    part = c_name(target.dtype.real)
+    return f"({c_type(target)})(({part}){printer.text(operand, UNARY)}, 0)", UNARY
 
 
 @register("complex")
 def _complex(printer: Printer, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
-    return f"({expr.type.c})({', '.join(printer.text(a) for a in expr.args)})", UNARY
+    return f"({c_type(expr.type)})({', '.join(printer.text(a) for a in expr.args)})", UNARY
 
 
 @register("real", "imag")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from portagpu.backends.opencl.codegen.c_types import c_type
 from portagpu.backends.opencl.codegen.printer import Printer
 from portagpu.backends.opencl.codegen.registry import POSTFIX, Lowered, register
 from portagpu.ir.nodes import Operation
@@ -15,7 +16,7 @@ def _dp4a(printer: Printer, expr: Operation) -> Lowered:
     caps = printer.helpers.caps
     way = "ptx" if caps.ptx_target >= _DP4A_TARGET else "builtin" if caps.packed_dot_product else "plain"
     assert isinstance(expr.type, Scalar)
-    helper = printer.helpers.use(expr.name.replace("dp4a", f"dp4a_{way}"), expr.type.c)
+    helper = printer.helpers.use(expr.name.replace("dp4a", f"dp4a_{way}"), c_type(expr.type))
     return f"{helper}({', '.join(printer.text(a) for a in expr.args)})", POSTFIX
 
 

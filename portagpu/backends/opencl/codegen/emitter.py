@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from portagpu.backends.opencl.codegen.analysis import Facts
 from portagpu.backends.opencl.codegen.assembly import assembly
+from portagpu.backends.opencl.codegen.c_types import SPACES, c_type
 from portagpu.backends.opencl.codegen.complex_numbers import is_complex
 from portagpu.backends.opencl.codegen.printer import LOWEST, UNARY, Printer
 from portagpu.backends.opencl.codegen.printf import print_call
@@ -38,7 +39,7 @@ from portagpu.source import Span
 def _zero(kind: Type) -> str:
     if isinstance(kind, Struct):
         return "{ 0 }"
-    return f"({kind.c})(0)" if isinstance(kind, Vector) or is_complex(kind) else "0"
+    return f"({c_type(kind)})(0)" if isinstance(kind, Vector) or is_complex(kind) else "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +124,10 @@ class Emitter:
 
     def _type(self, kind: Type) -> str:
         if isinstance(kind, Pointer):
-            return Pointer(kind.element, kind.space, kind.readonly).c
+            return c_type(Pointer(kind.element, kind.space, kind.readonly))
         if self.printer.has_barriers and isinstance(kind, Scalar) and kind.dtype is BOOL:
             return "int"  # a CPU driver got a flag wrong: docs/architecture.md
-        return kind.c
+        return c_type(kind)
 
     def _declared_type(self, name: str, kind: Type) -> str:
         """A variable's type; flags that guard the way to barriers are out of the optimiser's reach on some CPUs.
@@ -210,7 +211,8 @@ class Emitter:
         lanes = vector.lanes
         address = printer.address(statement.base, statement.index)
         if statement.aligned and lanes != 3:
-            return f"*({statement.base.type.space.value} {vector.c}*)({address}) = {printer.text(statement.value)};"
+            pointer = f"({SPACES[statement.base.type.space]} {c_type(vector)}*)({address})"
+            return f"*{pointer} = {printer.text(statement.value)};"
         return f"vstore{lanes}({printer.text(statement.value)}, 0, {address});"
 
     def _inner(self, body: tuple[Stmt, ...]) -> None:
@@ -254,7 +256,7 @@ class Emitter:
             advance = f"{counter} -= {-int(loop.step.value)}"
         else:
             advance = f"{counter} += {text(loop.step)}"
-        head = f"for ({loop.counter.type.c} {counter} = {text(loop.start)}; {test}; {advance}) {{"
+        head = f"for ({c_type(loop.counter.type)} {counter} = {text(loop.start)}; {test}; {advance}) {{"
         slot = (loop.counter.name, loop.counter.type)
         shadowed = slot in self._declared
         self._declared.add(slot)
@@ -268,7 +270,7 @@ class Emitter:
         result = self.function.result
         if isinstance(result, Struct):
             items = ", ".join(self.printer.text(v) for v in statement.values)
-            self._line(f"{{ {result.c} result = {{ {items} }}; return result; }}", statement.span)
+            self._line(f"{{ {c_type(result)} result = {{ {items} }}; return result; }}", statement.span)
         elif statement.values:
             self._line(f"return {self.printer.text(statement.values[0])};", statement.span)
         else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from portagpu.backends.opencl.codegen.analysis import Facts, analyse
+from portagpu.backends.opencl.codegen.c_types import c_type, storage
 from portagpu.backends.opencl.codegen.emitter import Emitter, Line
 from portagpu.backends.opencl.codegen.helpers import INLINE, INLINE_SHARED, HelperSet, HelperView
 from portagpu.backends.opencl.codegen.lowerings import REGISTERED as REGISTERED
@@ -36,7 +37,7 @@ from portagpu.ir.program import (
     Remark,
 )
 from portagpu.ir.recursion import deeply_nested
-from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size, storage
+from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size
 from portagpu.ir.walk import all_statements
 from portagpu.passes.nested_loops import has_diverging_nest
 from portagpu.source import Span
@@ -242,7 +243,7 @@ def _parameter_text(parameter: Parameter, printer: Printer, facts: Facts) -> str
         )  # `portagpu.ir.analysis.memory_order`
         restrict = kind.restrict and not free and parameter.name not in facts.merged
         kind = Pointer(kind.element, kind.space, readonly, restrict)
-    return f"{kind.c} {name}"
+    return f"{c_type(kind)} {name}"
 
 
 def _function(
@@ -256,11 +257,11 @@ def _function(
     spaces = {p.type.space for p in function.parameters if isinstance(p.type, Pointer)}
     # a GPU's registers have no addresses: an array of a thread that a call gets would be moved to memory; those that
     # return one are left to the compiler: inlined, they end in an intrinsic of LLVM's that Oclgrind does not know
-    private = Space.PRIVATE in spaces and caps.device_type is DeviceType.GPU and function.result.c == "void"
+    private = Space.PRIVATE in spaces and caps.device_type is DeviceType.GPU and c_type(function.result) == "void"
     inline = INLINE_SHARED if Space.LOCAL in spaces or private else INLINE
     lines = [
         Line(f"// {span.line}: {span.text.strip()}", span),
-        Line(f"{inline} {function.result.c} {name}({parameters}) {{", span),
+        Line(f"{inline} {c_type(function.result)} {name}({parameters}) {{", span),
     ]
     body = Emitter(function, facts, printer).run()
     lines += _local_declarations(function, printer, facts) + _block_sizes(printer, span) + body
@@ -352,13 +353,13 @@ def _kernel(
 
 
 def _struct(struct: Struct) -> StructView:
-    return StructView(name=struct.c, members=tuple(f"{k.c} item{n}" for n, k in enumerate(struct.items)))
+    return StructView(name=c_type(struct), members=tuple(f"{c_type(k)} item{n}" for n, k in enumerate(struct.items)))
 
 
 def _complex_literal(value: complex, array: ConstantArray) -> str:
     lane = Scalar(array.element.dtype.real)
     parts = (literal(Constant(part, lane, span=array.span))[0] for part in (value.real, value.imag))
-    return f"({array.element.c})({', '.join(parts)})"
+    return f"({c_type(array.element)})({', '.join(parts)})"
 
 
 def _values(array: ConstantArray) -> list[str]:

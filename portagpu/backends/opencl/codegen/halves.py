@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from portagpu.backends.opencl.codegen.c_types import SPACES, c_type
 from portagpu.backends.opencl.codegen.printer import Printer
 from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered
 from portagpu.ir.nodes import Operation
@@ -11,7 +12,7 @@ from portagpu.ir.types import Pointer, Scalar, Type, Vector
 def _pointer(printer: Printer, expr: Operation, const: str) -> str:
     place = expr.args[0]
     assert isinstance(place.type, Pointer)
-    return f"({place.type.space.value} {const}half*)({printer.text(place)})"
+    return f"({SPACES[place.type.space]} {const}half*)({printer.text(place)})"
 
 
 def _function(expr: Operation, kind: Type) -> str:
@@ -33,7 +34,7 @@ def _store(printer: Printer, expr: Operation) -> Lowered:
 def _helper(printer: Printer, expr: Operation) -> Lowered:
     kind = expr.args[0].type if expr.name == "half_bits" else expr.type  # the one of floats
     assert isinstance(kind, Scalar | Vector)
-    return f"{printer.helpers.use(expr.name, kind.c)}({printer.text(expr.args[0])})", POSTFIX
+    return f"{printer.helpers.use(expr.name, c_type(kind))}({printer.text(expr.args[0])})", POSTFIX
 
 
 LOWERINGS.update(dict.fromkeys(("half_value", "half_bits", "round_half"), _helper))

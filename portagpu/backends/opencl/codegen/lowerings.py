@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen import bfloat16, builtins, dot_product, halves, subgroups, warp
+from portagpu.backends.opencl.codegen import bfloat16, builtins, dot_product, halves, subgroup_matrices, subgroups, warp
 
-REGISTERED = (bfloat16, builtins, dot_product, halves, subgroups, warp)
+REGISTERED = (bfloat16, builtins, dot_product, halves, subgroup_matrices, subgroups, warp)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from portagpu.backends.opencl.codegen.c_types import SPACES, c_type
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import FLOAT32, INT32
 from portagpu.errors import MissingCapabilityError
@@ -53,8 +54,8 @@ _SAME = (
 def _same(printer: Printer, expr: Operation) -> Lowered:
     if isinstance(expr.type, Scalar) and expr.type.dtype.is_complex:  # only powers: the others are dialect functions
         for helper in ("complex_mul", "complex_div"):
-            printer.helpers.use(helper, expr.type.c)
-        return f"{printer.helpers.use('complex_pow', expr.type.c)}({_args(printer, expr)})", POSTFIX
+            printer.helpers.use(helper, c_type(expr.type))
+        return f"{printer.helpers.use('complex_pow', c_type(expr.type))}({_args(printer, expr)})", POSTFIX
     if expr.name == "erfc" and expr.type == Scalar(FLOAT32) and printer.helpers.caps.inline_ptx:
         # that driver's own has branches and takes twice as long as CUDA's
         return f"{printer.helpers.use('erfc_ptx', 'float')}({_args(printer, expr)})", POSTFIX
@@ -70,11 +71,11 @@ def _classify(printer: Printer, expr: Operation) -> Lowered:
 def _iabs(printer: Printer, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar | Vector)
     if isinstance(expr.type, Vector):
-        return f"convert_{expr.type.c}(abs({_args(printer, expr)}))", POSTFIX
+        return f"convert_{c_type(expr.type)}(abs({_args(printer, expr)}))", POSTFIX
     if expr.type.dtype.size >= 4:  # a driver's abs may take for granted that the most negative value does not occur
-        return f"{printer.helpers.use('iabs', expr.type.c)}({_args(printer, expr)})", POSTFIX
+        return f"{printer.helpers.use('iabs', c_type(expr.type))}({_args(printer, expr)})", POSTFIX
     # for a negated or absolute int16 -32768, one GPU compiler would widen 32768 (docs/architecture.md)
-    return f"{printer.helpers.use('iabs_small', expr.type.c)}({_args(printer, expr)})", POSTFIX
+    return f"{printer.helpers.use('iabs_small', c_type(expr.type))}({_args(printer, expr)})", POSTFIX
 
 
 @register("min", "max")
@@ -104,7 +105,7 @@ def _division(printer: Printer, expr: Operation) -> Lowered:
 @register("shl", "shr", "ipow", "slice_bound", "slice_length", "minimum", "maximum", "frexp_mantissa")
 def _helper(printer: Printer, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
-    return f"{printer.helpers.use(expr.name, expr.type.c)}({_args(printer, expr)})", POSTFIX
+    return f"{printer.helpers.use(expr.name, c_type(expr.type))}({_args(printer, expr)})", POSTFIX
 
 
 @register(*(f"compare_{c}" for c in ("lt", "le", "gt", "ge", "eq", "ne")))
@@ -114,7 +115,7 @@ def _compare_mixed(printer: Printer, expr: Operation) -> Lowered:
     helper = printer.helpers.use("compare_mixed", "long")
     left, right = (printer.text(a) for a in expr.args)
     first = expr.args[0].type
-    if isinstance(first, Scalar) and first.c == "long":
+    if isinstance(first, Scalar) and c_type(first) == "long":
         return f"{helper}({left}, {right}) {symbol} 0", COMPARE
     return f"0 {symbol} {helper}({right}, {left})", COMPARE
 
@@ -137,16 +138,19 @@ def _work_item(printer: Printer, expr: Operation) -> Lowered:
     if expr.name == "blockDim":
         return printer.block_size(expr.args[0]), PRIMARY
     if expr.name == "grid" and printer.wide:  # one CPU driver's get_global_id has 32 bits in the lanes of a vector
-        block = f"({expr.type.c})get_group_id({_args(printer, expr)}) * {printer.block_size(expr.args[0])}"
+        block = f"({c_type(expr.type)})get_group_id({_args(printer, expr)}) * {printer.block_size(expr.args[0])}"
         return f"{block} + (int)get_local_id({_args(printer, expr)})", SUM
     if expr.name == "gridsize" and expr.type.dtype.size == 8:  # one GPU driver's get_global_size has 32 bits
-        return f"({expr.type.c})get_num_groups({_args(printer, expr)}) * {printer.block_size(expr.args[0])}", PRODUCT
+        return (
+            f"({c_type(expr.type)})get_num_groups({_args(printer, expr)}) * {printer.block_size(expr.args[0])}",
+            PRODUCT,
+        )
     held = printer.thread_id(expr.args[0]) if expr.name == "threadIdx" else None
     if held is not None:
-        return (held, PRIMARY) if expr.type.dtype is INT32 else (f"({expr.type.c}){held}", UNARY)
+        return (held, PRIMARY) if expr.type.dtype is INT32 else (f"({c_type(expr.type)}){held}", UNARY)
     # int first: one CPU's compiler takes subscripts that are shifts of a 64-bit id in its block for runs of elements
     first = "(int)" if expr.name == "threadIdx" and expr.type.dtype.size == 8 else ""
-    return f"({expr.type.c}){first}{_WORK_ITEM[expr.name]}({_args(printer, expr)})", UNARY
+    return f"({c_type(expr.type)}){first}{_WORK_ITEM[expr.name]}({_args(printer, expr)})", UNARY
 
 
 @register("laneid")
@@ -158,7 +162,7 @@ def _laneid(printer: Printer, expr: Operation) -> Lowered:
 @register("reinterpret")
 def _reinterpret(printer: Printer, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Pointer)
-    return f"({expr.type.c}){printer.text(expr.args[0], UNARY)}", UNARY
+    return f"({c_type(expr.type)}){printer.text(expr.args[0], UNARY)}", UNARY
 
 
 # bits -------------------------------------------------------------------------------------------------------------
@@ -174,7 +178,7 @@ def _bits(printer: Printer, expr: Operation) -> Lowered:
 def _bit_helper(printer: Printer, expr: Operation) -> Lowered:
     operand = expr.args[0].type
     assert isinstance(operand, Scalar)
-    return f"{printer.helpers.use(expr.name, operand.c)}({_args(printer, expr)})", POSTFIX
+    return f"{printer.helpers.use(expr.name, c_type(operand))}({_args(printer, expr)})", POSTFIX
 
 
 # barriers -----------------------------------------------------------------------------------------------------------
@@ -228,7 +232,7 @@ def _atomic_parts(printer: Printer, expr: Operation) -> tuple[str, Scalar, Space
             )
         for extension in ("cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"):
             printer.helpers.extension(extension)
-    pointer = f"(volatile {space.value} {element.c}*)({printer.text(place)})"
+    pointer = f"(volatile {SPACES[space]} {c_type(element)}*)({printer.text(place)})"
     return pointer, element, space, [printer.text(a) for a in expr.args[1:]]
 
 
@@ -247,11 +251,14 @@ def _atomic(printer: Printer, expr: Operation) -> Lowered:
     if name == "sub":
         name, operands = "add", [f"-({operands[0]})"]
     if name == "add" and printer.helpers.caps.inline_ptx:
-        return f"{printer.helpers.use('atomic_add_ptx', element.c, space.value)}({pointer}, {operands[0]})", POSTFIX
+        return (
+            f"{printer.helpers.use('atomic_add_ptx', c_type(element), SPACES[space])}({pointer}, {operands[0]})",
+            POSTFIX,
+        )
     if name == "add" and _adds_floats(printer.helpers.caps, element, space):
         printer.helpers.extension("cl_ext_float_atomics")
         name = "add_native"
-    return f"{printer.helpers.use('atomic_' + name, element.c, space.value)}({pointer}, {operands[0]})", POSTFIX
+    return f"{printer.helpers.use('atomic_' + name, c_type(element), SPACES[space])}({pointer}, {operands[0]})", POSTFIX
 
 
 def _adds_floats(caps: Capabilities, element: Scalar, space: Space) -> bool:
@@ -267,7 +274,7 @@ def _atomic_loop(printer: Printer, expr: Operation) -> Lowered:
     name = expr.name
     if element.dtype.is_integer and name in ("atomic_nanmax", "atomic_nanmin"):
         return _atomic(printer, Operation(name.replace("nan", ""), expr.args, expr.type, effect=True, span=expr.span))
-    return f"{printer.helpers.use(name, element.c, space.value)}({pointer}, {operands[0]})", POSTFIX
+    return f"{printer.helpers.use(name, c_type(element), SPACES[space])}({pointer}, {operands[0]})", POSTFIX
 
 
 @register("claim_fault")
@@ -291,5 +298,5 @@ def _atomic_cas(printer: Printer, expr: Operation) -> Lowered:
     if element.dtype.is_integer:
         function = "atomic_cmpxchg" if element.dtype.size == 4 else "atom_cmpxchg"
         return f"{function}({pointer}, {operands[0]}, {operands[1]})", POSTFIX
-    helper = printer.helpers.use("atomic_cas", element.c, space.value)
+    helper = printer.helpers.use("atomic_cas", c_type(element), SPACES[space])
     return f"{helper}({pointer}, {operands[0]}, {operands[1]})", POSTFIX

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from portagpu.backends.opencl.codegen.c_types import c_type
 from portagpu.backends.opencl.codegen.printer import Printer
 from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered
 from portagpu.ir.analysis.uniform import EXCHANGES
@@ -16,7 +17,7 @@ def _typed(printer: Printer, expr: Operation) -> Lowered:
     """A helper made for the type of the value that is exchanged."""
     kind = expr.args[_VALUES[expr.name]].type
     assert isinstance(kind, Scalar)
-    return _call(printer, expr, kind.c)
+    return _call(printer, expr, c_type(kind))
 
 
 def _untyped(printer: Printer, expr: Operation) -> Lowered:
