@@ -351,19 +351,19 @@ class Print(Node):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Assembly(Node):
-    """One inline assembly statement, for devices that take it; ``%0``, ``%1`` ... in its text are the operands.
+class Instruction(Node):
+    """A named instruction of a kind of hardware: matrix products, asynchronous copies, barriers of parts of a block.
 
-    ``results`` are elements of local arrays: they are operands first, and read before they are written if ``updates``.
-    ``operands`` are numbers that are only read. With ``architecture``, the text is an instruction of one architecture
-    (`portagpu.device.architecture_ptx`). It may not be dropped, repeated or moved, and touches memory.
+    ``attributes`` are the constants that choose its form. ``results`` are elements of local arrays: they are set, and
+    read before if ``updates``. ``operands`` are numbers that are only read. It may not be dropped, repeated or moved,
+    and touches memory.
     """
 
-    text: str
+    name: str
+    attributes: tuple[str | int | bool | None, ...]
     results: tuple[Load, ...]
     operands: tuple[Expr, ...]
-    updates: bool
-    architecture: bool = False
+    updates: bool = False
 
 
-Stmt = Assign | Store | VectorStore | Assembly | Evaluate | If | For | While | Break | Continue | Return | Print
+Stmt = Assign | Store | VectorStore | Instruction | Evaluate | If | For | While | Break | Continue | Return | Print

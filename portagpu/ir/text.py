@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from portagpu.ir.nodes import (
-    Assembly,
     Assign,
     Binary,
     Break,
@@ -19,6 +18,7 @@ from portagpu.ir.nodes import (
     For,
     If,
     Index,
+    Instruction,
     Invert,
     Lane,
     Load,
@@ -97,8 +97,9 @@ def _line(statement: Stmt) -> str:
             return " ".join(["return", ", ".join(map(expression_text, statement.values))]).rstrip()
         case Print():
             return _call(f"print {statement.text!r} ", *statement.args)
-        case Assembly():
-            return f"{_call(statement.text, *statement.results, *statement.operands)}"
+        case Instruction():
+            name = ".".join(map(str, (statement.name, *statement.attributes)))
+            return _call(name, *statement.results, *statement.operands)
         case Break():
             return "break"
         case Continue():

@@ -17,11 +17,15 @@ from portagpu.ir.analysis.ranges import directed
 from portagpu.ir.nodes import Stmt
 from portagpu.ir.program import Function, GridShape, Program
 from portagpu.ir.recursion import deeply_nested
+from portagpu.passes.async_copies import async_copies
 from portagpu.passes.bare_subscripts import unwrapped
 from portagpu.passes.converge import converge, refused
+from portagpu.passes.emulated_warps import emulated_warps
 from portagpu.passes.exchange_buffers import in_turns
+from portagpu.passes.grid_barriers import grid_barriers
 from portagpu.passes.grid_fusion import check_fits, fuse
 from portagpu.passes.halves import without_halves
+from portagpu.passes.hints import without_hints
 from portagpu.passes.low_bits import shortened
 from portagpu.passes.warps import lockstep
 
@@ -85,13 +89,42 @@ def _fused(program: Program, target: Target) -> Program:
     return fuse(program, target.launch)
 
 
+def _lacks_warps(program: Program, target: Target) -> bool:
+    return not target.caps.inline_ptx
+
+
 PIPELINE = ordered(
+    Pass(
+        name="emulated_warps",
+        does="makes exchanges through shared memory of warp operations",
+        run=lambda program, target: emulated_warps(program),
+        when="the device lacks CUDA's warp instructions",
+        applies=_lacks_warps,
+    ),
+    Pass(
+        name="grid_barriers",
+        does="gives the grid's barrier its cells in global memory, or makes the block's of it",
+        run=lambda program, target: grid_barriers(program, together=target.caps.inline_ptx),
+        when="the grid waits for itself",
+        applies=lambda program, target: program.cooperative,
+    ),
+    Pass(
+        name="async_copies",
+        does="makes instructions of copies that go on while threads compute, or copies at once",
+        run=lambda program, target: async_copies(program, target.caps),
+    ),
+    Pass(
+        name="hints",
+        does="drops hints that the device does not take: prefetching, and sleeping",
+        run=lambda program, target: without_hints(program, target.caps),
+    ),
     Pass(
         name="races",
         does="adds remarks about shared memory that threads read before others have certainly written it",
         run=_advised,
         when="kernels of users",
         applies=lambda program, target: not program.library,
+        after=("emulated_warps", "grid_barriers", "async_copies"),  # whose barriers part accesses
     ),
     Pass(
         name="grid_fusion",
@@ -111,7 +144,7 @@ PIPELINE = ordered(
         does="lets all threads of a block run loops around emulated warp operations equally often",
         run=lambda program, target: lockstep(program),
         when="warps are emulated, or the grid was fused",
-        after=("grid_fusion",),  # whose barriers are those of several blocks
+        after=("emulated_warps", "grid_fusion"),  # whose barriers are those of the block, and of several blocks
     ),
     Pass(
         name="converge",

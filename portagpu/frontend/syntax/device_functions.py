@@ -29,7 +29,7 @@ from portagpu.frontend.source.callables import DeviceCallable
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.syntax import statements
 from portagpu.frontend.syntax.unset_variables import with_checks
-from portagpu.ir.analysis.uniform import Marks
+from portagpu.ir.analysis.uniform import may_wait
 from portagpu.ir.nodes import CallFunction, Constant, Expr, Member, Var
 from portagpu.ir.program import Function, MemoryArray, Parameter, ParameterRole
 from portagpu.ir.types import VOID, Element, Pointer, Scalar, Space, Struct, Type
@@ -196,7 +196,7 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
         function=function,
         result=result,
         shared=shared,
-        barrier=Marks(function.body, callees).barrier,
+        barrier=may_wait(function.body, callees),
         records=done.records,
         raises=done.raises,
         hidden=tuple(done.hidden.values()),

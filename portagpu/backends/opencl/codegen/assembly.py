@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from portagpu.backends.opencl.codegen.printer import LOWEST, Printer
+from portagpu.backends.opencl.codegen.ptx import ARCHITECTURE, ptx_text
 from portagpu.backends.opencl.codegen.registry import POSTFIX, UNARY, Lowered, register
 from portagpu.device.architecture_ptx import MARK
-from portagpu.ir.nodes import Assembly, Expr, Operation
+from portagpu.ir.nodes import Expr, Instruction, Operation
 from portagpu.ir.types import Scalar
 
 
-def assembly(printer: Printer, statement: Assembly) -> str:
-    """C text of an assembly statement."""
+def assembly(printer: Printer, statement: Instruction) -> str:
+    """C text of an instruction: a statement of inline assembly."""
     sign = "+" if statement.updates else "="
     results = ", ".join(f'"{sign}{_letter(r)}"({printer.text(r)})' for r in statement.results)
     operands = ", ".join(f'"{_letter(o)}"({printer.text(o)})' for o in statement.operands)
-    mark = MARK if statement.architecture else ""
-    return f'asm volatile("{mark}{statement.text}" : {results} : {operands} : "memory");'
+    mark = MARK if statement.name in ARCHITECTURE else ""
+    return f'asm volatile("{mark}{ptx_text(statement)}" : {results} : {operands} : "memory");'
 
 
 def _letter(operand: Expr) -> str:

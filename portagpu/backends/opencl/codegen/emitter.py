@@ -13,7 +13,6 @@ from portagpu.backends.opencl.codegen.printf import print_call
 from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import BOOL
 from portagpu.ir.nodes import (
-    Assembly,
     Assign,
     Break,
     Constant,
@@ -21,6 +20,7 @@ from portagpu.ir.nodes import (
     Evaluate,
     For,
     If,
+    Instruction,
     Print,
     Return,
     Stmt,
@@ -149,7 +149,7 @@ class Emitter:
                 self._store(statement)
             case VectorStore():
                 self._line(self._vector_store(statement), statement.span)
-            case Assembly():
+            case Instruction():
                 self._line(assembly(self.printer, statement), statement.span)
             case Evaluate():
                 self._line(f"{text(statement.value)};", statement.span)

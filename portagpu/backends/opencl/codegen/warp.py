@@ -5,12 +5,14 @@ from __future__ import annotations
 from portagpu.backends.opencl.codegen.c_types import c_type
 from portagpu.backends.opencl.codegen.printer import Printer
 from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered
-from portagpu.ir.analysis.uniform import EXCHANGES
-from portagpu.ir.nodes import Constant, Operation
+from portagpu.dtypes import UINT32
+from portagpu.ir.analysis.uniform import EXCHANGES, WARP_OPERATIONS
+from portagpu.ir.nodes import Cast, Constant, Operation
 from portagpu.ir.types import Scalar
 
-_VALUES = {"warp_shuffle": 2, "warp_match": 3, "warp_shuffle_ptx": 1, "warp_match_any_ptx": 1, "warp_match_all_ptx": 1}
-_WORDS = ("warp_ballots", "warp_all_ptx", "warp_any_ptx", "warp_eq_ptx", "warp_ballot_ptx", "warp_active_ptx")
+_VALUES = {"warp_shuffle": 2, "warp_match": 3, "warp_shfl": 1, "warp_match_any": 1, "warp_match_all": 1}
+_NATIVE_VOTES = ("warp_all", "warp_any", "warp_eq", "warp_ballot")
+_WORDS = ("warp_ballots", "warp_active", *_NATIVE_VOTES)
 
 
 def _typed(printer: Printer, expr: Operation) -> Lowered:
@@ -32,6 +34,10 @@ def _call(printer: Printer, expr: Operation, c_type: str) -> Lowered:
             args = args[:-1]
         else:
             name += "_some"
+    elif name in WARP_OPERATIONS:
+        name = "warp_shuffle_ptx" if name == "warp_shfl" else f"{name}_ptx"
+    if expr.name in _NATIVE_VOTES:
+        args = (args[0], Cast(args[1], Scalar(UINT32), span=expr.span))
     return f"{printer.helpers.use(name, c_type)}({', '.join(map(printer.text, args))})", POSTFIX
 
 
@@ -53,6 +59,4 @@ def _grid_sync(printer: Printer, expr: Operation) -> Lowered:
 
 LOWERINGS.update(dict.fromkeys(_VALUES, _typed))
 LOWERINGS.update(dict.fromkeys(_WORDS, _untyped))
-LOWERINGS.update(
-    {"warp_barrier": _barrier, "warp_sync_ptx": _sync, "warp_nanosleep_ptx": _nanosleep, "grid_sync": _grid_sync}
-)
+LOWERINGS.update({"warp_barrier": _barrier, "warp_sync": _sync, "nanosleep": _nanosleep, "grid_sync": _grid_sync})

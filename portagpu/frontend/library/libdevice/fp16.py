@@ -19,8 +19,16 @@ _HALF = Scalar(FLOAT16)
 _ARITHMETIC = {"hadd": BinaryOp.ADD, "hsub": BinaryOp.SUB, "hmul": BinaryOp.MUL, "hdiv": BinaryOp.DIV}
 _COMPARISONS = {f"h{op.value}": op for op in CompareOp}
 _SYMBOLS = {  # Python's, for the reference
-    **{"hadd": "+", "hsub": "-", "hmul": "*", "hdiv": "/"},
-    **{"hlt": "<", "hle": "<=", "hgt": ">", "hge": ">=", "heq": "==", "hne": "!="},
+    "hadd": "+",
+    "hsub": "-",
+    "hmul": "*",
+    "hdiv": "/",
+    "hlt": "<",
+    "hle": "<=",
+    "hgt": ">",
+    "hge": ">=",
+    "heq": "==",
+    "hne": "!=",
 }
 _FUNCTIONS = {
     "habs": "fabs",

@@ -218,7 +218,7 @@ def test_halves_are_computed_as_the_device_can():
 
 def emulated(program):
     """The program with its warps emulated."""
-    return program
+    return run_pass("emulated_warps", program, PLAIN)
 
 
 def test_all_passes_in_turn():
