@@ -8,8 +8,9 @@ from portagpu.backends.opencl.codegen.analysis import Facts
 from portagpu.backends.opencl.codegen.assembly import assembly
 from portagpu.backends.opencl.codegen.c_types import SPACES, c_type
 from portagpu.backends.opencl.codegen.complex_numbers import is_complex
-from portagpu.backends.opencl.codegen.printer import LOWEST, UNARY, Printer
+from portagpu.backends.opencl.codegen.printer import Printer
 from portagpu.backends.opencl.codegen.printf import print_call
+from portagpu.backends.opencl.codegen.registry import EQUALITY, LOWEST, POSTFIX, RELATION, UNARY
 from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import BOOL
 from portagpu.ir.nodes import (
@@ -123,6 +124,7 @@ class Emitter:
         return var.name not in self.printer.fixed
 
     def _type(self, kind: Type) -> str:
+        self.printer.helpers.note(kind)
         if isinstance(kind, Pointer):
             return c_type(Pointer(kind.element, kind.space, kind.readonly))
         if self.printer.has_barriers and isinstance(kind, Scalar) and kind.dtype is BOOL:
@@ -198,10 +200,8 @@ class Emitter:
             return
         if isinstance(kind, Scalar) and kind.dtype is BOOL:
             value = f"(uchar){printer.text(statement.value, UNARY)}"
-        self._line(
-            f"{printer.text(statement.base, 15)}[{printer.subscript(statement.index, base=statement.base)}] = {value};",
-            statement.span,
-        )
+        base, index = printer.text(statement.base, POSTFIX), printer.subscript(statement.index, base=statement.base)
+        self._line(f"{base}[{index}] = {value};", statement.span)
 
     def _vector_store(self, statement: VectorStore) -> str:
         printer = self.printer
@@ -248,10 +248,11 @@ class Emitter:
         text = self.printer.text
         counter = self.printer.names(loop.counter.name, loop.counter.type)
         if loop.descending is None:
-            step = text(loop.step, 9)
-            test = f"{step} > 0 ? {counter} < {text(loop.stop, 11)} : {counter} > {text(loop.stop, 11)}"
+            step = text(loop.step, EQUALITY)
+            stop = text(loop.stop, RELATION + 1)
+            test = f"{step} > 0 ? {counter} < {stop} : {counter} > {stop}"
         else:
-            test = f"{counter} {'>' if loop.descending else '<'} {text(loop.stop, 11)}"
+            test = f"{counter} {'>' if loop.descending else '<'} {text(loop.stop, RELATION + 1)}"
         if isinstance(loop.step, Constant) and loop.step.value < 0:
             advance = f"{counter} -= {-int(loop.step.value)}"
         else:

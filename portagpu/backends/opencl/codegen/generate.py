@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,9 +108,6 @@ class ProgramView:
     body: str
 
 
-_BARRIER = re.compile(r"(\bbarrier\([A-Z_| ]+\);)")
-
-
 @deeply_nested
 def generate(
     program: Program, caps: Capabilities, *, static_dynamic_shared: int = 0, subgroup_size: int | None = None
@@ -145,10 +141,7 @@ def generate(
     if caps.line_directives:
         lines = _with_directives(lines)
     body = "\n".join(line.text for line in lines)
-    if "double" in body:
-        helpers.extension("cl_khr_fp64")
-    if "half" in body:
-        helpers.extension("cl_khr_fp16")
+    helpers.note_extensions_of_types()
     view = ProgramView(
         extensions=tuple(helpers.extensions),
         declarations=tuple(helpers.declarations),
@@ -159,8 +152,6 @@ def generate(
     )
     source = render("kernel.mako", view)
     start = source.index(body)
-    if not caps.single_barriers:
-        source = _BARRIER.sub(r"\1 \1", source)
     offset = source[:start].count("\n")
     spans: list[Span | None] = [None] * offset
     spans += [line.span for line in lines]
@@ -235,6 +226,7 @@ def _has_barrier(program: Program) -> bool:
 
 def _parameter_text(parameter: Parameter, printer: Printer, facts: Facts) -> str:
     kind = parameter.type
+    printer.helpers.note(kind)
     name = printer.names(parameter.name, kind)
     if isinstance(kind, Pointer):
         readonly = kind.readonly or (parameter.name in facts.constant_pointers and kind.space is not Space.PRIVATE)
@@ -263,6 +255,7 @@ def _function(
         Line(f"// {span.line}: {span.text.strip()}", span),
         Line(f"{inline} {c_type(function.result)} {name}({parameters}) {{", span),
     ]
+    helpers.note(function.result)
     body = Emitter(function, facts, printer).run()
     lines += _local_declarations(function, printer, facts) + _block_sizes(printer, span) + body
     lines.append(Line("}", span))
@@ -283,6 +276,7 @@ def _local_declarations(function: Function, printer: Printer, facts: Facts) -> l
         if array.name not in facts.used and array.name not in facts.split:
             continue
         pointer = Pointer(array.element, Space.PRIVATE)
+        printer.helpers.note(pointer)
         name = printer.names(array.name, pointer)
         if array.name in facts.split:
             lines += _split_declaration(array, name, printer)
@@ -324,6 +318,8 @@ def _kernel(
         for a in program.shared
     ]
     statements = Emitter(kernel, facts, printer).run()
+    for array in program.shared:
+        helpers.note(array.element)
     body = _local_declarations(kernel, printer, facts) + _block_sizes(printer, kernel.span) + statements
     dynamic = DYNAMIC_SHARED
     parameters = tuple(

@@ -13,7 +13,24 @@ from portagpu.backends.opencl.codegen.complex_numbers import cast_complex, compa
 from portagpu.backends.opencl.codegen.helpers import HelperSet
 from portagpu.backends.opencl.codegen.names import Names
 from portagpu.backends.opencl.codegen.narrow import narrowed
-from portagpu.backends.opencl.codegen.registry import lower_operation
+from portagpu.backends.opencl.codegen.registry import (
+    AND,
+    BIT_AND,
+    BIT_OR,
+    BIT_XOR,
+    EQUALITY,
+    LOWEST,
+    OR,
+    POSTFIX,
+    PRIMARY,
+    PRODUCT,
+    RELATION,
+    SHIFT,
+    SUM,
+    TERNARY,
+    UNARY,
+    lower_operation,
+)
 from portagpu.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT32, UINT64
 from portagpu.ir.analysis.indices import is_index
 from portagpu.ir.nodes import (
@@ -45,23 +62,20 @@ from portagpu.ir.program import MemoryArray
 from portagpu.ir.types import INT, Pointer, Scalar, Space, Vector, element_size
 from portagpu.ir.walk import all_expressions, unreachable
 
-# C's precedence, higher binds tighter
-PRIMARY, POSTFIX, UNARY = 16, 15, 14
 _BINARY_LEVEL = {
-    BinaryOp.MUL: 13,
-    BinaryOp.DIV: 13,
-    BinaryOp.REM: 13,
-    BinaryOp.ADD: 12,
-    BinaryOp.SUB: 12,
-    BinaryOp.SHL: 11,
-    BinaryOp.SHR: 11,
-    BinaryOp.AND: 8,
-    BinaryOp.XOR: 7,
-    BinaryOp.OR: 6,
+    BinaryOp.MUL: PRODUCT,
+    BinaryOp.DIV: PRODUCT,
+    BinaryOp.REM: PRODUCT,
+    BinaryOp.ADD: SUM,
+    BinaryOp.SUB: SUM,
+    BinaryOp.SHL: SHIFT,
+    BinaryOp.SHR: SHIFT,
+    BinaryOp.AND: BIT_AND,
+    BinaryOp.XOR: BIT_XOR,
+    BinaryOp.OR: BIT_OR,
 }
-_COMPARE_LEVEL = {op: 9 if op in (CompareOp.EQ, CompareOp.NE) else 10 for op in CompareOp}
-_LOGICAL_LEVEL = {LogicalOp.AND: 5, LogicalOp.OR: 4}
-TERNARY, LOWEST = 3, 0
+_COMPARE_LEVEL = {op: EQUALITY if op in (CompareOp.EQ, CompareOp.NE) else RELATION for op in CompareOp}
+_LOGICAL_LEVEL = {LogicalOp.AND: AND, LogicalOp.OR: OR}
 _LANES = "0123456789abcdef"
 
 
@@ -136,6 +150,7 @@ class Printer:
         return text
 
     def _print(self, expr: Expr) -> tuple[str, int]:
+        self.helpers.note(expr.type)
         match expr:
             case Constant():
                 return literal(expr)
@@ -147,7 +162,7 @@ class Printer:
             case Negate() if self._wraps(expr):
                 return f"as_{c_type(expr.type)}(0 - {self._modular(expr.operand, UNARY)})", POSTFIX
             case Negate() if _is_small_signed(expr.type):
-                helper = self.helpers.use("ineg_small", c_type(expr.type))
+                helper = self.helpers.use("arithmetic", "ineg_small", c_type(expr.type))
                 return f"{helper}({self.text(expr.operand)})", POSTFIX
             case Negate():
                 inner = self.text(expr.operand, UNARY)
@@ -192,7 +207,7 @@ class Printer:
             case VectorLoad():
                 return self.vector_load(expr), POSTFIX
             case Offset():
-                return f"{self.text(expr.base, 12)} + {self.subscript(expr.index, 13, base=expr.base)}", 12
+                return f"{self.text(expr.base, SUM)} + {self.subscript(expr.index, SUM + 1, base=expr.base)}", SUM
             case MakeVector():
                 return f"({c_type(expr.type)})({', '.join(self.text(i) for i in expr.items)})", POSTFIX
             case Lane() if isinstance(expr.operand.type, Vector) and expr.operand.type.lanes == 1:
@@ -250,8 +265,8 @@ class Printer:
             return multiply_complex(self, expr)
         own = _BINARY_LEVEL[expr.op]
         associative = expr.op in (BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
-        left = self.text(expr.left, own if own >= 12 or associative else 12)
-        right = self.text(expr.right, own + 1 if own >= 12 else 12)
+        left = self.text(expr.left, own if own >= SUM or associative else SUM)
+        right = self.text(expr.right, own + 1 if own >= SUM else SUM)
         return self._narrowed(f"{left} {OPERATORS[expr.op]} {right}", own, expr.type)
 
     def _narrowed(self, text: str, own: int, kind: object) -> tuple[str, int]:
@@ -308,8 +323,8 @@ class Printer:
             return self._print(expr.operand)
         if isinstance(expr.operand, Var):
             plain = self.text(expr.operand)
-            return f"{plain} < 0 ? {plain} + {self.text(expr.extent, 13)} : {plain}", TERNARY
-        helper = self.helpers.use("wrap_index", c_type(expr.type))
+            return f"{plain} < 0 ? {plain} + {self.text(expr.extent, SUM + 1)} : {plain}", TERNARY
+        helper = self.helpers.use("arithmetic", "wrap_index", c_type(expr.type))
         return f"{helper}({self.text(expr.operand)}, {self.text(expr.extent)})", POSTFIX
 
     def _load(self, expr: Load) -> tuple[str, int]:
@@ -320,7 +335,7 @@ class Printer:
             return f"as_{c_type(expr.type)}(vload{size}(0, {self.address(expr.base, expr.index)}))", POSTFIX
         text = f"{self.text(expr.base, POSTFIX)}[{self.subscript(expr.index, base=expr.base)}]"
         if isinstance(expr.type, Scalar) and expr.type.dtype is BOOL:
-            return f"{text} != 0", 9
+            return f"{text} != 0", EQUALITY
         return text, POSTFIX
 
     def split_name(self, base: Var, index: Expr) -> str:
@@ -345,8 +360,8 @@ class Printer:
     def address(self, base: Expr, index: Expr) -> str:
         """``base + index`` as a pointer."""
         if isinstance(index, Constant) and index.value == 0:
-            return self.text(base, 12)
-        return f"{self.text(base, 12)} + {self.subscript(index, 13, base=base)}"
+            return self.text(base, SUM)
+        return f"{self.text(base, SUM)} + {self.subscript(index, SUM + 1, base=base)}"
 
 
 _INDEX_FUNCTIONS = frozenset({"threadIdx", "blockIdx", "gridDim", "grid", "gridsize"})

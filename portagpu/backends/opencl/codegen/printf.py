@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.printer import Printer
+from portagpu.backends.opencl.codegen.registry import Printing
 from portagpu.ir.nodes import Print
 
 _ESCAPES = {ord("\n"): "\\n", ord("\t"): "\\t", ord('"'): '\\"', ord("\\"): "\\\\"}
 
 
-def print_call(printer: Printer, statement: Print) -> str:
+def print_call(printer: Printing, statement: Print) -> str:
     """The statement in C."""
     arguments = "".join(f", {printer.text(a)}" for a in statement.args)
     return f"printf({_literal(statement.text)}{arguments});"

@@ -7,6 +7,19 @@ from collections.abc import Callable
 from portagpu.ir.nodes import Instruction
 from portagpu.ir.types import Scalar
 
+# PTX's types, and its constraints for registers of them, by the types of OpenCL C
+PTX_TYPES = {"float": "f32", "double": "f64", "int": "s32", "uint": "u32", "long": "s64", "ulong": "u64"}
+REGISTERS = {
+    "float": "f",
+    "double": "d",
+    "int": "r",
+    "uint": "r",
+    "long": "l",
+    "ulong": "l",
+    "half": "h",
+    "short": "h",
+    "ushort": "h",
+}
 _ELEMENTS = {
     "float16": "f16",
     "bfloat16": "bf16",

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portagpu.backends.opencl.codegen.c_types import c_type
-from portagpu.backends.opencl.codegen.printer import Printer
-from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered, register
+from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered, Printing, register
 from portagpu.backends.opencl.codegen.subgroups import enable, lanes_of
 from portagpu.ir.nodes import Expr, Operation
 from portagpu.ir.types import Scalar, Vector
@@ -60,14 +59,14 @@ _MAD = {
 }
 
 
-def _as(printer: Printer, operand: Expr, wanted: str) -> str:
+def _as(printer: Printing, operand: Expr, wanted: str) -> str:
     """An operand as the type that the function takes, by its bits."""
     assert isinstance(operand.type, Scalar | Vector)
     text = printer.text(operand)
     return text if c_type(operand.type) == wanted else f"as_{wanted}({text})"
 
 
-def _call(printer: Printer, expr: Operation) -> Lowered:
+def _call(printer: Printing, expr: Operation) -> Lowered:
     found = _FUNCTIONS[expr.name]
     if found.operand.startswith("half"):
         printer.helpers.extension("cl_khr_fp16")
@@ -80,7 +79,7 @@ LOWERINGS.update(dict.fromkeys(_FUNCTIONS, _call))
 
 
 @register(*(f"mad_{dtype}" for dtype in _MAD))
-def _mad(printer: Printer, expr: Operation) -> Lowered:
+def _mad(printer: Printing, expr: Operation) -> Lowered:
     """The function is declared first: compilers that have it may not have its header."""
     enable(printer, "cl_intel_subgroup_matrix_multiply_accumulate")
     name, depth = _MAD[expr.name.removeprefix("mad_")]

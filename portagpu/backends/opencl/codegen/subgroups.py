@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from portagpu.backends.opencl.codegen.c_types import c_type
-from portagpu.backends.opencl.codegen.printer import Printer
-from portagpu.backends.opencl.codegen.registry import POSTFIX, UNARY, Lowered, register
+from portagpu.backends.opencl.codegen.registry import POSTFIX, UNARY, Lowered, Printing, register
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import MissingCapabilityError
 from portagpu.ir.nodes import Operation
@@ -20,7 +19,7 @@ _INDICES = {
 _UNSIGNED = {1: ("uchar", "_uc"), 2: ("ushort", "_us"), 4: ("uint", ""), 8: ("ulong", "_ul")}
 
 
-def enable(printer: Printer, *more: str) -> None:
+def enable(printer: Printing, *more: str) -> None:
     """Enable the extensions of subgroups."""
     for extension in (*_EXTENSIONS, *more):
         printer.helpers.extension(extension)
@@ -41,19 +40,19 @@ def subgroup_attribute(program: Program, caps: Capabilities, size: int | None) -
 
 
 @register(*_INDICES)
-def _index(printer: Printer, expr: Operation) -> Lowered:
+def _index(printer: Printing, expr: Operation) -> Lowered:
     enable(printer)
     return f"(int){_INDICES[expr.name]}()", UNARY
 
 
 @register("subgroup_broadcast")
-def _broadcast(printer: Printer, expr: Operation) -> Lowered:
+def _broadcast(printer: Printing, expr: Operation) -> Lowered:
     enable(printer)
     return f"sub_group_broadcast({printer.text(expr.args[0])}, {printer.text(expr.args[1])})", POSTFIX
 
 
 @register("subgroup_shuffle")
-def _shuffle(printer: Printer, expr: Operation) -> Lowered:
+def _shuffle(printer: Printing, expr: Operation) -> Lowered:
     enable(printer, "cl_khr_subgroup_shuffle")
     is_standard = "cl_khr_subgroup_shuffle" in printer.helpers.caps.extensions
     function = "sub_group_shuffle" if is_standard else "intel_sub_group_shuffle"
@@ -69,7 +68,7 @@ def lanes_of(kind: object) -> tuple[Scalar, str]:
 
 
 @register("subgroup_block_read")
-def _block_read(printer: Printer, expr: Operation) -> Lowered:
+def _block_read(printer: Printing, expr: Operation) -> Lowered:
     enable(printer)
     element, count = lanes_of(expr.type)
     unsigned, end = _UNSIGNED[element.dtype.size]
@@ -78,7 +77,7 @@ def _block_read(printer: Printer, expr: Operation) -> Lowered:
 
 
 @register("subgroup_block_write")
-def _block_write(printer: Printer, expr: Operation) -> Lowered:
+def _block_write(printer: Printing, expr: Operation) -> Lowered:
     enable(printer)
     place, value = expr.args
     element, count = lanes_of(value.type)
