@@ -9,10 +9,6 @@ from portagpu.ir.nodes import Stmt
 from portagpu.ir.types import LONG, Element, Pointer, Scalar, Space, Struct, Type
 from portagpu.source import Span
 
-SCRATCH = "pg.warp"  # the shared array through which emulated warps exchange values
-SCRATCH_FLAGS = "pg.warp_flags"  # the one for bits: votes, and who takes part
-BUFFERS = 2  # parts of both
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryArray:

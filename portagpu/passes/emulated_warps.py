@@ -31,8 +31,9 @@ from portagpu.ir.nodes import (
     Stmt,
     Var,
 )
-from portagpu.ir.program import BUFFERS, SCRATCH, SCRATCH_FLAGS, MemoryArray, Parameter, ParameterRole, Program
+from portagpu.ir.program import MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, VOID, Pointer, Scalar, Space
+from portagpu.passes.exchange_buffers import BUFFERS, SCRATCH, SCRATCH_FLAGS
 from portagpu.passes.rewriting import functions_of, handed_down, operations, with_bodies
 
 UINT = Scalar(UINT32)

@@ -34,9 +34,13 @@ from portagpu.ir.nodes import (
     Stmt,
     While,
 )
-from portagpu.ir.program import SCRATCH, Function, Program
+from portagpu.ir.program import Function, Program
 from portagpu.ir.types import INT, VOID, Pointer
 from portagpu.ir.walk import all_statements
+
+SCRATCH = "pg.warp"  # the shared array through which emulated warps exchange values
+SCRATCH_FLAGS = "pg.warp_flags"  # the one for bits: votes, and who takes part
+BUFFERS = 2  # parts of both
 
 
 def in_turns(program: Program) -> Program:

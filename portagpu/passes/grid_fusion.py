@@ -3,7 +3,7 @@
 All blocks become one work-group: its barrier is the grid's. A work-item is one thread of one block, its number in the
 work-group tells which; shared arrays exist once for each block. A barrier of a block becomes a barrier of the grid,
 which asks more than the program says, so loops whose blocks reach it differently often go on until the last block is
-done (`portagpu.passes.warps`), and branches that only some blocks take are taken apart (`portagpu.passes.converge`).
+done (`portagpu.passes.lockstep`), and branches that only some blocks take are taken apart (`portagpu.passes.converge`).
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from portagpu.dtypes import UINT32
 from portagpu.errors import KernelValueError, LaunchConfigError, MissingCapabilityError
 from portagpu.ir.analysis.uniform import BLOCK_VOTES, EXCHANGES
 from portagpu.ir.nodes import Binary, BinaryOp, Constant, Expr, Node, Offset, Operation, Var
-from portagpu.ir.program import BUFFERS, SCRATCH, SCRATCH_FLAGS, Function, GridShape, MemoryArray, Program
+from portagpu.ir.program import Function, GridShape, MemoryArray, Program
 from portagpu.ir.types import DYNAMIC_SHARED, INT, WARP, Pointer, Scalar, Space, element_size
 from portagpu.ir.walk import all_expressions, all_statements, expressions
+from portagpu.passes.exchange_buffers import BUFFERS, SCRATCH, SCRATCH_FLAGS
 
 VOTES = "pg.votes"  # a shared number, with which the threads of all blocks vote whether a loop goes on
 _WARP_OPERATIONS = EXCHANGES | {"warp_barrier"}

@@ -26,8 +26,8 @@ from portagpu.passes.grid_barriers import grid_barriers
 from portagpu.passes.grid_fusion import check_fits, fuse
 from portagpu.passes.halves import without_halves
 from portagpu.passes.hints import without_hints
+from portagpu.passes.lockstep import lockstep
 from portagpu.passes.low_bits import shortened
-from portagpu.passes.warps import lockstep
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.device.capabilities import DeviceType
 from portagpu.device.ideal_device import IDEAL
 from portagpu.dtypes import FLOAT16, FLOAT32, INT32
 from portagpu.errors import LaunchConfigError, UnsupportedSyntaxError
@@ -72,6 +73,102 @@ def test_every_pass_says_what_it_does():
         assert isinstance(each, Pass) and each.does and each.when, each.name
 
 
+def test_emulated_warps_exchanges_through_shared_memory():
+    @cuda.jit(device=True)
+    def votes(v):
+        return cuda.any_sync(FULL, v > 0) or cuda.all_sync(FULL, v > 1) or cuda.eq_sync(FULL, v > 2)
+
+    @cuda.jit
+    def operations(x):
+        i = cuda.grid(1)
+        mask, same = cuda.match_all_sync(cuda.activemask(), x[i])
+        cuda.syncwarp(mask)
+        if same and votes(x[i]):
+            x[i] = cuda.shfl_sync(FULL, x[i], 3) + cuda.ballot_sync(FULL, i > 3) + cuda.match_any_sync(FULL, i)
+
+    program = lowered(operations, INTEGERS)
+    assert "warp_shfl(" in program_text(program) and not program.shared
+    made = run_pass("emulated_warps", program, PLAIN)
+    verify(made)
+    text = program_text(made)
+    assert [a.name for a in made.shared] == ["pg.warp", "pg.warp_flags"]
+    for name, count in (("warp_shuffle(pg.warp, pg.warp_flags, ", 1), ("warp_ballots(", 5), ("warp_match(", 2)):
+        assert text.count(name) == count, name
+    assert text.count("warp_barrier()") == 1
+    assert "votes(x[" in text and ", pg.warp, pg.warp_flags)" in text  # the function takes the arrays
+    left = (
+        "warp_shfl(",
+        "warp_any(",
+        "warp_all(",
+        "warp_eq(",
+        "warp_ballot(",
+        "warp_match_a",
+        "warp_active(",
+        "warp_sync(",
+    )
+    assert not any(name in text for name in left)
+    native = lowered(operations, INTEGERS, caps=IDEAL)
+    assert program_text(native) == program_text(program)  # the frontend lowers alike
+    assert run_pass("emulated_warps", native, IDEAL) is native
+
+
+def test_grid_barriers_are_cells_or_the_barrier_of_the_block():
+    @cuda.jit(device=True)
+    def wait():
+        cuda.cg.this_grid().sync()
+
+    @cuda.jit
+    def waits(x):
+        wait()
+        x[0] = 1
+
+    program = lowered(waits, FLOATS)
+    assert "grid_sync()" in program_text(program)
+    assert "syncthreads()" in after("grid_barriers", program) and "grid_sync" not in after("grid_barriers", program)
+    text = after("grid_barriers", program, IDEAL)
+    assert "grid_sync(pg.grid)" in text and "wait(pg.grid)" in text
+    assert run_pass("grid_barriers", program, IDEAL).kernel.parameters[-1].role.name == "GRID_CELLS"
+
+
+def test_async_copies_are_instructions_or_made_at_once():
+    @cuda.jit
+    def copies(x, y, n):
+        tile = cuda.shared.array(64, np.float32)
+        t = cuda.threadIdx.x
+        cuda.pipeline_memcpy_async(tile, 4 * t, x, 4 * t, 4)
+        cuda.pipeline_memcpy_async(tile, t, x, t, 1, valid=t < n)
+        cuda.pipeline_commit()
+        cuda.pipeline_wait_prior(0)
+        cuda.syncthreads()
+        y[t] = tile[63 - t]
+
+    program = lowered(copies, FLOATS, FLOATS, PYINT)
+    text = program_text(program)
+    assert "async_copy.16(offset(" in text and "async_copy_commit()" in text and "async_copy_wait.0()" in text
+    text = after("async_copies", program)
+    assert "copy_16(" in text and "copy_4(" in text and "async" not in text
+    text = after("async_copies", program, IDEAL)
+    assert "async_copy_bytes.16(shared_address(" in text and "async_copy_wait.0()" in text
+    assert ", select(" in text  # how many bytes are read
+
+
+def test_hints_that_a_device_lacks_are_dropped():
+    @cuda.jit
+    def hinted(x):
+        cuda.prefetch(x, 5)
+        cuda.nanosleep(100)
+        x[0] = 1
+
+    program = lowered(hinted, FLOATS)
+    text = program_text(program)
+    assert "prefetch(" in text and "nanosleep(" in text
+    assert run_pass("hints", program, IDEAL) is program
+    assert "nanosleep" not in after("hints", program) and "prefetch" in after("hints", program)
+    cpu = dataclasses.replace(PLAIN, device_type=DeviceType.CPU, builtin_prefetch=False)
+    assert "prefetch" not in after("hints", program, cpu)
+    assert "prefetch" in after("hints", program, dataclasses.replace(cpu, builtin_prefetch=True))
+
+
 def test_races_adds_remarks_to_kernels_of_users():
     @cuda.jit
     def racy(x):
@@ -121,8 +218,7 @@ def test_lockstep_votes_on_loops_around_exchanges():
     program = lowered(exchange, INTEGERS, PYINT)
     text = after("lockstep", emulated(program))
     assert text.count("syncthreads_or(") == 2 and "while ne(pg.votes" in text
-    native = lowered(exchange, INTEGERS, PYINT, caps=IDEAL)
-    assert run_pass("lockstep", native, IDEAL) is native
+    assert run_pass("lockstep", program, IDEAL) is program  # whose warps are native
 
 
 def test_converge_lets_threads_that_left_reach_the_barrier():

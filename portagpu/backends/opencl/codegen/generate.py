@@ -24,7 +24,6 @@ from portagpu.ir.analysis.spin_loops import waiting_loop
 from portagpu.ir.analysis.uniform import Marks
 from portagpu.ir.nodes import Constant, Print
 from portagpu.ir.program import (
-    SCRATCH,
     ConstantArray,
     Fault,
     Function,
@@ -38,6 +37,7 @@ from portagpu.ir.program import (
 from portagpu.ir.recursion import deeply_nested
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size
 from portagpu.ir.walk import all_statements
+from portagpu.passes.exchange_buffers import SCRATCH
 from portagpu.passes.nested_loops import has_diverging_nest
 from portagpu.source import Span
 

@@ -37,9 +37,10 @@ from portagpu.ir.nodes import (
     Var,
     While,
 )
-from portagpu.ir.program import SCRATCH, Function, ParameterRole, Program
+from portagpu.ir.program import Function, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, INT, Pointer, Scalar, Space
 from portagpu.ir.walk import all_statements, blocks, expressions
+from portagpu.passes.exchange_buffers import SCRATCH
 from portagpu.passes.grid_fusion import VOTES
 
 
