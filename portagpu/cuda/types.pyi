@@ -4,10 +4,10 @@
 from portagpu.types import (
     Array,
     CPointer,
-    NPDatetime,
-    NPTimedelta,
     NamedTuple,
     NamedUniTuple,
+    NPDatetime,
+    NPTimedelta,
     Number,
     Signature,
     Tuple,

@@ -1,4 +1,4 @@
-"""Tuning of kernels: search spaces, models, trials in child processes, a store that survives crashes, dispatch.
+"""Tuning of kernels: search spaces, models, trials in child processes, a store that survives crashes.
 
 `tune` finds the fastest parameters of a `Tunable`, `best` and `tuned` use what was found, `replay` compares strategies.
 """

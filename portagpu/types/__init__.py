@@ -1,4 +1,4 @@
-"""Types that programs name: ``float32``, ``float32[:, ::1]``, ``void(float32[:], int64)``, under CUDA-Python's names.
+"""Types that programs name, under CUDA-Python's names: ``float32``, ``float32[:, ::1]``, ``void()``.
 
 A scalar type stands for its dtype wherever NumPy or a kernel wants one; subscripting it makes an array type, calling it
 with types a signature, calling it with a number converts the number as NumPy does.

@@ -113,7 +113,7 @@ class HelperSet:
         return name
 
     def barrier(self, memory: str = "CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE") -> str:
-        """A barrier of the block, without the semicolon: twice where the driver needs that (docs/architecture.md)."""
+        """A barrier of the block, without the semicolon: twice where the driver needs that (docs/driver-quirks.md)."""
         call = f"barrier({memory})"
         return call if self.caps.single_barriers else f"{call}; {call}"
 
