@@ -341,12 +341,12 @@ class Return(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Print(Node):
-    """Print to standard output. ``text`` is a format of C with one conversion for each argument.
+    """Print to standard output: a text, an argument, a text and so on, so that there is a text more than arguments.
 
-    Arguments are 64-bit integers (``%ld``, ``%lu``) and floats (``%f``).
+    Arguments are 64-bit integers and floats.
     """
 
-    text: str
+    texts: tuple[str, ...]
     args: tuple[Expr, ...]
 
 

@@ -96,7 +96,10 @@ def _line(statement: Stmt) -> str:
         case Return():
             return " ".join(["return", ", ".join(map(expression_text, statement.values))]).rstrip()
         case Print():
-            return _call(f"print {statement.text!r} ", *statement.args)
+            pieces = [repr(statement.texts[0])]
+            for arg, text in zip(statement.args, statement.texts[1:], strict=True):
+                pieces += [expression_text(arg), repr(text)]
+            return f"print({', '.join(pieces)})"
         case Instruction():
             name = ".".join(map(str, (statement.name, *statement.attributes)))
             return _call(name, *statement.results, *statement.operands)
