@@ -12,7 +12,7 @@ from portagpu.frontend.core.convert import describe, truth
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
-from portagpu.frontend.intrinsics.ptx import array_of, constant_of, emit_instruction, place_of
+from portagpu.frontend.intrinsics.instructions import array_of, constant_of, emit_instruction, place_of
 from portagpu.ir.nodes import Constant
 from portagpu.ir.types import BOOLEAN, Scalar, Space, Vector, element_size
 

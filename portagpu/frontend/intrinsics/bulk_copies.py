@@ -10,7 +10,7 @@ from portagpu.frontend.core.convert import describe
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, Value
-from portagpu.frontend.intrinsics.ptx import (
+from portagpu.frontend.intrinsics.instructions import (
     UINT,
     ULONG,
     array_of,

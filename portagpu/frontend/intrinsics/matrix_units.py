@@ -14,7 +14,7 @@ from portagpu.frontend.core.convert import convert, describe
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
-from portagpu.frontend.intrinsics.ptx import (
+from portagpu.frontend.intrinsics.instructions import (
     UINT,
     ULONG,
     constant_of,
