@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
 
 from portagpu import cuda, errors
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32
 from portagpu.ir.types import PYINT, ArrayType, Layout, Scalar
@@ -71,3 +73,36 @@ def test_an_array_passed_twice_is_one_array(device):
         x = np.zeros(size, np.float32)
         add_one_twice[(size + 63) // 64, 64](x, x)
         assert (x == 2).all()
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_lines_are_right_behind_helpers_with_barriers(single):
+    @cuda.jit
+    def counted(x, n):
+        t = cuda.threadIdx.x
+        cuda.syncthreads()
+        x[t] = cuda.syncthreads_count(x[t] > n)
+
+    caps = dataclasses.replace(IDEAL, single_barriers=single)
+    binary = generate(lower_kernel(counted.source, ARGUMENTS, caps), caps)
+    shown = [re.match(r" *// (\d+): ", line) for line in binary.source.split("\n")]
+    assert len(shown) == len(binary.lines) and sum(m is not None for m in shown) >= 4
+    for found, span in zip(shown, binary.lines, strict=True):
+        assert found is None or (span is not None and span.line == int(found[1]))
+    assert ("; barrier(" in binary.source) is not single
+
+
+def test_words_ask_for_no_extension():
+    @cuda.jit
+    def double(x, n):
+        half = n // 2  # half of it, not a double
+        x[half] = 1
+
+    @cuda.jit
+    def halved(x, n):
+        x[0] = np.float16(x[1]) * np.float64(n)
+
+    names = ("cl_khr_fp64", "cl_khr_fp16")
+    for kernel, wanted in ((double, False), (halved, True)):
+        text = generate(lower_kernel(kernel.source, ARGUMENTS, IDEAL), IDEAL).source
+        assert [f"EXTENSION {name} " in text for name in names] == [wanted, wanted]

@@ -43,7 +43,7 @@ class DeviceFunction:
     function: Function
     result: Any  # Value template: Const, TupleValue of types, or a leaf type
     shared: tuple[MemoryArray, ...]  # shared arrays that the caller passes
-    barrier: bool  # whether threads wait for each other in it
+    barrier: bool  # whether threads wait for each other in it, on some device
     records: bool  # whether it records exceptions, or calls what does: it then takes the record's address
     raises: bool  # whether a thread may end in it: it then takes the address of the thread's flag
     hidden: tuple[Parameter, ...] = ()  # of the kernel, which it takes too

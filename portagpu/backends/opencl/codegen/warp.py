@@ -25,7 +25,7 @@ def _untyped(printer: Printing, expr: Operation) -> Lowered:
     return _call(printer, expr, "uint")
 
 
-def _call(printer: Printing, expr: Operation, c_type: str) -> Lowered:
+def _call(printer: Printing, expr: Operation, kind: str) -> Lowered:
     """A call of the helper; where all threads of the block take part, of one that need not ask who does."""
     name, args = expr.name, expr.args
     if name in EXCHANGES:
@@ -37,7 +37,7 @@ def _call(printer: Printing, expr: Operation, c_type: str) -> Lowered:
         name = "warp_shuffle_ptx" if name == "warp_shfl" else f"{name}_ptx"
     if expr.name in _NATIVE_VOTES:
         args = (args[0], Cast(args[1], Scalar(UINT32), span=expr.span))
-    return f"{printer.helpers.use('warp', name, c_type)}({', '.join(map(printer.text, args))})", POSTFIX
+    return f"{printer.helpers.use('warp', name, kind)}({', '.join(map(printer.text, args))})", POSTFIX
 
 
 def _barrier(printer: Printing, expr: Operation) -> Lowered:
