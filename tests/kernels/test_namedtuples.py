@@ -44,6 +44,12 @@ def test_names_are_part_of_the_type(device):
     assert "x: int" in str(types.NamedUniTuple(types.int32, 2, Point))
 
 
+def test_fields_are_named_in_the_generated_code(device):
+    fields[1, 1](np.zeros(4), Point(1, 2.5))
+    texts = fields.inspect_opencl().values()
+    assert texts and all("point_x_" in text and "point_0_" not in text for text in texts)
+
+
 def test_arrays_and_tuples_inside(device):
     @cuda.jit
     def swap(pair):

@@ -3,6 +3,7 @@
 import gc
 import weakref
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from portagpu import cuda
 from portagpu.dispatch import launcher
 from portagpu.dispatch.launch_plans import plan_of
-from portagpu.errors import ArgumentCountError, ArgumentTypeError, ClosedError
+from portagpu.errors import ArgumentCountError, ArgumentTypeError, ClosedError, KernelError
 from portagpu.runtime.execution.context import current_context
 
 pytestmark = pytest.mark.one_device
@@ -74,6 +75,67 @@ def test_numbers_that_compare_equal_are_told_apart(device):
     for value in (1, True, 1.0, np.int8(1), np.uint64(1), 1, 2):
         add[1, 8](x, value)
     np.testing.assert_array_equal(x.copy_to_host(), 8)
+
+
+class Line(NamedTuple):
+    memory: Any
+    step: Any
+
+
+@cuda.jit
+def add_line(target, sources, k):
+    i = cuda.grid(1)
+    if i < target.memory.size:
+        target.memory[i * target.step] += sources[0].memory[i * sources[0].step] + sources[1] + k
+
+
+def test_tuples_of_arrays_and_numbers(device, monkeypatch):
+    """Items are looked at one by one: as many plans as there are types, and none for what is no plan's."""
+    plans = []
+
+    def counted(*args):
+        plans.append(plan_of(*args))
+        return plans[-1]
+
+    monkeypatch.setattr(launcher, "plan_of", counted)
+    x, y = zeros(), cuda.to_device(np.arange(8.0))
+    launch = add_line[1, 8]
+    for n in range(6):
+        launch(Line(x, 1), (Line(y, n % 2), 0.5), n)
+    assert len(plans) == 1 and plans[0] is not None
+    np.testing.assert_array_equal(x.copy_to_host(), 3 * np.arange(8.0) + 6 * 0.5 + sum(range(6)))
+    launch(Line(y, 1), (Line(x, 1), 0.5), 0)  # other arrays of the same types
+    assert len(plans) == 1
+    launch(Line(y, 1), (Line(x, np.int32(1)), 0.5), 0)
+    assert len(plans) == 2
+    before = x.copy_to_host()
+    for value in (1, 1.0, True, np.float32(1)):  # equal, but of other types
+        launch(Line(x, 1), (Line(y, 0), value), 0)
+    np.testing.assert_array_equal(x.copy_to_host(), before + 4 * (y.copy_to_host()[0] + 1))
+
+
+def test_the_same_array_twice_in_tuples(device):
+    x = zeros()
+    for _ in range(3):
+        add_line[1, 8](Line(x, 1), (Line(x, 1), 1.0), 0)
+    np.testing.assert_array_equal(x.copy_to_host(), 7)
+
+
+@cuda.jit
+def add_rest(x, *rest):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] += rest[0] if len(rest) == 1 else rest[0] + rest[1]
+
+
+def test_what_a_parameter_collects_is_no_tuple_of_the_call(device):
+    x = zeros()
+    for _ in range(3):
+        add_rest[1, 8](x, 1)
+        add_rest[1, 8](x, 1, 2)
+        with pytest.raises(KernelError):
+            add_rest[1, 8](x, (1,))
+    np.testing.assert_array_equal(x.copy_to_host(), 12)
 
 
 def test_shared_memory_of_each_configuration(device):
