@@ -7,7 +7,7 @@ import pytest
 
 from portagpu import cuda
 from portagpu.blas.gemm.core.vector_types import vector_type
-from portagpu.blas.gemm.kernels.split_k import add_parts, counters_of, fan_of, levels_of
+from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts, counters_of, fan_of, levels_of
 
 THREADS, HELD = 32, 8
 
@@ -21,22 +21,8 @@ def share(x, parts, arrived, result, lasts, count, fan, vector: cuda.constexpr, 
     sums = cuda.local.array((2, HELD // 2), vector.dtype)
     for i in cuda.unroll(range(HELD)):
         sums[i // (HELD // 2), i % (HELD // 2)] = x[part, number, i * THREADS + thread]
-    if add_parts(
-        sums.ravel(),
-        parts,
-        arrived,
-        np.int32(number),
-        part,
-        count,
-        count,
-        fan,
-        thread,
-        HELD,
-        vector,
-        levels,
-        0,
-        THREADS,
-    ):
+    own = Share(parts, arrived, np.int32(number), part, count, count, fan)
+    if add_parts(sums.ravel(), own, thread, Team(HELD, vector, levels, 0, THREADS)):
         for i in cuda.unroll(range(HELD)):
             result[number, i * THREADS + thread] = sums[i // (HELD // 2), i % (HELD // 2)]
         if thread == 0:

@@ -12,6 +12,7 @@ from opencl_text import text_of
 from portagpu import cuda
 from portagpu.blas.gemm.core.flat_operands import operand
 from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Matrix, Pieces
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.variants.mma.float64_kernels import DoublePlan, multiply_doubles
@@ -106,9 +107,12 @@ def test_fragments_of_integers(device, dtype):
     check(FragmentVariant(), FRAGMENTS, dtype, (304, 208, 80), (False, True), alpha=2, beta=-1, out="int32")
 
 
-def numbers(kind, parts=None):
+def named_values(a, c, kind, parts=None):
+    """What the kernels take before their constants, of matrices in this memory."""
     shared = (parts, cuda.device_array(64, np.int32)) if parts is not None else map(np.int32, (0, 0))
-    return (*shared, *map(np.int32, (8, 8, 8, 1, 1, 1)), *map(np.uint32, (8,) * 6), kind(1), kind(0))
+    step, one = np.uint32(8), np.int32(1)
+    matrices = (Matrix(x, step, step) for x in (a, a, c))
+    return (*matrices, Extents(one, one, one), one, Pieces(*shared, one, one), Factors(kind(1), kind(0)))
 
 
 def arrivals(text):
@@ -135,9 +139,8 @@ def test_text_of_doubles(device, along_a, along_b, levels):
         tail=True,
         levels=levels,
     )
-    text = text_of(
-        multiply_doubles, c, c, c, *numbers(np.float64, c if levels else None), vector_type("float64", 2), plan
-    )
+    given = named_values(c, c, np.float64, c if levels else None)
+    text = text_of(multiply_doubles, *given, vector_type("float64", 2), plan)
     groups, fragments = 2, 16
     assert text.count("mma.sync.aligned.m16n8k8.row.col.f64") == groups * fragments
     assert ("cp.async.ca.shared.global [%0], [%1], 8" in text) == along_a  # transposed by its copies
@@ -169,7 +172,7 @@ def test_text_of_fragments(device, along_a, along_b, kind, shape, bits, levels):
         levels=levels,
     )
     x, c = cuda.device_array(64, bits), cuda.device_array(64, np.float32)
-    text = text_of(multiply_fragments, x, x, c, *numbers(np.float32, c if levels else None), c, plan)
+    text = text_of(multiply_fragments, *named_values(x, c, np.float32, c if levels else None), c, plan)
     assert text.count(f"mma.sync.aligned.{shape}.row.col.f32") == 2 * 16
     assert ("ldmatrix.sync.aligned.m8n8.x4.shared" in text) == (along_a or along_b)
     assert (".trans.shared" in text) == (kind == "float16" and not (along_a and along_b))

@@ -13,6 +13,16 @@ from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.blas.gemm.core.few_rows import read_only
 from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.core.kernel_arguments import (
+    SUM,
+    Epilogue,
+    Extents,
+    Factors,
+    Matrix,
+    Parts,
+    Split,
+    StridedMatrix,
+)
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.selection.registry import default_config, variant_of, variants_for
 from portagpu.blas.gemm.variants.skinny import launch as skinny_launch
@@ -260,12 +270,23 @@ def test_text_of_fragments(device, along):
         x_vectors=True,
         split=True,
         arrive=True,
-        scaling=0,
+        epilogue=Epilogue(SUM),
     )
     halves, words = (read_only(cuda.device_array(64, kind)) for kind in (np.uint16, np.uint32))
     c, parts, arrived = (cuda.device_array(64, kind) for kind in (np.float16, np.float32, np.int32))
-    numbers = (np.uint32(8),) * 13
-    given = (halves, words, halves, words, c, parts, arrived, *numbers, np.float32(1), np.float32(0), plan)
+    n = np.uint32(8)
+    given = (
+        StridedMatrix(halves, n, n, n),
+        words,
+        Matrix(halves, n, n),
+        words,
+        StridedMatrix(c, n, n, n),
+        Parts(parts, arrived),
+        Extents(n, n, n),
+        Split(n, n),
+        Factors(np.float32(1), np.float32(0)),
+        plan,
+    )
     kernel = multiply_skinny_fragments
     names, fixed = kernel.source.parameters, kernel.source.constexpr
     types = tuple(

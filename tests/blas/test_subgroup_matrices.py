@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.blas.gemm.core.kernel_arguments import Factors
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.subgroup.matrix_variant import (
     SubgroupMatrixConfig,
     SubgroupMatrixVariant,
     matrix_kernel,
+    plan_of,
 )
 from portagpu.device.offline.targets import TARGETS
 
@@ -67,11 +69,11 @@ def test_the_indices_of_fragments(device, size, m, n, k, ta, tb, scaled):
     wanted = 2 * wanted + 3 * c if scaled else wanted
     bits = [np.ascontiguousarray(x.T if t else x).view(np.int16) for x, t in ((a, ta), (b, tb))]
     exact = m % config.tile_m == n % config.tile_n == k % 16 == 0
-    scales = (np.float32(2), np.float32(3)) if scaled else (np.float32(1), np.float32(0))
+    factors = Factors(np.float32(2), np.float32(3)) if scaled else Factors(np.float32(1), np.float32(0))
     grid = (-(-n // config.tile_n), -(-m // config.tile_m))
-    numbers = (config.parts_m, config.parts_n, size, config.groups_m, config.groups_n)
-    kernel = matrix_kernel(size, config.threads)
-    kernel[grid, config.threads](*bits, c, *scales, *numbers, _emulation(size, config.threads), ta, tb, exact, scaled)
+    plan = plan_of(config, "float16", ta, tb, exact=exact, scaled=scaled)
+    plan = plan._replace(multiply=_emulation(size, config.threads))
+    matrix_kernel(size, config.threads)[grid, config.threads](*bits, c, factors, plan)
     assert np.array_equal(c, wanted)
 
 

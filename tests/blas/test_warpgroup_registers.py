@@ -13,8 +13,8 @@ from portagpu import cuda
 from portagpu.blas.gemm.core.interface import Product
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.wgmma import register_variant, variant
-from portagpu.blas.gemm.variants.wgmma.kernels import multiply_warpgroups
-from portagpu.blas.gemm.variants.wgmma.register_kernels import multiply_across
+from portagpu.blas.gemm.variants.wgmma.kernels import WarpgroupPlan, multiply_warpgroups
+from portagpu.blas.gemm.variants.wgmma.register_kernels import AcrossPlan, multiply_across
 from portagpu.blas.gemm.variants.wgmma.register_variant import WarpgroupConfig
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import to_device
@@ -41,11 +41,18 @@ class Emulated:
     def __getitem__(self, launch):
         grid, threads, _ = launch
 
-        def run(maps, c, *args):
+        def on_host(x):
+            if isinstance(x, tuple) and not isinstance(x, AcrossPlan | WarpgroupPlan):
+                return type(x)(*map(on_host, x))
+            return x.copy_to_host() if isinstance(x, DeviceNDArray) else x
+
+        def run(maps, a, b, c, parts, *args):
             self.c = maps[32][0]
-            rest = [x.copy_to_host() if isinstance(x, DeviceNDArray) else x for x in args]
-            self.banks = hopper_threads.launch(self.kernel, grid, threads, maps, self.c, *rest)
-            assert not any(x.any() for x in rest if isinstance(x, np.ndarray) and x.dtype == np.int32)  # `arrived`
+            parts = on_host(parts)
+            self.banks = hopper_threads.launch(
+                self.kernel, grid, threads, maps, a, b, self.c, parts, *map(on_host, args)
+            )
+            assert not np.any(parts.arrived)
 
         return run
 

@@ -13,11 +13,12 @@ from opencl_text import text_of
 
 from portagpu import cuda
 from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Parts
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.kernels.split_k import fan_of, levels_of
 from portagpu.blas.gemm.selection.registry import default_config, precisions, variant_of, variants_for
 from portagpu.blas.gemm.variants.emulated.variant import EmulatedVariant
-from portagpu.blas.gemm.variants.wgmma.kernels import multiply_warpgroups
+from portagpu.blas.gemm.variants.wgmma.kernels import Exponents, Mapped, WarpgroupPlan, multiply_warpgroups
 from portagpu.blas.gemm.variants.wgmma.register_variant import WarpgroupConfig
 from portagpu.blas.gemm.variants.wgmma.variant import WarpgroupVariant
 from portagpu.runtime.arrays.creation import to_device
@@ -142,40 +143,35 @@ def test_nothing_outside_counts_or_is_written(context, m, n, k, dtype, out, prec
 
 def warpgroup_text(tile_n, splits=1):
     """The kernel's text for float16."""
-    kernel = multiply_warpgroups
     number = np.int32(1)
     c, maps = cuda.device_array((64, 64), np.float16), cuda.device_array(48, np.uint64)
-    given = {
-        **dict.fromkeys(kernel.source.parameters, number),
-        "maps": maps,
-        **dict.fromkeys("abc", c),
-        "alpha": np.float32(1),
-        "beta": np.float32(0),
-        "kind": "float16",
-        "element": np.dtype(np.uint16),
-        "sums": np.float32,
-        "tile_m": 128,
-        "tile_n": tile_n,
-        "stages": 4,
-        "consumers": 2,
-        "group": 8,
-        "splits": splits,
-        "fan": fan_of(splits),
-        "levels": levels_of(splits),
-        "a_transposed": False,
-        "b_transposed": False,
-        "columns": 64,
-        "brain": False,
-        "scaled": False,
-        "exponents": False,
-        "products": 1,
-        "pieces_a": 0,
-        "pieces_b": 0,
-        "promote": 0,
-    }
-    if splits > 1:
-        given |= {"parts": cuda.device_array(64, np.float32), "arrived": cuda.device_array(64, np.int32)}
-    return text_of(kernel, *(given[name] for name in kernel.source.parameters), caps=HOPPER)
+    scratch = (cuda.device_array(64, np.float32), cuda.device_array(64, np.int32)) if splits > 1 else (number, number)
+    plan = WarpgroupPlan(
+        kind="float16",
+        element=np.dtype(np.uint16),
+        sums=np.float32,
+        tile_m=128,
+        tile_n=tile_n,
+        stages=4,
+        consumers=2,
+        group=8,
+        splits=splits,
+        fan=fan_of(splits),
+        levels=levels_of(splits),
+        a_transposed=False,
+        b_transposed=False,
+        columns=64,
+        packed="half",
+        scaled=False,
+        exponents=False,
+        products=1,
+        pieces_a=0,
+        pieces_b=0,
+        promote=0,
+    )
+    given = (maps, Mapped(c, number), Mapped(c, number), c, Parts(*scratch), number, Extents(number, number, number))
+    factors, exponents = Factors(np.float32(1), np.float32(0)), Exponents(number, number)
+    return text_of(multiply_warpgroups, *given, factors, exponents, plan, caps=HOPPER)
 
 
 @pytest.mark.parametrize("tile_n, waits", [(64, 1), (128, 0), (192, 1)])

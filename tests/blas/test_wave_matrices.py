@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.blas.gemm.core.kernel_arguments import Factors
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.wave_matrix.kernels import multiply_waves
-from portagpu.blas.gemm.variants.wave_matrix.variant import LAYOUTS, WaveConfig, WaveMatrixVariant, constants
+from portagpu.blas.gemm.variants.wave_matrix.variant import LAYOUTS, WaveConfig, WaveMatrixVariant, plan_of
 from portagpu.device.offline.targets import TARGETS
 
 
@@ -112,10 +113,11 @@ def test_the_indices_of_fragments(device, name, m, n, k, ta, tb, scaled):
     wanted = 2 * wanted + 3 * c if scaled else wanted
     bits = [np.ascontiguousarray(x.T if t else x).view(np.int16) for x, t in ((a, ta), (b, tb))]
     exact = m % config.tile_m == n % config.tile_n == k % config.tile_k == 0
-    given = {**constants(config, "float16"), "multiply": _emulation(name, config.threads)}
+    plan = plan_of(config, "float16", ta, tb, exact=exact, scaled=scaled)
+    plan = plan._replace(multiply=_emulation(name, config.threads))
     tiles = -(-m // config.tile_m) * -(-n // config.tile_n)
-    scales = (np.float32(2), np.float32(3)) if scaled else (np.float32(1), np.float32(0))
-    multiply_waves[tiles, config.threads](*bits, c, *scales, *given.values(), ta, tb, exact, scaled, config.group)
+    factors = Factors(np.float32(2), np.float32(3)) if scaled else Factors(np.float32(1), np.float32(0))
+    multiply_waves[tiles, config.threads](*bits, c, factors, plan)
     assert np.array_equal(c, wanted)
 
 

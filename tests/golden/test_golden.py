@@ -14,7 +14,7 @@ from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import FLOAT32, FLOAT64, INT32
 from portagpu.frontend.specialize import specialise
-from portagpu.ir.types import PYFLOAT, PYINT, ArrayType, ConstantType, Layout, Scalar
+from portagpu.ir.types import PYFLOAT, PYINT, ArrayType, ConstantType, Layout, Scalar, TupleType
 from portagpu.ir.verify import verify
 from portagpu.types.record_layout import Record
 
@@ -79,12 +79,18 @@ def example(name, kernel):
 
 
 def small_tiles():
-    from portagpu.blas.gemm.variants.tile.kernels import multiply_tiles
+    from portagpu.blas.gemm.core.kernel_arguments import SUM, Epilogue, Extents, Factors, Matrix, Split
+    from portagpu.blas.gemm.variants.tile.kernels import TilePlan, multiply_tiles
 
-    f, four = array(FLOAT32, 2), cuda.float32x4
-    values = (16, 16, 4, 4, 4, 1, 4, four, four, four, 0, False, False, False, True, True, False, 4)
-    numbers = (*(Scalar(INT32),) * 12, Scalar(FLOAT32), Scalar(FLOAT32))
-    return multiply_tiles, (f, f, f, ConstantType(None), *numbers, *map(ConstantType, values))
+    def named(fields, *items):
+        return TupleType(items, fields._fields)
+
+    f, n, number, four = array(FLOAT32, 2), Scalar(INT32), Scalar(FLOAT32), cuda.float32x4
+    plan = TilePlan(16, 16, 4, 4, 4, 1, 4, four, False, False, False, True, True, False, 4)
+    matrices = (named(Matrix, f, n, n),) * 3
+    rest = (named(Extents, n, n, n), n, named(Split, n, n), named(Factors, number, number))
+    constants = map(ConstantType, (plan, Epilogue(SUM, four, four)))
+    return multiply_tiles, (*matrices, ConstantType(None), *rest, *constants)
 
 
 @cuda.jit

@@ -1,8 +1,5 @@
 """What the launches of the kernels for few rows, and their models, have in common."""
 
-# mypy: disable-error-code="call-arg"
-# launches with several starred arguments: mypy lets the first one take all parameters
-
 from __future__ import annotations
 
 import math
@@ -10,14 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.gemm.core.accumulation import Conversion, number_type, scaling
+from portagpu.blas.gemm.core.accumulation import Conversion, number_type
 from portagpu.blas.gemm.core.few_rows import FewRows, Operands
 from portagpu.blas.gemm.core.interface import Product, clock_mhz
+from portagpu.blas.gemm.core.kernel_arguments import Extents, Matrix, Parts, Split, StridedMatrix
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.gemm.kernels.skinny_split_k import add_strips
+from portagpu.blas.gemm.kernels.skinny_split_k import StripPlan, add_strips
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.dispatcher import Dispatcher
+from portagpu.runtime.arrays.array import DeviceNDArray
 
 MOST_PARTS = 2**24
 """Sums of all parts of a product, at most."""
@@ -49,7 +48,8 @@ def launch_strips(
     product: Product,
     view: FewRows,
     found: Operands,
-    arrays: tuple[Any, ...],
+    x: tuple[DeviceNDArray, ...],
+    b: tuple[DeviceNDArray, ...],
     types: Conversion,
     *,
     rows: int,
@@ -64,7 +64,7 @@ def launch_strips(
     """Enqueue a block for each ``rows`` x ``width`` sums and each part of them.
 
     Unless the last block adds up the parts (``arrive``), a second launch does. Columns are dealt to threads in vectors
-    of ``lanes``.
+    of ``lanes``. x, b: the arrays that the kernel takes of the few rows and of the large matrix.
     """
     stream, batch = product.stream, product.batch
     places = -(-view.rows // rows) * -(-view.n // width) * batch
@@ -75,23 +75,27 @@ def launch_strips(
         arrived = workspaces.zeros(stream, "arrived", places) if arrive else _NOTHING
     kind = np.uint64 if found.is_large else np.uint32
     few, large, result = found.few, found.large, found.result
-    numbers = (view.rows, view.n, view.k, *found.few_steps, few.batch, large.pitch, large.batch)
-    scales = types.numbers(product.alpha, product.beta)
+    extents = Extents(kind(view.rows), kind(view.n), kind(view.k))
+    steps = (kind(step) for step in (*found.few_steps, few.batch))
+    target = StridedMatrix(result.memory, *(kind(step) for step in (*found.result_steps, result.batch)))
+    factors = types.factors(product.alpha, product.beta)
     kernel[places * splits, threads, stream](
-        *arrays,
-        result.memory,
-        parts,
-        arrived,
-        *map(kind, (*numbers, *found.result_steps, result.batch, splits, chunk)),
-        *scales,
+        StridedMatrix(x[0], *steps),
+        *x[1:],
+        Matrix(b[0], kind(large.pitch), kind(large.batch)),
+        *b[1:],
+        target,
+        Parts(parts, arrived),
+        extents,
+        Split(kind(splits), kind(chunk)),
+        factors,
         *constants,
     )
     if splits > 1 and not arrive:
-        sizes = (view.rows, view.n, *found.result_steps, result.batch, splits)
-        mode, accumulator = scaling(product.alpha, product.beta), number_type(types.vector)
+        plan = StripPlan(rows, width, threads, lanes, False, types.epilogue(product.alpha, product.beta))
+        accumulator = number_type(types.vector)
         add_strips[places, threads, stream](
-            *(result.memory, parts, *map(kind, sizes), *scales),
-            *(rows, width, threads, lanes, mode, accumulator),
+            target, parts, extents.m, extents.n, kind(splits), factors, plan, accumulator
         )
 
 

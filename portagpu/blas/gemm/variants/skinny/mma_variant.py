@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from portagpu.blas.gemm.core.accumulation import OUTPUTS, conversion, scaling
+from portagpu.blas.gemm.core.accumulation import OUTPUTS, conversion
 from portagpu.blas.gemm.core.few_rows import few_rows, operands, read_only
 from portagpu.blas.gemm.core.flat_operands import Operand
 from portagpu.blas.gemm.core.interface import Config, Product, Variant
@@ -177,14 +177,15 @@ def launch(config: SkinnyFragmentConfig, product: Product, multiply: Dispatcher)
         x_vectors=x_vectors,
         split=splits > 1,
         arrive=arrive,
-        scaling=scaling(product.alpha, product.beta),
+        epilogue=types.epilogue(product.alpha, product.beta),
     )
     launch_strips(
         _kernel(config.threads),
         product,
         view,
         found,
-        (*_both(found.few), *_both(found.large)),
+        _both(found.few),
+        _both(found.large),
         types,
         rows=view.rows,
         width=config.width,

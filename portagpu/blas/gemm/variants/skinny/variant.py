@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type, scaling
+from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type
 from portagpu.blas.gemm.core.few_rows import FewRows, few_rows, operands, read_only
 from portagpu.blas.gemm.core.interface import Config, Product, Variant
 from portagpu.blas.gemm.core.problem import Problem
@@ -285,7 +285,7 @@ class SkinnyVariant(Variant):
             split=splits > 1,
             arrive=arrive,
             x_lies_along=found.few_steps[1] == 1,
-            scaling=scaling(product.alpha, product.beta),
+            epilogue=types.epilogue(product.alpha, product.beta),
             whole=types.whole,
             aligned=aligned,
             stages=config.stages if copies else 1,
@@ -296,7 +296,8 @@ class SkinnyVariant(Variant):
             product,
             view,
             found,
-            (read_only(found.few.memory), read_only(found.large.memory)),
+            (read_only(found.few.memory),),
+            (read_only(found.large.memory),),
             types,
             rows=shape.rows,
             width=shape.width,
