@@ -15,8 +15,9 @@ from portagpu.blas.gemm.core.interface import Config, Product, Variant
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import name_of
 from portagpu.blas.gemm.kernels.launch import split_of
+from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE
 from portagpu.blas.gemm.variants.skinny import launch as skinny_launch
-from portagpu.blas.gemm.variants.skinny.launch import MOST_PARTS, REGISTER_FILE, launch_strips, seconds
+from portagpu.blas.gemm.variants.skinny.launch import MOST_PARTS, launch_strips, seconds
 from portagpu.blas.gemm.variants.skinny.mma_kernels import (
     COLUMNS,
     SLAB,

@@ -12,6 +12,7 @@ from portagpu.blas.gemm.core.interface import Config, Product, Variant
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.kernels.launch import split_of
+from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE
 from portagpu.blas.gemm.variants.skinny import launch
 from portagpu.blas.gemm.variants.skinny.async_across_kernels import multiply_skinny_ring
 from portagpu.blas.gemm.variants.skinny.async_along_kernels import multiply_skinny_ring_along
@@ -22,7 +23,7 @@ from portagpu.blas.gemm.variants.skinny.kernels import (
     multiply_skinny_along,
     panel_pitch,
 )
-from portagpu.blas.gemm.variants.skinny.launch import MOST_PARTS, MOST_REGISTERS, REGISTER_FILE, launch_strips, seconds
+from portagpu.blas.gemm.variants.skinny.launch import MOST_PARTS, MOST_REGISTERS, launch_strips, seconds
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.dispatcher import Dispatcher
