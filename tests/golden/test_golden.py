@@ -12,8 +12,8 @@ import pytest
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32, FLOAT64, INT32
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import PYFLOAT, PYINT, ArrayType, ConstantType, Layout, Scalar, TupleType
 from portagpu.ir.verify import verify
 from portagpu.types.record_layout import Record
@@ -155,7 +155,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_generated_code(name, wide):
     kernel, types = CASES[name]()
-    program = specialise(kernel.source, types, CAPABILITIES, wide_index=wide)
+    program = lower_kernel(kernel.source, types, CAPABILITIES, wide_index=wide)
     verify(program)
     found = generate(program, CAPABILITIES).source
     path = HERE / f"{name}{'_wide' if wide else ''}.cl"

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from portagpu import cuda, guvectorize, types, vectorize
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import BFLOAT16, FLOAT32
 from portagpu.errors import DTypeError, KernelTypeError, MemoryNotSharedError
 from portagpu.frontend.core.bfloat16 import nearest
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import ArrayType, Layout, Scalar
 
 BF16 = ml_dtypes.bfloat16
@@ -381,10 +381,11 @@ def lanes_of_eight(x, out):
 def test_one_instruction_rounds_where_there_is_one(device):
     caps = dataclasses.replace(device.capabilities, inline_ptx=True, ptx_target=(8, 0), line_directives=False)
     arrays = tuple(ArrayType(Scalar(d), 1, Layout.C) for d in (FLOAT32, BFLOAT16))
-    text = generate(specialise(lanes_of_eight.source, arrays, caps), caps).source
+    text = generate(lower_kernel(lanes_of_eight.source, arrays, caps), caps).source
     assert text.count("cvt.rn.bf16x2.f32") == 5
     older = dataclasses.replace(caps, ptx_target=(7, 5))
-    assert "cvt" not in generate(specialise(lanes_of_eight.source, arrays, older), older).source.replace("convert", "")
+    text = generate(lower_kernel(lanes_of_eight.source, arrays, older), older).source
+    assert "cvt" not in text.replace("convert", "")
 
 
 def test_wrong_vectors(device):

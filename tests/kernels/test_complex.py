@@ -17,9 +17,9 @@ from reference import supported
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.device import DeviceRecord
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import COMPLEX64, COMPLEX128, FLOAT32
 from portagpu.errors import KernelTypeError, KernelValueError, MissingCapabilityError
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import PYCOMPLEX, ArrayType, Layout, Scalar
 from portagpu.ir.verify import verify
 
@@ -470,12 +470,12 @@ def test_devices_without_float64(device: DeviceRecord) -> None:
     caps = dataclasses.replace(device.capabilities, fp64=False)
     array = ArrayType(Scalar(COMPLEX64), 1, Layout.C)
     types = (array, ArrayType(Scalar(FLOAT32), 1, Layout.C), PYCOMPLEX, array)
-    program = specialise(single.source, types, caps, wide_index=False, debug=False, block_dim=None)
+    program = lower_kernel(single.source, types, caps, wide_index=False, debug=False, block_dim=None)
     verify(program)
     assert "double" not in generate(program, caps).source
     for kind in (Scalar(COMPLEX128), ArrayType(Scalar(COMPLEX128), 1, Layout.C)):
         with pytest.raises(MissingCapabilityError, match="this device has no float64"):
-            specialise(single.source, (array, types[1], kind, array), caps, wide_index=False, debug=False)
+            lower_kernel(single.source, (array, types[1], kind, array), caps, wide_index=False, debug=False)
 
 
 def test_rect_of_no_radius_is_zero_whatever_the_angle(device):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import INT32, UINT32
 from portagpu.errors import KernelTypeError
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import ArrayType, Layout, Scalar
 
 pytestmark = pytest.mark.oclgrind
@@ -86,7 +86,7 @@ def test_other_operands_are_refused(device):
 
 def text_for(kernel, caps, *dtypes):
     arrays = tuple(ArrayType(Scalar(d), 1, Layout.C) for d in dtypes)
-    return generate(specialise(kernel.source, arrays, caps), caps).source
+    return generate(lower_kernel(kernel.source, arrays, caps), caps).source
 
 
 def test_instructions_by_what_a_device_has(device):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from programs import define
 
 from portagpu import cuda
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import INT32
 from portagpu.errors import UnsupportedSyntaxError
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.analysis.uniform import BARRIERS, EXCHANGES
 from portagpu.ir.nodes import Assign, Break, CallFunction, Continue, Evaluate, For, If, Offset, Operation, Return, While
 from portagpu.ir.types import ArrayType, Layout, Scalar
@@ -135,7 +135,7 @@ def test_no_buffer_is_written_while_it_is_read(device, seed, gates):
     for number in range(20):
         text = str(Text(Random(seed + number)))
         try:
-            program = specialise(define(text, "kernel").source, (INTEGERS, INTEGERS, Scalar(INT32)), caps)
+            program = lower_kernel(define(text, "kernel").source, (INTEGERS, INTEGERS, Scalar(INT32)), caps)
         except UnsupportedSyntaxError:  # a loop that threads have left, and whose end the others decide
             continue
         Follow(program)
@@ -150,8 +150,8 @@ def test_a_sequence_needs_one_barrier_for_each_exchange(device, monkeypatch):
         out[cuda.grid(1)] = v
 
     caps = dataclasses.replace(device.capabilities, inline_ptx=False)
-    found = Follow(specialise(kernel.source, (INTEGERS, INTEGERS, Scalar(INT32)), caps))
+    found = Follow(lower_kernel(kernel.source, (INTEGERS, INTEGERS, Scalar(INT32)), caps))
     assert (found.exchanges, found.alone) == (5, 4)
-    monkeypatch.setattr("portagpu.frontend.specialize.in_turns", lambda program: program)
+    monkeypatch.setattr("portagpu.passes.pipeline.in_turns", lambda program: program)
     with pytest.raises(AssertionError):  # one buffer and no barrier between
-        Follow(specialise(kernel.source, (INTEGERS, INTEGERS, Scalar(INT32)), caps))
+        Follow(lower_kernel(kernel.source, (INTEGERS, INTEGERS, Scalar(INT32)), caps))

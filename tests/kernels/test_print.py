@@ -13,8 +13,8 @@ import pytest
 
 import portagpu
 from portagpu import cuda
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.errors import KernelValueError, MissingCapabilityError, PortaGPUWarning, UnsupportedSyntaxError
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import PYINT
 
 TEXT = 'café "quoted" 100% \\ ??( \t|'
@@ -147,7 +147,7 @@ def test_devices_without_printf_say_so(device):
 
     caps = dataclasses.replace(device.capabilities, printf=False)
     with pytest.raises(MissingCapabilityError, match="cannot print"):
-        specialise(kernel.source, (PYINT,), caps)
+        lower_kernel(kernel.source, (PYINT,), caps)
 
 
 def test_output_comes_before_the_end_of_a_program(device, tmp_path):

@@ -67,13 +67,13 @@ def context(device, tmp_path, monkeypatch):
 def lowered(monkeypatch):
     """The names of functions that are lowered from here on."""
     names: list[str] = []
-    specialise = definition.specialise
+    lower_kernel = definition.lower_kernel
 
     def spy(source, *args, **options):
         names.append(source.name)
-        return specialise(source, *args, **options)
+        return lower_kernel(source, *args, **options)
 
-    monkeypatch.setattr(definition, "specialise", spy)
+    monkeypatch.setattr(definition, "lower_kernel", spy)
     return names
 
 
@@ -567,11 +567,11 @@ COUNTED = """
 import sys
 from portagpu.dispatch import definition
 lowered = []
-specialise = definition.specialise
+lower_kernel = definition.lower_kernel
 def spy(source, *args, **options):
     lowered.append(source.name)
-    return specialise(source, *args, **options)
-definition.specialise = spy
+    return lower_kernel(source, *args, **options)
+definition.lower_kernel = spy
 import numpy as np
 from portagpu import cuda
 """

@@ -43,7 +43,7 @@ class DeviceFunction:
     function: Function
     result: Any  # Value template: Const, TupleValue of types, or a leaf type
     shared: tuple[MemoryArray, ...]  # shared arrays that the caller passes
-    barrier: bool  # whether threads wait for each other in it
+    barrier: bool  # whether threads wait for each other in it, on some device
     records: bool  # whether it records exceptions, or calls what does: it then takes the record's address
     raises: bool  # whether a thread may end in it: it then takes the address of the thread's flag
     hidden: tuple[Parameter, ...] = ()  # of the kernel, which it takes too
@@ -62,7 +62,7 @@ class ProgramState:
         debug: bool,
         fast: bool = False,
         bounds: bool = False,
-        checks_leave: bool = True,
+        checks_end: bool = True,
         dependencies: Dependencies | None = None,
     ) -> None:
         self.caps = caps
@@ -72,7 +72,7 @@ class ProgramState:
         self.debug = debug  # exceptions are reported
         self.fast = fast  # but not for float32 quotients
         self.bounds = bounds  # subscripts are checked
-        self.checks_leave = checks_leave  # a thread whose subscript or divisor is wrong ends there
+        self.checks_end = checks_end  # a thread whose subscript or divisor is wrong ends there
         self.faults: dict[Any, Fault] = {}
         self.remarks: dict[Any, Remark] = {}  # by what and where: functions are lowered for each kind of call
         self.index_type: Scalar = LONG if wide_index else INT

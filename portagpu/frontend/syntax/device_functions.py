@@ -29,7 +29,7 @@ from portagpu.frontend.source.callables import DeviceCallable
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.syntax import statements
 from portagpu.frontend.syntax.unset_variables import with_checks
-from portagpu.ir.analysis.uniform import Marks
+from portagpu.ir.analysis.uniform import may_wait
 from portagpu.ir.nodes import CallFunction, Constant, Expr, Member, Var
 from portagpu.ir.program import Function, MemoryArray, Parameter, ParameterRole
 from portagpu.ir.types import VOID, Element, Pointer, Scalar, Space, Struct, Type
@@ -48,6 +48,9 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
         returns = signature.return_type
     source, extra = callee.captured(ctx)
     arguments += extra
+    # Which parameters must be constants (shapes of arrays, dtypes) shows only where the body uses them: that depends on
+    # the meaning of names, on branches decided at compile time, and on what the callee's callees do. So the body is
+    # lowered until it asks for one, and then with that one bound; a parameter is asked for once in a program.
     while True:
         bound = ctx.program.bound.get(callee.identity, frozenset())
         try:
@@ -193,7 +196,7 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
         function=function,
         result=result,
         shared=shared,
-        barrier=Marks(function.body, callees).barrier,
+        barrier=may_wait(function.body, callees),
         records=done.records,
         raises=done.raises,
         hidden=tuple(done.hidden.values()),

@@ -1,4 +1,4 @@
-"""What intrinsics for one maker's instructions share: registers, addresses, assembly statements, and refusals."""
+"""What intrinsics for one maker's instructions share: registers, addresses, statements, and refusals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from portagpu.frontend.core.convert import convert, describe, number_type
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value
 from portagpu.frontend.operations.environment import tuple_items
-from portagpu.ir.nodes import Assembly, Constant, Expr, Load, Offset, Operation, Var
+from portagpu.ir.nodes import Constant, Expr, Instruction, Load, Offset, Operation, Var
 from portagpu.ir.types import INT, Pointer, Scalar, Space, Vector, in_memory
 from portagpu.types.record_layout import Record
 
@@ -136,16 +136,15 @@ def _start(ctx: FunctionState, name: str, what: str, array: ArrayValue) -> tuple
     return start, base
 
 
-def emit_assembly(
+def emit_instruction(
     ctx: FunctionState,
-    text: str,
+    name: str,
+    *attributes: str | int | bool | None,
     results: Sequence[Load] = (),
     operands: Sequence[Expr] = (),
-    *,
     updates: bool = False,
-    architecture: bool = False,
 ) -> Const:
-    """Emit one statement of inline assembly."""
+    """Emit one instruction."""
     ctx.effect = True
-    ctx.emit(Assembly(text, tuple(results), tuple(operands), updates, architecture, span=ctx.span))
+    ctx.emit(Instruction(name, attributes, tuple(results), tuple(operands), updates, span=ctx.span))
     return Const(None)
