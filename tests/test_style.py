@@ -28,6 +28,13 @@ _LATE_IMPORTS = {
 }
 
 
+# what is there about devices, and about OpenCL's drivers, their faults and their compilers
+_OF_DEVICES = (
+    "portagpu/device/",
+    *(f"portagpu/backends/opencl/{part}" for part in ("drivers/", "probing/", "offline/", "quirks.py")),
+)
+
+
 def _name(path: Path) -> str:
     return path.relative_to(_ROOT).as_posix()
 
@@ -57,8 +64,8 @@ def test_there_is_code() -> None:
     assert len(_PYTHON) > 80
 
 
-def test_vendors_are_named_only_by_the_device_package() -> None:
-    others = tuple(path for path in _CODE if not _name(path).startswith("portagpu/device/"))
+def test_vendors_are_named_only_where_devices_are_found_and_described() -> None:
+    others = tuple(path for path in _CODE if not _name(path).startswith(_OF_DEVICES))
     assert not _lines(others, _VENDOR)
 
 

@@ -111,13 +111,15 @@ def matmul(
     settings = _Settings(
         alpha=check_scalar(alpha, "alpha", operands, kind),
         beta=check_scalar(beta, "beta", operands, kind),
-        precision=check_precision(precision, operands.name, kind.name, where.context) if precision is not None else "",
+        precision=check_precision(precision, operands.name, kind.name, context_of(where))
+        if precision is not None
+        else "",
     )
     check_beta(settings.beta, out)
     if on_device:
         if a.context is not b.context:
             raise ArgumentTypeError("the operands are on different devices", hint="copy one of them")
-        if where.context is not a.context:
+        if context_of(where) is not a.context:
             raise ArgumentTypeError("the stream is on another device than the operands", hint="use a stream of theirs")
         target = device_array(shape, kind, context=a.context) if out is None else out
 
@@ -246,7 +248,7 @@ def _on_host(
     result: np.ndarray[Any, Any] = results.empty(shape, dtype) if out is None else out
     if result.size == 0:
         return result
-    context = stream.context
+    context = context_of(stream)
     # neither results that overlap operands nor those in another byte order are written where they are
     apart = not result.dtype.isnative or np.may_share_memory(result, a) or np.may_share_memory(result, b)
     spans = SharedSpans(() if apart else (result,), (a, b))

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portagpu import notices
-from portagpu.backends.opencl.codegen.generate import KernelBinary, generate
-from portagpu.backends.opencl.codegen.serialize import as_data, from_data
+from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.backends.source import KernelBinary
+from portagpu.backends.stored import as_data, from_data
 from portagpu.device.capabilities import Capabilities
 from portagpu.files import FileCache
 from portagpu.frontend.source.dependencies import Dependencies, Row, values_now

@@ -12,7 +12,7 @@ from typing import Any, Generic, SupportsIndex, TypeAlias
 import numpy as np
 
 from portagpu import types
-from portagpu.backends.opencl.codegen.generate import KernelBinary
+from portagpu.backends.source import KernelBinary
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch import arguments
 from portagpu.dispatch.code_cache import Request, code_for

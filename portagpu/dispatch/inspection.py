@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
-from portagpu.backends.opencl.codegen.generate import KernelBinary
+from portagpu.backends.source import KernelBinary
 from portagpu.dispatch.offline import ForOtherHardware
 from portagpu.dispatch.signatures import check_count
 from portagpu.dispatch.type_names import argument_type, public_type

@@ -13,7 +13,7 @@ from portagpu.dispatch.launch_plans import Plan, plan_of
 from portagpu.dispatch.type_variables import P
 from portagpu.errors import CudaAPIError, KernelError, LaunchConfigError, LaunchError
 from portagpu.runtime.arrays.host_memory import finished
-from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.stream import enqueuing
 from portagpu.runtime.host_arguments import HostWork
 from portagpu.runtime.performance_warnings import advise, remark
@@ -100,7 +100,7 @@ class Configured(Generic[P]):
         given = dispatcher.bind_arguments(args, kwargs)
         args = dispatcher.adopt(given)
         stream, others = place(args, self._stream)
-        context = stream.context
+        context = context_of(stream)
         after: list[Callable[[], None]] = []
         if dispatcher.extensions:
             args, after = extend(tuple(dispatcher.extensions), args, stream)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from portagpu.backends.opencl.codegen.generate import KernelBinary
-from portagpu.device.offline.compilers import compile_offline
-from portagpu.device.offline.figures import OfflineFigures
-from portagpu.device.offline.target import Target
-from portagpu.device.offline.targets import find_target
+from portagpu.backends.opencl.offline.compilers import compile_offline
+from portagpu.backends.opencl.offline.figures import OfflineFigures
+from portagpu.backends.opencl.offline.target import Target
+from portagpu.backends.opencl.offline.targets import find_target
+from portagpu.backends.source import KernelBinary
 from portagpu.dispatch.code_cache import Request, code_for
 from portagpu.dispatch.type_names import argument_type
 from portagpu.errors import ArgumentCountError, BuildError, KernelError, did_you_mean

@@ -356,7 +356,7 @@ class Assembly(Node):
 
     ``results`` are elements of local arrays: they are operands first, and read before they are written if ``updates``.
     ``operands`` are numbers that are only read. With ``architecture``, the text is an instruction of one architecture
-    (`portagpu.device.architecture_ptx`). It may not be dropped, repeated or moved, and touches memory.
+    (`portagpu.backends.opencl.architecture_ptx`). It may not be dropped, repeated or moved, and touches memory.
     """
 
     text: str

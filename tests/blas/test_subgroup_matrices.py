@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.subgroup.matrix_variant import (
     SubgroupMatrixConfig,
     SubgroupMatrixVariant,
     matrix_kernel,
 )
-from portagpu.device.offline.targets import TARGETS
 
 
 def _emulation(size, threads):

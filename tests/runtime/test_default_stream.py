@@ -14,7 +14,6 @@ from small_kernels import copy, put
 
 from portagpu import cuda, errors
 from portagpu.runtime.arrays.creation import to_device
-from portagpu.runtime.execution import stream as stream_module
 from portagpu.runtime.execution.context import Context
 
 
@@ -166,7 +165,7 @@ def test_one_stream_needs_no_barriers(device, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("a barrier")
 
-    monkeypatch.setattr(stream_module.cl, "enqueue_barrier", refuse)
+    monkeypatch.setattr(cl, "enqueue_barrier", refuse)
     put[1, 8](x, 7)
     assert (x.copy_to_host() == 7).all()
     monkeypatch.undo()
@@ -206,7 +205,7 @@ def test_lost_device_is_reported_once(device, monkeypatch):
     def fail(queue):
         raise cl.RuntimeError(cl._cl._ErrorRecord(msg="dead", code=-36, routine="clEnqueueMarker"))
 
-    monkeypatch.setattr(stream_module.cl, "enqueue_marker", fail)
+    monkeypatch.setattr(cl, "enqueue_marker", fail)
     with pytest.raises(errors.DeviceLostError):
         put[1, 8](x, 2)
     assert context.lost and not context.is_alive()

@@ -12,9 +12,10 @@ import pytest
 
 import portagpu
 from portagpu import cuda
+from portagpu.backends.opencl import copying
 from portagpu.device.capabilities import DeviceType
 from portagpu.errors import ArgumentTypeError
-from portagpu.runtime.arrays import copies, overlap
+from portagpu.runtime.arrays import overlap
 from portagpu.runtime.arrays.creation import as_device_array
 from portagpu.runtime.arrays.overlap import may_overlap
 
@@ -151,7 +152,7 @@ def test_parts_of_buffers(device):
 
 def test_copies_of_more_lines_than_a_grid_has(device, monkeypatch):
     """Each item copies several lines then."""
-    monkeypatch.setattr(copies, "_spread", lambda columns, lines, caps: ((columns, 8), None))
+    monkeypatch.setattr(copying, "_spread", lambda columns, lines, caps: ((columns, 8), None))
     host = np.arange(7 * 100, dtype=np.float32).reshape(100, 7)
     x = cuda.to_device(np.repeat(host, 2, axis=1))[:, ::2]
     assert np.array_equal(x.copy_to_host(), host)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from portagpu.backends.opencl.architecture_ptx import MARK
 from portagpu.backends.opencl.codegen.printer import LOWEST, Printer
 from portagpu.backends.opencl.codegen.registry import POSTFIX, UNARY, Lowered, register
-from portagpu.device.architecture_ptx import MARK
 from portagpu.ir.nodes import Assembly, Expr, Operation
 from portagpu.ir.types import Scalar
 
