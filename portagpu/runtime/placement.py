@@ -19,7 +19,8 @@ def place(args: tuple[Any, ...], stream: Any) -> tuple[Stream, tuple[Stream, ...
     """The stream of a launch, and those that must wait for it as it waits for them.
 
     A launch without a stream runs on the queue of the first array of another library (PyOpenCL's), since the array's
-    own methods are not ordered with other queues; else on the default stream of the first device array's context, or of the current one.
+    own methods are not ordered with other queues; else on the default stream of the first device array's context, or of
+    the current one.
     """
     context: Context | None = None
     users: tuple[Stream, ...] = ()

@@ -326,7 +326,7 @@ print(int(not registration(Settings.from_environment()).late))
 
 @pytest.mark.parametrize("program", [_LATE, _EARLY], ids=["late", "early"])
 def test_in_a_real_process(program: str, tmp_path: Path) -> None:
-    root = Path(drivers.__file__).resolve().parents[3]
+    root = Path(drivers.__file__).resolve().parents[4]
     path = os.pathsep.join(p for p in (str(root), os.environ.get("PYTHONPATH")) if p)
     environment = {**os.environ, "PORTAGPU_CACHE_DIR": str(tmp_path), "PYTHONPATH": path}
     done = subprocess.run(

@@ -106,7 +106,8 @@ def test_halves_are_apart(device):
     assert not may_overlap((low[::-2], high.reshape(2, -1)))
     assert may_overlap((low, whole)) and may_overlap((high, low, whole))
     assert not may_overlap((low, cuda.device_array(10)))
-    unknown = SimpleNamespace(allocation_key=low.allocation_key - 1, buffer=SimpleNamespace(hostbuf=object()))
+    elsewhere = SimpleNamespace(hostbuf=object())
+    unknown = SimpleNamespace(allocation_key=low.allocation_key - 1, buffer=elsewhere, context=low.context)
     assert may_overlap((low, unknown))  # nobody knows where it is
 
 

@@ -252,7 +252,7 @@ def test_memory_of_others_while_another_thread_drops_the_tail(device, own, array
     with closed_gate(stream.queue) as gate:
         put[1, 8, stream](shared, 7)
         del stream  # its work is still there
-        within = {"while not all": by_another_thread(launch)}
+        within = {"while not self._are_done": by_another_thread(launch)}
         with before_lines(tail_module.Kept.keep, within) as called:
             del host, shared
         gc.collect()

@@ -162,8 +162,8 @@ class Stream:
     def queue(self) -> Any:
         """The driver's queue, for calls of your own; read it anew for each of them. Raises `ClosedError` after `close`.
 
-        Of OpenCL it is PyOpenCL's. It measures time (`pyopencl.Event.profile`). What is enqueued on a queue that was read before is not seen by the
-        other streams of the context.
+        Of OpenCL it is PyOpenCL's. It measures time (`pyopencl.Event.profile`). What is enqueued on a queue that was
+        read before is not seen by the other streams of the context.
         """
         self.measure()
         queue = self.ready()
