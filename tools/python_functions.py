@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from portagpu.dtypes import COMPLEX64, FLOAT32, INT32
-from portagpu.frontend.operations.calls import TABLE
+from portagpu.frontend.core.registry import TABLE
 from portagpu.ir.types import ArgumentType, ArrayType, Layout, Scalar
 from tools.lowered import lower
 from tools.profiles import CPU

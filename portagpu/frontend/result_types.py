@@ -13,6 +13,7 @@ from portagpu.frontend.core.values import Const, leaves
 from portagpu.frontend.lowerings import REGISTERED as REGISTERED
 from portagpu.frontend.source.capture import capture
 from portagpu.frontend.syntax import statements
+from portagpu.frontend.syntax.device_functions import call_device_function
 from portagpu.ir.nodes import Var
 from portagpu.ir.types import PYFLOAT, ConstantType, Scalar
 
@@ -22,7 +23,7 @@ def result_dtype(
 ) -> DType:
     """The dtype of what ``function`` returns. Raises `KernelError` subclasses, also where that is no single number."""
     source = capture(function)
-    program = ProgramState(caps, wide_index=False, debug=False)
+    program = ProgramState(caps, lower_call=call_device_function, wide_index=False, debug=False)
     ctx = FunctionState(program, source, is_kernel=False)
     for name, kind in zip(source.parameters, arguments, strict=True):
         if isinstance(kind, ConstantType):

@@ -19,6 +19,7 @@ from portagpu.frontend.lowerings import REGISTERED as REGISTERED
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.source.dependencies import Dependencies
 from portagpu.frontend.syntax import statements
+from portagpu.frontend.syntax.device_functions import call_device_function
 from portagpu.frontend.syntax.unset_variables import with_checks
 from portagpu.ir.analysis.races import races
 from portagpu.ir.analysis.ranges import directed
@@ -72,6 +73,7 @@ def specialise(
     def attempt(checks_leave: bool) -> Program:
         state = ProgramState(
             caps,
+            lower_call=call_device_function,
             wide_index=wide_index,
             debug=debug,
             fast=fast,
@@ -110,7 +112,8 @@ def _each(change: Callable[[Function], Function], program: Program) -> Program:
 @deeply_nested
 def check_device_function(source: FunctionSource, arguments: tuple[ArgumentType, ...], caps: Capabilities) -> None:
     """Lower a device function by itself, to see whether its text fits these types. Raises `KernelError` subclasses."""
-    ctx = FunctionState(ProgramState(caps, wide_index=False, debug=False), source, is_kernel=False)
+    program = ProgramState(caps, lower_call=call_device_function, wide_index=False, debug=False)
+    ctx = FunctionState(program, source, is_kernel=False)
     for position, (name, kind) in enumerate(zip(source.parameters, arguments, strict=True)):
         ctx.env[name] = _parameter(ctx, name, kind, (position,))
     with ctx.nested():

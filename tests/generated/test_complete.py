@@ -13,10 +13,11 @@ from differences import DRIVERS, document
 from test_between_threads import ATOMICS
 from test_generated import CASES
 
-from portagpu import cuda
+from portagpu import cuda, dtypes
 from portagpu.dialect.names import Intrinsic
 from portagpu.frontend.core import operators as frontend_operators
-from portagpu.frontend.operations import calls, comparisons
+from portagpu.frontend.core import registry
+from portagpu.frontend.operations import comparisons
 
 ROOT = Path(__file__).parents[2]
 _DOCUMENT = ROOT / "docs/differences.md"
@@ -28,23 +29,23 @@ def _name(key: Any) -> str:
 
 
 def test_every_function_has_a_case() -> None:
-    missing = set(calls.TABLE) - COVERED - set(elsewhere.FUNCTIONS)
+    missing = set(registry.TABLE) - COVERED - set(elsewhere.FUNCTIONS)
     assert not missing, f"functions without a generated case: {sorted(map(_name, missing))}"
-    stale = set(elsewhere.FUNCTIONS) - set(calls.TABLE)
+    stale = set(elsewhere.FUNCTIONS) - set(registry.TABLE)
     assert not stale, f"listed as tested elsewhere, but unknown to kernels: {sorted(map(_name, stale))}"
 
 
 def test_every_intrinsic_has_a_case() -> None:
     atomics = {f"atomic.{name}" for name in ATOMICS}
-    missing = set(calls.INTRINSICS) - COVERED - atomics - set(elsewhere.INTRINSICS)
+    missing = set(registry.INTRINSICS) - COVERED - atomics - set(elsewhere.INTRINSICS)
     assert not missing, f"intrinsics without a generated case: {sorted(missing)}"
-    stale = (set(elsewhere.INTRINSICS) | atomics) - set(calls.INTRINSICS)
+    stale = (set(elsewhere.INTRINSICS) | atomics) - set(registry.INTRINSICS)
     assert not stale, f"listed as tested, but unknown to kernels: {sorted(stale)}"
 
 
 def test_every_method_has_a_case() -> None:
-    numbers = {f"method {name}" for name in calls.NUMBER_METHODS if name not in elsewhere.NUMBER_METHODS}
-    arrays = {f"method of arrays {name}" for name in calls.METHODS if name not in elsewhere.METHODS}
+    numbers = {f"method {name}" for name in registry.NUMBER_METHODS if name not in elsewhere.NUMBER_METHODS}
+    arrays = {f"method of arrays {name}" for name in registry.METHODS if name not in elsewhere.METHODS}
     assert numbers | arrays <= COVERED, sorted((numbers | arrays) - COVERED)
 
 
@@ -60,7 +61,7 @@ def test_every_operator_has_a_case() -> None:
 
 def test_every_dtype_is_a_conversion() -> None:
     names = {case.name for case in CASES} | {f"cuda.atomic.{name}" for name in ATOMICS}
-    assert {f"np.{row.name}" for row in calls.dtypes.ALL} <= names
+    assert {f"np.{row.name}" for row in dtypes.ALL} <= names
 
 
 def test_what_is_tested_elsewhere_is_named_there() -> None:
@@ -91,4 +92,4 @@ def test_the_namespaces_have_no_more_than_the_registry() -> None:
     """What `cuda.atomic`, `cuda.fp16` and `cuda.libdevice` offer can be called, so it has a case."""
     for group in (cuda.atomic, cuda.fp16, cuda.libdevice):
         offered = {v.name for v in vars(group).values() if isinstance(v, Intrinsic)}
-        assert offered and offered <= set(calls.INTRINSICS)
+        assert offered and offered <= set(registry.INTRINSICS)

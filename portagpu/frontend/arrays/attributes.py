@@ -11,6 +11,7 @@ from portagpu.frontend.core.conditions import logical, negate, select
 from portagpu.frontend.core.convert import constant, convert, describe, number_type
 from portagpu.frontend.core.exceptions import Raise, check
 from portagpu.frontend.core.operators import ring
+from portagpu.frontend.core.registry import METHODS
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import (
     ArrayValue,
@@ -24,7 +25,6 @@ from portagpu.frontend.core.values import (
     leaves,
     structure,
 )
-from portagpu.frontend.operations.calls import METHODS
 from portagpu.ir.nodes import BinaryOp, Compare, CompareOp, Expr, Lane, LogicalOp, Var
 from portagpu.ir.types import INT, PYINT, Element, Layout, Scalar, Vector
 from portagpu.types.record_layout import Record

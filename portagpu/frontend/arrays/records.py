@@ -8,7 +8,6 @@ written byte by byte.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
 from dataclasses import replace
 from math import gcd
 from typing import Any
@@ -19,6 +18,7 @@ from portagpu import dtypes
 from portagpu.errors import DTypeError, KernelNameError
 from portagpu.frontend.arrays.addressing import held, load, mark_written, moved, store, typed
 from portagpu.frontend.arrays.fill import fill
+from portagpu.frontend.arrays.text_elements import in_memory
 from portagpu.frontend.core.convert import constant, convert, describe, number_type, require_fp64
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
@@ -26,7 +26,6 @@ from portagpu.ir.nodes import Expr, For, Load, Store, Var, VectorLoad, VectorSto
 from portagpu.ir.types import BYTE, PYINT, Layout, Scalar, Space, Vector
 from portagpu.types.record_layout import Field, Record, alignment_of, record_of
 
-TEXTS: list[Callable[[FunctionState, Value, Record], Value]] = []  # set by `text_elements`
 _WRITTEN_OUT = 8  # pieces of a record that are copied without a loop
 
 
@@ -127,7 +126,7 @@ def check_writable(ctx: FunctionState, array: ArrayValue) -> None:
 def copy_record(ctx: FunctionState, target: Value, source: Value) -> None:
     """``target = source`` for whole records. As in NumPy, records of other types are assigned field by field."""
     assert isinstance(target, ArrayValue) and target.record is not None
-    source = TEXTS[0](ctx, source, target.record)
+    source = in_memory(ctx, source, target.record)
     if not isinstance(source, ArrayValue) or source.record is None:
         ctx.fail(
             f"cannot store {describe(ctx, source)} in {target.describe()}",

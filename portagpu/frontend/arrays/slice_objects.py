@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from portagpu.frontend.arrays.indexing import SliceValue
+from portagpu.frontend.core.registry import Call, handles
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, TupleValue, Value
-from portagpu.frontend.operations.calls import Call, handles
 
 
 class _SliceFields(tuple[str, ...]):

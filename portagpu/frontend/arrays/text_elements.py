@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.frontend.arrays.addressing import held
-from portagpu.frontend.arrays.records import TEXTS
-from portagpu.frontend.arrays.subscripts import captured_array
+from portagpu.frontend.arrays.static_arrays import captured_array
 from portagpu.frontend.core.convert import constant, convert, describe
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
@@ -77,6 +76,3 @@ def _compare_bytes(
     step = Assign(same, Logical(LogicalOp.AND, same, test, span=ctx.span), span=ctx.span)
     bounds = (constant(ctx, start, kind), convert(ctx, Const(stop), kind), constant(ctx, 1, kind))
     ctx.emit(For(counter, *bounds, False, (step,), span=ctx.span))
-
-
-TEXTS.append(in_memory)

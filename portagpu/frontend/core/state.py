@@ -7,12 +7,14 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import KernelError, KernelTypeError
 from portagpu.frontend.core.values import Value
+from portagpu.frontend.source.callables import DeviceCallable
 from portagpu.frontend.source.capture import FunctionSource
+from portagpu.frontend.source.dependencies import Dependencies
 from portagpu.ir.nodes import Assign, Expr, Offset, Stmt, Var
 from portagpu.ir.program import ConstantArray, Fault, Function, MemoryArray, Parameter, Remark
 from portagpu.ir.types import (
@@ -30,8 +32,8 @@ from portagpu.ir.types import (
 )
 from portagpu.source import Span
 
-if TYPE_CHECKING:
-    from portagpu.frontend.source.dependencies import Dependencies
+# the caller, the function, the call (of `core.registry`), and its result
+LowerCall = Callable[["FunctionState", DeviceCallable, Any], Value]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +57,7 @@ class ProgramState:
         self,
         caps: Capabilities,
         *,
+        lower_call: LowerCall,
         wide_index: bool,
         debug: bool,
         fast: bool = False,
@@ -63,6 +66,7 @@ class ProgramState:
         dependencies: Dependencies | None = None,
     ) -> None:
         self.caps = caps
+        self.lower_call = lower_call  # lowers a call of a device function
         self.dependencies = dependencies  # the record of what is read of the program around the kernel
         self.wide_index = wide_index
         self.debug = debug  # exceptions are reported

@@ -9,6 +9,7 @@ from __future__ import annotations
 from portagpu.errors import KernelTypeError, KernelValueError
 from portagpu.frontend.arrays.records import check_writable
 from portagpu.frontend.core.convert import describe, truth
+from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
 from portagpu.frontend.intrinsics.ptx import (
@@ -20,7 +21,6 @@ from portagpu.frontend.intrinsics.ptx import (
     place_of,
     shared_address,
 )
-from portagpu.frontend.operations.calls import Call, intrinsic
 from portagpu.ir.nodes import Constant, Evaluate, Operation, Select
 from portagpu.ir.types import BOOLEAN, VOID, Scalar, Space, Vector, element_size
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from portagpu.errors import KernelTypeError, KernelValueError
 from portagpu.frontend.core.convert import describe
+from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, Value
 from portagpu.frontend.intrinsics.ptx import (
@@ -22,7 +23,6 @@ from portagpu.frontend.intrinsics.ptx import (
     require_target,
     shared_address,
 )
-from portagpu.frontend.operations.calls import Call, intrinsic
 from portagpu.ir.nodes import Expr
 from portagpu.ir.types import Scalar, Space
 

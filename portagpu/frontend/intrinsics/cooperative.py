@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from portagpu.dialect.names import GRID_GROUP
 from portagpu.dtypes import UINT32
+from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, Value
-from portagpu.frontend.operations.calls import Call, intrinsic
 from portagpu.ir.nodes import Evaluate, Operation, Var
 from portagpu.ir.program import Parameter, ParameterRole
 from portagpu.ir.types import VOID, Pointer, Scalar, Space

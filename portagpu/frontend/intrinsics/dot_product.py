@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from portagpu.dtypes import INT8, INT32, UINT8, UINT32, Kind
 from portagpu.frontend.core.convert import as_number, convert, describe, number_type
+from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Value
-from portagpu.frontend.operations.calls import Call, intrinsic
 from portagpu.ir.nodes import Expr, Operation
 from portagpu.ir.types import Scalar, Vector
 

@@ -9,11 +9,11 @@ from portagpu.errors import KernelValueError
 from portagpu.frontend.arrays.subscripts import address
 from portagpu.frontend.core.conditions import select
 from portagpu.frontend.core.convert import common_type, constant, convert, describe, float_type, truth, typed_number
+from portagpu.frontend.core.registry import Call, call_library, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, UnrollValue, Value
 from portagpu.frontend.intrinsics.local_atomics import FUNCTIONS as LOCAL_ATOMICS
 from portagpu.frontend.intrinsics.memory import use_shared
-from portagpu.frontend.operations.calls import Call, call_library, intrinsic
 from portagpu.frontend.operations.environment import tuple_items
 from portagpu.ir.nodes import Evaluate, Offset, Operation, Var
 from portagpu.ir.program import MemoryArray

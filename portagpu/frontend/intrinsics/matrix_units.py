@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from portagpu.dtypes import FLOAT32
 from portagpu.errors import KernelValueError
 from portagpu.frontend.core.convert import convert, describe
+from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
 from portagpu.frontend.intrinsics.ptx import (
@@ -25,7 +26,6 @@ from portagpu.frontend.intrinsics.ptx import (
     require_target,
     shared_address,
 )
-from portagpu.frontend.operations.calls import Call, intrinsic
 from portagpu.ir.nodes import Expr, Load, Operation
 from portagpu.ir.types import Scalar
 

@@ -11,12 +11,12 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.dialect.names import VectorMaker
 from portagpu.errors import KernelValueError, NeedsConstantError
-from portagpu.frontend.arrays.subscripts import captured_array, static_array
+from portagpu.frontend.arrays.static_arrays import captured_array, static_array
 from portagpu.frontend.core.convert import constant, convert, describe, require_fp64
+from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value, constants
 from portagpu.frontend.operations import original_words
-from portagpu.frontend.operations.calls import Call, intrinsic
 from portagpu.frontend.operations.environment import tuple_items
 from portagpu.ir.nodes import Operation, Var
 from portagpu.ir.program import MemoryArray, Parameter, ParameterRole

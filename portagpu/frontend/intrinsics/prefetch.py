@@ -6,9 +6,9 @@ from portagpu.device.capabilities import DeviceType
 from portagpu.errors import KernelTypeError
 from portagpu.frontend.arrays.indexing import flat_index, to_index
 from portagpu.frontend.core.convert import as_number, constant, describe, number_type
+from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value
-from portagpu.frontend.operations.calls import Call, intrinsic
 from portagpu.frontend.operations.environment import tuple_items
 from portagpu.ir.nodes import Evaluate, Expr, Offset, Operation
 from portagpu.ir.types import VOID, Pointer, Scalar, Space

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from portagpu.errors import KernelTypeError, KernelValueError
 from portagpu.frontend.core.convert import as_number, describe, number_type
+from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Value
 from portagpu.frontend.intrinsics.ptx import constant_of
 from portagpu.frontend.intrinsics.subgroups import require
-from portagpu.frontend.operations.calls import Call, intrinsic
 from portagpu.ir.nodes import Expr, Operation
 from portagpu.ir.types import Element, Scalar, Vector
 

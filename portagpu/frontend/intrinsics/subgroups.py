@@ -10,10 +10,10 @@ from __future__ import annotations
 from portagpu.dtypes import UINT32
 from portagpu.errors import KernelTypeError, KernelValueError, MissingCapabilityError
 from portagpu.frontend.core.convert import as_number, convert, describe, number_type
+from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, Value
 from portagpu.frontend.intrinsics.ptx import array_of, constant_of, place_of
-from portagpu.frontend.operations.calls import Call, intrinsic
 from portagpu.ir.nodes import Evaluate, Operation
 from portagpu.ir.types import INT, VOID, Element, Scalar, Space, Vector
 

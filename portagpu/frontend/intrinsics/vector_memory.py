@@ -7,10 +7,10 @@ from portagpu.frontend.arrays.addressing import mark_written
 from portagpu.frontend.arrays.subscripts import address
 from portagpu.frontend.core.bfloat16 import bits_of, is_bfloat16, value_of
 from portagpu.frontend.core.convert import as_number, describe, number_type
+from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value
 from portagpu.frontend.intrinsics.indices_atomics import refuse_packed
-from portagpu.frontend.operations.calls import Call, intrinsic
 from portagpu.frontend.operations.environment import tuple_items
 from portagpu.ir.nodes import Expr, VectorLoad, VectorStore
 from portagpu.ir.types import Scalar, Vector, in_memory

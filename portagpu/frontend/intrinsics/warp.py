@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 from portagpu.dtypes import BOOL, UINT8, UINT32, UINT64
 from portagpu.frontend.core.convert import as_number, constant, convert, describe, number_type, truth
+from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, TupleValue, Value
 from portagpu.frontend.intrinsics.memory import use_shared
-from portagpu.frontend.operations.calls import Call, intrinsic
 from portagpu.ir.nodes import Binary, BinaryOp, Cast, Compare, CompareOp, Constant, Evaluate, Expr, Operation, Var
 from portagpu.ir.program import MemoryArray
 from portagpu.ir.types import BOOLEAN, INT, VOID, Pointer, Scalar, Space

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from portagpu.frontend.core.convert import describe
+from portagpu.frontend.core.registry import Call, call_library
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Value
-from portagpu.frontend.operations.calls import Call, LibraryFunction, call_library
+from portagpu.frontend.source.callables import LibraryFunction
 
 
 @LibraryFunction

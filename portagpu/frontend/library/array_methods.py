@@ -19,13 +19,14 @@ from portagpu.frontend.arrays.indexing import to_index
 from portagpu.frontend.arrays.subscripts import get_item, set_item
 from portagpu.frontend.core.convert import constant, convert, describe, number_type
 from portagpu.frontend.core.operators import ring
+from portagpu.frontend.core.registry import METHODS, Call, handles
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, MethodValue, TupleValue, Value
 from portagpu.frontend.intrinsics.memory import local_memory
 from portagpu.frontend.library import array_reductions
 from portagpu.frontend.library.builtins import integer_result
-from portagpu.frontend.operations.calls import DEVICE_FUNCTION, METHODS, Call, PythonFunction, handles
 from portagpu.frontend.operations.environment import tuple_items
+from portagpu.frontend.source.callables import PythonFunction
 from portagpu.ir.nodes import BinaryOp, Compare, CompareOp, Constant, Expr, Operation, Select
 from portagpu.ir.types import Layout, Pointer, Scalar, Vector, in_memory
 from portagpu.types.record_layout import Record
@@ -82,7 +83,7 @@ def _reduction(name: str, callee: PythonFunction) -> None:
         if array.ndim > 1 and name.startswith("arg"):
             array = _flat(ctx, array, name)
         call = Call(node=site.node, function=Const(callee), args=(array,), keywords={})
-        return DEVICE_FUNCTION[0](ctx, callee, call)
+        return ctx.program.lower_call(ctx, callee, call)
 
     if hasattr(np.ndarray, name):
         METHODS[name] = reduce_array

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.frontend.operations.calls import PythonFunction
+from portagpu.frontend.source.callables import PythonFunction
 
 
 @PythonFunction

@@ -10,13 +10,15 @@ from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend.arrays.indexing import to_index
 from portagpu.frontend.arrays.subscripts import get_item, set_item
 from portagpu.frontend.core.convert import constant, describe, number_type
+from portagpu.frontend.core.registry import Call, handles_on_arrays
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, TupleValue, Value
-from portagpu.frontend.operations.calls import ARRAY_UFUNC, Call, call
+from portagpu.frontend.operations.calls import call
 from portagpu.frontend.operations.environment import tuple_items
 from portagpu.ir.nodes import Compare, CompareOp, Expr, For, Select, Var
 
 
+@handles_on_arrays(np.ufunc)
 def call_on_arrays(ctx: FunctionState, site: Call) -> Value:
     """Lower the call of a ufunc with arrays among its arguments. Raises `UnsupportedSyntaxError` without ``out``."""
     ufunc: np.ufunc = site.target
@@ -81,6 +83,3 @@ def _element(ctx: FunctionState, array: ArrayValue, counters: tuple[Var, ...]) -
         zero = constant(ctx, 0, ctx.program.index_type)
         indices.append(Select(single, zero, counter, ctx.program.index_type, span=ctx.span))
     return get_item(ctx, array, tuple(indices))
-
-
-ARRAY_UFUNC.append(call_on_arrays)

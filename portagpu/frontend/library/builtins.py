@@ -17,6 +17,7 @@ from portagpu.frontend.arrays.subscripts import get_item
 from portagpu.frontend.core.conditions import logical
 from portagpu.frontend.core.convert import as_number, common_type, convert, describe, number_type, truth, typed_number
 from portagpu.frontend.core.operators import binary, is_narrow, unary
+from portagpu.frontend.core.registry import Call, call_library, handles
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import (
     ArrayValue,
@@ -32,7 +33,6 @@ from portagpu.frontend.core.values import (
 )
 from portagpu.frontend.library.array_builtins import of_array
 from portagpu.frontend.library.numeric_functions import power_modulo
-from portagpu.frontend.operations.calls import Call, call_library, handles
 from portagpu.frontend.operations.comparisons import compare
 from portagpu.frontend.operations.complex_numbers import modulus
 from portagpu.frontend.operations.environment import tuple_items

@@ -11,10 +11,10 @@ import numpy as np
 from portagpu.frontend.core.conditions import logical
 from portagpu.frontend.core.convert import as_number, convert, describe, float_type, number_type
 from portagpu.frontend.core.operators import binary
+from portagpu.frontend.core.registry import Call, call_library, handles
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Condition, Const, Value
 from portagpu.frontend.library.complex_functions import FUNCTIONS, complex_exp_of_cmath, polar, rect
-from portagpu.frontend.operations.calls import Call, call_library, handles
 from portagpu.frontend.operations.complex_numbers import is_complex, make, parts_of
 from portagpu.ir.nodes import LogicalOp, Operation
 from portagpu.ir.types import BOOLEAN, Scalar

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.dialect.names import INTRINSICS
-from portagpu.frontend.operations.calls import LibraryFunction
+from portagpu.frontend.source.callables import LibraryFunction
 
 fma: Any = INTRINSICS["fma"]
 

@@ -25,6 +25,7 @@ from portagpu.frontend.core.convert import (
 )
 from portagpu.frontend.core.operators import binary
 from portagpu.frontend.core.powers import power
+from portagpu.frontend.core.registry import Call, call_library, handles
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
 from portagpu.frontend.library.builtins import integer_result, scalar
@@ -32,7 +33,6 @@ from portagpu.frontend.library.cmath import classify
 from portagpu.frontend.library.complex_functions import FUNCTIONS, complex_sign
 from portagpu.frontend.library.numeric import np_extreme
 from portagpu.frontend.library.numeric_functions import half_nextafter
-from portagpu.frontend.operations.calls import Call, call_library, handles
 from portagpu.frontend.operations.comparisons import compare
 from portagpu.frontend.operations.complex_numbers import is_complex
 from portagpu.frontend.operations.complex_order import ordered

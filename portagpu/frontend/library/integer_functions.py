@@ -13,13 +13,14 @@ from portagpu.dialect.names import INTRINSICS
 from portagpu.dtypes import BOOL, UINT8
 from portagpu.frontend.core.convert import as_number, common_type, convert, describe, number_type
 from portagpu.frontend.core.operators import binary
+from portagpu.frontend.core.registry import TABLE, Call, call_library, handles
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, Value
 from portagpu.frontend.library.builtins import integer_result, scalar
-from portagpu.frontend.operations.calls import TABLE, Call, LibraryFunction, call_library, handles
 from portagpu.frontend.operations.comparisons import compare
 from portagpu.frontend.operations.complex_numbers import is_complex, make, parts_of
 from portagpu.frontend.operations.environment import tuple_items
+from portagpu.frontend.source.callables import LibraryFunction
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import PYINT, Scalar
 

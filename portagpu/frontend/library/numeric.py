@@ -22,14 +22,15 @@ from portagpu.frontend.core.convert import (
     number_type,
 )
 from portagpu.frontend.core.operators import binary, unary
+from portagpu.frontend.core.registry import Call, call_library, handles
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, TupleValue, Value
 from portagpu.frontend.library import numeric_functions as functions
 from portagpu.frontend.library.builtins import integer_result, scalar
 from portagpu.frontend.library.complex_functions import complex_reciprocal
-from portagpu.frontend.operations.calls import Call, LibraryFunction, call_library, handles
 from portagpu.frontend.operations.comparisons import compare
 from portagpu.frontend.operations.complex_numbers import is_complex
+from portagpu.frontend.source.callables import LibraryFunction
 from portagpu.ir.nodes import Expr, Operation
 from portagpu.ir.types import BOOLEAN, INT, PYINT, PYINT_NARROW, Scalar
 

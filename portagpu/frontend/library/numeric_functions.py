@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.frontend.operations.calls import LibraryFunction
+from portagpu.frontend.source.callables import LibraryFunction
 
 
 @LibraryFunction

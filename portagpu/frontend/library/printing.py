@@ -7,9 +7,10 @@ from portagpu.dialect.names import Namespace
 from portagpu.dtypes import BOOL, UINT64, Kind
 from portagpu.errors import KernelValueError, MissingCapabilityError, PortaGPUWarning, UnsupportedSyntaxError
 from portagpu.frontend.core.convert import as_number, constant_type, convert, describe, number_type
+from portagpu.frontend.core.registry import Call, handles
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, TupleValue, Value
-from portagpu.frontend.operations.calls import Call, handles, value_of
+from portagpu.frontend.operations.calls import value_of
 from portagpu.ir.nodes import Expr, If, Lane, Print, Var
 from portagpu.ir.types import BOOLEAN, LONG, Element, Scalar, Vector
 

@@ -11,9 +11,9 @@ import numpy as np
 from portagpu.dialect.names import VectorMaker
 from portagpu.dtypes import BOOL, INT64
 from portagpu.frontend.core.convert import describe, number_type
+from portagpu.frontend.core.registry import Call, handles
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value
-from portagpu.frontend.operations.calls import Call, handles
 from portagpu.frontend.operations.comparisons import compare
 from portagpu.ir.types import Element, Scalar, Vector
 

@@ -6,9 +6,7 @@ import ast
 import builtins
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -19,6 +17,7 @@ from portagpu.dtypes import BFLOAT16, DType
 from portagpu.errors import KernelTypeError, UnsupportedSyntaxError
 from portagpu.frontend.core.convert import as_number, constant, convert, describe, number_type
 from portagpu.frontend.core.operators import fold
+from portagpu.frontend.core.registry import FOLDABLE, INTRINSICS, METHODS, NUMBER_METHODS, ON_ARRAYS, TABLE, Call
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import (
     ArrayValue,
@@ -30,169 +29,15 @@ from portagpu.frontend.core.values import (
     constants,
     is_expr,
 )
-from portagpu.frontend.source.capture import FunctionSource, capture, signature_of
+from portagpu.frontend.source.callables import DeviceCallable, PythonFunction, undecorated
 from portagpu.ir.nodes import MakeVector, Operation
 from portagpu.ir.types import INT, PYINT_NARROW, WARP, Scalar, Vector
-from portagpu.types import Signature
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """A call with lowered arguments."""
-
-    node: ast.Call
-    function: Value
-    args: tuple[Value, ...]
-    keywords: dict[str, Value]
-
-    def bind(self, ctx: FunctionState, name: str, *names: str, **optional: Value) -> list[Value]:
-        """Arguments by parameter name; ``optional`` has the defaults of those that may be missing."""
-        found: dict[str, Value] = {}
-        order = (*names, *optional)
-        if len(self.args) > len(order):
-            ctx.fail(
-                f"{name}({', '.join(order)}) takes at most {len(order)} arguments, {len(self.args)} given",
-                hint=f"call it as {name}({', '.join(order)})",
-            )
-        found.update(zip(order, self.args, strict=False))
-        for keyword, value in self.keywords.items():
-            if keyword not in order or keyword in found:
-                close = difflib.get_close_matches(keyword, [n for n in order if n not in found], n=1)
-                meant = f"did you mean `{close[0]}`? " if close else ""
-                ctx.fail(
-                    f"{name} got an unexpected or repeated argument `{keyword}`",
-                    hint=f"{meant}call it as {name}({', '.join(order)})",
-                )
-            found[keyword] = value
-        missing = [n for n in names if n not in found]
-        if missing:
-            ctx.fail(
-                f"{name} misses the argument{'s' if len(missing) > 1 else ''} {', '.join(missing)}",
-                hint=f"call it as {name}({', '.join(order)})",
-            )
-        return [found[n] if n in found else optional[n] for n in order]
-
-    @property
-    def target(self) -> Any:
-        """The Python callable that is called."""
-        assert isinstance(self.function, Const)
-        return self.function.value
-
-
-Handler = Callable[[FunctionState, Call], Value]
-TABLE: dict[Any, Handler] = {}  # Python callables by identity
-INTRINSICS: dict[str, Handler] = {}  # names of the dialect
-METHODS: dict[str, Callable[[FunctionState, ArrayValue, Call], Value]] = {}  # of arrays, by name
-NUMBER_METHODS: dict[str, Callable[[FunctionState, Value, Call], Value]] = {}  # of numbers, by name
-FOLDABLE: set[Any] = set()  # callables that Python may evaluate when every argument is a constant
-ARRAY_UFUNC: list[Callable[[FunctionState, Call], Value]] = []  # set by `array_ufuncs`
-DEVICE_FUNCTION: list[Callable[[FunctionState, Any, Call], Value]] = []  # set by `device_functions`
-
-
-class DeviceCallable:
-    """Base of objects that kernels can call as device functions; `portagpu.cuda` has the concrete class."""
-
-    __name__: str
-    is_device_function: bool
-    declared: tuple[Signature, ...] = ()
-
-    @property
-    def identity(self) -> object:
-        """What tells this function from others, whatever object wraps it."""
-        raise NotImplementedError
-
-    @property
-    def signature(self) -> inspect.Signature:
-        """Parameters with their defaults."""
-        raise NotImplementedError
-
-    def captured(self, ctx: FunctionState) -> tuple[FunctionSource, list[Value]]:
-        """The source, and values for parameters of it beyond those of `signature`."""
-        raise NotImplementedError
 
 
 def takes_optional(function: Value) -> bool:
     """Whether a callee's parameters may be None on some paths and numbers on others."""
     target = function.value if isinstance(function, Const) else None
     return isinstance(target, DeviceCallable) and target.is_device_function and not target.declared
-
-
-class PythonFunction(DeviceCallable):
-    """A Python function as a device function."""
-
-    is_device_function = True
-    py_func: Callable[..., Any]
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.py_func = function
-        self.__name__ = function.__name__
-
-    @property
-    def identity(self) -> object:
-        """The Python function."""
-        return self.py_func
-
-    @property
-    def signature(self) -> inspect.Signature:
-        """Parameters with their defaults."""
-        return signature_of(self.py_func)
-
-    @property
-    def source(self) -> FunctionSource:
-        """Its text."""
-        return capture(self.py_func)
-
-    def captured(self, ctx: FunctionState) -> tuple[FunctionSource, list[Value]]:
-        """The source; closures are constants."""
-        return self.source, []
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the Python function, on the host."""
-        return self.py_func(*args, **kwargs)
-
-
-def undecorated(function: Any) -> Any:
-    """The Python function in what ``@njit`` of an installed numba made; anything else as it is."""
-    found = getattr(function, "py_func", None)
-    return function if found is None or not type(function).__module__.startswith("numba.") else found
-
-
-class LibraryFunction(PythonFunction):
-    """A function of our own in the dialect: NumPy's and Python's compound functions are written so."""
-
-    @cached_property
-    def source(self) -> FunctionSource:
-        """Its text, read once."""
-        return capture(self.py_func)
-
-
-def call_library(ctx: FunctionState, function: LibraryFunction, site: Call, *args: Value) -> Value:
-    """Call a function of the library with these arguments."""
-    return DEVICE_FUNCTION[0](ctx, function, replace(site, args=args, keywords={}))
-
-
-def handles(*keys: Any, foldable: bool = True) -> Callable[[Handler], Handler]:
-    """Register a handler for Python callables."""
-
-    def register(handler: Handler) -> Handler:
-        for key in keys:
-            TABLE[key] = handler
-            if foldable:
-                FOLDABLE.add(key)
-        return handler
-
-    return register
-
-
-def intrinsic(*names: str) -> Callable[[Handler], Handler]:
-    """Register a handler for intrinsics."""
-
-    def register(handler: Handler) -> Handler:
-        for name in names:
-            INTRINSICS[name] = handler
-        return handler
-
-    return register
 
 
 def call(ctx: FunctionState, site: Call) -> Value:
@@ -212,10 +57,10 @@ def call(ctx: FunctionState, site: Call) -> Value:
     if isinstance(target, VectorMaker):
         return make_vector(ctx, target, site)
     if isinstance(target, DeviceCallable):
-        return DEVICE_FUNCTION[0](ctx, target, site)
+        return ctx.program.lower_call(ctx, target, site)
     foreign = undecorated(target)
     if foreign is not target:
-        return DEVICE_FUNCTION[0](ctx, PythonFunction(foreign), site)
+        return ctx.program.lower_call(ctx, PythonFunction(foreign), site)
     try:
         handler = TABLE.get(target)
     except TypeError:
@@ -224,7 +69,7 @@ def call(ctx: FunctionState, site: Call) -> Value:
     if constant and _is_number_method(target):
         return _fold(ctx, target, site)
     if isinstance(target, np.ufunc) and any(isinstance(a, ArrayValue) for a in (*site.args, *site.keywords.values())):
-        return ARRAY_UFUNC[0](ctx, site)
+        return ON_ARRAYS[np.ufunc](ctx, site)
     if handler is not None:
         if constant and target in FOLDABLE and not _raises(target, site):
             return _fold(ctx, target, site)

@@ -20,9 +20,9 @@ from portagpu.frontend.core.convert import (
     typed_number,
 )
 from portagpu.frontend.core.operators import ring
+from portagpu.frontend.core.registry import NUMBER_METHODS, Call, handles
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
-from portagpu.frontend.operations.calls import NUMBER_METHODS, Call, handles
 from portagpu.ir.nodes import BinaryOp, Constant, Expr, Negate, Offset, Operation, Var
 from portagpu.ir.types import Layout, Pointer, Scalar
 from portagpu.types.record_layout import Record

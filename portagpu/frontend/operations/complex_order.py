@@ -7,9 +7,10 @@ import math
 from typing import Any
 
 from portagpu.frontend.core.convert import common_type, convert
+from portagpu.frontend.core.registry import Call, call_library
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Value
-from portagpu.frontend.operations.calls import Call, LibraryFunction, call_library
+from portagpu.frontend.source.callables import LibraryFunction
 
 
 @LibraryFunction

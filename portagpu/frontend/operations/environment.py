@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.dialect.names import Intrinsic
-from portagpu.frontend.arrays.subscripts import captured_array
+from portagpu.frontend.arrays.static_arrays import captured_array
 from portagpu.frontend.core.convert import describe
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, TupleValue, Value, is_expr, leaves, rebuild

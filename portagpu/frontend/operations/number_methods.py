@@ -9,9 +9,9 @@ from portagpu.dialect.names import VectorMaker
 from portagpu.errors import KernelValueError
 from portagpu.frontend.core.bfloat16 import value_of
 from portagpu.frontend.core.convert import as_element, convert, describe, number_type, require_fp64, typed_number
+from portagpu.frontend.core.registry import NUMBER_METHODS, Call
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, Value
-from portagpu.frontend.operations.calls import NUMBER_METHODS, Call
 from portagpu.ir.nodes import Expr, Operation
 from portagpu.ir.types import INT, Element, Scalar, Vector, element_size
 

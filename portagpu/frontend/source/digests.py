@@ -21,7 +21,7 @@ import numpy as np
 from portagpu import dtypes
 from portagpu.dialect.names import ConstExpr, GridGroup, Namespace
 from portagpu.errors import KernelError
-from portagpu.frontend.operations.calls import DeviceCallable, LibraryFunction, PythonFunction, undecorated
+from portagpu.frontend.source.callables import DeviceCallable, LibraryFunction, PythonFunction, undecorated
 from portagpu.frontend.source.capture import FunctionSource, global_value
 from portagpu.frontend.source.lambdas import NAME
 from portagpu.package_stamp import FOLDER

@@ -18,12 +18,14 @@ from portagpu.frontend.core.convert import (
     number_type,
 )
 from portagpu.frontend.core.exceptions import after_call, hidden_arguments, hidden_parameters
+from portagpu.frontend.core.registry import Call
 from portagpu.frontend.core.state import DeviceFunction, FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
 from portagpu.frontend.intrinsics.memory import use_shared
 from portagpu.frontend.operations import original_words
-from portagpu.frontend.operations.calls import DEVICE_FUNCTION, Call, DeviceCallable, bind_parameters
+from portagpu.frontend.operations.calls import bind_parameters
 from portagpu.frontend.operations.signatures import fit
+from portagpu.frontend.source.callables import DeviceCallable
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.syntax import statements
 from portagpu.frontend.syntax.unset_variables import with_checks
@@ -292,6 +294,3 @@ def _members(ctx: FunctionState, template: Value, held: Var) -> Iterator[Value]:
             item += 1
         else:
             yield part
-
-
-DEVICE_FUNCTION.append(call_device_function)

@@ -26,6 +26,7 @@ from portagpu.frontend.core import operators
 from portagpu.frontend.core.conditions import choose, hold, short_circuit
 from portagpu.frontend.core.convert import as_number, describe, number_type, truth
 from portagpu.frontend.core.optional import certain
+from portagpu.frontend.core.registry import NUMBER_METHODS, Call
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import (
     ArrayValue,
@@ -238,7 +239,7 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
             return Const(kind.dtype.numpy)
         if node.attr in ("real", "imag"):
             return number_part(ctx, owner, node.attr)
-        if node.attr in calls.NUMBER_METHODS:
+        if node.attr in NUMBER_METHODS:
             return MethodValue(owner, node.attr)
     if isinstance(owner, TupleValue):
         if node.attr in owner.fields:
@@ -256,7 +257,7 @@ def _attribute(ctx: FunctionState, node: ast.Attribute) -> Value:
 def _attributes(owner: Value, kind: object) -> list[str]:
     """Attributes of a number or a tuple."""
     if isinstance(kind, Scalar):
-        return ["dtype", "real", "imag", *calls.NUMBER_METHODS]
+        return ["dtype", "real", "imag", *NUMBER_METHODS]
     return [*owner.fields, "count", "index"] if isinstance(owner, TupleValue) else []
 
 
@@ -401,7 +402,7 @@ def lower_call(ctx: FunctionState, node: ast.Call) -> Value:
             ctx.fail("`**` arguments cannot be used in a kernel", kind=UnsupportedSyntaxError)
         keywords[keyword.arg] = value
     with ctx.at(node):
-        return calls.call(ctx, calls.Call(node=node, function=function, args=tuple(args), keywords=keywords))
+        return calls.call(ctx, Call(node=node, function=function, args=tuple(args), keywords=keywords))
 
 
 def _call(ctx: FunctionState, node: ast.Call) -> Value:

@@ -10,6 +10,7 @@ from portagpu.frontend.arrays.subscripts import get_item
 from portagpu.frontend.core.conditions import select
 from portagpu.frontend.core.convert import describe
 from portagpu.frontend.core.operators import binary
+from portagpu.frontend.core.registry import TABLE, Call
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import (
     ArrayValue,
@@ -22,7 +23,6 @@ from portagpu.frontend.core.values import (
     Value,
     ZipValue,
 )
-from portagpu.frontend.operations.calls import TABLE, Call
 from portagpu.frontend.operations.comparisons import compare
 from portagpu.frontend.operations.environment import tuple_items
 

@@ -14,7 +14,7 @@ from typing import Any
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, Missing, Value
-from portagpu.frontend.operations.calls import DeviceCallable
+from portagpu.frontend.source.callables import DeviceCallable
 from portagpu.frontend.source.capture import FunctionSource, check_parameters
 from portagpu.frontend.source.lambdas import as_def
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.frontend.library.libdevice import bessel_tables as tables
-from portagpu.frontend.operations.calls import LibraryFunction
+from portagpu.frontend.source.callables import LibraryFunction
 
 J0, Y0, P0, Q0 = tables.J0, tables.Y0, tables.P0, tables.Q0
 J1, Y1, P1, Q1 = tables.J1, tables.Y1, tables.P1, tables.Q1

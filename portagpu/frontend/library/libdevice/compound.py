@@ -6,16 +6,17 @@ import inspect
 from dataclasses import dataclass
 
 from portagpu.dialect.reference.core import LATER
-from portagpu.dialect.reference.entry import Meaning
+from portagpu.dialect.reference.entry import ReferenceEntry
 from portagpu.dtypes import INT16
 from portagpu.frontend.core.convert import constant, convert
+from portagpu.frontend.core.registry import Call, call_library, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import TupleValue, Value
 from portagpu.frontend.library.libdevice import bessel_functions as bessel
 from portagpu.frontend.library.libdevice import compound_functions as functions
 from portagpu.frontend.library.libdevice import directed_rounding as directed
 from portagpu.frontend.library.libdevice.native import F32, F64, I32, I64, U32
-from portagpu.frontend.operations.calls import Call, LibraryFunction, call_library, intrinsic
+from portagpu.frontend.source.callables import LibraryFunction
 from portagpu.ir.nodes import Cast, Operation
 from portagpu.ir.types import Scalar
 
@@ -126,7 +127,7 @@ _TEXTS = {
 }
 
 
-def _meaning(name: str) -> Meaning | None:
+def _entry(name: str) -> ReferenceEntry | None:
     found = COMPOUND.get(name)
     if found is not None:
         kinds = zip(("x", "y", "z"), found.parameters, strict=False)
@@ -134,7 +135,7 @@ def _meaning(name: str) -> Meaning | None:
         if found.mode is not None:
             text = text.replace("in one direction", _DIRECTIONS[found.mode])
         result = f"({found.parameters[0]}, int32)" if found.result is None else str(found.result)
-        return Meaning(
+        return ReferenceEntry(
             tuple(f"{p}: number, converted to {k}" for p, k in kinds),
             result,
             text,
@@ -144,7 +145,7 @@ def _meaning(name: str) -> Meaning | None:
         return _SIMPLE(name)
     kind = "float32" if name.endswith("f") else "float64"
     result = f"({kind}, int32)" if base == "frexp" else "int64"
-    return Meaning((f"x: number, converted to {kind}",), result, _TEXTS[base])
+    return ReferenceEntry((f"x: number, converted to {kind}",), result, _TEXTS[base])
 
 
-LATER["libdevice"] = _meaning
+LATER["libdevice"] = _entry

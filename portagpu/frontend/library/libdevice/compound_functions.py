@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.dialect.names import INTRINSICS, Intrinsic
-from portagpu.frontend.operations.calls import LibraryFunction
+from portagpu.frontend.source.callables import LibraryFunction
 
 fma: Any = INTRINSICS["fma"]
 double_as_longlong: Any = Intrinsic("libdevice.double_as_longlong")
