@@ -20,12 +20,13 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from portagpu.backends.offline import Compiled, OfflineTarget
 from portagpu.backends.source import KernelBinary
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import DeviceSource
-from portagpu.errors import ArgumentTypeError, PortaGPUError
+from portagpu.errors import ArgumentTypeError, DeviceSelectionError, PortaGPUError
 from portagpu.ir.program import Program
 
 HostBytes = np.ndarray[Any, Any]  # contiguous host memory: one axis, elements that Python's buffers can describe
@@ -147,6 +148,22 @@ class ForeignArray(NamedTuple):
     strides: tuple[int, ...]
     dtype: np.dtype[Any]
     queue: Any
+
+
+class CompilerOptions(Protocol):
+    """What `cuda.jit` was asked for that a driver's compiler does; see `portagpu.dispatch.options.JitOptions`."""
+
+    @property
+    def fastmath(self) -> frozenset[str]:
+        """What the compiler may take for granted, by LLVM's names; "fast": all."""
+
+    @property
+    def opt(self) -> bool:
+        """Whether it optimises."""
+
+    @property
+    def max_registers(self) -> int | None:
+        """Registers that a thread may have."""
 
 
 class Allocator(Protocol):
@@ -416,6 +433,22 @@ class Backend(DeviceSource, ABC):
 
         ``static_dynamic_shared``: bytes of dynamic shared memory that become a static array.
         """
+
+    @abstractmethod
+    def build_options(self, asked: CompilerOptions, capabilities: Capabilities, source: str) -> tuple[str, ...]:
+        """Options of the compiler for a text of `render`."""
+
+    def spill_remarks(self, capabilities: Capabilities) -> tuple[str, ...]:
+        """Options that make the compiler say what it keeps in memory for want of registers; none where it cannot."""
+        return ()
+
+    def find_target(self, name: str) -> OfflineTarget:
+        """Hardware that need not be present, by the name that its compiler knows. Raises `DeviceSelectionError`."""
+        raise DeviceSelectionError(f"{self.name} compiles for no hardware that is not present")
+
+    def compile_offline(self, target: OfflineTarget, source: str, options: tuple[str, ...]) -> Compiled:
+        """Compile a text of `render` for a target. Raises `MissingCompilerError`, `BuildError`."""
+        raise DeviceSelectionError(f"{self.name} compiles for no hardware that is not present")
 
     def measure(self, device: DeviceRecord) -> Rates | None:
         """Measure what a device reaches; None where it cannot be measured."""

@@ -8,11 +8,16 @@ from typing import Any, ClassVar
 import pyopencl as cl
 import pyopencl.array
 
-from portagpu.backends.base import Backend, Driver, ForeignArray, Strided
+from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray, Strided
+from portagpu.backends.offline import Compiled, OfflineTarget
 from portagpu.backends.opencl import discovery, driver_errors, rates
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.backends.opencl.driver import OpenCLDriver
 from portagpu.backends.opencl.handles import queue_at
+from portagpu.backends.opencl.offline.compilers import compile_offline
+from portagpu.backends.opencl.offline.target import Target
+from portagpu.backends.opencl.offline.targets import find_target
+from portagpu.backends.opencl.options import SPILL_REMARKS, options_for
 from portagpu.backends.source import KernelBinary
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.rates import Rates
@@ -70,6 +75,23 @@ class OpenCL(Backend):
     ) -> KernelBinary:
         """OpenCL C of a program."""
         return generate(program, capabilities, static_dynamic_shared=static_dynamic_shared, subgroup_size=subgroup_size)
+
+    def build_options(self, asked: CompilerOptions, capabilities: Capabilities, source: str) -> tuple[str, ...]:
+        """Options of OpenCL's compilers."""
+        return options_for(asked, capabilities, source)
+
+    def spill_remarks(self, capabilities: Capabilities) -> tuple[str, ...]:
+        """An option of one vendor's compiler."""
+        return SPILL_REMARKS if capabilities.max_registers_option else ()
+
+    def find_target(self, name: str) -> OfflineTarget:
+        """An architecture of `offline.targets`."""
+        return find_target(name)
+
+    def compile_offline(self, target: OfflineTarget, source: str, options: tuple[str, ...]) -> Compiled:
+        """By the maker's compiler."""
+        assert isinstance(target, Target)
+        return compile_offline(target, source, options)
 
     def measure(self, device: DeviceRecord) -> Rates | None:
         """Measure a device by kernels."""

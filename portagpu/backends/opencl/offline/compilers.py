@@ -9,18 +9,10 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from portagpu.backends.offline import Compiled
 from portagpu.backends.opencl.offline import cpu, nvptx
 from portagpu.backends.opencl.offline.figures import figures_of_assembly, figures_of_binary
-from portagpu.backends.opencl.offline.parts import (
-    CLANG,
-    Compiled,
-    OfflineCompiler,
-    Part,
-    check_resolved,
-    path_of,
-    refused,
-    run,
-)
+from portagpu.backends.opencl.offline.parts import CLANG, OfflineCompiler, Part, check_resolved, path_of, refused, run
 from portagpu.backends.opencl.offline.target import Target
 from portagpu.errors import MissingCompilerError
 

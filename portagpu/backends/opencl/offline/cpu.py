@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from portagpu.backends.opencl.offline.figures import OfflineFigures
+from portagpu.backends.offline import Compiled, OfflineFigures
 from portagpu.backends.opencl.offline.nvptx import EXTENSIONS, library
-from portagpu.backends.opencl.offline.parts import CLANG, Compiled, Part, check_resolved, path_of, prelude, run
+from portagpu.backends.opencl.offline.parts import CLANG, Part, check_resolved, path_of, prelude, run
 from portagpu.backends.opencl.offline.target import Target
 
 # libclc has none for CPUs; but for the functions of the grid, which the prelude has, this one is plain arithmetic

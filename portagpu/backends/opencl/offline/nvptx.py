@@ -13,12 +13,11 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from portagpu.backends.offline import Compiled, OfflineFigures
 from portagpu.backends.opencl import architecture_ptx
-from portagpu.backends.opencl.offline.figures import OfflineFigures
 from portagpu.backends.opencl.offline.nvidia_targets import MULTIPROCESSORS, Multiprocessor
 from portagpu.backends.opencl.offline.parts import (
     CLANG,
-    Compiled,
     Part,
     attempt,
     check_resolved,

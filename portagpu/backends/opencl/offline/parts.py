@@ -11,22 +11,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from portagpu.backends.opencl.offline.figures import OfflineFigures
+from portagpu.backends.offline import Compiled
 from portagpu.backends.opencl.offline.target import Target
 from portagpu.errors import BuildError, MissingCompilerError
 
 _LIMIT_S = 300.0
 _CLANGS = ("clang-19", "clang-20", "clang-21", "/opt/rocm/llvm/bin/clang", "clang")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compiled:
-    """What an offline compiler made of a program with one kernel. ``remark``: what is missing for all figures."""
-
-    figures: OfflineFigures
-    log: str
-    assembly: str | None  # where the compiler gives text
-    remark: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
