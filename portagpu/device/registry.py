@@ -10,7 +10,7 @@ from typing import Any
 from portagpu.device import sources
 from portagpu.device.capabilities import DeviceType
 from portagpu.device.record import DeviceRecord
-from portagpu.device.sources import UnusedDriver
+from portagpu.device.sources import DeviceSource, UnusedDriver
 from portagpu.errors import DeviceSelectionError, NoDeviceError, did_you_mean
 from portagpu.settings import Settings
 
@@ -52,12 +52,17 @@ def discover(settings: Settings, *, fresh: bool = False, renumber: bool = False)
     return found.records
 
 
-def record_for(native: Any, settings: Settings | None = None) -> DeviceRecord:
-    """The record of a device that came with a user's context; sub-devices share their parent's probe results."""
-    for record in devices(settings):
-        if record.native == native:
-            return record
-    return sources.chosen().describe(native, settings or Settings.from_environment())
+def record_for(native: Any, settings: Settings | None = None, *, source: DeviceSource | None = None) -> DeviceRecord:
+    """The record of a device that came with a user's context; sub-devices share their parent's probe results.
+
+    ``source``: whose device it is, the chosen back end's by default.
+    """
+    own = sources.chosen()
+    if source is None or source is own:
+        for record in devices(settings):
+            if record.native == native:
+                return record
+    return (source or own).describe(native, settings or Settings.from_environment())
 
 
 def speed(record: DeviceRecord) -> tuple[int, float, int]:

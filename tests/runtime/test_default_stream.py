@@ -28,7 +28,7 @@ def other(request, device):
     context = cuda.current_context()
     if request.param == "stream":
         return context.stream()
-    return context.wrap_queue(cl.CommandQueue(context.cl_context))
+    return context.wrap_queue(context.driver.queue())
 
 
 def is_done(stream):
@@ -100,7 +100,7 @@ def test_order_over_three_streams(arrays):
         lambda x: x[::1].copy().copy_to_host(),
         lambda x: cuda.to_device(np.zeros(8, np.float32)).copy_to_device(x) or x.copy_to_host(),
         lambda x: np.full(8, x[3]),
-        lambda x: x.to_pyopencl().get(),
+        pytest.param(lambda x: x.to_pyopencl().get(), marks=pytest.mark.opencl),
     ],
     ids=["copy_to_host", "copy", "copy_to_device", "getitem", "to_pyopencl"],
 )
@@ -121,6 +121,7 @@ def test_assignment_comes_after_other_streams(arrays, other):
         assert x.copy_to_host().tolist() == [3] + [7] * 7
 
 
+@pytest.mark.opencl
 def test_product_waits_for_other_streams(device):
     twice = cuda.pinned_array((8, 8), np.float32)
     twice[...] = 2 * np.eye(8)
@@ -158,6 +159,7 @@ def test_work_of_a_stream_that_died(arrays):
         assert (y.copy_to_host() == 7).all()
 
 
+@pytest.mark.opencl
 def test_one_stream_needs_no_barriers(device, monkeypatch):
     context = Context.wrap(cl.Context([device.cl_device]))
     x = to_device(np.zeros(8, np.float32), context=context)
@@ -197,6 +199,7 @@ def test_host_arguments_on_a_stream_that_waits(arrays, other, size):
         assert (host[:8] == 7).all()
 
 
+@pytest.mark.opencl
 def test_lost_device_is_reported_once(device, monkeypatch):
     context = Context.wrap(cl.Context([device.cl_device]))
     x, other = to_device(np.zeros(8, np.float32), context=context), context.stream()

@@ -109,7 +109,7 @@ class Context(ContextNames):
         with _lock:
             found = _by_native.get(address)
             if found is None or found.closed:
-                found = cls(record_for(device), native, Settings.from_environment())
+                found = cls(record_for(device, source=backend), native, Settings.from_environment())
                 _by_native[address] = found
         return found
 
