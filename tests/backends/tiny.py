@@ -1,8 +1,8 @@
-"""A back end of some pages, in Python: memory is arrays of bytes, a kernel is its Python function, called for each thread.
+"""A back end of some pages, in Python: memory is arrays of bytes, a kernel its Python function, called for each thread.
 
-It is what `portagpu.backends.base` asks for and nothing more, so it shows that nothing above knows OpenCL. Its queues are
-lazy: nothing runs before somebody flushes, waits or asks, and then whatever can run does, in the order of the queues and
-behind the events that barriers name. So work that nobody waits for is not there, and a barrier too few shows.
+It is what `portagpu.backends.base` asks for and nothing more, so it shows that nothing above knows OpenCL. Its queues
+are lazy: nothing runs before somebody flushes, waits or asks, and then whatever can run does, in the order of the queues
+and behind the events that barriers name. So work that nobody waits for is not there, and a barrier too few shows.
 """
 
 from __future__ import annotations
@@ -217,16 +217,17 @@ class Kernel:
 
     def set_arg(self, index, value):
         kind = self.types[index]
-        self.values[index] = value if kind is None else kind.type(value)
+        self.values[index] = kind.type(value) if kind is not None else weakref.ref(value)  # it keeps no memory alive
 
     def arguments(self):
         """The Python function's arguments: arrays over memory, numbers."""
         found = {}
         for (role, number, axis, unit, dtype), value in zip(self.program.parameters, self.values, strict=True):
             if role in ("pointer", "scalar"):
+                value = value() if role == "pointer" else value
                 found.setdefault(number, {})[role] = value, dtype
             else:
-                found.setdefault(number, {})[role, axis] = int(value) * (unit or 1)
+                found.setdefault(number, {})[role, axis] = int(value), unit
         return [self._argument(facts) for _, facts in sorted(found.items())]
 
     @staticmethod
@@ -235,9 +236,12 @@ class Kernel:
             return facts["scalar"][0]
         memory, dtype = facts["pointer"]
         size = np.dtype(dtype).itemsize
-        offset = facts.get(("offset", 0), 0)
-        shape = [facts["shape", axis] for axis in range(3) if ("shape", axis) in facts]
-        strides = [facts["stride", axis] for axis in range(3) if ("stride", axis) in facts] or None
+
+        def of(role):  # strides and offsets are counted in units, or in elements
+            values = [facts[role, axis] for axis in range(3) if (role, axis) in facts]
+            return [value if role == "shape" else value * (unit or size) for value, unit in values]
+
+        offset, shape, strides = sum(of("offset")), of("shape"), of("stride") or None
         return memory.array(shape or ((memory.size - offset) // size,), dtype, offset, strides)
 
 
@@ -246,9 +250,10 @@ def _enqueue(queue, kernel, sizes):
     queue.context.launches.append((program.name, sizes.global_size, sizes.local_size))
 
     def launch():
-        for thread in range(sizes.global_size[0]):
-            program.threads.thread = thread
-            program.function(*arguments)
+        with np.errstate(all="ignore"):
+            for thread in range(sizes.global_size[0]):
+                program.threads.thread = thread
+                program.function(*arguments)
 
     return queue.enqueue(launch)
 
@@ -375,7 +380,7 @@ class TinyDriver(Driver):
         return memory.data, whole.data.__array_interface__["data"][0]
 
     def page_locked(self, queue, nbytes):
-        return np.zeros(max(nbytes, 1), np.uint8).view(PageLocked)
+        return PageLocked(max(nbytes, 1), np.uint8)
 
     def is_page_locked(self, owner):
         return isinstance(owner, PageLocked)
@@ -473,7 +478,7 @@ class Tiny(Backend):
     def render(self, program, capabilities, *, static_dynamic_shared=0, subgroup_size=None):
         kernel = program.kernel
         rows = [
-            [p.role.value, p.path[0] if p.path else -1, p.axis, _unit(p), _dtype(p)]
+            [p.role.value, p.path[0] if p.path else -1, p.axis, p.unit, _dtype(p)]
             for p in kernel.parameters
             if p.role is not ParameterRole.DYNAMIC_SHARED
         ]
@@ -502,10 +507,6 @@ class Tiny(Backend):
 def _dtype(parameter):
     kind = getattr(parameter.type, "element", parameter.type)
     return kind.dtype.numpy.str
-
-
-def _unit(parameter):
-    return parameter.unit or (np.dtype(_dtype(parameter)).itemsize if parameter.role is not ParameterRole.SHAPE else 1)
 
 
 backend = Tiny()
