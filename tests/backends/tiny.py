@@ -1,8 +1,8 @@
 """A back end of some pages, in Python: memory is arrays of bytes, a kernel its Python function, called for each thread.
 
 It is what `portagpu.backends.base` asks for and nothing more, so it shows that nothing above knows OpenCL. Its queues
-are lazy: nothing runs before somebody flushes, waits or asks, and then whatever can run does, in the order of the queues
-and behind the events that barriers name. So work that nobody waits for is not there, and a barrier too few shows.
+are lazy: nothing runs before somebody flushes, waits or asks, then whatever can run does, in the order of queues and
+behind the events that barriers name. So work that nobody waits for is not there, and a barrier too few shows.
 """
 
 from __future__ import annotations
