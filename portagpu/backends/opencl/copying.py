@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -36,7 +37,7 @@ def strided_copy(
     view = CopyView(type=_UNITS[unit], units=target.dtype.itemsize // unit, axes=tuple(range(max(1, ndim))))
     program = build(render("runtime/copy.mako", view))
     columns = target.shape[-1] if ndim else 1
-    lines = int(np.prod(target.shape[:-1], dtype=np.int64))
+    lines = math.prod(target.shape[:-1])
     numbers: list[Any] = [np.int64(lines), np.int64(source.offset // unit), np.int64(target.offset // unit)]
     for extent, step, to_step in zip(target.shape or (1,), source.strides or (0,), target.strides or (0,), strict=True):
         numbers += [np.int64(extent), np.int64(step // unit), np.int64(to_step // unit)]
