@@ -89,7 +89,7 @@ def grouped_matmul(
         beta=check_scalar(beta, "beta", operands, kind),
         precision=""
         if precision is None
-        else check_precision(precision, name_of(a.dtype), name_of(kind), where.context),
+        else check_precision(precision, name_of(a.dtype), name_of(kind), context_of(where)),
     )
     check_beta(factors.beta, out)
     if not on_device:
@@ -104,7 +104,7 @@ def grouped_matmul(
         return host
     if (
         b.context is not a.context
-        or where.context is not a.context
+        or context_of(where) is not a.context
         or (out is not None and out.context is not a.context)
     ):
         raise ArgumentTypeError("operands, out and stream are not all on one device", hint="copy what is elsewhere")

@@ -14,7 +14,7 @@ from portagpu.dispatch.type_variables import P
 from portagpu.errors import CudaAPIError, KernelError, LaunchConfigError, LaunchError
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.runtime.arrays.host_memory import finished
-from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.host_arguments import HostWork
 from portagpu.runtime.performance_warnings import advise, remark
@@ -124,7 +124,7 @@ class Configured(Generic[P]):
         given = dispatcher.bind_arguments(args, kwargs)
         args = dispatcher.adopt(given)
         stream, others = place(args, self._stream)
-        context = stream.context
+        context = context_of(stream)
         after: list[Callable[[], None]] = []
         if dispatcher.extensions:
             args, after = extend(tuple(dispatcher.extensions), args, stream)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.blas.gemm.core.kernel_arguments import Factors
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.subgroup.matrix_variant import (
@@ -14,7 +15,6 @@ from portagpu.blas.gemm.variants.subgroup.matrix_variant import (
     matrix_kernel,
     plan_of,
 )
-from portagpu.device.offline.targets import TARGETS
 
 
 def _emulation(size, threads):

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.blas.gemm.core.kernel_arguments import Factors
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.wave_matrix.kernels import multiply_waves
 from portagpu.blas.gemm.variants.wave_matrix.variant import LAYOUTS, WaveConfig, WaveMatrixVariant, plan_of
-from portagpu.device.offline.targets import TARGETS
 
 
 def _a_of(name, lane):

@@ -13,13 +13,13 @@ import pytest
 from click.testing import CliRunner
 from rich.table import Table
 
+from portagpu.backends.opencl.doctor import diagnose
 from portagpu.bench import gemm
 from portagpu.bench.results import Results, save
 from portagpu.cli import bench, cli
 from portagpu.cli.options import time_option
 from portagpu.cli.output import console as new_console
 from portagpu.device import devices, registry
-from portagpu.device.doctor import diagnose
 from portagpu.errors import NoDeviceError, StoreError
 from portagpu.settings import Settings
 

@@ -87,7 +87,7 @@ def make_device() -> MakeDevice:
             index=index,
             name=name,
             device_type=kind,
-            cl_device=None,  # type: ignore[arg-type]
+            native=None,
             capabilities=None if problem else capabilities,
             problem=problem,
             remedy="mend it" if problem else None,

@@ -9,6 +9,7 @@ import pytest
 from compilers import compiler_of
 
 from portagpu import types
+from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.blas.gemm.core.accumulation import conversion
 from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Matrix, Split
 from portagpu.blas.gemm.core.problem import Problem
@@ -18,7 +19,6 @@ from portagpu.blas.gemm.variants.tile.kernels import TilePlan
 from portagpu.blas.gemm.variants.tile.launch import subgroup_of, tile_kernel, tile_lanes, unroll_of
 from portagpu.blas.gemm.variants.tile.variant import TileConfig, TileVariant
 from portagpu.blas.gemm.variants.wave_matrix import variant as wave_matrix_variant
-from portagpu.device.offline.targets import TARGETS
 
 _SIZES = (128, 512, 1024, 2048, 8192)
 

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
+from portagpu.backends.opencl import architecture_ptx
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Parts
 from portagpu.blas.gemm.kernels.split_k import fan_of, levels_of
 from portagpu.blas.gemm.variants.wgmma.kernels import Mapped
 from portagpu.blas.gemm.variants.wgmma.register_kernels import AcrossPlan, multiply_across
-from portagpu.device import architecture_ptx
 from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch import arguments
 from portagpu.ir.types import ConstantType

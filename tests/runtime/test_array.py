@@ -127,6 +127,7 @@ def test_use_after_close(device):
         array.copy_to_host()
 
 
+@pytest.mark.opencl
 def test_pyopencl_array_is_shared_both_ways(device):
     context = cuda.current_context()
     queue = cl.CommandQueue(context.cl_context)
@@ -142,6 +143,7 @@ def test_pyopencl_array_is_shared_both_ways(device):
     assert (mine.copy_to_host()[0] == 4).all()
 
 
+@pytest.mark.opencl
 def test_buffer_of_a_users_own_context(device):
     own = cl.Context([device.cl_device])
     host = random_array(32)

@@ -48,6 +48,7 @@ def test_copy_to_host_returns_at_once(device):
         np.testing.assert_array_equal(part, np.arange(0, 8, 2))
 
 
+@pytest.mark.opencl
 @pytest.mark.parametrize("on_device", [False, True])
 def test_offsets_of_groups_are_read_on_the_products_stream(device, on_device):
     """Also where the array has a stream of its own: what is enqueued before the product makes them."""

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from portagpu import cuda, errors
-from portagpu.device import build_child
-from portagpu.runtime.programs import build, builder
+from portagpu.backends.opencl import build_child, builder, programs
+from portagpu.runtime.programs import build
 
 SOURCE = "__kernel void probe(__global int* x) {{ x[get_global_id(0)] = {value}; }}"
 REFUSED = "__kernel void probe() { nothing }"
@@ -108,7 +108,7 @@ def test_a_death_of_the_vectoriser_is_survived(context, monkeypatch):
         return original(key, source, options)
 
     original = builder.build_apart
-    monkeypatch.setattr(build, "build_apart", fragile)
+    monkeypatch.setattr(programs, "build_apart", fragile)
     build.build(context, SOURCE.format(value=25), ())
     assert tried == [False, True]
 
@@ -132,7 +132,7 @@ def test_unknown_devices_have_no_builder(device):
 def test_the_child_ends_with_its_parent(context):
     """A parent that is killed closes no pipe in order."""
     text = (
-        "import os, sys\nfrom portagpu.runtime.programs.builder import Builder\n"
+        "import os, sys\nfrom portagpu.backends.opencl.builder import Builder\n"
         "from portagpu.device import working_devices\nworking_devices()\n"
         f"b = Builder({context.device.key!r})\nprint(b._child.pid, flush=True)\nos.kill(os.getpid(), 9)"
     )

@@ -14,7 +14,6 @@ from small_kernels import copy, put
 
 from portagpu import cuda, errors
 from portagpu.runtime.arrays.creation import to_device
-from portagpu.runtime.execution import stream as stream_module
 from portagpu.runtime.execution.context import Context
 
 
@@ -29,7 +28,7 @@ def other(request, device):
     context = cuda.current_context()
     if request.param == "stream":
         return context.stream()
-    return context.wrap_queue(cl.CommandQueue(context.cl_context))
+    return context.wrap_queue(context.driver.queue())
 
 
 def is_done(stream):
@@ -101,7 +100,7 @@ def test_order_over_three_streams(arrays):
         lambda x: x[::1].copy().copy_to_host(),
         lambda x: cuda.to_device(np.zeros(8, np.float32)).copy_to_device(x) or x.copy_to_host(),
         lambda x: np.full(8, x[3]),
-        lambda x: x.to_pyopencl().get(),
+        pytest.param(lambda x: x.to_pyopencl().get(), marks=pytest.mark.opencl),
     ],
     ids=["copy_to_host", "copy", "copy_to_device", "getitem", "to_pyopencl"],
 )
@@ -122,6 +121,7 @@ def test_assignment_comes_after_other_streams(arrays, other):
         assert x.copy_to_host().tolist() == [3] + [7] * 7
 
 
+@pytest.mark.opencl
 def test_product_waits_for_other_streams(device):
     twice = cuda.pinned_array((8, 8), np.float32)
     twice[...] = 2 * np.eye(8)
@@ -159,6 +159,7 @@ def test_work_of_a_stream_that_died(arrays):
         assert (y.copy_to_host() == 7).all()
 
 
+@pytest.mark.opencl
 def test_one_stream_needs_no_barriers(device, monkeypatch):
     context = Context.wrap(cl.Context([device.cl_device]))
     x = to_device(np.zeros(8, np.float32), context=context)
@@ -166,7 +167,7 @@ def test_one_stream_needs_no_barriers(device, monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("a barrier")
 
-    monkeypatch.setattr(stream_module.cl, "enqueue_barrier", refuse)
+    monkeypatch.setattr(cl, "enqueue_barrier", refuse)
     put[1, 8](x, 7)
     assert (x.copy_to_host() == 7).all()
     monkeypatch.undo()
@@ -198,6 +199,7 @@ def test_host_arguments_on_a_stream_that_waits(arrays, other, size):
         assert (host[:8] == 7).all()
 
 
+@pytest.mark.opencl
 def test_lost_device_is_reported_once(device, monkeypatch):
     context = Context.wrap(cl.Context([device.cl_device]))
     x, other = to_device(np.zeros(8, np.float32), context=context), context.stream()
@@ -206,7 +208,7 @@ def test_lost_device_is_reported_once(device, monkeypatch):
     def fail(queue):
         raise cl.RuntimeError(cl._cl._ErrorRecord(msg="dead", code=-36, routine="clEnqueueMarker"))
 
-    monkeypatch.setattr(stream_module.cl, "enqueue_marker", fail)
+    monkeypatch.setattr(cl, "enqueue_marker", fail)
     with pytest.raises(errors.DeviceLostError):
         put[1, 8](x, 2)
     assert context.lost and not context.is_alive()

@@ -13,9 +13,10 @@ import pytest
 from pyopencl import _cl
 
 from portagpu import cuda
+from portagpu.backends.base import LaunchSizes
+from portagpu.backends.opencl.enqueue import _enqueue_without_event, enqueue_on, enqueue_with_event
 from portagpu.device.capabilities import DeviceType
 from portagpu.runtime.programs.build import build
-from portagpu.runtime.programs.enqueue import LaunchSizes, _enqueue_without_event, enqueue_on, enqueue_with_event
 from portagpu.runtime.programs.launch import CompiledKernel
 
 SOURCE = """

@@ -12,7 +12,6 @@ import portagpu
 from portagpu import cuda, errors
 from portagpu.runtime.arrays.array import device_array
 from portagpu.runtime.execution.context import Context
-from portagpu.runtime.execution.driver_errors import translated
 from portagpu.runtime.programs.launch import CompiledKernel
 
 
@@ -149,12 +148,12 @@ def test_streams_and_events_of_other_contexts(device, own):
 def test_wrong_context_is_not_a_lost_device(device, code):
     context = cuda.current_context()
     error = cl.RuntimeError(cl._cl._ErrorRecord(msg="it failed", code=code, routine="clEnqueueNDRangeKernel"))
-    found = translated(error, context)
+    found = context.translated(error)
     assert type(found) is errors.DriverError and "another context" in found.hint
     assert context.is_alive()
     context = Context.wrap(cl.Context([device.cl_device]))
     context.close()
-    assert isinstance(translated(error, context), errors.DeviceLostError)
+    assert isinstance(context.translated(error), errors.DeviceLostError)
 
 
 def test_time_between_events_of_a_queue_without_profiling(own):

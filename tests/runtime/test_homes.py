@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from portagpu.device import usable_folders
-from portagpu.device.usable_folders import is_usable, prepare
+from portagpu.backends.opencl.drivers import usable_folders
+from portagpu.backends.opencl.drivers.usable_folders import is_usable, prepare
 from portagpu.settings import Settings
 
 PROGRAM = """

@@ -31,8 +31,12 @@ def increment(x):
         x[i] += 1
 
 
+def is_profiled(queue):
+    return bool(queue.properties & _MEASURES) if isinstance(queue, cl.CommandQueue) else queue.profiling
+
+
 def measures(stream):
-    return bool(stream.ready().properties & _MEASURES)
+    return is_profiled(stream.ready())
 
 
 def test_only_events_with_timing_make_a_stream_measure(device):
@@ -56,7 +60,7 @@ def test_only_events_with_timing_make_a_stream_measure(device):
 def test_a_queue_that_is_given_away_measures_and_stays(device):
     stream = cuda.stream()
     queue = stream.queue
-    assert queue.properties & _MEASURES
+    assert is_profiled(queue)
     cuda.event().record(stream)
     assert stream.owns(queue)
 
@@ -78,6 +82,7 @@ def test_work_on_the_former_queue_comes_first(device):
     assert (host == 4).all()
 
 
+@pytest.mark.opencl
 @pytest.mark.parametrize("thread", ["another", "this"])
 def test_the_queue_changes_while_something_is_enqueued(device, thread):
     """Between the choice of the queue and the launch, by another thread or a signal handler: what follows waits."""

@@ -12,9 +12,10 @@ import pytest
 
 import portagpu
 from portagpu import cuda
+from portagpu.backends.opencl import copying
 from portagpu.device.capabilities import DeviceType
 from portagpu.errors import ArgumentTypeError
-from portagpu.runtime.arrays import copies, overlap
+from portagpu.runtime.arrays import overlap
 from portagpu.runtime.arrays.creation import as_device_array
 from portagpu.runtime.arrays.overlap import may_overlap
 
@@ -105,7 +106,8 @@ def test_halves_are_apart(device):
     assert not may_overlap((low[::-2], high.reshape(2, -1)))
     assert may_overlap((low, whole)) and may_overlap((high, low, whole))
     assert not may_overlap((low, cuda.device_array(10)))
-    unknown = SimpleNamespace(allocation_key=low.allocation_key - 1, buffer=SimpleNamespace(hostbuf=object()))
+    elsewhere = SimpleNamespace(hostbuf=object())
+    unknown = SimpleNamespace(allocation_key=low.allocation_key - 1, buffer=elsewhere, context=low.context)
     assert may_overlap((low, unknown))  # nobody knows where it is
 
 
@@ -151,7 +153,7 @@ def test_parts_of_buffers(device):
 
 def test_copies_of_more_lines_than_a_grid_has(device, monkeypatch):
     """Each item copies several lines then."""
-    monkeypatch.setattr(copies, "_spread", lambda columns, lines, caps: ((columns, 8), None))
+    monkeypatch.setattr(copying, "_spread", lambda columns, lines, caps: ((columns, 8), None))
     host = np.arange(7 * 100, dtype=np.float32).reshape(100, 7)
     x = cuda.to_device(np.repeat(host, 2, axis=1))[:, ::2]
     assert np.array_equal(x.copy_to_host(), host)

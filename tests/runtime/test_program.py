@@ -12,7 +12,7 @@ import pyopencl as cl
 import pytest
 
 from portagpu import cuda, errors
-from portagpu.device import architecture_ptx
+from portagpu.backends.opencl import architecture_ptx, programs
 from portagpu.runtime.programs import build
 
 pytestmark = pytest.mark.one_device
@@ -134,16 +134,16 @@ def test_a_driver_that_says_nothing_takes_nothing_back(context, monkeypatch):
     data = path.read_bytes()
     context.programs.clear()
     path.unlink()
-    inner = build._log_of
+    inner = programs.log_of
 
     def silent(*args):
         path.write_bytes(data)  # by the first process, meanwhile
         return ""
 
-    monkeypatch.setattr(build, "_log_of", silent)
+    monkeypatch.setattr(programs, "log_of", silent)
     built = build.build(context, source, ())
     assert "16 bytes spill stores" in build.remarks_of(built)
-    monkeypatch.setattr(build, "_log_of", inner)
+    monkeypatch.setattr(programs, "log_of", inner)
     context.programs.clear()
     assert "16 bytes spill stores" in build.remarks_of(build.build(context, source, ()))
 
@@ -179,6 +179,6 @@ def test_keys_of_marked_instructions_hold_the_package(context, monkeypatch):
     """The binary is what the package makes of the driver's text."""
     plain, marked = SOURCE.format(value=31), SOURCE.format(value=31) + architecture_ptx.MARK
     before = [build._digest(context, source, ()) for source in (plain, marked)]
-    monkeypatch.setattr(build, "package_stamp", lambda: "another")
+    monkeypatch.setattr(programs, "package_stamp", lambda: "another")
     after = [build._digest(context, source, ()) for source in (plain, marked)]
     assert before[0] == after[0] and before[1] != after[1]

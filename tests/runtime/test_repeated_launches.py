@@ -138,6 +138,7 @@ def test_what_a_parameter_collects_is_no_tuple_of_the_call(device):
     np.testing.assert_array_equal(x.copy_to_host(), 12)
 
 
+@pytest.mark.opencl
 def test_shared_memory_of_each_configuration(device):
     out = zeros(1, np.int32)
     found = []
@@ -314,6 +315,7 @@ def add_constant(x, amount, step: cuda.constexpr, kind: cuda.constexpr):
         x[i] += amount + kind(step)
 
 
+@pytest.mark.opencl
 def test_compile_time_arguments_are_part_of_what_is_repeated(device):
     """1, True and 1.0 are equal, and other kernels; each launch gets its own, in any order."""
     x = cuda.device_array(4, np.float32)

@@ -61,6 +61,7 @@ def test_closed_stream_and_unrecorded_event(device):
         unrecorded.elapsed_time(unrecorded)
 
 
+@pytest.mark.opencl
 def test_users_queue_as_stream(device):
     queue = cl.CommandQueue(cuda.current_context().cl_context)
     array = cuda.to_device(np.zeros(10, np.float32))

@@ -19,7 +19,6 @@ from portagpu import cuda, errors
 from portagpu.device.capabilities import DeviceType
 from portagpu.dispatch.launch_plans import Plan
 from portagpu.runtime.arrays.creation import to_device
-from portagpu.runtime.execution import stream as stream_module
 from portagpu.runtime.execution import timeline as tail_module
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream, enqueuing
@@ -202,7 +201,7 @@ def test_two_contexts_and_their_finalisers(device, monkeypatch):
             finaliser()
         return real(*args, **kwargs)
 
-    monkeypatch.setattr(stream_module.cl, "enqueue_barrier", enqueue_barrier)
+    monkeypatch.setattr(cl, "enqueue_barrier", enqueue_barrier)
 
     def run(mine, others):
         local.finaliser = lambda: put[1, 8](made[others][0], 2)
@@ -253,7 +252,7 @@ def test_memory_of_others_while_another_thread_drops_the_tail(device, own, array
     with closed_gate(stream.queue) as gate:
         put[1, 8, stream](shared, 7)
         del stream  # its work is still there
-        within = {"while not all": by_another_thread(launch)}
+        within = {"while not self._are_done": by_another_thread(launch)}
         with before_lines(tail_module.Kept.keep, within) as called:
             del host, shared
         gc.collect()
@@ -274,10 +273,10 @@ def test_memory_of_others_where_a_queue_fails(device, own, monkeypatch):
     put[1, 8, stream](shared, 0)
     cuda.synchronize()
 
-    def failing(queue):
+    def failing(driver, queue):
         if own.default_stream.owns(queue):
             raise cl.LogicError("a queue that failed")
-        return marker(queue)
+        return marker(driver, queue)
 
     with closed_gate(stream.queue) as gate:
         put[1, 8, stream](shared, 7)
@@ -291,11 +290,11 @@ def test_memory_of_others_where_a_queue_fails(device, own, monkeypatch):
 
 def test_memory_stays_in_sight_while_it_is_looked_at(own, monkeypatch):
     queue = cl.CommandQueue(own.cl_context)
-    tail = Tail(queue)
+    tail = Tail(own.driver, queue)
     tail.ended = True
     with closed_gate(queue) as gate:
-        tail.keep(marker(queue), object())
-        over, real = [], tail_module.is_done
+        tail.keep(marker(own.driver, queue), object())
+        over, real = [], own.driver.is_done
 
         def is_done(event):
             if not over:
@@ -303,7 +302,7 @@ def test_memory_stays_in_sight_while_it_is_looked_at(own, monkeypatch):
                 over[0] = tail.is_over()  # by another thread
             return real(event)
 
-        monkeypatch.setattr(tail_module, "is_done", is_done)
+        monkeypatch.setattr(own.driver, "is_done", is_done)
         tail.trim()
         assert over == [False] and len(tail.pending) == 1
         gate.open()

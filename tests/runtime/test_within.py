@@ -18,7 +18,6 @@ from portagpu import cuda, errors
 from portagpu.device.capabilities import DeviceType
 from portagpu.runtime.arrays import cuda_array_interface
 from portagpu.runtime.arrays.creation import to_device
-from portagpu.runtime.execution import stream as stream_module
 from portagpu.runtime.execution import timeline as tail_module
 from portagpu.runtime.execution.weak_registry import Living
 from portagpu.runtime.programs.launch import _BOUND, CompiledKernel
@@ -88,7 +87,7 @@ def test_a_launch_where_streams_are_put_in_order(own, arrays, monkeypatch, of_de
         with closed_gate(first.queue) as gate:
             put[1, 8, first](x, 7)
             within = Once(cl.enqueue_barrier, lambda: copy[1, 8, then](x, y))
-            monkeypatch.setattr(stream_module.cl, "enqueue_barrier", within)
+            monkeypatch.setattr(cl, "enqueue_barrier", within)
             gate.open_soon()
             put[1, 8, then](x, 9)
             assert within.called
@@ -115,7 +114,7 @@ def test_a_launch_where_a_stream_gets_another_queue(own, arrays, monkeypatch):
 
     def work():
         once = Once(cl.enqueue_barrier, within)
-        monkeypatch.setattr(stream_module.cl, "enqueue_barrier", once)
+        monkeypatch.setattr(cl, "enqueue_barrier", once)
         stream.measure()
         monkeypatch.undo()
         assert once.called
@@ -158,7 +157,7 @@ def test_two_threads_and_a_finaliser(own, arrays, monkeypatch):
         put[1, 8](x, 3)  # which the other one has not seen, so that its next launch asks for the order
         put[1, 8, third](x, 3)
         once = Once(cl.enqueue_barrier, within)
-        monkeypatch.setattr(stream_module.cl, "enqueue_barrier", once)
+        monkeypatch.setattr(cl, "enqueue_barrier", once)
         put[1, 8](x, 9)
         assert once.called
         thread.join(_LONGEST)

@@ -18,6 +18,7 @@ from portagpu.blas.gemm.variants.block.kernels import Block, BlockPlan, multiply
 from portagpu.blas.gemm.variants.panel.variant import native_lanes, register_count
 from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.context import context_of
 from portagpu.tuning.tunables.space import Axis
 
 _ALL = 1024  # panels: as many as there are
@@ -209,7 +210,7 @@ class _Work:
         self.dtype: np.dtype[Any] = np.dtype(number_type(self.found.vector))
         self.copied = config.copied == 1 or self.a.transposed or self.dtype != self.a.array.dtype
         if self.copied:
-            config = _copying(config, self.dtype.itemsize, product.stream.context.capabilities)
+            config = _copying(config, self.dtype.itemsize, context_of(product.stream).capabilities)
         self.config = config
         self.depth = even_depth(self.k, config.depth, config.lanes)
         self.panels = -(-self.n // config.tile_n)
