@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 import tempfile
 from pathlib import Path
 
 # before portagpu is imported: the user's caches and tuning results stay untouched
 _folder = tempfile.TemporaryDirectory(prefix="portagpu-tests-")
 os.environ.setdefault("PORTAGPU_CACHE_DIR", str(Path(_folder.name, "cache")))
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # hundreds of child processes would compile the package anew
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(Path(_folder.name, "bytecode"))
+    sys.dont_write_bytecode = False
 os.environ["PORTAGPU_WARNINGS"] = "0"  # tests are small, and a warning is an error
 os.environ.setdefault("PORTAGPU_BINARIES", "0")  # most kernels run in one process only
 os.environ["PORTAGPU_SHIPPED"] = "0"  # results for some devices must not make tests differ from others
@@ -36,6 +40,11 @@ def pytest_addoption(parser):
         action="store_true",
         help="run every combination of parameters, not only each pair of values, and more examples",
     )
+    parser.addoption(
+        "--all-devices",
+        action="store_true",
+        help="run each test on all devices, also where one has some of a test's values or the whole test",
+    )
 
 
 def pytest_configure(config):
@@ -60,7 +69,8 @@ def pytest_collection_modifyitems(config, items):
     """Leave out combinations all of whose pairs others have, unless one was asked for by its name."""
     if config.getoption("--all-combinations") or any("[" in argument for argument in config.args):
         return
-    spared = pairwise.left_out(items)
+    slow = frozenset(id(d) for d in _DEVICES if d.capabilities.compiles_for_binaries)
+    spared = pairwise.left_out(items, slow, all_devices=config.getoption("--all-devices"))
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in spared])
     items[:] = [item for item in items if item.nodeid not in spared]
 

@@ -4,8 +4,8 @@ Most faults need one or two particular values (Kuhn, Wallace, Gallo: Software Fa
 Software Testing, IEEE Transactions on Software Engineering 30, 2004), and nearly all of a test's time is the
 compilation of its kernels. What they find is mostly wrong on all devices, so each device meets a share only of the
 values of a parameter that has many, or that is the only one; and tests marked with ``one_device``, whose subject comes
-before any driver, run on one device each, half of them on either of two. ``pytest --all-combinations`` runs the rest,
-too.
+before any driver, run on one device each. Of both, a device whose driver compiles slowly has a quarter. With
+``pytest --all-devices`` every test meets every device, and ``--all-combinations`` runs all there is.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from collections import Counter, defaultdict
 from itertools import combinations
 
 MANY = 4  # values of a parameter: if it has more, not every device meets all
+SLOW = 3  # a device whose driver compiles slowly has one test for so many of each other device
 Values = dict[str, int]  # of one test: its parameters, and which objects they are
 
 
-def chosen(tests: list[Values]) -> list[int]:
+def chosen(tests: list[Values], slow: frozenset[int] = frozenset()) -> list[int]:
     """Places of tests in which every pair of values occurs that occurs in all, but for those of a device and one of
-    many values; the device that has the fewest tests first, then the earliest.
+    many values; the device that has the fewest tests first (one that is ``slow``: few of them), then the earliest.
 
     In each step the test with the most pairs that are new, as in Tai and Lei's and similar greedy algorithms.
     """
@@ -37,7 +38,7 @@ def chosen(tests: list[Values]) -> list[int]:
     while missing:
         place = max(rest, key=lambda n: (len(rest[n] & missing), -devices[tests[n].get("device")], -n))
         found.append(place)
-        devices[tests[place].get("device")] += 1
+        devices[tests[place].get("device")] += SLOW if tests[place].get("device") in slow else 1
         missing -= rest.pop(place)
     return sorted(found)
 
@@ -52,30 +53,36 @@ def _pairs(test: Values, few: set[str]) -> frozenset[tuple[object, ...]]:
     return frozenset((*both, *((value,) for value in test.items())))
 
 
-def on_others(items) -> set[str]:
+def on_others(items, slow: frozenset[int] = frozenset()) -> set[str]:
     """Ids of collected tests with the mark ``one_device`` that run on another device; which one depends on their names,
-    so that it is the same in each run and process.
+    so that it is the same in each run and process. ``slow``: ids of devices that get few.
     """
-    same = defaultdict(list)
+    same: dict[str, dict[tuple[int, ...], list]] = defaultdict(lambda: defaultdict(list))
     for item in items:
         if hasattr(item, "callspec") and "device" in item.callspec.params and item.get_closest_marker("one_device"):
-            others = tuple(index for name, index in sorted(item.callspec.indices.items()) if name != "device")
-            same[item.nodeid.partition("[")[0], others].append(item)
+            others = tuple(id(value) for name, value in sorted(item.callspec.params.items()) if name != "device")
+            same[item.nodeid.partition("[")[0]][others].append(item)
     found = set()
-    for (function, others), group in same.items():
-        number = zlib.crc32(function.encode()) + sum(others)  # neighbours among the values run on different ones
-        found |= {item.nodeid for item in group} - {group[number % len(group)].nodeid}
+    for function, groups in same.items():
+        for place, group in enumerate(groups.values()):  # neighbours among the values run on different ones
+            turns = [item for item in group for _ in range(1 if id(item.callspec.params["device"]) in slow else SLOW)]
+            turn = turns[(zlib.crc32(function.encode()) + place * SLOW) % len(turns)]
+            found |= {item.nodeid for item in group} - {turn.nodeid}
     return found
 
 
-def left_out(items) -> set[str]:
-    """Ids of collected tests whose pairs of values other tests of the same function have, or another device."""
-    found = on_others(items)
+def left_out(items, slow: frozenset[int] = frozenset(), *, all_devices: bool = False) -> set[str]:
+    """Ids of collected tests whose pairs of values other tests of the same function have, or another device.
+
+    With ``all_devices`` each device has all pairs of the other values, and tests marked with ``one_device``, too.
+    """
+    found = set() if all_devices else on_others(items, slow)
     functions = defaultdict(list)
     for item in items:
         if hasattr(item, "callspec") and item.nodeid not in found:
-            functions[item.nodeid.partition("[")[0]].append(item)
+            device = id(item.callspec.params.get("device")) if all_devices else None
+            functions[item.nodeid.partition("[")[0], device].append(item)
     for group in functions.values():
-        kept = chosen([{name: id(value) for name, value in item.callspec.params.items()} for item in group])
+        kept = chosen([{name: id(value) for name, value in item.callspec.params.items()} for item in group], slow)
         found |= {item.nodeid for item in group} - {group[place].nodeid for place in kept}
     return found

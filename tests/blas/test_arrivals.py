@@ -9,6 +9,8 @@ from portagpu import cuda
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.kernels.split_k import add_parts, counters_of, fan_of, levels_of
 
+pytestmark = pytest.mark.one_device
+
 THREADS, HELD = 32, 8
 
 

@@ -9,6 +9,8 @@ from portagpu import cuda
 from portagpu.blas.gemm.variants.emulated import variant
 from portagpu.blas.gemm.variants.emulated.variant import _MODES, _split
 
+pytestmark = pytest.mark.one_device
+
 
 def pieces_of(x, mode):
     """Pieces as float64 (count, rows, depth), and the scale of each row."""

@@ -28,6 +28,8 @@ from portagpu.dispatch import arguments
 from portagpu.ir.types import ConstantType
 from portagpu.ir.verify import verify
 
+pytestmark = pytest.mark.one_device
+
 HOPPER = dataclasses.replace(
     IDEAL,
     local_memory_static=231424,

@@ -21,6 +21,8 @@ from portagpu.blas.gemm.variants.mma.variant import FragmentConfig, FragmentVari
 from portagpu.blas.gemm.variants.simt_async.variant import PipelinedConfig, PipelinedVariant
 from portagpu.runtime.execution.recorder import Recorder, active
 
+pytestmark = pytest.mark.one_device
+
 CASES = {
     "float32": (
         PipelinedVariant(),

@@ -14,6 +14,8 @@ from portagpu.blas.gemm.variants.subgroup.matrix_variant import (
 )
 from portagpu.device.offline.targets import TARGETS
 
+pytestmark = pytest.mark.one_device
+
 
 def _emulation(size, threads):
     """`subgroup_matrix_mad` of float16, row by row as cl_intel_subgroup_matrix_multiply_accumulate defines it."""

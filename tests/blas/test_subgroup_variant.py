@@ -13,6 +13,8 @@ from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.subgroup.variant import SubgroupConfig, SubgroupVariant
 from portagpu.runtime.execution.context import current_context
 
+pytestmark = pytest.mark.one_device
+
 _CONFIGS = [
     SubgroupConfig(rows=8, vectors=2, size=8, groups_m=2, groups_n=2),
     SubgroupConfig(rows=4, vectors=1, size=16, groups_m=2, groups_n=1),

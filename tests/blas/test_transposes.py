@@ -9,6 +9,8 @@ from portagpu import cuda
 from portagpu.blas.gemm.core.interface import is_aligned, order_of
 from portagpu.blas.gemm.kernels.transpose import swapped_order
 
+pytestmark = pytest.mark.one_device
+
 
 @pytest.mark.oclgrind
 @pytest.mark.parametrize("dtype", ["int8", "float16", "float32"])

@@ -9,6 +9,8 @@ from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.tuning.trial import numpy_dtype, operand
 from portagpu.blas.gemm.tuning.verification import ProductCheck, rounding
 
+pytestmark = pytest.mark.one_device
+
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("m, n, k", [(1, 1, 1), (40, 20, 30), (300, 400, 500)])

@@ -19,6 +19,8 @@ from portagpu.blas.gemm.variants.wgmma.register_variant import WarpgroupConfig
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import to_device
 
+pytestmark = pytest.mark.one_device
+
 
 class Emulated:
     """What a product enqueues, done at once: maps are arrays of the host, c and scratch memory host copies."""

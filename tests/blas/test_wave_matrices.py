@@ -15,6 +15,8 @@ from portagpu.blas.gemm.variants.wave_matrix.kernels import multiply_waves
 from portagpu.blas.gemm.variants.wave_matrix.variant import LAYOUTS, WaveConfig, WaveMatrixVariant, constants
 from portagpu.device.offline.targets import TARGETS
 
+pytestmark = pytest.mark.one_device
+
 
 def _a_of(name, lane):
     """(row, k) of each element of A that a lane holds; of B it is (column, k)."""

@@ -24,6 +24,8 @@ from portagpu.blas.gemm.variants.tile.variant import TileConfig
 from portagpu.device.ideal_device import IDEAL
 from portagpu.runtime.execution.context import current_context
 
+pytestmark = pytest.mark.one_device
+
 INTEGERS = tuple(name for name in WHOLE if name != "bool")
 
 
