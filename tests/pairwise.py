@@ -4,7 +4,7 @@ Most faults need one or two particular values (Kuhn, Wallace, Gallo: Software Fa
 Software Testing, IEEE Transactions on Software Engineering 30, 2004), and nearly all of a test's time is the
 compilation of its kernels. What they find is mostly wrong on all devices, so each device meets a share only of the
 values of a parameter that has many, or that is the only one; and tests marked with ``one_device``, whose subject comes
-before any driver, run on one device each. Of both, a device whose driver compiles slowly has a quarter. With
+before any driver, run on one device each. Of both, a device whose driver compiles slowly has a small part. With
 ``pytest --all-devices`` every test meets every device, and ``--all-combinations`` runs all there is.
 """
 
@@ -15,7 +15,8 @@ from collections import Counter, defaultdict
 from itertools import combinations
 
 MANY = 4  # values of a parameter: if it has more, not every device meets all
-SLOW = 3  # a device whose driver compiles slowly has one test for so many of each other device
+SLOW = 3  # a device whose driver compiles slowly has one of a parameter's values for so many of each other device
+SLOW_MARKED = 7  # and one of the tests marked ``one_device``
 Values = dict[str, int]  # of one test: its parameters, and which objects they are
 
 
@@ -65,8 +66,8 @@ def on_others(items, slow: frozenset[int] = frozenset()) -> set[str]:
     found = set()
     for function, groups in same.items():
         for place, group in enumerate(groups.values()):  # neighbours among the values run on different ones
-            turns = [item for item in group for _ in range(1 if id(item.callspec.params["device"]) in slow else SLOW)]
-            turn = turns[(zlib.crc32(function.encode()) + place * SLOW) % len(turns)]
+            turns = [item for item in group for _ in range(1 if id(item.callspec.params["device"]) in slow else SLOW_MARKED)]
+            turn = turns[(zlib.crc32(function.encode()) + place * SLOW_MARKED) % len(turns)]
             found |= {item.nodeid for item in group} - {turn.nodeid}
     return found
 

@@ -82,7 +82,7 @@ def test_some_marked_tests_run_where_compilers_are_slow():
     alone = [Collected(f"test_{n}", True, device=d) for n in range(100) for d in (7, 8, 9)]
     spared = pairwise.on_others(alone, frozenset({id(7)}))
     kept = Counter(test.callspec.params["device"] for test in alone if test.nodeid not in spared)
-    assert kept.total() == 100 and 5 < kept[7] < 25 and kept[8] > 25 and kept[9] > 25
+    assert kept.total() == 100 and 2 < kept[7] < 20 and kept[8] > 25 and kept[9] > 25
 
 
 def test_all_devices_meet_all_pairs():

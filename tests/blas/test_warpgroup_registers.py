@@ -92,7 +92,7 @@ def config_of(orders, first, second, consumers, splits=1, stages=2, m_is_first=N
 
 @pytest.mark.parametrize("orders", ["CC", "FF"])
 @pytest.mark.parametrize(
-    "shape, second, consumers", [((40, 72, 36), 32, 1), ((100, 136, 160), 64, 2), ((64, 68, 8), 96, 1)]
+    "shape, second, consumers", [((40, 72, 36), 32, 1), ((100, 72, 104), 64, 2), ((64, 68, 8), 96, 1)]
 )
 def test_numbers(monkeypatch, orders, shape, second, consumers):
     config = config_of(orders, 64 * consumers, second, consumers, stages=3)
