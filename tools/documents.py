@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools import api_pages, cli_page, environment_page, gallery_page, not_portable, reference, stubs
+from tools import api_pages, cli_page, environment_page, gallery_page, not_portable, reference, rooms, stubs
 
 DOCS = Path(__file__).parents[1] / "docs"
 MADE = {
@@ -20,6 +20,7 @@ MADE = {
     "environment.md": environment_page.text,
     "gallery.md": gallery_page.text,
     "not-portable.md": not_portable.text,
+    "architecture.md": rooms.text,
 }
 
 

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from portagpu import cuda
 from portagpu.dialect.names import Intrinsic, VectorMaker
-from portagpu.dialect.reference import matrix_hardware, subgroups
-from portagpu.dialect.reference.core import MEANINGS, meaning_of
-from portagpu.dialect.reference.entry import Meaning
+from portagpu.dialect.reference.core import HARDWARE, SECTIONS, entry_of
+from portagpu.dialect.reference.entry import ReferenceEntry
 from portagpu.frontend.arrays.attributes import ARRAY_ATTRIBUTES
 from portagpu.frontend.core.registry import INTRINSICS, METHODS, NUMBER_METHODS
 from tools import host_names, python_functions
@@ -101,23 +100,6 @@ alone holds for all three.
 `atom.shared`.
 """
 
-HARDWARE = "Asynchronous copies and matrix units"
-SECTIONS: dict[str, tuple[str, ...]] = {
-    "Indices": ("threadIdx.", "blockIdx.", "blockDim.", "gridDim.", "grid", "gridsize", "laneid", "warpsize"),
-    "Memory": ("shared.", "local.", "const."),
-    "Barriers and fences": ("syncthreads*", "threadfence*", "cg."),
-    "Atomics": ("atomic.",),
-    "Arithmetic": ("fma", "popc", "clz", "ffs", "brev", "rsqrt", "cbrt", "selp", "dp4a"),
-    "Loops and vectors": ("unroll", "literal_unroll", "vload", "vstore"),
-    "Cache hints": ("ldca", "ldcg", "ldcs", "ldlu", "ldcv", "stcg", "stcs", "stwb", "stwt", "prefetch"),
-    "Warps": (
-        *("syncwarp", "shfl_", "all_sync", "any_sync", "eq_sync", "ballot_sync", "match_", "activemask"),
-        *("lanemask_lt", "nanosleep"),
-    ),
-    "float16": ("fp16.",),
-    "libdevice": ("libdevice.",),
-    HARDWARE: (*matrix_hardware.MEANINGS, *subgroups.MEANINGS),
-}
 _NOTES = {
     "Indices": "Python integers are 64-bit among integers and adopt the float's type among floats:"
     " [dialect.md](dialect.md#the-one-difference-python-numbers-are-weak).",
@@ -133,22 +115,27 @@ _NOTES = {
 }
 
 
+def sections() -> dict[str, list[str]]:
+    """Every name that kernels use, by the sections of the page."""
+    found = {section: list(entries) for section, entries in SECTIONS.items() if section != HARDWARE}
+    for section, prefix in (("float16", "fp16."), ("libdevice", "libdevice.")):  # tables of their own
+        found[section] = [name for name in INTRINSICS if name.startswith(prefix)]
+    return {**found, HARDWARE: list(SECTIONS[HARDWARE])}
+
+
 def names() -> list[str]:
     """Every name that kernels use."""
-    return list(dict.fromkeys((*MEANINGS, *INTRINSICS)))
+    return [name for members in sections().values() for name in members]
 
 
 def section_of(name: str) -> str:
-    """The group of a name. Raises `LookupError` where it has none."""
-    for section, prefixes in SECTIONS.items():
-        if any(name == p or (p[-1] in "._*" and name.startswith(p.rstrip("*"))) for p in prefixes):
-            return section
-    raise LookupError(f"cuda.{name} has no section in {__name__}")
+    """The section of a name. Raises `StopIteration` where it has none."""
+    return next(section for section, members in sections().items() if name in members)
 
 
-def described(name: str) -> Meaning:
+def described(name: str) -> ReferenceEntry:
     """The meaning of a name. Raises `LookupError` where nobody wrote one."""
-    found = meaning_of(name)
+    found = entry_of(name)
     if found is None:
         raise LookupError(f"cuda.{name} has no entry in portagpu.dialect.reference.core")
     return found
@@ -169,15 +156,7 @@ def _section(section: str, members: list[str]) -> Iterator[str]:
         yield _errors(members)
 
 
-def _members() -> dict[str, list[str]]:
-    """The names of each section."""
-    found: dict[str, list[str]] = {section: [] for section in SECTIONS}
-    for name in names():
-        found[section_of(name)].append(name)
-    return found
-
-
-def _types(meaning: Meaning) -> str:
+def _types(meaning: ReferenceEntry) -> str:
     """What goes in and comes out."""
     parameters = [escaped(p) for p in meaning.parameters or ()]
     if all("converted to " in p for p in parameters):
@@ -264,7 +243,7 @@ def host_text() -> str:
 def kernels_text() -> str:
     """The page of names inside kernels, but for those with pages of their own."""
     parts = [LOWERINGS]
-    for section, members in _members().items():
+    for section, members in sections().items():
         if section not in ("libdevice", HARDWARE):
             parts += [f"## {section}\n", *_section(section, members)]
             parts += [_vectors()] if section == "Loops and vectors" else []
@@ -278,9 +257,9 @@ def python_text() -> str:
 
 def libdevice_text() -> str:
     """The page of `cuda.libdevice`."""
-    return joined(["# libdevice\n", FRESH, *_section("libdevice", _members()["libdevice"])])
+    return joined(["# libdevice\n", FRESH, *_section("libdevice", sections()["libdevice"])])
 
 
 def hardware_text() -> str:
     """The page of asynchronous copies and matrix units."""
-    return joined([f"# {HARDWARE}\n", FRESH, *_section(HARDWARE, _members()[HARDWARE])])
+    return joined([f"# {HARDWARE}\n", FRESH, *_section(HARDWARE, sections()[HARDWARE])])

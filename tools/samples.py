@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from portagpu import dtypes
-from portagpu.dialect.reference.entry import Meaning
+from portagpu.dialect.reference.entry import ReferenceEntry
 from portagpu.ir.types import ArgumentType, ArrayType, Layout, Scalar
 from tools.lowered import Lowered, lower
 from tools.profiles import PROFILES
@@ -72,7 +72,7 @@ def _rest(result: str) -> tuple[str, ...]:
     return ("out[0] = r",)
 
 
-def samples(name: str, meaning: Meaning, *, optional: bool = False) -> list[Sample]:
+def samples(name: str, meaning: ReferenceEntry, *, optional: bool = False) -> list[Sample]:
     """Calls for each dtype that matters; with ``optional`` also the parameters that may be left out are given."""
     full = f"cuda.{name}"
     rest = _rest(meaning.result)
@@ -121,7 +121,7 @@ def _argument(name: str, kind: str, label: str, default: str) -> tuple[str, Argu
     return name, dict(choices).get(label, choices[0][1])
 
 
-def lowerings(name: str, meaning: Meaning) -> dict[str, list[tuple[str, Lowered]]]:
+def lowerings(name: str, meaning: ReferenceEntry) -> dict[str, list[tuple[str, Lowered]]]:
     """What each device class gets, by dtype."""
     return {
         device: [(s.dtype, lower(s.call, s.rest, s.arguments, caps)) for s in samples(name, meaning)]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from portagpu.dialect.reference.entry import Meaning
+from portagpu.dialect.reference.entry import ReferenceEntry
 
 # what a parameter takes, the first that fits; arrays and vectors of kernels have no type that checkers know well
 _TAKES = {
@@ -73,7 +73,7 @@ class Typed:
     result: str
 
 
-def typed(meaning: Meaning) -> Typed:
+def typed(meaning: ReferenceEntry) -> Typed:
     """The types of a name. Raises `LookupError` for words that have none."""
     same = _SAME.fullmatch(meaning.result)
     like = (same[1] or same[2]) if same else ""

@@ -17,7 +17,7 @@ from portagpu import cuda
 from portagpu.cuda import api, types, vector_types
 from portagpu.dialect.names import Namespace, VectorMaker
 from portagpu.dialect.reference.core import GROUPS
-from portagpu.dialect.reference.entry import Meaning
+from portagpu.dialect.reference.entry import ReferenceEntry
 from tools.reference import described, names
 from tools.stub_types import ALIASES, NUMBERS, WIDTH, Typed, definition, docstring, number_class, typed
 
@@ -42,7 +42,7 @@ _HELPERS = {  # what is written at the top where the text below needs it
 _GRIDS = {"1": "int", "2": "tuple[int, int]", "3": "tuple[int, int, int]"}
 
 
-def _text(meaning: Meaning) -> str:
+def _text(meaning: ReferenceEntry) -> str:
     return meaning.text + (f"\n\nErrors: {meaning.errors}" if meaning.errors else "")
 
 
@@ -106,7 +106,7 @@ def _assembled(summary: str, imported: dict[str, str], body: Iterable[str], publ
     needed: dict[str, set[str]] = {}
     for name, module in {**{n: m for n, m in _HELPERS.items() if _uses(code, n)}, **imported}.items():
         needed.setdefault(module, set()).add(name)
-    lines = {module: _import(module, sorted(found, key=_as_isort)) for module, found in sorted(needed.items())}
+    lines = {module: _import(module, sorted(found, key=_as_imported)) for module, found in sorted(needed.items())}
     ours = [line for module, line in lines.items() if module.startswith("portagpu")]
     numpy = [line for module, line in lines.items() if module.startswith("numpy")]
     numpy = ["import numpy as np", *numpy] if "np." in code else numpy
@@ -136,6 +136,12 @@ def _as_isort(name: str) -> tuple[int, list[int | str]]:
     """Constants, then classes, then functions; numbers in names count."""
     parts = [int(p) if p.isdigit() else p for p in re.split(r"(\d+)", name)]
     return (0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2, parts)
+
+
+def _as_imported(name: str) -> tuple[int, list[int | str]]:
+    """The same order as `_as_isort`, in which case does not count: that of names of one import."""
+    kind, _ = _as_isort(name)
+    return kind, _as_isort(name.lower())[1]
 
 
 def _summary(module: str) -> str:

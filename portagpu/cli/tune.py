@@ -32,8 +32,8 @@ from portagpu.tuning import Measured, best, strategy_names
 from portagpu.tuning import Progress as SearchProgress
 from portagpu.tuning import tune as tune_kernel
 from portagpu.tuning.console import best_of, stage_of
-from portagpu.tuning.search.report import shown, skips
-from portagpu.tuning.search.strategies import DEFAULT
+from portagpu.tuning.searches.report import shown, skips
+from portagpu.tuning.searches.strategies import DEFAULT
 from portagpu.tuning.store.tasks import store_path as kernel_store
 from portagpu.tuning.tunables.outcomes import describe
 from portagpu.tuning.tunables.problems import parse_words

@@ -278,6 +278,20 @@ class _Atomic:
         MissingCapabilityError: 64 bits on a device without 64-bit atomics.
         """
 
+    def nanmax(self, array: _Array, index: _Index, value: _Number) -> Any:
+        """As `atomic.max`; a NaN counts as missing.
+
+        Errors: KernelTypeError: elements of 8 or 16 bits, complex or not aligned; a read-only array.
+        MissingCapabilityError: 64 bits on a device without 64-bit atomics.
+        """
+
+    def nanmin(self, array: _Array, index: _Index, value: _Number) -> Any:
+        """As `atomic.min`; a NaN counts as missing.
+
+        Errors: KernelTypeError: elements of 8 or 16 bits, complex or not aligned; a read-only array.
+        MissingCapabilityError: 64 bits on a device without 64-bit atomics.
+        """
+
     def and_(self, array: _Array, index: _Index, value: _Number) -> Any:
         """`array[index] &= value`.
 
@@ -329,20 +343,6 @@ class _Atomic:
 
     def compare_and_swap(self, array: _Array, old: _Number, val: _Number) -> Any:
         """As `atomic.cas` with index 0.
-
-        Errors: KernelTypeError: elements of 8 or 16 bits, complex or not aligned; a read-only array.
-        MissingCapabilityError: 64 bits on a device without 64-bit atomics.
-        """
-
-    def nanmax(self, array: _Array, index: _Index, value: _Number) -> Any:
-        """As `atomic.max`; a NaN counts as missing.
-
-        Errors: KernelTypeError: elements of 8 or 16 bits, complex or not aligned; a read-only array.
-        MissingCapabilityError: 64 bits on a device without 64-bit atomics.
-        """
-
-    def nanmin(self, array: _Array, index: _Index, value: _Number) -> Any:
-        """As `atomic.min`; a NaN counts as missing.
 
         Errors: KernelTypeError: elements of 8 or 16 bits, complex or not aligned; a read-only array.
         MissingCapabilityError: 64 bits on a device without 64-bit atomics.
@@ -427,6 +427,12 @@ def threadfence_block() -> None:
 def threadfence_system() -> None:
     """Writes before it are seen by host and device before writes after it."""
 
+def fma(a: _Number, b: _Number, c: _Number) -> Any:
+    """`a * b + c`, rounded once.
+
+    Errors: KernelTypeError: no operand is a float.
+    """
+
 def popc(x: SupportsIndex) -> _Int:
     """Number of bits that are set.
 
@@ -451,20 +457,33 @@ def brev(x: _T) -> _T:
     Errors: KernelTypeError: no integer.
     """
 
-def fma(a: _Number, b: _Number, c: _Number) -> Any:
-    """`a * b + c`, rounded once.
-
-    Errors: KernelTypeError: no operand is a float.
-    """
+def rsqrt(x: _T) -> _T:
+    """`1 / sqrt(x)`."""
 
 def cbrt(x: _T) -> _T:
     """Cube root, also of negative numbers."""
 
-def rsqrt(x: _T) -> _T:
-    """`1 / sqrt(x)`."""
+def dp4a(a: Any, b: Any, c: SupportsIndex) -> _Int:
+    """`c` plus the four products of the lanes of `a` and `b`: `int8x4` or `uint8x4` vectors, or the int32 or uint32
+    that hold their bits. The sum wraps around.
+
+    Errors: KernelTypeError: other types.
+    """
 
 def selp(condition: _Number, a: Any, b: Any) -> Any:
     """`a if condition else b`; both are evaluated."""
+
+def unroll(iterable: Iterable[_T]) -> Iterable[_T]:
+    """In `for i in cuda.unroll(range(4))` the loop is written out, and `i` is a constant in each copy.
+
+    Errors: KernelValueError: the bounds are not known at compile time.
+    """
+
+def literal_unroll(iterable: Iterable[_T]) -> Iterable[_T]:
+    """As `unroll`: for tuples whose items have different types.
+
+    Errors: KernelValueError: no tuple of constants.
+    """
 
 def vload(array: _Array, index: _Index, width: SupportsIndex, aligned: bool = False) -> Any:
     """`width` elements from `index` on as one vector, of bfloat16 as float32; `aligned`: its address is a multiple
@@ -479,11 +498,39 @@ def vstore(vector: Any, array: _Array, index: _Index, aligned: bool = False) -> 
     Errors: KernelTypeError: gaps between the elements, or a vector of another type.
     """
 
-def unroll(iterable: Iterable[_T]) -> Iterable[_T]:
-    """In `for i in cuda.unroll(range(4))` the loop is written out, and `i` is a constant in each copy.
+def prefetch(array: _Array, index: _Index) -> None:
+    """A hint that `array[index]` will be read soon. The index may be outside of the array, where nothing is fetched;
+    a negative one does not count from the end.
 
-    Errors: KernelValueError: the bounds are not known at compile time.
+    Errors: KernelTypeError: an array in another memory.
     """
+
+def ldca(array: _Array, i: _Index) -> Any:
+    """`array[i]`: OpenCL takes no hint to caches."""
+
+def ldcg(array: _Array, i: _Index) -> Any:
+    """`array[i]`: OpenCL takes no hint to caches."""
+
+def ldcs(array: _Array, i: _Index) -> Any:
+    """`array[i]`: OpenCL takes no hint to caches."""
+
+def ldlu(array: _Array, i: _Index) -> Any:
+    """`array[i]`: OpenCL takes no hint to caches."""
+
+def ldcv(array: _Array, i: _Index) -> Any:
+    """`array[i]`: OpenCL takes no hint to caches."""
+
+def stcg(array: _Array, i: _Index, value: _Number) -> None:
+    """`array[i] = value`: OpenCL takes no hint to caches."""
+
+def stcs(array: _Array, i: _Index, value: _Number) -> None:
+    """`array[i] = value`: OpenCL takes no hint to caches."""
+
+def stwb(array: _Array, i: _Index, value: _Number) -> None:
+    """`array[i] = value`: OpenCL takes no hint to caches."""
+
+def stwt(array: _Array, i: _Index, value: _Number) -> None:
+    """`array[i] = value`: OpenCL takes no hint to caches."""
 
 def nanosleep(ns: SupportsIndex) -> None:
     """A hint to pause this thread for about so many nanoseconds."""
@@ -545,39 +592,6 @@ def activemask() -> _Int:
 def lanemask_lt() -> _Int:
     """The lanes below this one, as bits."""
 
-def literal_unroll(iterable: Iterable[_T]) -> Iterable[_T]:
-    """As `unroll`: for tuples whose items have different types.
-
-    Errors: KernelValueError: no tuple of constants.
-    """
-
-def ldca(array: _Array, i: _Index) -> Any:
-    """`array[i]`: OpenCL takes no hint to caches."""
-
-def ldcg(array: _Array, i: _Index) -> Any:
-    """`array[i]`: OpenCL takes no hint to caches."""
-
-def ldcs(array: _Array, i: _Index) -> Any:
-    """`array[i]`: OpenCL takes no hint to caches."""
-
-def ldlu(array: _Array, i: _Index) -> Any:
-    """`array[i]`: OpenCL takes no hint to caches."""
-
-def ldcv(array: _Array, i: _Index) -> Any:
-    """`array[i]`: OpenCL takes no hint to caches."""
-
-def stcg(array: _Array, i: _Index, value: _Number) -> None:
-    """`array[i] = value`: OpenCL takes no hint to caches."""
-
-def stcs(array: _Array, i: _Index, value: _Number) -> None:
-    """`array[i] = value`: OpenCL takes no hint to caches."""
-
-def stwb(array: _Array, i: _Index, value: _Number) -> None:
-    """`array[i] = value`: OpenCL takes no hint to caches."""
-
-def stwt(array: _Array, i: _Index, value: _Number) -> None:
-    """`array[i] = value`: OpenCL takes no hint to caches."""
-
 def pipeline_memcpy_async(
     target: _Array, target_index: _Index, source: _Array, source_index: _Index, count: SupportsIndex, valid: bool = True
 ) -> None:
@@ -596,6 +610,17 @@ def pipeline_wait_prior(n: SupportsIndex) -> None:
     """Waits until at most the last `n` groups of this thread's copies are under way.
 
     Errors: KernelValueError: what must be known at compile time is not, or has no such value.
+    """
+
+def pack_half2(low: _Number, high: _Number) -> _Int:
+    """Two float32 numbers rounded to float16, the first in the low half."""
+
+def pack_bfloat162(low: _Number, high: _Number) -> _Int:
+    """Two float32 numbers rounded to bfloat16, the first in the low half."""
+
+def float_to_tf32(x: _Number) -> _Float:
+    """`x` rounded to the nearest number of TF32 (11 bits), of two the one further from 0, as CUDA's
+    `__float_to_tf32`. The matrix units cut off what `tfloat32` has not.
     """
 
 def mma_sync(shape: str, dtype: str, acc: _Array, a: _Array, b: _Array) -> None:
@@ -657,6 +682,12 @@ def setmaxnreg(registers: SupportsIndex, increase: bool) -> None:
 
     Errors: MissingCapabilityError: the device has no such instruction. KernelValueError: what must be known at compile
     time is not, or has no such value.
+    """
+
+def barrier_sync(number: SupportsIndex, threads: SupportsIndex) -> None:
+    """A barrier for so many threads of the block; barriers of other numbers are others.
+
+    Errors: MissingCapabilityError: the device has no such instruction.
     """
 
 def shared_address(array: _Array, index: _Index) -> _Int:
@@ -756,23 +787,6 @@ def tensor_map_acquire(tensor_maps: _Array, map_index: _Index) -> None:
     Errors: MissingCapabilityError: the device has no such instruction.
     """
 
-def barrier_sync(number: SupportsIndex, threads: SupportsIndex) -> None:
-    """A barrier for so many threads of the block; barriers of other numbers are others.
-
-    Errors: MissingCapabilityError: the device has no such instruction.
-    """
-
-def pack_half2(low: _Number, high: _Number) -> _Int:
-    """Two float32 numbers rounded to float16, the first in the low half."""
-
-def pack_bfloat162(low: _Number, high: _Number) -> _Int:
-    """Two float32 numbers rounded to bfloat16, the first in the low half."""
-
-def float_to_tf32(x: _Number) -> _Float:
-    """`x` rounded to the nearest number of TF32 (11 bits), of two the one further from 0, as CUDA's
-    `__float_to_tf32`. The matrix units cut off what `tfloat32` has not.
-    """
-
 def subgroup_size() -> _Int:
     """Threads of a subgroup, the threads that run in lockstep.
 
@@ -844,20 +858,6 @@ def subgroup_matrix_mad(dtype: str, a: Any, b: Any, acc: Any) -> Any:
 
     Errors: MissingCapabilityError: the device has no such thing. KernelTypeError: operands of other types.
     KernelValueError: an unknown shape or dtype.
-    """
-
-def dp4a(a: Any, b: Any, c: SupportsIndex) -> _Int:
-    """`c` plus the four products of the lanes of `a` and `b`: `int8x4` or `uint8x4` vectors, or the int32 or uint32
-    that hold their bits. The sum wraps around.
-
-    Errors: KernelTypeError: other types.
-    """
-
-def prefetch(array: _Array, index: _Index) -> None:
-    """A hint that `array[index]` will be read soon. The index may be outside of the array, where nothing is fetched;
-    a negative one does not count from the end.
-
-    Errors: KernelTypeError: an array in another memory.
     """
 
 int8x1: VectorMaker

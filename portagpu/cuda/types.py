@@ -6,8 +6,18 @@ import builtins
 
 from portagpu import types
 from portagpu.types import *  # noqa: F403
-from portagpu.types import Array, CPointer, NamedTuple, NamedUniTuple, Signature, Tuple, UniTuple, as_signature
-from portagpu.types.dates import NPDatetime, NPTimedelta
+from portagpu.types import (
+    Array,
+    CPointer,
+    NamedTuple,
+    NamedUniTuple,
+    NPDatetime,
+    NPTimedelta,
+    Signature,
+    Tuple,
+    UniTuple,
+    as_signature,
+)
 
 _named = {name: kind for name, kind in types.NAMES.items() if not hasattr(builtins, name)}
 globals().update(_named)

@@ -6,6 +6,8 @@ from portagpu.types import (
     CPointer,
     NamedTuple,
     NamedUniTuple,
+    NPDatetime,
+    NPTimedelta,
     Number,
     Signature,
     Tuple,
@@ -65,7 +67,6 @@ from portagpu.types import (
     ushort,
     void,
 )
-from portagpu.types.dates import NPDatetime, NPTimedelta
 
 complex_domain: frozenset[Number]
 integer_domain: frozenset[Number]

@@ -6,7 +6,7 @@ import inspect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from portagpu.dialect.reference.core import GROUPS, meaning_of
+from portagpu.dialect.reference.core import ENTRIES, GROUPS, entry_of
 from portagpu.dtypes import ALL, DType
 from portagpu.errors import KernelOnlyError, unknown_attribute
 from portagpu.types import Number
@@ -28,7 +28,7 @@ class _OwnSignature:
     def __get__(self, found: Any, owner: type) -> inspect.Signature | None:
         if found is None:
             raise AttributeError("__signature__")
-        meaning = meaning_of(found.name)
+        meaning = entry_of(found.name)
         return None if meaning is None else meaning.call
 
 
@@ -60,7 +60,7 @@ class Intrinsic:
     @property
     def help_text(self) -> str | None:
         """What it takes, gives and means."""
-        found = meaning_of(self.name)
+        found = entry_of(self.name)
         return None if found is None else found.help(self.name)
 
 
@@ -97,24 +97,21 @@ class Namespace:
         return self._name
 
 
-def _group(name: str, *members: str) -> Namespace:
-    return Namespace(name, {m: Intrinsic(f"{name}.{m}") for m in members})
+def _group(name: str) -> Namespace:
+    """The names of a group that the reference has, such as ``atomic.add``; without what their results have."""
+    members = [entry.removeprefix(f"{name}.") for entry in ENTRIES if entry.startswith(f"{name}.") and "(" not in entry]
+    return Namespace(name, {member: Intrinsic(f"{name}.{member}") for member in members})
 
 
-threadIdx = _group("threadIdx", "x", "y", "z")
-blockIdx = _group("blockIdx", "x", "y", "z")
-blockDim = _group("blockDim", "x", "y", "z")
-gridDim = _group("gridDim", "x", "y", "z")
-shared = _group("shared", "array")
-local = _group("local", "array")
-const = _group("const", "array_like")
-atomic = _group(
-    "atomic",
-    *("add", "sub", "max", "min", "and_", "or_", "xor", "inc", "dec", "exch", "cas", "compare_and_swap"),
-    *("nanmax", "nanmin"),
-)
-
-cg = _group("cg", "this_grid")
+threadIdx = _group("threadIdx")
+blockIdx = _group("blockIdx")
+blockDim = _group("blockDim")
+gridDim = _group("gridDim")
+shared = _group("shared")
+local = _group("local")
+const = _group("const")
+atomic = _group("atomic")
+cg = _group("cg")
 
 
 class GridGroup:
@@ -131,33 +128,8 @@ class GridGroup:
 
 GRID_GROUP = GridGroup()
 
-CACHED_LOADS = ("ldca", "ldcg", "ldcs", "ldlu", "ldcv")
-CACHED_STORES = ("stcg", "stcs", "stwb", "stwt")
-PIPELINE = ("pipeline_memcpy_async", "pipeline_commit", "pipeline_wait_prior")
-MATRIX_UNITS = (
-    *("mma_sync", "ldmatrix", "wgmma", "wgmma_fence", "wgmma_commit_group", "wgmma_wait_group", "setmaxnreg"),
-    *("shared_address", "mbarrier_init", "mbarrier_arrive", "mbarrier_arrive_expect_tx", "mbarrier_wait_parity"),
-    *("fence_proxy_async", "tma_load", "tma_store", "tma_store_commit", "tma_store_wait", "tensor_map_encode"),
-    *("tensor_map_acquire", "barrier_sync", "pack_half2", "pack_bfloat162", "float_to_tf32"),
-)
-SUBGROUPS = (
-    *("subgroup_size", "subgroup_lane", "subgroup_id", "subgroup_broadcast", "subgroup_shuffle"),
-    *("subgroup_block_read", "subgroup_block_write", "mfma", "wmma", "subgroup_matrix_mad"),
-)
-_SIMPLE = (
-    *("grid", "gridsize", "laneid", "warpsize", "syncthreads", "syncthreads_count", "syncthreads_and"),
-    *("syncthreads_or", "threadfence", "threadfence_block", "threadfence_system"),
-    *("popc", "clz", "ffs", "brev", "fma", "cbrt", "rsqrt", "selp", "vload", "vstore", "unroll", "nanosleep"),
-    *("syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "all_sync", "any_sync", "eq_sync"),
-    *("ballot_sync", "match_any_sync", "match_all_sync", "activemask", "lanemask_lt", "literal_unroll"),
-    *CACHED_LOADS,
-    *CACHED_STORES,
-    *PIPELINE,
-    *MATRIX_UNITS,
-    *SUBGROUPS,
-    *("dp4a", "prefetch"),
-)
-INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for name in _SIMPLE}
+# names that are in no group, such as ``cuda.grid``
+INTRINSICS: dict[str, Intrinsic] = {name: Intrinsic(name) for name in ENTRIES if "." not in name}
 
 
 class ConstExpr:

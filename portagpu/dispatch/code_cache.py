@@ -17,7 +17,7 @@ import logging
 import zlib
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from portagpu import notices
 from portagpu.backends.opencl.codegen.generate import KernelBinary, generate
 from portagpu.backends.opencl.codegen.serialize import as_data, from_data
 from portagpu.device.capabilities import Capabilities
+from portagpu.dispatch.definition import KernelDefinition
 from portagpu.files import FileCache
 from portagpu.frontend.source.dependencies import Dependencies, Row, values_now
 from portagpu.frontend.source.digests import Digest
@@ -34,9 +35,6 @@ from portagpu.ir.verify import verify
 from portagpu.package_stamp import package_stamp
 from portagpu.runtime.programs.launch import Extent
 from portagpu.settings import Settings
-
-if TYPE_CHECKING:
-    from portagpu.dispatch.dispatcher import Dispatcher
 
 _SCHEMA = "1"
 _MAGIC = b"PORTAGPU-CODE\n"
@@ -59,7 +57,7 @@ _log = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Request:
-    """What code is asked for: ``shared`` bytes of dynamic shared memory; see `Dispatcher.build` for the others."""
+    """What code is asked for: ``shared`` bytes of dynamic shared memory; see `Specialisations.build` for the others."""
 
     types: tuple[ArgumentType, ...]
     caps: Capabilities
@@ -74,7 +72,7 @@ class Request:
         return self.launch is not None and self.launch.blocks > 1 and not self.caps.inline_ptx
 
 
-def code_for(kernel: Dispatcher, request: Request, settings: Settings) -> KernelBinary:
+def code_for(kernel: KernelDefinition, request: Request, settings: Settings) -> KernelBinary:
     """The code of a kernel, from the disk if it is kept there. Raises `KernelError` subclasses."""
     if not kernel.keeps_code or not settings.disk_cache:
         return _new_code(kernel, request, None)
@@ -92,7 +90,7 @@ def code_for(kernel: Dispatcher, request: Request, settings: Settings) -> Kernel
     return binary
 
 
-def _new_code(kernel: Dispatcher, request: Request, record: Dependencies | None) -> KernelBinary:
+def _new_code(kernel: KernelDefinition, request: Request, record: Dependencies | None) -> KernelBinary:
     caps = request.caps
     program = kernel.lowered(
         request.types, caps, wide=request.wide, launch=request.launch, block=request.block, dependencies=record
@@ -106,7 +104,7 @@ def _new_code(kernel: Dispatcher, request: Request, record: Dependencies | None)
 # keys ---------------------------------------------------------------------------------------------------------------
 
 
-def _start(kernel: Dispatcher, request: Request) -> Digest | None:
+def _start(kernel: KernelDefinition, request: Request) -> Digest | None:
     """A digest of what is known before lowering; None where it cannot be told."""
     stamp = package_stamp()
     if stamp is None:

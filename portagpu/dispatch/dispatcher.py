@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, SupportsIndex, TypeAlias
 
 import numpy as np
 
 from portagpu import types
-from portagpu.backends.opencl.codegen.generate import KernelBinary
-from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch import arguments
-from portagpu.dispatch.code_cache import Request, code_for
 from portagpu.dispatch.dates import check_units
 from portagpu.dispatch.early_check import check_text
-from portagpu.dispatch.inspection import Inspection, Overload
+from portagpu.dispatch.inspection import Inspection
 from portagpu.dispatch.launcher import Configured
 from portagpu.dispatch.options import JitOptions
 from portagpu.dispatch.pickling import Named, fill, reduced
@@ -28,23 +23,18 @@ from portagpu.dispatch.typeof import typeof
 from portagpu.errors import (
     ArgumentCountError,
     DeviceFunctionLaunchError,
-    KernelError,
     LaunchConfigError,
     SpecialisationError,
     did_you_mean,
 )
-from portagpu.frontend.source.callables import PythonFunction, undecorated
-from portagpu.frontend.source.capture import FunctionSource, capture, signature_of
-from portagpu.frontend.source.dependencies import Dependencies
-from portagpu.frontend.specialize import specialise
-from portagpu.ir.program import GridShape, Program
-from portagpu.ir.types import ArgumentType, ConstantType
+from portagpu.frontend.source.callables import undecorated
+from portagpu.frontend.source.capture import signature_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.checks import count
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.host_arguments import HostWork
-from portagpu.runtime.programs.launch import CompiledKernel, Extent, LaunchShape, check_grid, extent
+from portagpu.runtime.programs.launch import LaunchShape, check_grid, extent
 from portagpu.types import Signature, Type, as_type, is_type
 from portagpu.types.text import is_foreign
 
@@ -56,16 +46,13 @@ _Config: TypeAlias = (
 )
 
 
-class Dispatcher(Inspection, PythonFunction, Generic[P, R]):
+class Dispatcher(Inspection, Generic[P, R]):
     """A function decorated with `cuda.jit`.
 
     A kernel is launched with ``kernel[grid, block, stream, shared](*args)``; a device function is called from kernels.
     It is specialised for the types of its arguments at the first launch with them.
     """
 
-    __name__: str
-    __qualname__: str
-    _text: str | None
     py_func: Callable[P, R]
 
     def __init__(
@@ -81,38 +68,15 @@ class Dispatcher(Inspection, PythonFunction, Generic[P, R]):
         if isinstance(again, Dispatcher):  # decorated again: the same function with these options
             function, text = again.py_func, text or again._text
         function = undecorated(function)
-        functools.update_wrapper(self, function)
-        self.py_func = function
-        self.is_device_function = device
+        super().__init__(function, options=options, device=device, signatures=signatures, text=text)
         self.__doc__ = _help(function, device)
-        self.options = options
-        self.declared = signatures
-        self._grids: set[tuple[Any, ...]] = set()  # specialisations that differ for each grid
         self.extensions: list[Any] = list(options.extensions)
-        self.specialized = False  # for one signature
-        self.is_filled = False  # one that came from another process: with what its code names
         self.specializations: dict[Any, Dispatcher[P, R]] = {}
-        self._source: FunctionSource | None = None
-        self._text = text
-        self._overloads: dict[Any, Overload] = {}
         self._configured: dict[Any, Configured[P]] = {}
-        self._lock = threading.RLock()
         for signature in signatures:
             check_result(signature, device)
             check_count(signature, self.source)
             check_text(self, signature)
-
-    @property
-    def keeps_code(self) -> bool:
-        """Whether generated code is kept on disk: with ``cache=True``, and that of the package's own kernels."""
-        return self.options.cache or str(self.__module__).startswith("portagpu.")
-
-    @property
-    def source(self) -> FunctionSource:
-        """The captured Python text."""
-        if self._source is None:
-            self._source = capture(self.py_func, self._text)
-        return self._source
 
     def configure(
         self, griddim: _Extent, blockdim: _Extent, stream: Any = 0, sharedmem: SupportsIndex = 0
@@ -156,7 +120,7 @@ class Dispatcher(Inspection, PythonFunction, Generic[P, R]):
             count(shared, "dynamic shared memory is a number of bytes"),
         )
         check_grid(shape)
-        configured = Configured(self, shape, config)
+        configured: Configured[P] = Configured(self, shape, config)
         if _are_ints(config):  # without the lock: another thread at most makes an equal one
             if len(self._configured) >= _MAX_CONFIGURATIONS:
                 self._configured.clear()
@@ -192,137 +156,7 @@ class Dispatcher(Inspection, PythonFunction, Generic[P, R]):
 
         return launch
 
-    # specialisation -----------------------------------------------------------------------------------------------
-
-    def build(
-        self,
-        types: tuple[ArgumentType, ...],
-        context: Context,
-        *,
-        wide: bool = False,
-        shared: int = 0,
-        launch: GridShape | None = None,
-        block: Extent | None = None,
-    ) -> Overload:
-        """Specialise and build for argument types.
-
-        ``launch`` is for kernels whose blocks wait for each other, ``block`` fixes the block.
-        """
-        failure: KernelError | None = None
-        try:
-            binary = self.generate(types, context, wide=wide, shared=shared, launch=launch, block=block)
-        except KernelError as error:
-            failure = error
-        if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
-            if context.settings.traceback:
-                raise failure
-            raise failure.with_traceback(None) from None
-        options = self.options.build_options(context, binary.source)
-        compiled = CompiledKernel(context, binary, options)
-        dynamic = shared if shared > context.capabilities.local_memory_argument else 0
-        return Overload(
-            signature=types,
-            binary=binary,
-            compiled=compiled,
-            build_options=options,
-            wide=wide,
-            shared=dynamic,
-        )
-
-    def program(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool) -> Program:
-        """The typed IR for argument types."""
-        return self.lowered(types, context.capabilities, wide=wide)
-
-    def lowered(
-        self,
-        types: tuple[ArgumentType, ...],
-        caps: Capabilities,
-        *,
-        wide: bool = False,
-        launch: GridShape | None = None,
-        block: Extent | None = None,
-        dependencies: Dependencies | None = None,
-    ) -> Program:
-        """The typed IR for a device with these capabilities; ``dependencies`` records what else it depends on."""
-        return specialise(
-            self.source,
-            types,
-            caps,
-            wide_index=wide,
-            debug=self.options.debug,
-            fast="fast" in self.options.fastmath,
-            bounds=self.options.debug or self.options.boundscheck,
-            block_dim=self.options.block_dim or block,
-            launch=launch,
-            dependencies=dependencies,
-        )
-
-    def generate(
-        self,
-        types: tuple[ArgumentType, ...],
-        context: Context,
-        *,
-        wide: bool = False,
-        shared: int = 0,
-        launch: GridShape | None = None,
-        block: Extent | None = None,
-    ) -> KernelBinary:
-        """OpenCL C for argument types, made or found on disk; nothing is built."""
-        caps, settings = context.capabilities, context.settings
-        return code_for(self, Request(types, caps, wide, shared, launch, block), settings)
-
-    def overload(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> Overload:
-        """The specialisation for prepared arguments, compiled if it is new."""
-        names = self.source.parameters
-        constexpr = self.source.constexpr
-        alias, large = arguments.facts_of(args)
-        wide = shape.is_large or large
-        dynamic = shape.shared if shape.shared > context.capabilities.local_memory_argument else 0
-        parts = tuple(
-            [
-                arguments.constant_key(a) if n in constexpr else arguments.argument_key(a)
-                for n, a in zip(names, args, strict=True)
-            ]
-        )
-        key: tuple[Any, ...] = (context.key, parts, alias, wide, dynamic)
-        launch = GridShape(shape.grid, shape.block, shape.shared)
-        if key in self._grids and launch.blocks > 1:
-            key = (*key, launch)
-        found = self._overloads.get(key)
-        if found is not None and not found.compiled.is_too_narrow(shape):
-            return found
-
-        def built(key: tuple[Any, ...], block: Extent | None) -> Overload:
-            types = tuple(
-                ConstantType(a) if n in constexpr else arguments.argument_type(a, alias=alias)
-                for n, a in zip(names, args, strict=True)
-            )
-            context.holders.add(self)
-            made = self.build(types, context, wide=wide, shared=shape.shared, launch=launch, block=block)
-            if made.binary.cooperative and not context.capabilities.inline_ptx:
-                self._grids.add(key[:5])
-                key = key if made.binary.fused is None else (*key[:5], launch)
-            self._overloads[key] = made
-            context.specialisations.add(self, key, made.compiled)
-            return made
-
-        with self._lock:
-            found = self._overloads.get(key) or built(key, None)
-            if found.compiled.is_too_narrow(shape):  # a fixed block makes the compiler use fewer registers
-                fixed = (*key, shape.block)
-                found = self._overloads.get(fixed) or built(fixed, shape.block)
-        return found
-
-    def drop(self, key: Any, compiled: CompiledKernel) -> None:
-        """Forget one specialisation, for which there is no more room: the next launch of it makes it anew."""
-        found = self._overloads.get(key)
-        if found is not None and found.compiled is compiled:
-            self._overloads.pop(key, None)
-
-    def forget(self, context: Context) -> None:
-        """Drop the specialisations for a context that is closed."""
-        with self._lock:
-            self._overloads = {key: found for key, found in self._overloads.items() if key[0] != context.key}
+    # arguments ------------------------------------------------------------------------------------------------------
 
     def bind_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """Positional arguments, with defaults. Raises `ArgumentCountError`."""

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from portagpu.device.ideal_device import IDEAL
+from portagpu.dispatch.definition import KernelDefinition
 from portagpu.dispatch.type_names import argument_type
 from portagpu.errors import KernelError, KernelTypeError, UnsupportedError
 from portagpu.frontend.specialize import check_device_function
 from portagpu.types import Signature
 
-if TYPE_CHECKING:
-    from portagpu.dispatch.dispatcher import Dispatcher
 
-
-def check_text(function: Dispatcher, signature: Signature) -> None:
+def check_text(function: KernelDefinition, signature: Signature) -> None:
     """Raise what is wrong with the text for a declared signature, on whatever device it will run.
 
     What kernels do not have is left to the first launch, so that a program's other kernels run; so are functions that

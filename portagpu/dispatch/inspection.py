@@ -3,133 +3,29 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any, NoReturn, TextIO
 
-from portagpu.backends.opencl.codegen.generate import KernelBinary
-from portagpu.dispatch.offline import ForOtherHardware
+from portagpu.dispatch.offline import OfflineCompilation
+from portagpu.dispatch.overload import Key, OpenCLSources, Overload, keyed, shown
 from portagpu.dispatch.signatures import check_count
-from portagpu.dispatch.type_names import argument_type, public_type
-from portagpu.errors import ArgumentTypeError, MissingCapabilityError, unknown_attribute
+from portagpu.dispatch.specialisations import Specialisations
+from portagpu.dispatch.type_names import argument_type
+from portagpu.errors import ArgumentTypeError, MissingCapabilityError
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.ir.nodes import Assign, For
 from portagpu.ir.program import Program
-from portagpu.ir.types import ArgumentType, ArrayType
 from portagpu.ir.walk import all_statements
-from portagpu.runtime.arrays.checks import count
 from portagpu.runtime.execution.context import Context, current_context
-from portagpu.runtime.programs.kernel_statistics import Figures, assembly, figures_of
-from portagpu.runtime.programs.launch import CompiledKernel, extent
+from portagpu.runtime.programs.kernel_statistics import assembly
 from portagpu.types import Array, Signature, Type, as_signature
 
-if TYPE_CHECKING:
-    from portagpu.dispatch.options import JitOptions
-
-Key = tuple[Any, ...]
 _COMPILED_KEY = 2  # length of the keys of what was compiled for a signature: context and types
 
 
-class OpenCLSources(dict[Key, str]):
-    """OpenCL C of a kernel by signature; printing shows the text."""
-
-    def __str__(self) -> str:
-        return "\n".join(f"// ---- {_shown(key)}\n{text}" for key, text in self.items())
-
-
-def _shown(key: Key) -> str:
-    return f"({', '.join(map(str, key))})"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Overload:
-    """One specialisation."""
-
-    signature: tuple[ArgumentType, ...]
-    binary: KernelBinary
-    compiled: CompiledKernel
-    build_options: tuple[str, ...]
-    wide: bool  # 64-bit subscripts
-    shared: int  # bytes of dynamic shared memory that made it a specialisation of its own
-
-    @cached_property
-    def types(self) -> tuple[Type, ...]:
-        """The types of the arguments."""
-        return tuple(public_type(t) for t in self.signature)
-
-    @cached_property
-    def figures(self) -> Figures:
-        """What the driver tells about it."""
-        return figures_of(self.compiled, self.build_options)
-
-    def __getattr__(self, name: str) -> Any:
-        """What the driver tells, under its own name: ``regs_per_thread``, ``shared_mem_per_block``, ..."""
-        if name in Figures.__dataclass_fields__:
-            return getattr(self.figures, name)
-        known = (*dir(type(self)), *self.__dict__, *Figures.__dataclass_fields__)
-        raise unknown_attribute("a specialisation", name, self, known)
-
-    @property
-    def argument_types(self) -> tuple[Type, ...]:
-        """The types of the arguments."""
-        return self.types
-
-    @property
-    def variant(self) -> str:
-        """What tells it from specialisations for the same types."""
-        arrays = [t for t in self.signature if isinstance(t, ArrayType)]
-        facts = {
-            "64-bit subscripts": self.wide,
-            f"{self.shared} bytes of dynamic shared memory": self.shared > 0,
-            "arrays that overlap": any(a.alias for a in arrays),
-            "arrays that start inside a buffer": any(a.offset for a in arrays),
-        }
-        return ", ".join([f"on {self.compiled.context.device.name}", *(text for text, holds in facts.items() if holds)])
-
-    @property
-    def cooperative(self) -> bool:
-        """Whether the kernel's blocks wait for each other (``cuda.cg.this_grid()``)."""
-        return self.binary.cooperative
-
-    def max_cooperative_grid_blocks(self, blockdim: int | tuple[int, ...], dynsmemsize: int = 0) -> int:
-        """Blocks of the given size that a launch may have whose threads all wait for each other."""
-        x, y, z = extent(blockdim, "blockdim")
-        return self.compiled.cooperative_blocks(
-            x * y * z, count(dynsmemsize, "dynamic shared memory is a number of bytes")
-        )
-
-    def __str__(self) -> str:
-        return _shown(self.types)
-
-
-def keyed(overloads: Iterable[Overload]) -> dict[Key, Overload]:
-    """Specialisations by their types; those for types that are taken have what tells them apart as a last item."""
-    found: dict[Key, Overload] = {}
-    for overload in overloads:
-        key: Key = overload.types
-        count = 1
-        while key in found:
-            count += 1
-            key = (*overload.types, overload.variant if count == 2 else f"{overload.variant} ({count})")
-        found[key] = overload
-    return found
-
-
-class Inspection(ForOtherHardware):
+class Inspection(Specialisations, OfflineCompilation):
     """The part of a kernel object that tells about its specialisations."""
-
-    __name__: str
-    is_device_function: bool
-    specialized: bool
-    declared: tuple[Signature, ...]
-    options: JitOptions
-    _overloads: dict[Any, Overload]
-
-    @property
-    def source(self) -> FunctionSource:
-        """The captured Python text."""
-        raise NotImplementedError
 
     @property
     def targetoptions(self) -> dict[str, Any]:
@@ -137,20 +33,6 @@ class Inspection(ForOtherHardware):
         options = {field.name: getattr(self.options, field.name) for field in fields(self.options)}
         options["fastmath"] = "fast" in self.options.fastmath or set(self.options.fastmath)
         return {"device": self.is_device_function, **options}
-
-    def forget(self, context: Context) -> None:
-        """Drop the specialisations for a context that is closed."""
-        raise NotImplementedError
-
-    def build(
-        self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool = False, shared: int = 0
-    ) -> Overload:
-        """Specialise and build for argument types."""
-        raise NotImplementedError
-
-    def program(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool) -> Program:
-        """The typed IR for argument types."""
-        raise NotImplementedError
 
     @property
     def overloads(self) -> dict[Key, Overload]:
@@ -201,7 +83,7 @@ class Inspection(ForOtherHardware):
         found = self.overloads.get(types)
         if found is None:
             raise ArgumentTypeError(
-                f"`{self.__name__}` has no specialisation for {_shown(types)}",
+                f"`{self.__name__}` has no specialisation for {shown(types)}",
                 hint="launch it with such arguments first, or declare the signature in @cuda.jit",
                 notes=[str(o) for o in self.overloads.values()],
             )
@@ -257,7 +139,7 @@ class Inspection(ForOtherHardware):
         out = sys.stdout if file is None else file
         for key, overload in self.overloads.items():
             program = self.program(overload.signature, overload.compiled.context, wide=overload.wide)
-            print(f"{self.__name__} {_shown(key)}", file=out)
+            print(f"{self.__name__} {shown(key)}", file=out)
             print("-" * 80, file=out)
             for line in annotated(self.source, key, program):
                 print(line, file=out)

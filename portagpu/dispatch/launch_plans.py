@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.dispatch.arguments import same_constant
-from portagpu.dispatch.inspection import Overload
+from portagpu.dispatch.overload import Overload
 from portagpu.runtime.arrays.array import DeviceNDArray, DeviceRecord
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape, c_arguments

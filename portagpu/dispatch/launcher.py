@@ -5,16 +5,17 @@ from __future__ import annotations
 import contextlib
 import operator
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic, Protocol
 
 from portagpu.dispatch.extensions import extend
-from portagpu.dispatch.inspection import Overload
 from portagpu.dispatch.launch_plans import Plan, plan_of
+from portagpu.dispatch.overload import Overload
 from portagpu.dispatch.type_variables import P
 from portagpu.errors import CudaAPIError, KernelError, LaunchConfigError, LaunchError
+from portagpu.frontend.source.capture import FunctionSource
 from portagpu.runtime.arrays.host_memory import finished
 from portagpu.runtime.execution.context import Context
-from portagpu.runtime.execution.stream import enqueuing
+from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.host_arguments import HostWork
 from portagpu.runtime.performance_warnings import advise, remark
 from portagpu.runtime.placement import place
@@ -22,11 +23,34 @@ from portagpu.runtime.programs.kernel_exceptions import launch_checked
 from portagpu.runtime.programs.launch import Extent, LaunchShape, check_shape
 from portagpu.settings import Settings
 
-if TYPE_CHECKING:
-    from portagpu.dispatch.dispatcher import Dispatcher
-
-
 _MOST_PLANS = 64  # of a configuration
+
+
+class Launchable(Protocol):
+    """What a launch asks of a kernel: see `portagpu.dispatch.dispatcher.Dispatcher`."""
+
+    extensions: list[Any]
+
+    @property
+    def source(self) -> FunctionSource:
+        """The captured Python text."""
+        ...
+
+    def bind_arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Positional arguments, with defaults."""
+        ...
+
+    def adopt(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Arguments whose other libraries' arrays are NumPy arrays of the same memory."""
+        ...
+
+    def prepare(self, args: tuple[Any, ...], context: Context, stream: Stream, work: HostWork) -> tuple[Any, ...]:
+        """Arguments as kernels take them."""
+        ...
+
+    def overload(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> Overload:
+        """The specialisation for prepared arguments, compiled if it is new."""
+        ...
 
 
 class Configured(Generic[P]):
@@ -34,7 +58,7 @@ class Configured(Generic[P]):
 
     __slots__ = ("_base", "_checked", "_dispatcher", "_plan", "_plans", "_stream", "config", "shape")
 
-    def __init__(self, dispatcher: Dispatcher[P], shape: LaunchShape, config: Any) -> None:
+    def __init__(self, dispatcher: Launchable, shape: LaunchShape, config: Any) -> None:
         self._dispatcher = dispatcher
         self.shape = shape
         self.config = config
@@ -65,7 +89,7 @@ class Configured(Generic[P]):
         return 0 if self._stream is None else self._stream
 
     @property
-    def dispatcher(self) -> Dispatcher[P]:
+    def dispatcher(self) -> Launchable:
         """The kernel."""
         return self._dispatcher
 
@@ -75,7 +99,7 @@ class Configured(Generic[P]):
 
     def on(self, stream: Any) -> Configured[P]:
         """The same configuration on a stream."""
-        other = Configured(self._dispatcher, self.shape, self.config)
+        other: Configured[P] = Configured(self._dispatcher, self.shape, self.config)
         other._stream, other._checked = stream, self._checked
         other._base, other._plan, other._plans = self, self._plan, self._plans  # plans name no stream
         return other

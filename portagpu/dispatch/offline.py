@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from portagpu.backends.opencl.codegen.generate import KernelBinary
 from portagpu.device.offline.compilers import compile_offline
@@ -12,18 +12,14 @@ from portagpu.device.offline.figures import OfflineFigures
 from portagpu.device.offline.target import Target
 from portagpu.device.offline.targets import find_target
 from portagpu.dispatch.code_cache import Request, code_for
+from portagpu.dispatch.definition import KernelDefinition
 from portagpu.dispatch.type_names import argument_type
 from portagpu.errors import ArgumentCountError, BuildError, KernelError, did_you_mean
-from portagpu.frontend.source.capture import FunctionSource
 from portagpu.ir.types import ArgumentType, ConstantType
 from portagpu.runtime.arrays.checks import count
 from portagpu.runtime.programs.launch import extent, locate
 from portagpu.settings import Settings
 from portagpu.types import Signature, Type, as_signature, as_type, is_type
-
-if TYPE_CHECKING:
-    from portagpu.dispatch.dispatcher import Dispatcher
-    from portagpu.dispatch.options import JitOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +45,8 @@ class OfflineKernel:
         return self.binary.source
 
 
-class ForOtherHardware:
+class OfflineCompilation(KernelDefinition):
     """The part of a kernel object that compiles for devices that are not present."""
-
-    __name__: str
-    declared: tuple[Signature, ...]
-    options: JitOptions
-
-    @property
-    def source(self) -> FunctionSource:
-        """The captured Python text."""
-        raise NotImplementedError
 
     def compile_for(
         self,
@@ -88,7 +75,7 @@ class ForOtherHardware:
         failure: KernelError | None = None
         try:
             request = Request(types=types, caps=found.capabilities, shared=dynamic, block=fixed)
-            binary = code_for(cast("Dispatcher", self), request, Settings.from_environment())
+            binary = code_for(self, request, Settings.from_environment())
         except KernelError as error:
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it

@@ -22,17 +22,15 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from portagpu.dialect.names import constexpr
+from portagpu.dispatch.definition import KernelDefinition
 from portagpu.dispatch.options import JitOptions
 from portagpu.errors import KernelPickleError
 from portagpu.frontend.source.lambdas import NAME
 from portagpu.frontend.source.text import remember
 from portagpu.types import Signature
-
-if TYPE_CHECKING:
-    from portagpu.dispatch.dispatcher import Dispatcher
 
 _KEPT = 64  # objects that came by value and that nobody holds between two tasks
 _run = [os.urandom(8).hex()]
@@ -80,7 +78,7 @@ class Named:
     specialized: bool
 
 
-def reduced(kernel: Dispatcher) -> Any:
+def reduced(kernel: KernelDefinition) -> Any:
     """What ``__reduce__`` returns: the name of a kernel that can be imported, else what `rebuilt` needs."""
     if _importable(kernel):
         return kernel.__qualname__
@@ -111,7 +109,7 @@ def reduced(kernel: Dispatcher) -> Any:
     return rebuilt, (type(kernel), data), values
 
 
-def rebuilt(kind: type[Dispatcher], data: Portable) -> Dispatcher:
+def rebuilt(kind: type[KernelDefinition], data: Portable) -> KernelDefinition:
     """The kernel of `reduced`, in another process; `fill` gives it what its code names.
 
     Raises `KernelPickleError` in another version of Python.
@@ -139,7 +137,7 @@ def rebuilt(kind: type[Dispatcher], data: Portable) -> Dispatcher:
     return made
 
 
-def fill(kernel: Dispatcher, values: Named) -> None:
+def fill(kernel: KernelDefinition, values: Named) -> None:
     """Give a kernel that `rebuilt` made what its code names. One that this process knew has it already."""
     function = kernel.py_func
     scope = function.__globals__

@@ -1,13 +1,14 @@
-"""Tuning of kernels: search spaces, models, trials in child processes, a store that survives crashes, dispatch.
+"""Tuning of kernels: search spaces, models, trials in child processes, a store that survives crashes.
 
 `tune` finds the fastest parameters of a `Tunable`, `best` and `tuned` use what was found, `replay` compares strategies.
 """
 
 from portagpu.tuning.choice import Choice, Chooser, Rule, best, tuned
 from portagpu.tuning.replay import Recording, Replayed, replay
-from portagpu.tuning.search.report import SearchResult
-from portagpu.tuning.search.search import Budget, Progress, search
-from portagpu.tuning.search.strategies import History, Strategy, make_strategy, strategy_names
+from portagpu.tuning.searches.history import History
+from portagpu.tuning.searches.report import SearchResult
+from portagpu.tuning.searches.search import Budget, Progress, search
+from portagpu.tuning.searches.strategies import Strategy, make_strategy, strategy_names
 from portagpu.tuning.session import Session
 from portagpu.tuning.store.store import Record, Store, TaskKey
 from portagpu.tuning.trials.worker import Worker

@@ -21,8 +21,8 @@ from portagpu.errors import ArgumentTypeError, TuningError
 from portagpu.files import user_path
 from portagpu.runtime.execution.context import current_context
 from portagpu.settings import Settings
-from portagpu.tuning.search.expectation import expected, modelled
-from portagpu.tuning.search.report import shown
+from portagpu.tuning.searches.expectation import expected, modelled
+from portagpu.tuning.searches.report import shown
 from portagpu.tuning.store.store import Store, TaskKey, results_written
 from portagpu.tuning.store.tasks import AnyDevice, device_of, problem_of, settings_of, store_path, task_of
 from portagpu.tuning.tunables import problems

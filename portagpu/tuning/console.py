@@ -6,8 +6,8 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from portagpu.tuning.search.report import shown
-from portagpu.tuning.search.search import Progress
+from portagpu.tuning.searches.report import shown
+from portagpu.tuning.searches.search import Progress
 from portagpu.tuning.tunables.outcomes import Measured, describe, duration
 
 if TYPE_CHECKING:

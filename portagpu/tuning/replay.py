@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from portagpu.errors import TuningError
-from portagpu.tuning.search.report import shown
-from portagpu.tuning.search.strategies import History, Strategy, make_strategy
+from portagpu.tuning.searches.history import History
+from portagpu.tuning.searches.report import shown
+from portagpu.tuning.searches.strategies import Strategy, make_strategy
 from portagpu.tuning.session import seconds_of
 from portagpu.tuning.store.lines import Axes
 from portagpu.tuning.store.store import Record, Store, TaskKey

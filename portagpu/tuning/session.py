@@ -21,11 +21,11 @@ from portagpu.device import DeviceRecord
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
 from portagpu.tuning.choice import Chooser
-from portagpu.tuning.search.compile_ahead import Ahead
-from portagpu.tuning.search.expectation import NoLegalPointError, modelled
-from portagpu.tuning.search.report import SearchResult, shown
-from portagpu.tuning.search.search import Budget, Progress, search
-from portagpu.tuning.search.strategies import DEFAULT, Given, Strategy, make_strategy
+from portagpu.tuning.searches.compile_ahead import Ahead
+from portagpu.tuning.searches.expectation import NoLegalPointError, modelled
+from portagpu.tuning.searches.report import SearchResult, shown
+from portagpu.tuning.searches.search import Budget, Progress, search
+from portagpu.tuning.searches.strategies import DEFAULT, Given, Strategy, make_strategy
 from portagpu.tuning.store.store import Store
 from portagpu.tuning.store.tasks import task_of
 from portagpu.tuning.trials import compilers

@@ -14,9 +14,9 @@ from portagpu.runtime.execution.context import chosen_device
 from portagpu.settings import Settings
 from portagpu.tuning.choice import file_of
 from portagpu.tuning.console import Bar, on_terminal
-from portagpu.tuning.search.report import SearchResult
-from portagpu.tuning.search.search import Budget, Progress
-from portagpu.tuning.search.strategies import DEFAULT, Strategy
+from portagpu.tuning.searches.report import SearchResult
+from portagpu.tuning.searches.search import Budget, Progress
+from portagpu.tuning.searches.strategies import DEFAULT, Strategy
 from portagpu.tuning.session import Session, kept_for_classes, left_until, seconds_of
 from portagpu.tuning.store.store import Store
 from portagpu.tuning.store.tasks import AnyDevice, device_of, settings_of

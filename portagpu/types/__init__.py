@@ -1,4 +1,4 @@
-"""Types that programs name: ``float32``, ``float32[:, ::1]``, ``void(float32[:], int64)``, under CUDA-Python's names.
+"""Types that programs name, under CUDA-Python's names: ``float32``, ``float32[:, ::1]``, ``void()``.
 
 A scalar type stands for its dtype wherever NumPy or a kernel wants one; subscripting it makes an array type, calling it
 with types a signature, calling it with a number converts the number as NumPy does.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -93,6 +92,41 @@ class Number(Type, dtypes.Named):
 
     def __str__(self) -> str:
         return self.row.name
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class NPDatetime(Number):
+    """A date with a unit such as ``"D"`` or ``"10ms"``; kernels see its 64-bit count."""
+
+    unit: str
+
+    def __init__(self, unit: str) -> None:
+        object.__setattr__(self, "row", dtypes.INT64)
+        object.__setattr__(self, "unit", unit)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype."""
+        return np.dtype(f"M8[{self.unit}]")
+
+    def __call__(self, *args: Any) -> Any:
+        """NumPy's scalar of a date, or a signature of types."""
+        if len(args) == 1 and not is_type(args[0]):
+            return np.asarray(args[0]).astype(self.dtype)[()]
+        return Type.__call__(self, *args)
+
+    def __str__(self) -> str:
+        return str(self.dtype)
+
+
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class NPTimedelta(NPDatetime):
+    """A span of time with a unit such as ``"D"`` or ``"10ms"``; kernels see its 64-bit count."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The NumPy dtype."""
+        return np.dtype(f"m8[{self.unit}]")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -296,9 +330,6 @@ NAMES: dict[str, Type] = {
 
 
 if TYPE_CHECKING:  # `__getattr__` gives them
-    from portagpu.types.dates import NPDatetime as NPDatetime
-    from portagpu.types.dates import NPTimedelta as NPTimedelta
-
     bool_: Number
     byte: Number
     char: Number
@@ -351,7 +382,7 @@ def as_type(value: Any) -> Type:
         return Record(record)
     if type_text.is_foreign(value) and _has_own_elements(value):
         return Array(as_type(value.dtype), value.ndim, value.layout, not getattr(value, "mutable", True))
-    time: Type | None = _times().as_time(value)
+    time: Type | None = as_time(value)
     if time is not None:
         return time
     if type_text.is_foreign(value):
@@ -394,7 +425,7 @@ def from_dtype(dtype: Any) -> Type:
     if kind.subdtype is not None:
         return NestedArray(from_dtype(kind.base), kind.shape)
     if kind.kind in "mM":
-        time: Type = _times().time_type(kind)
+        time: Type = time_type(kind)
         return time
     record = record_layout.record_of(kind)
     return Number(dtypes.from_numpy(kind)) if record is None else Record(record)
@@ -412,18 +443,33 @@ def as_dtype(kind: Any) -> np.dtype[Any]:
 
 def typeof_dtype(dtype: np.dtype[Any]) -> Number:
     """The scalar type of a NumPy dtype. Raises `DTypeError`."""
-    return _times().time_type(dtype) if dtype.kind in "mM" else Number(dtypes.from_numpy(dtype))
+    return time_type(dtype) if dtype.kind in "mM" else Number(dtypes.from_numpy(dtype))
 
 
 def _has_own_elements(value: Any) -> bool:
     """Whether a type of numba is an array of records, dates or spans, which its text does not tell."""
     element = getattr(value, "dtype", None)
-    return record_layout.parse_record(element) is not None or _times().as_time(element) is not None
+    return record_layout.parse_record(element) is not None or as_time(element) is not None
 
 
-def _times() -> Any:
-    """The module of dates and spans, which needs this one."""
-    return import_module("portagpu.types.dates")
+def as_time(value: Any) -> Type | None:
+    """The type of a date or span that a dtype, its text or a type of numba names."""
+    if (
+        not hasattr(value, "ndim")
+        and type_text.is_foreign(value)
+        and type(value).__name__ in ("NPDatetime", "NPTimedelta")
+    ):
+        return (NPDatetime if type(value).__name__ == "NPDatetime" else NPTimedelta)(value.unit)
+    if isinstance(value, str) and value.startswith(("datetime64[", "timedelta64[")) and value.count("[") == 1:
+        value = np.dtype(value)
+    return time_type(value) if isinstance(value, np.dtype) and value.kind in "mM" else None
+
+
+def time_type(dtype: np.dtype[Any]) -> Number:
+    """The type of a dtype of dates or spans."""
+    unit, count = np.datetime_data(dtype)
+    made = NPDatetime if dtype.kind == "M" else NPTimedelta
+    return made(unit if count == 1 else f"{count}{unit}")
 
 
 def _listed(found: Any) -> tuple[Type, ...]:
@@ -469,14 +515,14 @@ _VOCABULARY = type_text.Vocabulary(
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *NAMES, "NPDatetime", "NPTimedelta"})
+    return sorted({*globals(), *NAMES})
 
 
 if not TYPE_CHECKING:  # checkers would take any name for one of ours
 
     def __getattr__(name: str) -> Any:
         """The other names of types, such as ``intp``, ``float_`` or ``bool_``."""
-        found = getattr(_times(), name) if name in ("NPDatetime", "NPTimedelta") else NAMES.get(name)
+        found = NAMES.get(name)
         if found is None:
             raise unknown_attribute("portagpu.types", name, sys.modules[__name__], __dir__())
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +44,8 @@ def test_hints_of_known_platforms() -> None:
 )
 def test_remedies(problem: str, part: str) -> None:
     assert part in remedy_for(problem)
+
+
+def test_the_page_of_quirks_has_every_field() -> None:
+    page = (Path(__file__).parents[2] / "docs/driver-quirks.md").read_text(encoding="utf-8")
+    assert not {field.name for field in fields(Hints) if f"`{field.name}`" not in page}

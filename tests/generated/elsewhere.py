@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dialect import names
+from portagpu.dialect.reference import matrix_hardware
 
 _KERNELS = "tests/kernels/"
 _HERE = "tests/generated/"
@@ -36,8 +36,8 @@ INTRINSICS: dict[str, str] = {
     ),
     **dict.fromkeys(("subgroup_block_read", "subgroup_block_write"), _SUBGROUPS),
     **dict.fromkeys(("mfma", "wmma", "subgroup_matrix_mad"), "tests/offline/test_wave_matrix_builds.py"),
+    **dict.fromkeys(matrix_hardware.ENTRIES, _KERNELS + "test_matrix_units.py"),
     **dict.fromkeys(("pipeline_memcpy_async", "pipeline_commit", "pipeline_wait_prior"), _KERNELS + "test_pipeline.py"),
-    **dict.fromkeys(names.MATRIX_UNITS, _KERNELS + "test_matrix_units.py"),
     **dict.fromkeys(("dp4a", "prefetch"), _KERNELS + "test_dot_products.py"),
     "literal_unroll": _KERNELS + "test_records.py",
     "cg.this_grid": _KERNELS + "test_cooperative.py",

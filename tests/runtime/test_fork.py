@@ -15,7 +15,7 @@ import os, signal, sys, threading
 import numpy as np
 from portagpu import cuda, errors
 from portagpu.device import working_devices
-from portagpu.runtime import context as context_module
+from portagpu.runtime.execution import context as context_module
 
 @cuda.jit
 def increment(x):

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda, errors, package_stamp
-from portagpu.dispatch import code_cache, dispatcher
+from portagpu.dispatch import code_cache, definition
 from portagpu.ir.types import ConstantType
 from portagpu.settings import Settings
 
@@ -67,13 +67,13 @@ def context(device, tmp_path, monkeypatch):
 def lowered(monkeypatch):
     """The names of functions that are lowered from here on."""
     names: list[str] = []
-    specialise = dispatcher.specialise
+    specialise = definition.specialise
 
     def spy(source, *args, **options):
         names.append(source.name)
         return specialise(source, *args, **options)
 
-    monkeypatch.setattr(dispatcher, "specialise", spy)
+    monkeypatch.setattr(definition, "specialise", spy)
     return names
 
 
@@ -565,13 +565,13 @@ def test_grids_that_wait_for_themselves(program):
 
 COUNTED = """
 import sys
-from portagpu.cuda import dispatcher
+from portagpu.dispatch import definition
 lowered = []
-specialise = dispatcher.specialise
+specialise = definition.specialise
 def spy(source, *args, **options):
     lowered.append(source.name)
     return specialise(source, *args, **options)
-dispatcher.specialise = spy
+definition.specialise = spy
 import numpy as np
 from portagpu import cuda
 """

@@ -9,10 +9,10 @@ import pytest
 
 from portagpu.errors import TuningError
 from portagpu.tuning import Axis, Budget, Measured, SearchSpace, Store, TaskKey, WrongResult, make_strategy
-from portagpu.tuning.search import search
-from portagpu.tuning.search.compile_ahead import Ahead
-from portagpu.tuning.search.optuna_strategies import LibrarySampler
-from portagpu.tuning.search.ranking import rank
+from portagpu.tuning.searches.compile_ahead import Ahead
+from portagpu.tuning.searches.optuna_strategies import LibrarySampler
+from portagpu.tuning.searches.ranking import rank
+from portagpu.tuning.searches.search import search
 from portagpu.tuning.trials.compilers import Compilation
 
 TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="float32", shape_class="1x1x1")

@@ -18,7 +18,7 @@ from portagpu.errors import PortaGPUWarning, TuningError
 from portagpu.settings import Settings
 from portagpu.tuning import Axis, Chooser, Measured, Resources, Rule, SearchSpace, Spilled, Store, UnionSpace
 from portagpu.tuning.choice import export_shipped, shipped_file
-from portagpu.tuning.search.expectation import modelled
+from portagpu.tuning.searches.expectation import modelled
 from portagpu.tuning.store.tasks import problem_of, task_of
 from portagpu.tuning.trials import trial
 from portagpu.tuning.trials.guard_zones import guarded

@@ -23,9 +23,8 @@ from portagpu.errors import ArgumentTypeError, StoreError, TuningError
 from portagpu.settings import Settings
 from portagpu.tuning import LaunchFailed, Measured, SearchSpace, Store, TaskKey
 from portagpu.tuning.choice import Chooser
-from portagpu.tuning.search import search
-from portagpu.tuning.search.ranking import rank
-from portagpu.tuning.search.search import Budget
+from portagpu.tuning.searches.ranking import rank
+from portagpu.tuning.searches.search import Budget, search
 from portagpu.tuning.store.tasks import problem_of, task_of
 from portagpu.tuning.trials.worker import Worker, WorkerDied
 from portagpu.tuning.tunables import outcomes, problems

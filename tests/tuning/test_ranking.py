@@ -16,9 +16,9 @@ from portagpu.settings import Settings
 from portagpu.tuning import Budget, Prediction, SearchSpace, Session, Store
 from portagpu.tuning import choice as choice_module
 from portagpu.tuning import session as session_module
-from portagpu.tuning.search.expectation import modelled
-from portagpu.tuning.search.ranking import rank
-from portagpu.tuning.search.report import SearchResult
+from portagpu.tuning.searches.expectation import modelled
+from portagpu.tuning.searches.ranking import rank
+from portagpu.tuning.searches.report import SearchResult
 from portagpu.tuning.tunables.device_rates import figures_of
 from portagpu.tuning.tunables.roofline import Limit
 from portagpu.tuning.tunables.space import point_key
@@ -32,7 +32,7 @@ LARGE = SearchSpace.of(x=range(100), y=range(100))
 def clock(monkeypatch):
     """A clock that stands still until somebody adds to its ``now``."""
     fake = SimpleNamespace(now=0.0)
-    monkeypatch.setattr("portagpu.tuning.search.ranking.time", SimpleNamespace(monotonic=lambda: fake.now))
+    monkeypatch.setattr("portagpu.tuning.searches.ranking.time", SimpleNamespace(monotonic=lambda: fake.now))
     return fake
 
 

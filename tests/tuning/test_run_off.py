@@ -11,9 +11,9 @@ from rich.console import Console
 
 from portagpu.tuning import Axis, Budget, Measured, SearchSpace, Store, TaskKey, TimedOut, WrongResult, make_strategy
 from portagpu.tuning.console import Bar
-from portagpu.tuning.search import search
-from portagpu.tuning.search.ranking import rank
-from portagpu.tuning.search.run_off import ROUNDS, rivals_of, run_off
+from portagpu.tuning.searches.ranking import rank
+from portagpu.tuning.searches.run_off import ROUNDS, rivals_of, run_off
+from portagpu.tuning.searches.search import search
 
 TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="float32", shape_class="1x1x1")
 SPACE = SearchSpace((Axis("x", tuple(range(1, 9))),))

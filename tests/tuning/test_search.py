@@ -26,8 +26,8 @@ from portagpu.tuning import (
     WrongResult,
     make_strategy,
 )
-from portagpu.tuning.search import search
-from portagpu.tuning.search.ranking import rank
+from portagpu.tuning.searches.ranking import rank
+from portagpu.tuning.searches.search import search
 from portagpu.tuning.tunables import outcomes
 
 pytestmark = pytest.mark.one_device

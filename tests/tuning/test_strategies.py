@@ -24,11 +24,10 @@ from portagpu.tuning import (
     replay,
     strategy_names,
 )
-from portagpu.tuning.search import search
-from portagpu.tuning.search.expectation import modelled
-from portagpu.tuning.search.optuna_strategies import LibrarySampler
-from portagpu.tuning.search.ranking import rank
-from portagpu.tuning.search.search import Budget
+from portagpu.tuning.searches.expectation import modelled
+from portagpu.tuning.searches.optuna_strategies import LibrarySampler
+from portagpu.tuning.searches.ranking import rank
+from portagpu.tuning.searches.search import Budget, search
 from portagpu.tuning.tunables.space import point_key
 
 pytestmark = pytest.mark.one_device

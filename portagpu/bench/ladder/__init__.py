@@ -1,1 +1,1 @@
-"""The ladder: GEMM from the naive kernel to the shipped one, each step a readable kernel with its measured share."""
+"""GEMM from the naive kernel to the shipped one: readable kernels, each with its measured share."""

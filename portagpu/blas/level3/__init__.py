@@ -1,1 +1,1 @@
-"""BLAS 3 under the names of `scipy.linalg.blas`."""
+"""BLAS 3, matrices with matrices: a family of routines a file, under the names of `scipy.linalg.blas`."""

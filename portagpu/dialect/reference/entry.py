@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class ReferenceEntry:
     """One name: its parameters as ``name: what it takes``, what it gives, and one or two sentences.
 
     ``parameters`` is None for a value that is not called. A parameter with ``= default`` may be left out.
@@ -48,6 +48,6 @@ class Meaning:
         return "\n".join([*lines, "", "Works inside kernels and device functions only."])
 
 
-def call(parameters: str, result: str, text: str, errors: str = "") -> Meaning:
+def call(parameters: str, result: str, text: str, errors: str = "") -> ReferenceEntry:
     """The meaning of a function; its parameters are separated by semicolons."""
-    return Meaning(tuple(p.strip() for p in parameters.split(";") if p.strip()), result, text, errors)
+    return ReferenceEntry(tuple(p.strip() for p in parameters.split(";") if p.strip()), result, text, errors)

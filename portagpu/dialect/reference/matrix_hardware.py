@@ -1,8 +1,8 @@
-"""Meanings of the names that stand for asynchronous copies and matrix units (see `portagpu.dialect.reference.core`)."""
+"""Reference entries of the names that stand for asynchronous copies and matrix units (see `reference.core`)."""
 
 from __future__ import annotations
 
-from portagpu.dialect.reference.entry import Meaning, call
+from portagpu.dialect.reference.entry import ReferenceEntry, call
 
 _MISSING = "MissingCapabilityError: the device has no such instruction."
 _CONSTANT = "KernelValueError: what must be known at compile time is not, or has no such value."
@@ -10,7 +10,7 @@ _ERRORS = f"{_MISSING} {_CONSTANT}"
 _BARRIER = "barriers: shared uint64 array; index: int"
 _MAP = "tensor_maps: global uint64 array; map_index: index of the first of a map's 16 elements, a multiple of 16"
 
-MEANINGS: dict[str, Meaning] = {
+ENTRIES: dict[str, ReferenceEntry] = {
     "pipeline_memcpy_async": call(
         "target: shared array; target_index: index; source: global array; source_index: index;"
         " count: constant number of elements, 4, 8 or 16 bytes in all; valid: bool = True",

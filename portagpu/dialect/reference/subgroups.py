@@ -1,8 +1,8 @@
-"""Meanings of the names that stand for subgroups and their matrix units (see `portagpu.dialect.reference.core`)."""
+"""Reference entries of subgroups and their matrix units."""
 
 from __future__ import annotations
 
-from portagpu.dialect.reference.entry import Meaning, call
+from portagpu.dialect.reference.entry import ReferenceEntry, call
 
 _MISSING = "MissingCapabilityError: the device has no such thing."
 _TYPES = "KernelTypeError: operands of other types."
@@ -10,7 +10,7 @@ _ALL = "All threads of a subgroup must get there."
 _MATRICES = f"{_MISSING} {_TYPES} KernelValueError: an unknown shape or dtype."
 _PLACE = "array: global array of numbers; index: index, the same in the whole subgroup"
 
-MEANINGS: dict[str, Meaning] = {
+ENTRIES: dict[str, ReferenceEntry] = {
     "subgroup_size": call("", "int32", "Threads of a subgroup, the threads that run in lockstep.", _MISSING),
     "subgroup_lane": call("", "int32", "Place of the thread in its subgroup, from 0.", _MISSING),
     "subgroup_id": call("", "int32", "Place of the subgroup in its block, from 0.", _MISSING),

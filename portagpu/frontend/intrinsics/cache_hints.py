@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from portagpu.dialect.names import CACHED_LOADS, CACHED_STORES
 from portagpu.frontend.arrays.subscripts import address, get_item, set_item
 from portagpu.frontend.core.convert import describe
 from portagpu.frontend.core.registry import Call, intrinsic
@@ -20,14 +19,14 @@ def _place(ctx: FunctionState, name: str, array: Value, index: Value) -> tuple[A
     return array, items
 
 
-@intrinsic(*CACHED_LOADS)
+@intrinsic("ldca", "ldcg", "ldcs", "ldlu", "ldcv")
 def _cached_load(ctx: FunctionState, site: Call) -> Value:
     name: str = site.target.name
     array, index = site.bind(ctx, f"cuda.{name}", "array", "i")
     return get_item(ctx, *_place(ctx, name, array, index))
 
 
-@intrinsic(*CACHED_STORES)
+@intrinsic("stcg", "stcs", "stwb", "stwt")
 def _cached_store(ctx: FunctionState, site: Call) -> Value:
     name: str = site.target.name
     array, index, value = site.bind(ctx, f"cuda.{name}", "array", "i", "value")

@@ -125,7 +125,7 @@ class Emitter:
         if isinstance(kind, Pointer):
             return Pointer(kind.element, kind.space, kind.readonly).c
         if self.printer.has_barriers and isinstance(kind, Scalar) and kind.dtype is BOOL:
-            return "int"  # a CPU driver got a flag wrong: docs/architecture.md
+            return "int"  # a CPU driver got a flag wrong: docs/driver-quirks.md
         return kind.c
 
     def _declared_type(self, name: str, kind: Type) -> str:

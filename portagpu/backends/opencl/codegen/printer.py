@@ -86,7 +86,7 @@ class Printer:
         """The variable that holds an extent of the block, set once at the function's start.
 
         In the condition of a loop with a barrier, a call of get_local_size makes one CPU driver give wrong
-        results (docs/architecture.md).
+        results (docs/driver-quirks.md).
         """
         assert isinstance(axis, Constant)
         number = int(axis.value)

@@ -73,7 +73,7 @@ def _iabs(printer: Printer, expr: Operation) -> Lowered:
         return f"convert_{expr.type.c}(abs({_args(printer, expr)}))", POSTFIX
     if expr.type.dtype.size >= 4:  # a driver's abs may take for granted that the most negative value does not occur
         return f"{printer.helpers.use('iabs', expr.type.c)}({_args(printer, expr)})", POSTFIX
-    # for a negated or absolute int16 -32768, one GPU compiler would widen 32768 (docs/architecture.md)
+    # for a negated or absolute int16 -32768, one GPU compiler would widen 32768 (docs/driver-quirks.md)
     return f"{printer.helpers.use('iabs_small', expr.type.c)}({_args(printer, expr)})", POSTFIX
 
 

@@ -16,7 +16,7 @@ from portagpu.device import DeviceRecord
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
 from portagpu.tuning import Budget, Progress, SearchResult, Session, Store, TaskKey, session
-from portagpu.tuning.search.strategies import DEFAULT
+from portagpu.tuning.searches.strategies import DEFAULT
 from portagpu.tuning.store import tasks
 from portagpu.tuning.tunables import problems as shapes
 

@@ -6,7 +6,7 @@ import inspect
 from dataclasses import dataclass
 
 from portagpu.dialect.reference.core import LATER
-from portagpu.dialect.reference.entry import Meaning
+from portagpu.dialect.reference.entry import ReferenceEntry
 from portagpu.dtypes import INT16
 from portagpu.frontend.core.convert import constant, convert
 from portagpu.frontend.core.registry import Call, call_library, intrinsic
@@ -127,7 +127,7 @@ _TEXTS = {
 }
 
 
-def _meaning(name: str) -> Meaning | None:
+def _entry(name: str) -> ReferenceEntry | None:
     found = COMPOUND.get(name)
     if found is not None:
         kinds = zip(("x", "y", "z"), found.parameters, strict=False)
@@ -135,7 +135,7 @@ def _meaning(name: str) -> Meaning | None:
         if found.mode is not None:
             text = text.replace("in one direction", _DIRECTIONS[found.mode])
         result = f"({found.parameters[0]}, int32)" if found.result is None else str(found.result)
-        return Meaning(
+        return ReferenceEntry(
             tuple(f"{p}: number, converted to {k}" for p, k in kinds),
             result,
             text,
@@ -145,7 +145,7 @@ def _meaning(name: str) -> Meaning | None:
         return _SIMPLE(name)
     kind = "float32" if name.endswith("f") else "float64"
     result = f"({kind}, int32)" if base == "frexp" else "int64"
-    return Meaning((f"x: number, converted to {kind}",), result, _TEXTS[base])
+    return ReferenceEntry((f"x: number, converted to {kind}",), result, _TEXTS[base])
 
 
-LATER["libdevice"] = _meaning
+LATER["libdevice"] = _entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from portagpu.dialect.reference.core import LATER
-from portagpu.dialect.reference.entry import Meaning
+from portagpu.dialect.reference.entry import ReferenceEntry
 from portagpu.dialect.reference.operations import text_of
 from portagpu.dtypes import FLOAT16
 from portagpu.frontend.core.convert import constant, convert
@@ -78,21 +78,21 @@ def _hfma(ctx: FunctionState, site: Call) -> Value:
     return Operation("fma", tuple(_operands(ctx, site, "a", "b", "c")), _HALF, span=ctx.span)
 
 
-def _meaning(name: str) -> Meaning | None:
+def _entry(name: str) -> ReferenceEntry | None:
     if f"fp16.{name}" not in INTRINSICS:
         return None
     pair = name in _ARITHMETIC or name in _COMPARISONS or name in _EXTREMES
     names = ("a", "b", "c") if name == "hfma" else ("a", "b") if pair else ("a",)
     parameters = tuple(f"{n}: number, converted to float16" for n in names)
     if name in _COMPARISONS:
-        return Meaning(parameters, "bool", f"`a {_COMPARISONS[name].value} b`.")
+        return ReferenceEntry(parameters, "bool", f"`a {_COMPARISONS[name].value} b`.")
     if name in _ARITHMETIC:
-        return Meaning(parameters, "float16", f"`a {_ARITHMETIC[name].value} b`, rounded to nearest.")
+        return ReferenceEntry(parameters, "float16", f"`a {_ARITHMETIC[name].value} b`, rounded to nearest.")
     if name == "hfma":
-        return Meaning(parameters, "float16", "`a * b + c`, rounded once.")
+        return ReferenceEntry(parameters, "float16", "`a * b + c`, rounded once.")
     operation = _EXTREMES.get(name) or _FUNCTIONS.get(name, name[1:])
     text = re.sub(r"\bx\b", "a", text_of(operation, "float16"))
-    return Meaning(parameters, "float16", text)
+    return ReferenceEntry(parameters, "float16", text)
 
 
-LATER["fp16"] = _meaning
+LATER["fp16"] = _entry

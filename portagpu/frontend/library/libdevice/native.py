@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portagpu.dialect.reference.core import LATER
-from portagpu.dialect.reference.entry import Meaning
+from portagpu.dialect.reference.entry import ReferenceEntry
 from portagpu.dialect.reference.operations import text_of
 from portagpu.dtypes import FLOAT32, FLOAT64, INT32, INT64, UINT32, UINT64
 from portagpu.frontend.core.convert import constant, convert
@@ -143,18 +143,18 @@ def _zero_where(ctx: FunctionState, condition: Expr, value: Expr, kind: Scalar) 
     return Select(condition, constant(ctx, 0.0, kind), value, kind, span=ctx.span)
 
 
-def _meaning(name: str) -> Meaning | None:
+def _entry(name: str) -> ReferenceEntry | None:
     if name in PAIRS:
         kind = "float32" if name.endswith("f") and name != "modf" else "float64"
         base = name.removeprefix("fast_")
         base = base if base in (*_PAIRS, "modf") else base.removesuffix("f")
-        return Meaning((f"x: number, converted to {kind}",), f"({kind}, {kind})", text_of(base, kind))
+        return ReferenceEntry((f"x: number, converted to {kind}",), f"({kind}, {kind})", text_of(base, kind))
     found = FUNCTIONS.get(name)
     if found is None:
         return None
     kinds = zip(_PARAMETERS, found.parameters, strict=False)
     parameters = tuple(f"{p}: number, converted to {k}" for p, k in kinds)
-    return Meaning(parameters, str(found.result), text_of(found.operation, str(found.result)))
+    return ReferenceEntry(parameters, str(found.result), text_of(found.operation, str(found.result)))
 
 
-LATER["libdevice"] = _meaning
+LATER["libdevice"] = _entry

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from portagpu.errors import TuningError
-from portagpu.tuning.search import run_off
-from portagpu.tuning.search.compile_ahead import Ahead
-from portagpu.tuning.search.report import SearchResult
-from portagpu.tuning.search.strategies import History, Strategy
+from portagpu.tuning.searches import run_off
+from portagpu.tuning.searches.compile_ahead import Ahead
+from portagpu.tuning.searches.history import History
+from portagpu.tuning.searches.report import SearchResult
+from portagpu.tuning.searches.strategies import Strategy
 from portagpu.tuning.store.store import Store, TaskKey
 from portagpu.tuning.trials.worker import WorkerDied
 from portagpu.tuning.tunables.outcomes import LaunchFailed, Measured, Outcome, TimedOut, WrongResult
@@ -73,7 +74,7 @@ def search(
     """Search within a budget; trials are stored at once, each new best one is verified, then stored as winner.
 
     Points that the store already has for the task, from an earlier search or another process's, are not measured
-    again, but the best few at the end (`portagpu.tuning.search.run_off`), unless the budget counts trials. ``seeds``
+    again, but the best few at the end (`portagpu.tuning.searches.run_off`), unless the budget counts trials. ``seeds``
     come before what the strategy proposes. The last trial may end up to ``trial_limit`` after the budget. ``ahead`` has
     candidates compiled while others are measured: then they are measured in the order in which they are proposed as far
     as they are compiled. Raises `TuningError` for a strategy that proposes a point that is illegal or was tried.

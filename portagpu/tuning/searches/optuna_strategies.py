@@ -13,16 +13,14 @@ import importlib
 import importlib.util
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from portagpu.errors import TuningError
+from portagpu.tuning.searches.history import History
 from portagpu.tuning.tunables.outcomes import Measured, Outcome
 from portagpu.tuning.tunables.space import Axis, Point, PointKey, point_key
-
-if TYPE_CHECKING:
-    from portagpu.tuning.search.strategies import History
 
 _LIBRARY = "optuna"
 _SAMPLERS: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {  # class, arguments, further packages

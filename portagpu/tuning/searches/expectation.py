@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from portagpu import notices
 from portagpu.device import DeviceRecord
 from portagpu.errors import PortaGPUWarning, TuningError
-from portagpu.tuning.search.ranking import rank
-from portagpu.tuning.search.report import shown
-from portagpu.tuning.search.strategies import History
+from portagpu.tuning.searches.history import History
+from portagpu.tuning.searches.ranking import rank
+from portagpu.tuning.searches.report import shown
 from portagpu.tuning.tunables import problems
 from portagpu.tuning.tunables.device_rates import DeviceFigures
 from portagpu.tuning.tunables.problems import Problem

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from portagpu.tuning.search.strategies import History
+from portagpu.tuning.searches.history import History
 from portagpu.tuning.trials.compilers import Compilation, Compilers
 from portagpu.tuning.tunables.space import Point, PointKey, point_key
 

@@ -7,7 +7,7 @@ import random
 import time
 from collections.abc import Callable
 
-from portagpu.tuning.search.strategies import History
+from portagpu.tuning.searches.history import History
 from portagpu.tuning.tunables.space import Point, Space, candidates, point_key
 
 _PROBED = 16  # points after which it is estimated how long the others take

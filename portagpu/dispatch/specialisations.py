@@ -1,0 +1,135 @@
+"""The specialisations of a kernel: generated and built for argument types, kept, dropped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from portagpu.backends.opencl.codegen.generate import KernelBinary
+from portagpu.dispatch import arguments
+from portagpu.dispatch.code_cache import Request, code_for
+from portagpu.dispatch.definition import KernelDefinition
+from portagpu.dispatch.overload import Overload
+from portagpu.errors import KernelError
+from portagpu.ir.program import GridShape, Program
+from portagpu.ir.types import ArgumentType, ConstantType
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.programs.launch import CompiledKernel, Extent, LaunchShape
+
+
+class Specialisations(KernelDefinition):
+    """The part of a kernel object that makes its specialisations, one for each device and tuple of argument types."""
+
+    def __init__(self, function: Callable[..., Any], **definition: Any) -> None:
+        """``definition``: see `KernelDefinition`."""
+        super().__init__(function, **definition)
+        self._overloads: dict[Any, Overload] = {}
+        self._grids: set[tuple[Any, ...]] = set()  # specialisations that differ for each grid
+        self._lock = threading.RLock()
+
+    def build(
+        self,
+        types: tuple[ArgumentType, ...],
+        context: Context,
+        *,
+        wide: bool = False,
+        shared: int = 0,
+        launch: GridShape | None = None,
+        block: Extent | None = None,
+    ) -> Overload:
+        """Specialise and build for argument types.
+
+        ``launch`` is for kernels whose blocks wait for each other, ``block`` fixes the block.
+        """
+        failure: KernelError | None = None
+        try:
+            binary = self.generate(types, context, wide=wide, shared=shared, launch=launch, block=block)
+        except KernelError as error:
+            failure = error
+        if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
+            if context.settings.traceback:
+                raise failure
+            raise failure.with_traceback(None) from None
+        options = self.options.build_options(context, binary.source)
+        compiled = CompiledKernel(context, binary, options)
+        dynamic = shared if shared > context.capabilities.local_memory_argument else 0
+        return Overload(
+            signature=types,
+            binary=binary,
+            compiled=compiled,
+            build_options=options,
+            wide=wide,
+            shared=dynamic,
+        )
+
+    def program(self, types: tuple[ArgumentType, ...], context: Context, *, wide: bool) -> Program:
+        """The typed IR for argument types."""
+        return self.lowered(types, context.capabilities, wide=wide)
+
+    def generate(
+        self,
+        types: tuple[ArgumentType, ...],
+        context: Context,
+        *,
+        wide: bool = False,
+        shared: int = 0,
+        launch: GridShape | None = None,
+        block: Extent | None = None,
+    ) -> KernelBinary:
+        """OpenCL C for argument types, made or found on disk; nothing is built."""
+        caps, settings = context.capabilities, context.settings
+        return code_for(self, Request(types, caps, wide, shared, launch, block), settings)
+
+    def overload(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> Overload:
+        """The specialisation for prepared arguments, compiled if it is new."""
+        names = self.source.parameters
+        constexpr = self.source.constexpr
+        alias, large = arguments.facts_of(args)
+        wide = shape.is_large or large
+        dynamic = shape.shared if shape.shared > context.capabilities.local_memory_argument else 0
+        parts = tuple(
+            [
+                arguments.constant_key(a) if n in constexpr else arguments.argument_key(a)
+                for n, a in zip(names, args, strict=True)
+            ]
+        )
+        key: tuple[Any, ...] = (context.key, parts, alias, wide, dynamic)
+        launch = GridShape(shape.grid, shape.block, shape.shared)
+        if key in self._grids and launch.blocks > 1:
+            key = (*key, launch)
+        found = self._overloads.get(key)
+        if found is not None and not found.compiled.is_too_narrow(shape):
+            return found
+
+        def built(key: tuple[Any, ...], block: Extent | None) -> Overload:
+            types = tuple(
+                ConstantType(a) if n in constexpr else arguments.argument_type(a, alias=alias)
+                for n, a in zip(names, args, strict=True)
+            )
+            context.holders.add(self)
+            made = self.build(types, context, wide=wide, shared=shape.shared, launch=launch, block=block)
+            if made.binary.cooperative and not context.capabilities.inline_ptx:
+                self._grids.add(key[:5])
+                key = key if made.binary.fused is None else (*key[:5], launch)
+            self._overloads[key] = made
+            context.specialisations.add(self, key, made.compiled)
+            return made
+
+        with self._lock:
+            found = self._overloads.get(key) or built(key, None)
+            if found.compiled.is_too_narrow(shape):  # a fixed block makes the compiler use fewer registers
+                fixed = (*key, shape.block)
+                found = self._overloads.get(fixed) or built(fixed, shape.block)
+        return found
+
+    def drop(self, key: Any, compiled: CompiledKernel) -> None:
+        """Forget one specialisation, for which there is no more room: the next launch of it makes it anew."""
+        found = self._overloads.get(key)
+        if found is not None and found.compiled is compiled:
+            self._overloads.pop(key, None)
+
+    def forget(self, context: Context) -> None:
+        """Drop the specialisations for a context that is closed."""
+        with self._lock:
+            self._overloads = {key: found for key, found in self._overloads.items() if key[0] != context.key}
