@@ -66,7 +66,9 @@ def on_others(items, slow: frozenset[int] = frozenset()) -> set[str]:
     found = set()
     for function, groups in same.items():
         for place, group in enumerate(groups.values()):  # neighbours among the values run on different ones
-            turns = [item for item in group for _ in range(1 if id(item.callspec.params["device"]) in slow else SLOW_MARKED)]
+            turns = [
+                item for item in group for _ in range(1 if id(item.callspec.params["device"]) in slow else SLOW_MARKED)
+            ]
             turn = turns[(zlib.crc32(function.encode()) + place * SLOW_MARKED) % len(turns)]
             found |= {item.nodeid for item in group} - {turn.nodeid}
     return found
