@@ -14,6 +14,8 @@ os.environ.setdefault("PORTAGPU_CACHE_DIR", str(Path(_folder.name, "cache")))
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # hundreds of child processes would compile the package anew
     os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(Path(_folder.name, "bytecode"))
     sys.dont_write_bytecode = False
+if "PYTEST_XDIST_WORKER" in os.environ:  # NumPy's threads wait actively, on cores that other workers need
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["PORTAGPU_WARNINGS"] = "0"  # tests are small, and a warning is an error
 os.environ.setdefault("PORTAGPU_BINARIES", "0")  # most kernels run in one process only
 os.environ["PORTAGPU_SHIPPED"] = "0"  # results for some devices must not make tests differ from others
