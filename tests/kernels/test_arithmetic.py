@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference import ALL, INTEGERS, pairs, samples, supported
+from kernel_samples import ALL, INTEGERS, pairs, samples, supported
 
 from portagpu import cuda
 from portagpu.device import DeviceRecord

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import supported
+from kernel_samples import supported
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate

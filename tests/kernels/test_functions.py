@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from reference import FLOATS, INTEGERS, samples, supported
+from kernel_samples import FLOATS, INTEGERS, samples, supported
 from scipy import special
 
 from portagpu import cuda

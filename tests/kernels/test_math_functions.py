@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reference import INTEGERS, samples, supported
+from kernel_samples import INTEGERS, samples, supported
 
 from portagpu import cuda
 from portagpu.device import DeviceRecord

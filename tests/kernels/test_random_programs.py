@@ -7,8 +7,8 @@ from random import Random
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
+from kernel_samples import INTEGERS, samples
 from programs import Expression, Program, define
-from reference import INTEGERS, samples
 
 from portagpu import cuda
 

@@ -7,6 +7,7 @@ import pyopencl as cl
 import pyopencl.array
 import pytest
 from gates import closed_gate
+from small_kernels import double
 
 import portagpu
 from portagpu import cuda, errors
@@ -14,13 +15,6 @@ from portagpu.runtime.arrays.array import device_array
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.driver_errors import translated
 from portagpu.runtime.programs.launch import CompiledKernel
-
-
-@cuda.jit
-def double(x):
-    i = cuda.grid(1)
-    if i < x.size:
-        x[i] *= 2
 
 
 @cuda.jit

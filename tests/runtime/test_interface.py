@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from small_kernels import double
 
 from portagpu import cuda, errors
 from portagpu.device import DeviceRecord
@@ -23,13 +24,6 @@ class Wrapper:
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
         return self.array.__cuda_array_interface__ | self.changes
-
-
-@cuda.jit
-def double(x):
-    i = cuda.grid(1)
-    if i < x.size:
-        x[i] *= 2
 
 
 def test_the_description(device: DeviceRecord) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pyopencl as cl
 import pytest
 from gates import closed_gate
+from small_kernels import double, increment
 
 from portagpu import cuda, errors
 from portagpu.runtime.execution.stream import enqueuing
@@ -15,20 +16,6 @@ from portagpu.runtime.execution.stream import enqueuing
 pytestmark = pytest.mark.one_device
 
 _MEASURES = cl.command_queue_properties.PROFILING_ENABLE
-
-
-@cuda.jit
-def double(x):
-    i = cuda.grid(1)
-    if i < x.size:
-        x[i] *= 2
-
-
-@cuda.jit
-def increment(x):
-    i = cuda.grid(1)
-    if i < x.size:
-        x[i] += 1
 
 
 def measures(stream):

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from host_memory import shares
+from small_kernels import increment
 
 from portagpu import cuda, errors
-from portagpu.device.capabilities import DeviceType
-
-
-@cuda.jit
-def increment(x):
-    i = cuda.grid(1)
-    if i < x.size:
-        x[i] += 1
 
 
 def run(x, stream=0):
@@ -100,10 +94,6 @@ def test_pinned_context_manager(device):
         on_device.copy_to_host(array, stream=stream)
         stream.synchronize()
     np.testing.assert_array_equal(array, np.arange(100.0))
-
-
-def shares(device):
-    return device.capabilities.device_type is DeviceType.CPU and device.capabilities.host_unified_memory
 
 
 @pytest.mark.parametrize("size", SIZES)

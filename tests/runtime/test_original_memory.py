@@ -7,6 +7,7 @@ import gc
 import numpy as np
 import pyopencl as cl
 import pytest
+from small_kernels import double
 
 from portagpu import cuda, errors
 from portagpu.cuda import types
@@ -51,13 +52,6 @@ def test_types_of_pointers():
         types.CPointer(types.float32[:])
 
 
-@cuda.jit
-def _double(x):
-    i = cuda.grid(1)
-    if i < x.size:
-        x[i] *= 2
-
-
 class _Foreign:
     def __init__(self, array):
         self.__cuda_array_interface__ = array.__cuda_array_interface__
@@ -82,7 +76,7 @@ def test_interfaces_of_shared_arrays(device, make):
         return
     for found in (cuda.as_cuda_array(x), cuda.as_cuda_array(_Foreign(x)), _Foreign(x)):
         x[:] = np.arange(5)
-        _double[1, 8](found)
+        double[1, 8](found)
         cuda.synchronize()
         assert list(x) == [0, 2, 4, 6, 8]
     whole = make((4, 6))
@@ -99,7 +93,7 @@ def test_arrays_made_by_hand(device):
         DeviceNDArray(shape=(2, 3), strides=(4, 8), dtype=np.float32, stream=cuda.stream()),
     ):
         x.copy_to_device(np.ones((2, 3), np.float32))
-        _double[1, 8](x.ravel("A"))
+        double[1, 8](x.ravel("A"))
         assert np.all(x.copy_to_host() == 2)
     one = DeviceNDArray((1, 10), (800, 8), np.float64)
     assert (one.flags["C_CONTIGUOUS"], one.strides) == (True, (800, 8))

@@ -8,15 +8,9 @@ import time
 import numpy as np
 import pyopencl as cl
 import pytest
+from small_kernels import increment
 
 from portagpu import cuda, errors
-
-
-@cuda.jit
-def increment(x):
-    i = cuda.grid(1)
-    if i < x.size:
-        x[i] += 1
 
 
 def test_kernels_on_streams_and_events(device):

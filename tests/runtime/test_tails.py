@@ -12,11 +12,11 @@ import numpy as np
 import pyopencl as cl
 import pytest
 from gates import closed_gate
+from host_memory import shares
 from interrupts import before_lines, by_another_thread
 from small_kernels import copy, put
 
 from portagpu import cuda, errors
-from portagpu.device.capabilities import DeviceType
 from portagpu.dispatch.launch_plans import Plan
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution import stream as stream_module
@@ -230,10 +230,6 @@ def test_an_array_closed_while_a_launch_reads_it(own, arrays):
 
 
 # memory of others ---------------------------------------------------------------------------------------------------
-
-
-def shares(device):
-    return device.capabilities.device_type is DeviceType.CPU and device.capabilities.host_unified_memory
 
 
 def test_memory_of_others_while_another_thread_drops_the_tail(device, own, arrays):

@@ -11,11 +11,11 @@ import numpy as np
 import pyopencl as cl
 import pytest
 from gates import closed_gate
+from host_memory import shares
 from small_kernels import copy, put
 
 import portagpu.dispatch.launch_plans as plans_module
 from portagpu import cuda, errors
-from portagpu.device.capabilities import DeviceType
 from portagpu.runtime.arrays import cuda_array_interface
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution import stream as stream_module
@@ -361,10 +361,6 @@ def test_choices_asked_for_while_choices_are_made(tmp_path, monkeypatch):
     ends(lambda: chooser.remembered("outer", lambda: 2))
     assert within.called
     assert [chooser.remembered(key, lambda: 0) for key in ("inner", "outer")] == [1, 2]
-
-
-def shares(device):
-    return device.capabilities.device_type is DeviceType.CPU and device.capabilities.host_unified_memory
 
 
 def test_memory_of_others_lives_until_kernels_are_done(device):

@@ -14,6 +14,7 @@ import planted_kernels
 import pyopencl as cl
 import pytest
 from planted_kernels import ODD, PICKY, PLANTED
+from processes import is_running
 
 from portagpu import tuning
 from portagpu.blas.gemm.core.problem import Problem
@@ -34,13 +35,6 @@ from portagpu.tuning.trials.trial import Bench, spilled_bytes
 pytestmark = pytest.mark.one_device
 
 PROBLEM = {"n": 4096}
-
-
-def is_running(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_outcomes_are_those_of_a_search_without(device, tmp_path):
