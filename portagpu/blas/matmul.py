@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from portagpu.blas.arguments import (
 from portagpu.blas.gemm.batching import multiply
 from portagpu.blas.gemm.integer_products import multiply_whole
 from portagpu.blas.gemm.replay.device_products import again, first
-from portagpu.blas.gemm.replay.host_products import host_again, host_product
+from portagpu.blas.gemm.replay.host_products import HostProduct, host_again, host_product
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.creation import is_device_like, to_device
@@ -57,90 +59,32 @@ def matmul(
     most 32 axes. Factors that the arithmetic's type rounds to 0 (1e-50 in float32) count as that, but what they scale
     is read.
     """
-    numbers = None  # what a product on the device depends on besides its arrays
-    if (
-        type(a) is type(b) is DeviceNDArray
-        and not active.depth  # in the middle of another product, recordings might use its scratch memory
-        and (out is None or type(out) is DeviceNDArray)
-        and _is_plain(alpha, beta, precision, dtype, stream)
-    ):
+    plain = not active.depth and _is_plain(alpha, beta, precision, dtype, stream)
+    if plain and type(a) is type(b) is DeviceNDArray and (out is None or type(out) is DeviceNDArray):
         numbers = (alpha, beta, type(alpha), type(beta), precision, dtype)
         found = again(a, b, out, stream, numbers)
         if found is not None:
             return found
-    host = None
-    if (
-        type(a) is type(b) is np.ndarray
-        and not active.depth
-        and (out is None or type(out) is np.ndarray)
-        and _is_plain(alpha, beta, precision, dtype, stream)
-        and (dtype is None or _is_dtype(dtype, a))
-    ):
+        return _of_device_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), numbers)
+    numpy = type(a) is type(b) is np.ndarray and (out is None or type(out) is np.ndarray)
+    if plain and numpy and (dtype is None or _is_dtype(dtype, a)):
         if (a.ndim == 1 or b.ndim == 1) and _is_vector_product(a, b, out):
-            row, column = a.ndim == 1, b.ndim == 1
-            left, right = a[None] if row else a, b[:, None] if column else b
-            wide = out
-            if out is not None:
-                wide = out[None] if row else out
-                wide = wide[..., None] if column else wide
-            made = matmul(left, right, wide, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
-            if out is not None:
-                return out
-            made = made[..., 0] if column else made
-            return made[0] if row else made
-        plain = (alpha, beta, precision)
-        made = host_again(a, b, out, plain, stream)
+            scaled = partial(matmul, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
+            return _of_vectors(a, b, out, scaled)
+        made = host_again(a, b, out, (alpha, beta, precision), stream)
         if made is not None:
             return made
-        host = host_product(a, b, out, plain, stream) if a.dtype.isnative else None
-        if host is not None and host.again():
-            return host.result
+        host = host_product(a, b, out, (alpha, beta, precision), stream) if a.dtype.isnative else None
+        if host is not None:
+            if host.again():
+                return host.result
+            return _of_host_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), host)
     if is_foreign(out) and not is_device_like(out):
         into = shared_view(out, "out")
         matmul(a, b, into, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
         return out
-    a, b, on_device = operands_of(a, b)
-    check_dtypes(a, b, on_device)
-    if a.ndim == 0 or b.ndim == 0:
-        hint = "scale with a kernel" if on_device else "use * for scalars"
-        raise ShapeError("matmul needs operands with at least one axis", hint=hint)
-    shape = _result_shape(a, b)
-    where = as_stream(stream, a.context if on_device else context_of(stream))
-    operands = promoted(a, b, dtype)
-    kind = checked_result(out, shape, operands, dtype, on_device)
-    settings = _Settings(
-        alpha=check_scalar(alpha, "alpha", operands, kind),
-        beta=check_scalar(beta, "beta", operands, kind),
-        precision=check_precision(precision, operands.name, kind.name, where.context) if precision is not None else "",
-    )
-    check_beta(settings.beta, out)
-    if on_device:
-        if a.context is not b.context:
-            raise ArgumentTypeError("the operands are on different devices", hint="copy one of them")
-        if where.context is not a.context:
-            raise ArgumentTypeError("the stream is on another device than the operands", hint="use a stream of theirs")
-        target = device_array(shape, kind, context=a.context) if out is None else out
-
-        def multiply_into(c: DeviceNDArray) -> None:
-            _on_device(a, b, c, settings, where)
-
-        if numbers is None:
-            multiply_into(target)
-        else:
-            first(a, b, target, stream, numbers, multiply_into, new=out is None)
-        return target
-    result = _on_host(a, b, out if host is None else host.result, shape, operands, kind, settings, where)
-    if host is not None:
-        host.remember(a, b, lambda left, right, into: settings.multiply(left, right, into, where))
-    return result if shape or out is not None else result[()]  # of two vectors: a scalar, as NumPy's
-
-
-def _is_vector_product(a: Array, b: Array, out: Array) -> bool:
-    """Whether operands of one and two axes fit, so that they can be two matrices; what does not is told as it is."""
-    shape = a.shape[:-1] + b.shape[1:]
-    if not {a.ndim, b.ndim} <= {1, 2} or a.shape[-1] != b.shape[0] or a.dtype is not b.dtype:
-        return False
-    return out is None or (out.shape == shape and out.dtype is a.dtype and out.flags.writeable)
+    request = _request(a, b, out, alpha, beta, precision, dtype, stream)
+    return _of_device_arrays(request, None) if request.on_device else _of_host_arrays(request, None)
 
 
 def dot(a: Array, b: Array, out: Array = None) -> Array:
@@ -152,6 +96,9 @@ def dot(a: Array, b: Array, out: Array = None) -> Array:
                 hint="use numpy.matmul, or reshape to two axes" if operand.ndim else "scale with a kernel",
             )
     return matmul(a, b, out)
+
+
+# requests: arguments that were checked ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +114,72 @@ class _Settings:
             multiply(a, b, c, stream, alpha=alpha, beta=beta, precision=self.precision)
 
         multiply_whole(a, b, c, self.alpha, self.beta, stream, of_kernels)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Request:
+    """A product whose arguments fit together.
+
+    ``operands``: the dtype that both operands are converted to; ``dtype``: that of the result. ``named``: the stream as
+    the caller gave it, ``stream``: where the product runs.
+    """
+
+    a: Array
+    b: Array
+    out: Array
+    on_device: bool
+    shape: tuple[int, ...]
+    operands: np.dtype[Any]
+    dtype: np.dtype[Any]
+    settings: _Settings
+    named: Stream | None
+    stream: Stream
+
+
+def _request(
+    a: Array, b: Array, out: Array, alpha: Any, beta: Any, precision: str | None, dtype: Any, named: Stream | None
+) -> _Request:
+    """Check the arguments of `matmul`. Raises the errors that it names."""
+    a, b, on_device = operands_of(a, b)
+    check_dtypes(a, b, on_device)
+    if a.ndim == 0 or b.ndim == 0:
+        hint = "scale with a kernel" if on_device else "use * for scalars"
+        raise ShapeError("matmul needs operands with at least one axis", hint=hint)
+    shape = _result_shape(a, b)
+    stream = as_stream(named, a.context if on_device else context_of(named))
+    operands = promoted(a, b, dtype)
+    kind = checked_result(out, shape, operands, dtype, on_device)
+    settings = _Settings(
+        alpha=check_scalar(alpha, "alpha", operands, kind),
+        beta=check_scalar(beta, "beta", operands, kind),
+        precision=check_precision(precision, operands.name, kind.name, stream.context) if precision is not None else "",
+    )
+    check_beta(settings.beta, out)
+    if on_device:
+        if a.context is not b.context:
+            raise ArgumentTypeError("the operands are on different devices", hint="copy one of them")
+        if stream.context is not a.context:
+            raise ArgumentTypeError("the stream is on another device than the operands", hint="use a stream of theirs")
+    return _Request(
+        a=a,
+        b=b,
+        out=out,
+        on_device=on_device,
+        shape=shape,
+        operands=operands,
+        dtype=kind,
+        settings=settings,
+        named=named,
+        stream=stream,
+    )
+
+
+def _is_vector_product(a: Array, b: Array, out: Array) -> bool:
+    """Whether operands of one and two axes fit, so that they can be two matrices; what does not is told as it is."""
+    shape = a.shape[:-1] + b.shape[1:]
+    if not {a.ndim, b.ndim} <= {1, 2} or a.shape[-1] != b.shape[0] or a.dtype is not b.dtype:
+        return False
+    return out is None or (out.shape == shape and out.dtype is a.dtype and out.flags.writeable)
 
 
 def _is_plain(alpha: Any, beta: Any, precision: Any, dtype: Any, stream: Any) -> bool:
@@ -215,6 +228,23 @@ def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
 # device arrays ------------------------------------------------------------------------------------------------------
 
 
+def _of_device_arrays(request: _Request, numbers: tuple[Any, ...] | None) -> DeviceNDArray:
+    """The product of device arrays, recorded under ``numbers``, what it depends on besides its arrays, if it can be."""
+    new = request.out is None
+    target: DeviceNDArray = request.out
+    if new:
+        target = device_array(request.shape, request.dtype, context=request.a.context)
+
+    def multiply_into(c: DeviceNDArray) -> None:
+        _on_device(request.a, request.b, c, request.settings, request.stream)
+
+    if numbers is None:
+        multiply_into(target)
+    else:
+        first(request.a, request.b, target, request.named, numbers, multiply_into, new=new)
+    return target
+
+
 def _on_device(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, settings: _Settings, stream: Stream) -> None:
     if c.context is not a.context:
         raise ArgumentTypeError("out is on another device than the operands", hint="copy it, or leave out= away")
@@ -231,16 +261,33 @@ def _on_device(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, settings: _
 # NumPy arrays -------------------------------------------------------------------------------------------------------
 
 
-def _on_host(
-    a: Any,
-    b: Any,
-    out: Any,
-    shape: tuple[int, ...],
-    operands: np.dtype[Any],
-    dtype: np.dtype[Any],
-    settings: _Settings,
-    stream: Stream,
-) -> np.ndarray[Any, Any]:
+def _of_vectors(a: Array, b: Array, out: Array, multiply: Callable[[Array, Array, Array], Array]) -> Array:
+    """The product of a vector and a matrix, or of two vectors, as one of matrices of one row or column."""
+    row, column = a.ndim == 1, b.ndim == 1
+    left, right = a[None] if row else a, b[:, None] if column else b
+    if out is not None:
+        wide = out[None] if row else out
+        multiply(left, right, wide[..., None] if column else wide)
+        return out
+    made = multiply(left, right, None)
+    made = made[..., 0] if column else made
+    return made[0] if row else made
+
+
+def _of_host_arrays(request: _Request, host: HostProduct | None) -> Any:
+    """The product of host arrays; ``host`` remembers its launches for the next product that is like it."""
+    result = _on_host(request, request.out if host is None else host.result)
+    if host is not None:
+        settings, stream = request.settings, request.stream
+        host.remember(request.a, request.b, lambda left, right, into: settings.multiply(left, right, into, stream))
+    if request.shape or request.out is not None:
+        return result
+    return result[()]  # of two vectors: a scalar, as NumPy's
+
+
+def _on_host(request: _Request, out: Any) -> np.ndarray[Any, Any]:
+    a, b, shape, stream = request.a, request.b, request.shape, request.stream
+    operands, dtype, settings = request.operands, request.dtype, request.settings
     with out_of_memory(max(a.shape, b.shape, key=math.prod), operands, "a converted operand"):
         a, b = a.astype(operands, copy=False), b.astype(operands, copy=False)
     result: np.ndarray[Any, Any] = results.empty(shape, dtype) if out is None else out

@@ -1,4 +1,4 @@
-"""Kernel arguments: what their types are, and how host data reaches the device."""
+"""Kernel arguments: types of values, and the transfer of host data to the device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generation of OpenCL C for a kernel, and what is kept of it on disk.
+"""Code generation for a kernel, and the cache of generated code on disk.
 
 Two files lead to a kernel's code. The first is found by everything that is known beforehand: the package's stamp, the
 kernel's text, argument types with compile-time values, the device's capabilities, options. It lists what earlier

@@ -1,4 +1,4 @@
-"""Dates and spans of time as arguments: kernels compute with their 64-bit counts, so all need one unit."""
+"""Dates and time spans as arguments: kernels compute with 64-bit counts, so all need one unit."""
 
 from __future__ import annotations
 

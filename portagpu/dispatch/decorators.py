@@ -1,4 +1,4 @@
-"""`cuda.jit`: Python functions become kernels, and functions that kernels call."""
+"""`cuda.jit`: the decorator that makes kernels and device functions of Python functions."""
 
 from __future__ import annotations
 

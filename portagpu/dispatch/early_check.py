@@ -1,4 +1,4 @@
-"""The check of a function's text where it is declared with signatures."""
+"""Compilation of a function at its declaration, for the signatures that it declares: errors come early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Extensions of `cuda.jit`: objects that turn arguments of other libraries into what kernels take."""
+"""Extensions of `cuda.jit`: objects that convert arguments of other libraries to kernel arguments."""
 
 from __future__ import annotations
 

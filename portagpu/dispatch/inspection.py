@@ -1,4 +1,4 @@
-"""What a kernel's specialisations are: their types, generated text, and what the driver tells about them."""
+"""Inspection of a kernel's specialisations: types, generated code, the driver's statistics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Launches whose arguments have the types of the launch before: what was found out then holds again.
+"""Launch plans: generated code that repeats a launch for arguments of the same types.
 
 A plan is two functions that are generated for a launch's argument types. The first tells whether other arguments
 are of these types, and what they are, as tokens: an object for each array, which keeps no array alive, and plain values

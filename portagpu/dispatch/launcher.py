@@ -1,4 +1,4 @@
-"""A kernel with its launch configuration: what happens at a launch."""
+"""A kernel with its launch configuration, `kernel[grid, block]`, and the launch itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels compiled for hardware that is not present: by the offline compilers of its makers."""
+"""Offline compilation: a kernel compiled for hardware that is not present."""
 
 from __future__ import annotations
 

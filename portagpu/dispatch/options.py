@@ -1,4 +1,4 @@
-"""Options of `cuda.jit`: those that change the generated code, and those of the original that mean nothing here."""
+"""Options of `cuda.jit`: those that change generated code, and CUDA-Python's that change nothing here."""
 
 from __future__ import annotations
 

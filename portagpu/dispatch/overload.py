@@ -1,4 +1,4 @@
-"""One specialisation of a kernel: its types, generated text, and what the driver tells about it."""
+"""One specialisation of a kernel: types, generated code, the driver's statistics."""
 
 from __future__ import annotations
 

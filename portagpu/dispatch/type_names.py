@@ -1,4 +1,4 @@
-"""Types under which programs know arguments: names of the compiler's types, and the way back."""
+"""Conversion between the compiler's argument types and the types that programs name."""
 
 from __future__ import annotations
 

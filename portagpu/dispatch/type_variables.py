@@ -1,4 +1,4 @@
-"""Type variables of what is made of functions: their parameters and results, which a type checker then knows.
+"""Type variables for type checkers: parameters and result of a decorated function.
 
 Left out they are anything, so that ``cuda.Dispatcher`` alone is a type, too. Python 3.10 has no such defaults; type
 checkers bring them.

@@ -1,4 +1,4 @@
-"""What a device function returns for arguments of given types."""
+"""The result type of a device function for given argument types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Room for deeply nested kernels: the compiler walks trees by recursion, and Python allows 1000 frames.
+"""Stack space for deeply nested kernels: the compiler recurses, and Python allows 1000 frames.
 
 Long sums, `elif` chains and chains of device functions, which programs that write programs make, need more.
 """

@@ -1,4 +1,4 @@
-"""Walks over the IR."""
+"""Traversals of the IR."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subscripts that the conditions on their path keep from being negative are not wrapped around, as Python's are.
+"""Pass: no wrap-around of subscripts that the conditions on their path keep from being negative.
 
 `a[y - 1]` behind `if y > 0` needs no second look at its sign. A walk over the body carries what is known of variables
 and thread indices: from conditions, in the branches and operands that they decide about, from assignments on the way,

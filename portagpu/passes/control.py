@@ -1,4 +1,4 @@
-"""What decides how often the loops around barriers run."""
+"""Loops around barriers: what decides how often they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Returns before a barrier: which ones need a flag, and statements whose returns put flags down."""
+"""Returns before a barrier: flags in their place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Emulated warp operations that follow each other use two buffers in turns, so that one barrier is enough for each.
+"""Pass: two buffers in turns for emulated warp operations that follow each other, which saves a barrier.
 
 An exchange writes cells, waits at a barrier, and reads cells of others. The next one must not write what is still being
 read. Where nothing but an exchange, or another barrier, can come next, it has the other buffer, which its own barrier

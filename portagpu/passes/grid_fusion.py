@@ -1,4 +1,4 @@
-"""Grids whose blocks wait for each other, on devices that do not run all blocks at the same time.
+"""Pass: a grid whose blocks wait for each other as one work-group, where not all blocks run at once.
 
 All blocks become one work-group: its barrier is the grid's. A work-item is one thread of one block, its number in the
 work-group tells which; shared arrays exist once for each block. A barrier of a block becomes a barrier of the grid,

@@ -1,4 +1,4 @@
-"""float16 on devices that do not compute with it, or have no functions of it.
+"""Pass: float16 computed in float32, where a device lacks half arithmetic or functions.
 
 Where OpenCL C has half as a format in memory only, every float16 value, or vector of them, becomes one of float32 that
 is rounded after each operation; arrays keep their 16-bit elements. float32 is wide enough that rounding twice gives

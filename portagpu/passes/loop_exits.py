@@ -1,4 +1,4 @@
-"""Loops around barriers without `break` and `continue`, for compilers that let no barrier stand behind a branch.
+"""Loops around barriers without `break` and `continue`: flags, for compilers that allow no barrier after a branch.
 
     for k in range(n):         gate = true
         if f(k): continue      for k in range(gate ? n : 0):

@@ -1,4 +1,4 @@
-"""64-bit integers of which only the lower 32 bits are asked for are computed in 32.
+"""Pass: 32-bit arithmetic for 64-bit integers of which only the lower 32 bits are used.
 
 `hits = 0`, `hits += 1` in a loop, `counts[i] = hits` with an array of int32: a Python integer has 64 bits, of which 32
 are stored. A sum, difference or product has the same lower bits however long its operands are, so the variable becomes

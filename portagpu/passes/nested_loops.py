@@ -1,4 +1,4 @@
-"""Loops in loops that threads run or leave apart.
+"""Nested loops that threads run or leave apart.
 
 Where a compiler runs neighbouring threads in the lanes of a vector, it keeps for each lane whether it still takes part:
 in loops within loops one compiler loses count, and lanes run an iteration too many or too few, or it dies.

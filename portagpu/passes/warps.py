@@ -1,4 +1,4 @@
-"""Loops around warp operations, on devices whose warps are emulated by barriers of the block.
+"""Pass: loops around warp operations run in lockstep, where warps are emulated by barriers of the block.
 
 Each warp of a CUDA block runs such a loop as often as it likes; a barrier needs all threads of the block. A loop whose
 trip count may differ between threads therefore goes on until every thread of the block is done, and threads that are

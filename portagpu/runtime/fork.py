@@ -1,4 +1,4 @@
-"""What happens to devices in a forked child: nothing works there, and nothing hangs.
+"""Forked children: devices do not work there, and nothing hangs.
 
 Drivers keep threads and locks that do not survive a fork. The child's objects are never freed: their destructors would
 call the driver, and some would wait for it for ever. (A driver's own handlers at a process's end are out of reach: some

@@ -1,4 +1,4 @@
-"""What can be checked of an address that is said to be a driver's object, without following it blindly."""
+"""Checks of an address that is said to be a driver's object, without following it blindly."""
 
 from __future__ import annotations
 

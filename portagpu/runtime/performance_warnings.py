@@ -1,4 +1,4 @@
-"""Warnings, once for each kernel and launch configuration: of kernels that look wrong, and of wasted time on GPUs."""
+"""Warnings of suspicious kernels and of wasted time on GPUs, once for each launch configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a launch runs: the context and stream that its arguments ask for."""
+"""The context and stream of a launch, from its arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parameters a problem gets: tuned ones of its class, else of the nearest class, else shipped ones, else the
+"""The choice of parameters for a problem: tuned ones of its class, of the nearest class, shipped, the model's.
 model's. Results of a tuning run, in any process, count from the next question on."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs a strategy on recorded measurements, without a device: for tests, and for comparing strategies."""
+"""Replay of recorded measurements to a strategy, without a device: for tests, and to compare strategies."""
 
 from __future__ import annotations
 

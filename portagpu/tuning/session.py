@@ -1,4 +1,4 @@
-"""Tunes a tunable: one child process that measures, others that compile, searches over one problem or several."""
+"""A tuning session: the child that measures, those that compile, searches over one problem or several."""
 
 from __future__ import annotations
 

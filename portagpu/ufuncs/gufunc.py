@@ -1,4 +1,4 @@
-"""Functions of sub-arrays applied along the remaining axes: what `guvectorize` makes."""
+"""`guvectorize`'s result: a function of sub-arrays applied along the remaining axes."""
 
 from __future__ import annotations
 

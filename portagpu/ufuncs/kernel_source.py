@@ -1,4 +1,4 @@
-"""Kernels whose text is made at run time, one element or one loop position a thread."""
+"""Kernels whose text is made at run time: a thread for each element or loop position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operands of vectorised functions: numbers, host arrays and device arrays; which signature they fit."""
+"""Operands of vectorised functions (numbers, host arrays, device arrays), and the signature that they fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of numbers applied to arrays, element by element: what `vectorize` makes."""
+"""`vectorize`'s result: a function of numbers applied to arrays, element by element."""
 
 from __future__ import annotations
 

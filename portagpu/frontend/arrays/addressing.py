@@ -1,4 +1,4 @@
-"""Where elements are: pointers into arrays, loads and stores of what they point to."""
+"""Addresses of array elements: pointers into arrays, loads and stores through them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of subscripts for ``debug=True``."""
+"""Bounds checks of subscripts, for ``debug=True`` and ``boundscheck=True``."""
 
 from __future__ import annotations
 

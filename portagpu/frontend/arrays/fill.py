@@ -1,4 +1,4 @@
-"""Assignment to arrays and slices: every element gets a number, or the element of another array."""
+"""Assignment to arrays and slices, element by element, from a number or another array."""
 
 from __future__ import annotations
 

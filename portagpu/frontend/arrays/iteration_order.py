@@ -1,4 +1,4 @@
-"""The places of an array in row-major order: `np.ndindex`, `np.ndenumerate` and ``a.flat``."""
+"""Row-major iteration over arrays: `np.ndindex`, `np.ndenumerate` and ``a.flat``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records: fields as numbers, arrays and inner records, and copies of whole records.
+"""Lowering of records: fields as numbers, arrays and inner records; copies of whole records.
 
 A record is an array without axes whose element is a record type: a place in memory, not a value. Arrays of records are
 addressed by bytes; a field that is aligned becomes an ordinary array (or number) of its own type, any other is read and

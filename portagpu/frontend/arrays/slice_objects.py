@@ -1,4 +1,4 @@
-"""Slices as values: ``slice(...)`` in kernels, and slices that a kernel captures."""
+"""Slice objects: ``slice(...)`` in kernels, and slices that a kernel captures."""
 
 from __future__ import annotations
 

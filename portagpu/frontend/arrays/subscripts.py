@@ -1,4 +1,4 @@
-"""Elements of arrays: loads, stores, and arrays of compile-time shape."""
+"""Lowering of subscripts: loads and stores of elements, views, fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts in arrays: elements of NumPy's ``S`` and ``U`` dtypes are records of bytes that are copied and compared."""
+"""Strings in arrays: elements of NumPy's ``S`` and ``U`` dtypes, as records of bytes."""
 
 from __future__ import annotations
 

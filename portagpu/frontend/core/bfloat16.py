@@ -1,4 +1,4 @@
-"""bfloat16: a format of elements. What is read is a float32; what is stored is rounded to the nearest, ties to even."""
+"""bfloat16 elements: widened to float32 by a load, rounded to nearest even by a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conditions and what they choose: and, or, not, the conditional expression."""
+"""Lowering of conditions: and, or, not, the conditional expression."""
 
 from __future__ import annotations
 

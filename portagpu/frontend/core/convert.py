@@ -1,4 +1,4 @@
-"""Types of values, NEP 50 promotion and conversions."""
+"""Conversions between types of values, and NEP 50 promotion."""
 
 from __future__ import annotations
 

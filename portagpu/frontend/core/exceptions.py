@@ -1,4 +1,4 @@
-"""Exceptions of threads: recorded for the host, and the thread's way out of the kernel.
+"""Exceptions in kernels: the record for the host, and the thread's exit.
 
 A thread that raises ends. In a device function it sets its flag, a variable of the kernel, and returns; callers look
 at the flag after the call. Under ``debug=True`` the first exception of a launch is recorded in a buffer that the host

@@ -1,4 +1,4 @@
-"""The types of variables that a loop carries around: a fixed point."""
+"""Types of loop-carried variables, by a fixed point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where names occur in a function's text."""
+"""An index of the names in a function's syntax tree: where each is read and written."""
 
 from __future__ import annotations
 

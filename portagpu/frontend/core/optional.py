@@ -1,4 +1,4 @@
-"""Variables and results that are None on one path and a number on another.
+"""Optional values: variables and results that are None on one path and a number on another.
 
 Such a value is a bool and the number, which is zero where the bool is false. `is None` reads the bool; whatever else
 reads the value takes the number. Under ``debug=True`` that raises a TypeError where it is None.

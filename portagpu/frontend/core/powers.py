@@ -1,4 +1,4 @@
-"""``**``: constant whole exponents become products, as in CUDA-Python; what is left is a function of the device."""
+"""Lowering of ``**``: products for constant whole exponents, as in CUDA-Python, else the device's function."""
 
 from __future__ import annotations
 

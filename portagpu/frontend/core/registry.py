@@ -1,4 +1,4 @@
-"""Tables of what kernels may call, and of the handlers that lower it: modules of lowerings register themselves here."""
+"""Tables of what kernels may call, with the handlers that lower the calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Variables that several paths write: their types, and joining the environments of branches."""
+"""Variables at joins of control flow: slots by name and type, and merged environments of branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Python expression in a kernel is while it is lowered: a constant, an IR expression, or an aggregate."""
+"""Values of Python expressions during lowering: constants, IR expressions, aggregates."""
 
 from __future__ import annotations
 

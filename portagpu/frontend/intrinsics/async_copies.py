@@ -1,4 +1,4 @@
-"""Copies from global to shared memory that go on while the threads compute: CUDA's pipeline primitives.
+"""Asynchronous copies from global to shared memory: CUDA's pipeline primitives.
 
 Where a device has no such copies they are made at once by the thread, so that programs run everywhere: after
 `pipeline_wait_prior` and a barrier the data is there either way.

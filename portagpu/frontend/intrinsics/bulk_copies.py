@@ -1,4 +1,4 @@
-"""Hopper's bulk copies of tiles between global and shared memory (TMA), and the barriers in shared memory they signal.
+"""Hopper's bulk tensor copies (TMA), and the barriers in shared memory that they signal.
 
 PTX ISA: "Data movement and conversion instructions: cp.async.bulk.tensor", "mbarrier", "Tensor map".
 """

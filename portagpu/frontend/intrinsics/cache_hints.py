@@ -1,4 +1,4 @@
-"""Loads and stores with hints to CUDA's caches: plain ones here, since OpenCL has no such hints."""
+"""Loads and stores with CUDA's cache hints, as plain ones: OpenCL has no such hints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cooperative groups: the whole grid as a group whose threads wait for each other."""
+"""Cooperative groups: the grid as a group, and its barrier."""
 
 from __future__ import annotations
 

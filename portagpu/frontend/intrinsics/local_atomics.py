@@ -1,4 +1,4 @@
-"""Atomics on local arrays: only one thread sees these, so that plain operations do."""
+"""Atomics on local arrays, as plain operations: only one thread has the array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrix units that multiply what the lanes of a subgroup hold in vectors: `mfma`, `wmma`, `subgroup_matrix_mad`.
+"""Matrix units of subgroups: `mfma`, `wmma`, `subgroup_matrix_mad`.
 
 Each returns ``a @ b + acc``. The layouts of the vectors are those of the instructions: the "Matrix Instruction
 Calculator" and its instruction set manuals (MFMA, WMMA), and the OpenCL extension

@@ -1,4 +1,4 @@
-"""Subgroups: the threads that run in lockstep. Their lanes, values from one another, and loads and stores of blocks.
+"""Subgroup operations: lanes, broadcasts and shuffles, block loads and stores.
 
 A kernel that relies on the size says it: ``@cuda.jit(subgroup_size=16)``. All threads of a subgroup must reach these
 functions. `cl_khr_subgroups`, `cl_khr_subgroup_shuffle`, `cl_intel_subgroups` and its extensions for other sizes of

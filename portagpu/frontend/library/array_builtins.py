@@ -1,4 +1,4 @@
-"""Python's `min`, `max`, `sum`, `any` and `all` of an array, written in the dialect: each walks over its elements."""
+"""Python's `min`, `max`, `sum`, `any` and `all` of an array, written in the dialect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions over arrays, written in the dialect itself and compiled as device functions.
+"""Reductions over arrays, written in the dialect and compiled as device functions.
 
 An array of several axes is reduced by calling the same function for its sub-arrays, which have an axis less.
 """

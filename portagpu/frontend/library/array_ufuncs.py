@@ -1,4 +1,4 @@
-"""NumPy's ufuncs on whole arrays: ``np.add(x, y, out)``. Each thread walks over all elements."""
+"""NumPy's ufuncs on whole arrays, ``np.add(x, y, out)``: a loop of each thread over all elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python's builtins inside kernels."""
+"""Lowering of Python's builtins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `cmath` module inside kernels, and NumPy's functions of complex numbers."""
+"""Lowering of `cmath`, and of NumPy's functions of complex numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `math` module and NumPy's elementwise functions inside kernels."""
+"""Lowering of `math`, and of NumPy's elementwise functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of `math` and NumPy on whole numbers, and on infinities and nans; `operator`'s names of builtins."""
+"""Lowering of integer functions of `math` and NumPy, of tests for infinities and NaN, and of `operator`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of `math` and NumPy that take more than one operation: tables that lead to `numeric_functions`."""
+"""`math` and NumPy functions of more than one operation: tables of `numeric_functions`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``print`` in kernels: a call of printf."""
+"""Lowering of ``print``: a call of printf."""
 
 from __future__ import annotations
 

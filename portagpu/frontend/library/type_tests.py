@@ -1,4 +1,4 @@
-"""`isinstance` and `type`: known while compiling, as every value has one type."""
+"""`isinstance` and `type`: decided at compile time, as every value has one type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Complex numbers: their parts, ``complex()``, and the functions that treat them as pairs."""
+"""Lowering of complex numbers: parts, ``complex()``, and functions of pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy's order of complex numbers: by real parts, then by imaginary ones. Python has none, so `<` stays an error."""
+"""NumPy's lexicographic order of complex numbers; Python's ``<`` of them stays an error."""
 
 from __future__ import annotations
 

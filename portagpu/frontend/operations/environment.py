@@ -1,4 +1,4 @@
-"""What names stand for: captured values, and binding."""
+"""Lowering of names: captured values, and binding of variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods of numbers: ``x.view(dtype)``, also of vectors, reads their bits as another type's; ``x.bit_count()``."""
+"""Methods of numbers and vectors: ``x.view(dtype)``, ``x.bit_count()``, ``x.conjugate()``."""
 
 from __future__ import annotations
 

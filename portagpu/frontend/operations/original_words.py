@@ -1,4 +1,4 @@
-"""What numba-cuda says where a kernel is refused, beside our own words: texts that programs and searches look for."""
+"""CUDA-Python's error texts beside ours, for programs and searches that look for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds a Python function's text, parses it and resolves the names it uses."""
+"""Source capture: a Python function's text, its syntax tree, and the names that it uses."""
 
 from __future__ import annotations
 

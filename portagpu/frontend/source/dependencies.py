@@ -1,4 +1,4 @@
-"""What a lowering read of the program around a kernel: recorded while it runs, looked at again before it is left out.
+"""Dependencies of generated code: the values that a lowering read, and whether they are still the same.
 
 Each name that is no local, and each attribute of what such a name means, is a row: ``["name", function, name]`` or
 ``["attribute", row, name]`` (``["constant", argument, name]`` for an attribute of a compile-time argument). Functions

@@ -1,4 +1,4 @@
-"""Digests of what kernels can name: functions by their text, values by their content.
+"""Digests of what kernels name: functions by their text, values by their content.
 
 Equal digests, in any process, mean that lowering makes the same of both. What has no such digest is `Unfaithful`.
 Objects that are names for others (modules, classes, instances of users' classes) are told by their names alone: their

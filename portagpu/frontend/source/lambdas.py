@@ -1,4 +1,4 @@
-"""The text of lambdas: Python tells only the line where one begins, so it is looked up among all of the file's."""
+"""Source text of lambdas, found among those of their line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the text of a function is, beyond files: ``python -c``, and code that a program made with `exec`.
+"""Source text of functions that are in no file: ``python -c``, ``exec``, notebooks.
 
 Python forgets the text given to `exec`. From the import of this module on, texts that hold a ``def`` are kept as they
 are compiled (the last `_KEPT`), and small syntax trees. A function's text is the one that compiles to its very code.

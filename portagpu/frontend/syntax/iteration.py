@@ -1,4 +1,4 @@
-"""What a `for` loop walks over: its length and its items."""
+"""Iterables of `for` loops: length and items of each kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that a kernel defines inside itself: nested ``def`` and ``lambda``.
+"""Nested functions: ``def`` and ``lambda`` inside a kernel.
 
 Each becomes a device function. What it reads of the enclosing function is passed as hidden arguments, with the values
 of the moment of the call, as Python does.

@@ -1,4 +1,4 @@
-"""``raise`` and ``assert``.
+"""Lowering of ``raise`` and ``assert``.
 
 Under ``debug=True`` the exception is raised on the host after the launch. Without it, ``raise`` ends the thread and
 ``assert`` is not checked.

@@ -1,4 +1,4 @@
-"""Variables that a path leaves without a value: an exception under ``debug=True``, else a warning.
+"""Checks of variables that may have no value: an exception under ``debug=True``, else a warning.
 
 Under ``debug=True`` each of them has a flag beside it, which says whether it has a value.
 """

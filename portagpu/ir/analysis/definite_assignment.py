@@ -1,4 +1,4 @@
-"""Variables that a path leaves without a value: definite assignment.
+"""Definite assignment: reads of variables that some path leaves without a value.
 
 In Python, reading one is an error; in C it is whatever the compiler put there (here: zero). The walk follows what was
 lowered, so that branches which are decided at compile time count as decided.

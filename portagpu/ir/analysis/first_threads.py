@@ -1,4 +1,4 @@
-"""What expressions are in the first threads of a block, as far as it is known before the program runs.
+"""Symbolic evaluation of expressions in the first threads of a block.
 
 A value is a NumPy array with a number for each thread, or `UNIFORM` (unknown, the same in all threads), or `DIVERGENT`
 (unknown). The threads are the first ones of the first row of block 0.

@@ -1,4 +1,4 @@
-"""Which integers are indices: made of thread ids, extents, Python integers and small constants only.
+"""Index arithmetic: integers made of thread ids, extents, Python integers and small constants only.
 
 docs/dialect.md promises that their arithmetic does not overflow; all other integers wrap around as in NumPy.
 """

@@ -1,4 +1,4 @@
-"""Accesses that waste a GPU's memory, where subscripts show it: how far apart neighbouring threads read or write.
+"""Memory coalescing: how far apart neighbouring threads read or write, as far as subscripts show it.
 
 Threads whose `threadIdx.x` differ by one run side by side. What they access in global memory should lie side by side,
 too (one transaction serves a warp), and in shared memory it should lie in different banks: 32 of 4 bytes each.

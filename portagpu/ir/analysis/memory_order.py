@@ -1,4 +1,4 @@
-"""Where threads of one launch learn of each other's writes: barriers, fences, atomics, and exchanges between them.
+"""Ordering operations: barriers, fences, atomics, exchanges, which make other threads' writes visible.
 
 C lets a compiler keep the value of a `restrict` pointer's element in a register for as long as the pointer lives, over
 every fence: it may take for granted that nothing else writes there. One vendor's compiler does so over inline assembly

@@ -1,4 +1,4 @@
-"""Reads of what another thread writes, with no barrier between: programs that count on threads in lockstep.
+"""Data races of programs that count on lockstep: reads of another thread's writes with no barrier between.
 
 A kernel is run here on paper, by the first threads of a block's first row, with numbers where they are known: indices
 of threads, constants and what is computed from them. Whatever else decides, such as arguments and memory, is unknown.

@@ -1,4 +1,4 @@
-"""Between which bounds integers lie: intervals of expressions and variables, from what is known of the builtins.
+"""Integer ranges: intervals of expressions and variables.
 
 Thread indices are not negative, extents are positive, a mask and a remainder have an upper bound; sums, products,
 shifts and conversions carry bounds on. A variable has the interval that holds all that is assigned to it: from

@@ -1,4 +1,4 @@
-"""Loops in which a thread waits for another one, such as the taking of a lock.
+"""Spin loops: loops in which a thread waits for another one, such as the taking of a lock.
 
 CUDA lets the threads of a warp go on independently of each other. Where a compiler runs neighbouring threads in the
 lanes of a vector instead, all of them stay in such a loop until the last has left it: one holds the lock and cannot

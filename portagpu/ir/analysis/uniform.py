@@ -1,4 +1,4 @@
-"""Which values are the same in all threads of a block: a fixed point over variables.
+"""Uniform values: the same in all threads of a block, by a fixed point over variables.
 
 "Divergent" here means "not proven uniform". A variable is divergent when a divergent value is assigned to it, or when
 which value it gets depends on a divergent condition.

@@ -1,4 +1,4 @@
-"""What users pass to arrays and copies, checked before NumPy or the driver complain in their own words."""
+"""Argument checks of arrays and copies, before NumPy or the driver complain in their own words."""
 
 from __future__ import annotations
 

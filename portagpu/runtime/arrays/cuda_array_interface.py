@@ -1,4 +1,4 @@
-"""The CUDA Array Interface, version 3, between objects of this process.
+"""The CUDA Array Interface, version 3, between objects of one process.
 
 OpenCL does not tell where memory lies. The "pointers" given out here are names: each allocation that is asked for one
 gets a range of addresses that no machine maps, so that a library of CUDA's that is handed one refuses it instead of

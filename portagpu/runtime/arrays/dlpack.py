@@ -1,4 +1,4 @@
-"""Memory of device arrays for other libraries through DLPack: on CPU devices, whose memory is the host's."""
+"""DLPack export of device arrays, on devices whose memory is the host's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warnings of device arrays whose elements Python goes through one by one, where they are many."""
+"""A warning of element-by-element reads of large device arrays."""
 
 from __future__ import annotations
 

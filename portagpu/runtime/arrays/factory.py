@@ -1,4 +1,4 @@
-"""New arrays that are like one another: what follows from shape and dtype is worked out once."""
+"""A factory of device arrays of one shape and dtype, with what follows from them worked out once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of other libraries in host memory, such as torch's and jax's, as NumPy arrays of the same memory."""
+"""Host arrays of other libraries (torch, jax) as NumPy arrays of the same memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Host memory that a device can use in place: wrapped NumPy arrays, pinned arrays."""
+"""Host memory that a device uses in place: wrapped NumPy arrays, pinned arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subscripts of device arrays on the host: views, elements and assignments, in the order of a stream."""
+"""Subscripts of device arrays on the host: views, elements, assignments, in stream order."""
 
 from __future__ import annotations
 

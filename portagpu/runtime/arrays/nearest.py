@@ -1,4 +1,4 @@
-"""What comes nearest to a function, method or operator of NumPy's that device arrays do not have, for hints."""
+"""Hints for NumPy functions, methods and operators that device arrays do not have: what comes nearest."""
 
 from __future__ import annotations
 

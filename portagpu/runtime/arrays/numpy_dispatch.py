@@ -1,4 +1,4 @@
-"""NumPy functions on device arrays; higher layers register what they implement."""
+"""NumPy's dispatch protocols for device arrays; higher layers register what they implement."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Python's operators on device arrays: the matrix product, conversions, and clear errors for what needs a kernel."""
+"""Python's operators on device arrays: the matrix product, conversions, errors for what needs a kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether arrays may share memory.
+"""Memory overlap of arrays.
 
 Views of one allocation have one key. Memory of the host may come from other libraries, through DLPack for one, where
 each import has an owner of its own: of such arrays the addresses tell.

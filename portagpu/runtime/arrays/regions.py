@@ -1,4 +1,4 @@
-"""Host arrays of one launch that share elements: on the device, too, they are views of one memory.
+"""Host arrays of one launch that overlap: on the device, too, they are views of one memory.
 
 Byte ranges decide, not owners: memory may reach NumPy by many ways. Columns of one matrix, whose ranges cross without a
 byte in common, stay apart. `In` is a copy by contract, and no part of any region.

@@ -1,4 +1,4 @@
-"""Views, computed by NumPy on shadows: host arrays of a device array's shape and strides, without its memory."""
+"""Views of device arrays, computed by NumPy on arrays without memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a context counts and keeps of the memory that it gives out."""
+"""Counts of a context's allocations, and memory that it retains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Callbacks of a stream that are still to be called: as in CUDA, who waits for the stream waits for them, too."""
+"""Callbacks of streams; as in CUDA, who waits for a stream waits for them, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A hint on standard error where a kernel ends the process: on a CPU, an access out of bounds is one of the process.
+"""A hint on standard error where a kernel's access out of bounds ends the process, on CPUs.
 
 Python's faulthandler writes the stacks of all threads when a signal ends the process. The signal comes to a thread of
 the driver's, in which no Python may run, so the hint is one of these stacks: a thread of ours sleeps in a function

@@ -1,4 +1,4 @@
-"""Members of contexts and arrays that only CUDA-Python's programs use: other names, and what OpenCL has not."""
+"""Members of contexts and arrays under CUDA-Python's names, and refusals of what OpenCL has not."""
 
 from __future__ import annotations
 

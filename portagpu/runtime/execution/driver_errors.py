@@ -1,4 +1,4 @@
-"""PyOpenCL's errors as ours."""
+"""Translation of PyOpenCL's errors to ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory of NumPy results, used again for later ones.
+"""A pool of host memory for NumPy results.
 
 The system clears and maps new memory page by page, at the first touch; for a product of 512 x 512 that takes as long as
 half the product. So results get memory that earlier ones, which nobody refers to any more, have left.

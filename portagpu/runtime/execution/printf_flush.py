@@ -1,4 +1,4 @@
-"""What kernels print: drivers write it through C's buffered standard output."""
+"""Output of printf in kernels: C's standard output, flushed."""
 
 from __future__ import annotations
 

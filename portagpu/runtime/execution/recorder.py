@@ -1,4 +1,4 @@
-"""What the current thread notes while a library call is recorded (see `portagpu.runtime.replay.replay`)."""
+"""The recorder of launches of the current thread (see `portagpu.runtime.replay.replay`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many compiled kernels a context keeps: those that were not launched for longest go first.
+"""Eviction of compiled kernels: a context keeps the most recently launched ones.
 
 Dropping one ends nothing: the driver keeps a kernel until what was enqueued of it is done, and whoever launches keeps
 the object. The next launch makes it anew, with the binary from the disk cache.

@@ -1,4 +1,4 @@
-"""How far a stream has got. The context keeps it: work outlives a stream that nobody holds any more."""
+"""A stream's timeline: its queue and the memory in use, which outlive a stream that nobody holds."""
 
 from __future__ import annotations
 

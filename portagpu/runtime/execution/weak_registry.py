@@ -1,4 +1,4 @@
-"""Objects that are known for as long as somebody else keeps them."""
+"""A registry of weakly held objects."""
 
 from __future__ import annotations
 

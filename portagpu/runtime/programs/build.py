@@ -1,4 +1,4 @@
-"""Builds OpenCL programs; binaries are remembered in memory and on disk.
+"""Builds of OpenCL programs, with a cache of binaries in memory and on disk.
 
 A cache file has what the compiler said and the driver's binary; its name is a digest of everything that matters:
 schema, package version, device and driver, source, options. Corrupt and foreign files are rewritten.

@@ -1,4 +1,4 @@
-"""Builds programs in a child process where a driver's compiler may end the process that calls it.
+"""Builds in a child process, where a driver's compiler may end the process that calls it.
 
 The child (`portagpu.device.build_child`) is started by the first program that no cache has, serves later ones, and ends
 with this process. What it compiles is handed back as a binary, so that nothing is compiled twice.

@@ -1,4 +1,4 @@
-"""Launches of kernel objects. On GPUs without an event for each.
+"""Enqueueing of kernel objects, on GPUs without an event for each.
 
 PyOpenCL always asks for an event, and nobody here wants one: queues are in order, and what waits for a launch waits for
 its queue. A driver may report each event to the host, which takes time between two kernels (1.5 to 2 us on one GPU, see

@@ -1,4 +1,4 @@
-"""Tells of kernels that seem to hang: those whose threads wait in a loop for others, which a CPU may never run.
+"""A warning of kernels that seem to hang: their threads wait in a loop for others.
 
 A thread of ours looks at the latest of such launches after a while. Queues are in order, so a launch that never ends
 keeps all later ones waiting, and the latest is as good as the one that hangs. Launches of other kernels know nothing

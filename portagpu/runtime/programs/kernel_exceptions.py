@@ -1,4 +1,4 @@
-"""Launches of kernels that may raise: the record of the first exception, read after the launch."""
+"""Launches of kernels that may raise: the first exception's record, read after the launch."""
 
 from __future__ import annotations
 

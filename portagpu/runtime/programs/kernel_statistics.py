@@ -1,4 +1,4 @@
-"""What drivers tell about a built kernel: registers, memory, threads."""
+"""The driver's statistics of a built kernel: registers, memory, threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Launch of a generated kernel: configuration checks, building, binding of arguments, enqueueing."""
+"""Launch of a generated kernel: configuration checks, build, binding of arguments, enqueueing."""
 
 from __future__ import annotations
 

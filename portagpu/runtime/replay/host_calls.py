@@ -1,4 +1,4 @@
-"""Calls on host memory that a CPU uses in place, made again with buffers that are kept.
+"""Replay of calls on host memory that a CPU uses in place, with their buffers.
 
 To a CPU's driver a buffer over host memory is a pair of addresses, and making one costs more than to look it up: after
 each call the caches are full of arrays, and whatever the next one touches comes from far. What is kept is for

@@ -1,4 +1,4 @@
-"""Launches that are made again without going through Python's side of them: recorded once, enqueued ever after.
+"""Replay of recorded launches: kernel objects with their arguments set, enqueued again.
 
 What a library call enqueues for the same arrays and numbers is the same each time. `recorded` runs such a call and
 notes its kernels with their arguments; a `Replay` has kernel objects of its own with these arguments and enqueues them.

@@ -1,4 +1,4 @@
-"""Points that are compiled before their turn: the strategy proposes several, the one that is measured is compiled."""
+"""Compilation ahead: the strategy proposes several points, and the measured one is compiled already."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tunable's model expects of points: the order in which a search begins, and what a choice is said to take."""
+"""A model's expectations: the initial order of points, and the time that a choice should take."""
 
 from __future__ import annotations
 

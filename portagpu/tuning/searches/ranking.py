@@ -1,4 +1,4 @@
-"""The order in which points are tried: that of the times that a model predicts, as far as there is time to ask it."""
+"""Ranking of points by the times that a model predicts, within a time limit."""
 
 from __future__ import annotations
 

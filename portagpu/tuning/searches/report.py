@@ -1,4 +1,4 @@
-"""What a search found, in words."""
+"""Results of a search: values, and text for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The end of a search: its best few points are measured again in turns.
+"""The run-off at the end of a search: its best points are measured again in turns.
 
 A search measures each point once, at different times. On a machine whose speed varies, the fastest of many points is
 the one with the most luck, and what had bad luck, such as the first point of all, is never looked at again. In turns

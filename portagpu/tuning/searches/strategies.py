@@ -1,4 +1,4 @@
-"""In which order points are tried.
+"""Search strategies: in which order points are tried.
 
 A strategy proposes the next point, given everything that was tried. What it proposes is legal and new, because it
 chooses among the candidates that the history offers; illegal points are never measured. Where candidates are compiled

@@ -1,4 +1,4 @@
-"""Which device is meant, where results of a tunable are, and under which key."""
+"""Tuning tasks: device, tunable and problem class, and their keys in the store."""
 
 from __future__ import annotations
 

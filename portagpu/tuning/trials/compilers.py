@@ -1,4 +1,4 @@
-"""Processes that compile what is about to be tried, while another one measures.
+"""Child processes that compile candidates while another one measures.
 
 What they compile goes to the caches on disk (ours and the driver's), where the measuring process finds it. They decide
 nothing: where one dies, hangs or fails, the measuring process finds nothing in the caches, tries the candidate itself

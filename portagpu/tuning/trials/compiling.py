@@ -1,4 +1,4 @@
-"""Compiles candidates in the tuner's child processes: they are run as for a measurement, but no kernel is enqueued.
+"""Compilation of candidates in a child process: they run, but no kernel is enqueued.
 
 Their programs go to the caches on disk. What comes of a run is told by nobody here: what a kernel would have computed
 is missing, so that a check may find anything wrong.

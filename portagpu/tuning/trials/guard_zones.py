@@ -1,4 +1,4 @@
-"""Device arrays between guard zones, which tell whether a kernel wrote beside them."""
+"""Guard zones around device arrays, which detect writes beside them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Temporary folders that do not outlive their processes for long, however these end."""
+"""Temporary folders that are removed however their process ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One trial of a tunable: runs in the tuner's child process, which may die of it."""
+"""One trial of a tunable, in the tuner's child process, which may die of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built-in check: each element of a result against what is expected there."""
+"""The default verification: each element of a result against what is expected there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model must know of a device: peak rates, bandwidths, what a compute unit holds.
+"""Rates of a device for models: peak arithmetic, bandwidths, resources of a compute unit.
 
 Measured once per device and driver (`portagpu.device.rates`) and kept in the cache folder; until then estimated from
 the capabilities.

@@ -1,4 +1,4 @@
-"""What a trial can come to: values, not exceptions."""
+"""Outcomes of trials, as values: measured, compile failed, wrong result, timed out, ..."""
 
 from __future__ import annotations
 

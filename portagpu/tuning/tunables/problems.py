@@ -1,4 +1,4 @@
-"""Problems as values and text, and how far apart two of them are.
+"""Problems: named sizes as values and text, their classes, and distances between them.
 
 A problem is a mapping of names to numbers and texts, such as ``{"m": 4096, "n": 4096, "k": 128, "dtype": "float32",
 "layout": "NN"}``. Its whole numbers are sizes; everything else are traits. What was tuned for one problem serves others

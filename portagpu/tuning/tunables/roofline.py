@@ -1,4 +1,4 @@
-"""A roofline model with occupancy and wave quantisation: what a launch should take, and which resource limits it.
+"""A roofline model with occupancy and wave quantisation: a launch's expected time, and the limiting resource.
 
 Arithmetic, memory, cache and local memory work at the same time, so the slowest of them counts. Each is slowed by what
 the launch leaves idle: compute units without blocks in the last wave, and units with too few threads to hide latency.

@@ -1,4 +1,4 @@
-"""A kernel that can be tuned: its parameters, how it is run and checked, and what it should take."""
+"""`Tunable`: a kernel with parameters, how it is run and checked, and a model of its time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of parameters: what can be compared, stored as JSON, and read back as the same value."""
+"""Values of parameters: comparable, stored as JSON, and read back as the same value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cuda.libdevice`'s functions of more than one operation: the table that leads to `compound_functions`."""
+"""`cuda.libdevice` functions of more than one operation: a table of `compound_functions`."""
 
 from __future__ import annotations
 

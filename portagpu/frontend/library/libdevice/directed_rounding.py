@@ -1,4 +1,4 @@
-"""Arithmetic rounded in one direction: OpenCL C rounds to nearest, so that the neighbour is taken where that is wrong.
+"""Directed rounding (up, down, towards zero), from OpenCL C's rounding to nearest and its error.
 
 On which side of the exact result a rounded one is, sums of two numbers without error tell: what a sum or product lost
 is a number itself. Operands are scaled by powers of two first, so that nothing of it vanishes.

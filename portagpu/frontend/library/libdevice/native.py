@@ -1,4 +1,4 @@
-"""CUDA's libdevice functions that OpenCL has, too: one table, from which `portagpu.cuda.libdevice` takes its names."""
+"""`cuda.libdevice` functions that OpenCL C has: the table of names, types and operations."""
 
 from __future__ import annotations
 
