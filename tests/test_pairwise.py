@@ -97,6 +97,13 @@ def test_all_devices_meet_all_pairs():
     assert len(kept) < len(rows)
 
 
+def test_targets_are_shared_among_tests():
+    tests = [Collected(f"test_{n}", False, target=t) for n in range(3) for t in range(20)]
+    kept = [test for test in tests if test.nodeid not in pairwise.left_out(tests)]
+    assert sorted(test.callspec.params["target"] for test in kept) == list(range(20))
+    assert not pairwise.left_out(tests, all_devices=True)
+
+
 def test_one_parameter_is_left_alone():
     assert pairwise.chosen([{"a": n} for n in range(5)]) == list(range(5))
     assert pairwise.chosen([]) == []

@@ -17,6 +17,7 @@ from itertools import combinations
 MANY = 4  # values of a parameter: if it has more, not every device meets all
 SLOW = 3  # a device whose driver compiles slowly has one of a parameter's values for so many of each other device
 SLOW_MARKED = 7  # and one of the tests marked ``one_device``
+TARGETS = 3  # a test of all targets of offline compilers meets one in so many, and neighbours others
 Values = dict[str, int]  # of one test: its parameters, and which objects they are
 
 
@@ -74,12 +75,27 @@ def on_others(items, slow: frozenset[int] = frozenset()) -> set[str]:
     return found
 
 
+def of_other_tests(items) -> set[str]:
+    """Ids of collected tests of a target for which neighbours are compiled: of ``TARGETS`` tests each has a share."""
+    functions = defaultdict(list)
+    for item in items:
+        if hasattr(item, "callspec") and "target" in item.callspec.params:
+            functions[item.nodeid.partition("[")[0]].append(item)
+    return {
+        item.nodeid
+        for number, group in enumerate(functions.values())
+        for place, item in enumerate(group)
+        if (place + number) % TARGETS
+    }
+
+
 def left_out(items, slow: frozenset[int] = frozenset(), *, all_devices: bool = False) -> set[str]:
     """Ids of collected tests whose pairs of values other tests of the same function have, or another device.
 
-    With ``all_devices`` each device has all pairs of the other values, and tests marked with ``one_device``, too.
+    With ``all_devices`` each device has all pairs of the other values, and tests marked with ``one_device``, too; each
+    target of offline compilers has all tests.
     """
-    found = set() if all_devices else on_others(items, slow)
+    found = set() if all_devices else on_others(items, slow) | of_other_tests(items)
     functions = defaultdict(list)
     for item in items:
         if hasattr(item, "callspec") and item.nodeid not in found:

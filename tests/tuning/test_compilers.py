@@ -31,6 +31,7 @@ from portagpu.tuning import LaunchFailed, Measured, OutOfBounds, Store, TimedOut
 from portagpu.tuning.trials import compilers, compiling
 from portagpu.tuning.trials.compilers import Compilers
 from portagpu.tuning.trials.trial import Bench, spilled_bytes
+from portagpu.tuning.tunables.space import candidates
 
 pytestmark = pytest.mark.one_device
 
@@ -106,7 +107,7 @@ def test_what_is_only_built_is_what_runs(device, contexts, problem):
     builds, runs = contexts
     space = GEMM.space_for(problem.values, device)
     uploads = set()
-    kinds = {point["kind"]: point for point in tuning.space.candidates(space)}
+    kinds = {point["kind"]: point for point in candidates(space)}
     for point in [*kinds.values(), registry.to_json(registry.default_config(problem, device.capabilities))]:
         with builds:
             GEMM.run(compiling._arguments(GEMM, problem.values, builds), point)
