@@ -29,7 +29,8 @@ from portagpu import cuda  # noqa: E402
 from portagpu.device import working_devices  # noqa: E402
 
 # most examples are a kernel of their own to compile
-settings.register_profile("portagpu", deadline=None, derandomize=True, max_examples=8)
+settings.register_profile("portagpu", deadline=None, derandomize=True, max_examples=5)
+settings.register_profile("thorough", settings.get_profile("portagpu"), max_examples=8)
 settings.register_profile("all-combinations", settings.get_profile("portagpu"), max_examples=60)
 settings.load_profile("portagpu")
 
@@ -43,9 +44,9 @@ def pytest_addoption(parser):
         help="run every combination of parameters, not only each pair of values, and more examples",
     )
     parser.addoption(
-        "--all-devices",
+        "--thorough",
         action="store_true",
-        help="run each test on all devices, also where one has some of a test's values or the whole test",
+        help="run each test on all devices, also where one has a share of its values or all of them, and long tests",
     )
 
 
@@ -53,6 +54,8 @@ def pytest_configure(config):
     """Before any test is made."""
     if config.getoption("--all-combinations"):
         settings.load_profile("all-combinations")
+    elif config.getoption("--thorough"):
+        settings.load_profile("thorough")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -72,7 +75,9 @@ def pytest_collection_modifyitems(config, items):
     if config.getoption("--all-combinations") or any("[" in argument for argument in config.args):
         return
     slow = frozenset(id(d) for d in _DEVICES if d.capabilities.compiles_for_binaries)
-    spared = pairwise.left_out(items, slow, all_devices=config.getoption("--all-devices"))
+    spared = pairwise.left_out(items, slow, thorough=config.getoption("--thorough"))
+    if any("::" in argument for argument in config.args):  # asked for by its name
+        spared -= {item.nodeid for item in items if item.get_closest_marker("thorough")}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in spared])
     items[:] = [item for item in items if item.nodeid not in spared]
 

@@ -85,10 +85,10 @@ def test_some_marked_tests_run_where_compilers_are_slow():
     assert kept.total() == 100 and 2 < kept[7] < 20 and kept[8] > 25 and kept[9] > 25
 
 
-def test_all_devices_meet_all_pairs():
+def test_thorough_runs_meet_all_pairs_on_each_device():
     rows = [dict(zip(("device", *"abc"), v, strict=True)) for v in product(range(2), range(6), range(6), range(3))]
     tests = [Collected("test", True, **row) for row in rows]
-    spared = pairwise.left_out(tests, all_devices=True)
+    spared = pairwise.left_out(tests, thorough=True)
     kept = [test.callspec.params for test in tests if test.nodeid not in spared]
     for device in range(2):
         assert pairs_of([row for row in kept if row["device"] == device]) == pairs_of(
@@ -101,7 +101,7 @@ def test_targets_are_shared_among_tests():
     tests = [Collected(f"test_{n}", False, target=t) for n in range(3) for t in range(20)]
     kept = [test for test in tests if test.nodeid not in pairwise.left_out(tests)]
     assert sorted(test.callspec.params["target"] for test in kept) == list(range(20))
-    assert not pairwise.left_out(tests, all_devices=True)
+    assert not pairwise.left_out(tests, thorough=True)
 
 
 def test_one_parameter_is_left_alone():

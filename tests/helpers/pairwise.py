@@ -5,7 +5,7 @@ Software Testing, IEEE Transactions on Software Engineering 30, 2004), and nearl
 compilation of its kernels. What they find is mostly wrong on all devices, so each device meets a share only of the
 values of a parameter that has many, or that is the only one; and tests marked with ``one_device``, whose subject comes
 before any driver, run on one device each. Of both, a device whose driver compiles slowly has a small part. With
-``pytest --all-devices`` every test meets every device, and ``--all-combinations`` runs all there is.
+``pytest --thorough`` every test meets every device, and ``--all-combinations`` runs all there is.
 """
 
 from __future__ import annotations
@@ -89,17 +89,18 @@ def of_other_tests(items) -> set[str]:
     }
 
 
-def left_out(items, slow: frozenset[int] = frozenset(), *, all_devices: bool = False) -> set[str]:
+def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = False) -> set[str]:
     """Ids of collected tests whose pairs of values other tests of the same function have, or another device.
 
-    With ``all_devices`` each device has all pairs of the other values, and tests marked with ``one_device``, too; each
-    target of offline compilers has all tests.
+    With ``thorough`` each device has all pairs of the other values, and tests marked with ``one_device``, too; each
+    target of offline compilers has all tests; and tests marked with ``thorough`` run.
     """
-    found = set() if all_devices else on_others(items, slow) | of_other_tests(items)
+    long = {item.nodeid for item in items if item.get_closest_marker("thorough")}
+    found = set() if thorough else long | on_others(items, slow) | of_other_tests(items)
     functions = defaultdict(list)
     for item in items:
         if hasattr(item, "callspec") and item.nodeid not in found:
-            device = id(item.callspec.params.get("device")) if all_devices else None
+            device = id(item.callspec.params.get("device")) if thorough else None
             functions[item.nodeid.partition("[")[0], device].append(item)
     for group in functions.values():
         kept = chosen([{name: id(value) for name, value in item.callspec.params.items()} for item in group], slow)
