@@ -16,6 +16,8 @@ from portagpu.blas.gemm.variants.tile.launch import launch_tiles
 from portagpu.blas.gemm.variants.tile.variant import TileConfig
 from portagpu.runtime.execution.context import Context
 
+pytestmark = pytest.mark.one_device
+
 OFFSETS = np.array([0, 0, 5, 40, 40, 41, 90, 90])
 
 

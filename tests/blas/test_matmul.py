@@ -22,6 +22,8 @@ from portagpu.runtime.arrays.array import device_array
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
 
+pytestmark = pytest.mark.one_device
+
 DTYPES = ("float32", "float64")
 
 

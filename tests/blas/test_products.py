@@ -22,6 +22,8 @@ from portagpu.blas.gemm.variants.panel.variant import PanelConfig
 from portagpu.blas.gemm.variants.tile.variant import TileConfig
 from portagpu.blas.gemm.variants.vector.variant import VectorConfig
 
+pytestmark = pytest.mark.one_device
+
 PAIRS = [(dtype, out) for dtype in DTYPES for out in OUTPUTS[dtype]]
 TILES = TileConfig(tile_m=16, tile_n=16, tile_k=4, thread_m=4, thread_n=4, group=2)
 PANELS = PanelConfig(tile_m=6, vectors_n=2, lanes=4, unroll_k=2, group_m=2, group_n=2)

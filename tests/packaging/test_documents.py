@@ -171,6 +171,12 @@ def test_the_index_names_every_page():
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has fewer functions in math")
-@pytest.mark.parametrize("name", sorted(set(MADE) - {"not-portable.md"}))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.thorough] if name.startswith("reference-") else [])
+        for name in sorted(set(MADE) - {"not-portable.md"})
+    ],
+)
 def test_made_pages_are_fresh(name):
     assert TEXTS[f"docs/{name}"] == MADE[name](), "python -m tools.documents writes it"
