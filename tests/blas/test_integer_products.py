@@ -19,8 +19,8 @@ from portagpu.blas.gemm.kernels.launch import MOST_TERMS
 from portagpu.blas.gemm.selection.registry import default_config
 from portagpu.blas.gemm.variants.element.variant import ElementConfig
 from portagpu.blas.gemm.variants.skinny.variant import SkinnyConfig, SkinnyVariant
+from portagpu.blas.gemm.variants.tile.config import TileConfig
 from portagpu.blas.gemm.variants.tile.launch import launch_tiles
-from portagpu.blas.gemm.variants.tile.variant import TileConfig
 from portagpu.device.ideal_device import IDEAL
 from portagpu.runtime.execution.context import current_context
 

@@ -19,7 +19,7 @@ from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.blas.gemm.core.problem import DTYPES, Problem
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.gemm.variants.panel.variant import PanelConfig
-from portagpu.blas.gemm.variants.tile.variant import TileConfig
+from portagpu.blas.gemm.variants.tile.config import TileConfig
 from portagpu.blas.gemm.variants.vector.variant import VectorConfig
 
 pytestmark = pytest.mark.one_device

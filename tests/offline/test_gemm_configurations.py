@@ -15,9 +15,10 @@ from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Matrix, S
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.subgroup import matrix_variant
 from portagpu.blas.gemm.variants.subgroup import variant as subgroup_variant
+from portagpu.blas.gemm.variants.tile.config import TileConfig
 from portagpu.blas.gemm.variants.tile.kernels import TilePlan
 from portagpu.blas.gemm.variants.tile.launch import subgroup_of, tile_kernel, tile_lanes, unroll_of
-from portagpu.blas.gemm.variants.tile.variant import TileConfig, TileVariant
+from portagpu.blas.gemm.variants.tile.variant import TileVariant
 from portagpu.blas.gemm.variants.wave_matrix import variant as wave_matrix_variant
 
 _SIZES = (128, 512, 1024, 2048, 8192)

@@ -13,9 +13,9 @@ from portagpu.blas.gemm.core.interface import Config, Product, Variant, clock_mh
 from portagpu.blas.gemm.core.kernel_arguments import Extents
 from portagpu.blas.gemm.core.operands import matrix_of, operand, with_strides
 from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.core.vector_registers import native_lanes, register_count
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.variants.block.kernels import Block, BlockPlan, multiply_block, pack_block
-from portagpu.blas.gemm.variants.panel.variant import native_lanes, register_count
 from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import context_of

@@ -25,10 +25,10 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, Epilogue
+from portagpu.blas.gemm.kernels.async_copy import Rest, Source, Staging, Target, fetch
 from portagpu.blas.gemm.kernels.epilogue import store_element, store_vector
 from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
 from portagpu.blas.gemm.kernels.tile_order import element_of, span_of, tile_at
-from portagpu.blas.gemm.variants.simt_async.kernels import Rest, Source, Staging, Target, fetch
 
 
 class DoublePlan(NamedTuple):
@@ -61,7 +61,7 @@ class DoublePlan(NamedTuple):
 
 @cuda.jit(device=True)
 def _fetch_planes(source, to, place, rest, staging, begin: cuda.constexpr, end: cuda.constexpr):
-    """As `variants.simt_async.kernels.fetch`, for planes of eight k's of an operand that lies along k."""
+    """As `kernels.async_copy.fetch`, for planes of eight k's of an operand that lies along k."""
     wide = staging.wide
     for copy in cuda.unroll(range(begin, end)):
         x = copy * (staging.threads * wide // staging.tile_k)

@@ -21,10 +21,10 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, Epilogue
+from portagpu.blas.gemm.kernels.async_copy import Rest, Source, Staging, Target
 from portagpu.blas.gemm.kernels.epilogue import store_element, store_pair
 from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
 from portagpu.blas.gemm.kernels.tile_order import span_of, tile_place
-from portagpu.blas.gemm.variants.simt_async.kernels import Rest, Source, Staging, Target
 
 
 class FragmentPlan(NamedTuple):
@@ -59,7 +59,7 @@ class FragmentPlan(NamedTuple):
 
 @cuda.jit(device=True)
 def _fetch(source, to, place, rest, staging, begin: cuda.constexpr, end: cuda.constexpr):
-    """As `variants.simt_async.kernels.fetch`; ``staging.pitch``: elements of a row in shared memory."""
+    """As `kernels.async_copy.fetch`; ``staging.pitch``: elements of a row in shared memory."""
     wide, threads, pitch = staging.wide, staging.threads, staging.pitch
     across = staging.extent // wide
     for copy in cuda.unroll(range(begin, end)):

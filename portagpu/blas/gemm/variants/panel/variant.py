@@ -12,11 +12,12 @@ from portagpu.blas.gemm.core.interface import Config, Product, Variant, clock_mh
 from portagpu.blas.gemm.core.kernel_arguments import Extents
 from portagpu.blas.gemm.core.operands import Operand, index_type, matrix_of, operand
 from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.core.vector_registers import native_lanes, register_count
 from portagpu.blas.gemm.core.vector_types import name_of, vector_type
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.kernels.launch import MOST_TERMS
+from portagpu.blas.gemm.kernels.part_sums import add_parts
 from portagpu.blas.gemm.variants.panel.kernels import PanelPlan, Panels, multiply_panels, pack
-from portagpu.blas.gemm.variants.tile.launch import add_parts
 from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.tunables.space import Axis
 
@@ -45,17 +46,6 @@ class PanelConfig(Config):
     def registers(self) -> int:
         """Vector registers that the micro-kernel keeps live: accumulators, B, one broadcast of A."""
         return self.tile_m * self.vectors_n + self.vectors_n + 1
-
-
-def register_count(caps: Capabilities) -> int:
-    """Architectural vector registers: 32 with 512-bit vectors (AVX-512), 16 below (AVX2)."""
-    return 32 if caps.vector_width_float >= 16 else 16
-
-
-def native_lanes(caps: Capabilities, itemsize: int) -> int:
-    """Lanes of the device's vector registers for an element size."""
-    width = caps.vector_width_float * 4 // itemsize
-    return min(16, max(2, width))
 
 
 class PanelVariant(Variant):

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from portagpu.blas.gemm.core.accumulation import Conversion, conversion, number_type
+from portagpu.blas.gemm.core.accumulation import conversion, number_type
 from portagpu.blas.gemm.core.interface import Product
 from portagpu.blas.gemm.core.kernel_arguments import SUM, Epilogue, Extents, Factors, Split
 from portagpu.blas.gemm.core.operands import Operand, index_type, matrix_of, operand
 from portagpu.blas.gemm.core.vector_types import name_of
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.gemm.kernels.epilogue import sum_parts
 from portagpu.blas.gemm.kernels.launch import split_of
+from portagpu.blas.gemm.kernels.part_sums import add_parts
+from portagpu.blas.gemm.variants.tile.config import TileConfig
 from portagpu.blas.gemm.variants.tile.kernels import TilePlan, multiply_tiles
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.execution.stream import Stream
-
-if TYPE_CHECKING:
-    from portagpu.blas.gemm.variants.tile.variant import TileConfig
 
 _SMALL_FILE = 208  # registers of a thread: with no more, the smallest subgroups are asked for, where a thread has most
-_THREADS = 128  # of a block that adds parts
 
 
 def tile_lanes(itemsize: int) -> int:
@@ -90,30 +85,6 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
     )
     if split > 1:
         add_parts(target.array, c, (batch, m, n), found, product.alpha, product.beta, product.stream)
-
-
-def add_parts(
-    parts: DeviceNDArray,
-    c: Operand,
-    shape: tuple[int, int, int],
-    found: Conversion,
-    alpha: complex,
-    beta: complex,
-    stream: Stream,
-) -> None:
-    """``c = alpha * (the sum of parts) + beta * c``; parts: (batch, split, m, n), shape: (batch, m, n)."""
-    batch, m, n = shape
-    number = index_type(parts, c.array)
-    threads = min(_THREADS, c.array.context.capabilities.max_work_group_size)
-    sum_parts[-(-batch * m * n // threads), threads, stream](
-        parts,
-        matrix_of(c, number),
-        number(m),
-        number(n),
-        number(parts.shape[1]),
-        found.factors(alpha, beta),
-        found.epilogue(alpha, beta),
-    )
 
 
 def _sum_bytes(product: Product) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from portagpu.blas.gemm.core.accumulation import is_plain
-from portagpu.blas.gemm.core.interface import Config, Product, Variant, clock_mhz
+from portagpu.blas.gemm.core.interface import Product, Variant, clock_mhz
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.kernels.launch import split_of
 from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE, TILES
+from portagpu.blas.gemm.variants.tile.config import TileConfig
 from portagpu.blas.gemm.variants.tile.launch import launch_tiles, tile_lanes
 from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.tunables.space import Axis
@@ -20,29 +20,6 @@ _THREAD_REGISTERS = 208
 
 _SMALL = 32  # rows and columns of matrices of which a block computes several
 _PART_BYTES = 2**28  # of parts of sums, at most
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TileConfig(Config):
-    """Parameters of the tile variant."""
-
-    tile_m: int
-    tile_n: int
-    tile_k: int
-    thread_m: int
-    thread_n: int
-    group: int
-    split_k: int = 1  # parts of a sum, of a block each
-    problems: int = 1  # products of a batch that a block computes
-
-    @property
-    def threads(self) -> int:
-        """Threads for a tile."""
-        return (self.tile_m // self.thread_m) * (self.tile_n // self.thread_n)
-
-    def local_memory(self, itemsize: int) -> int:
-        """Bytes of local memory: two buffers of padded tiles of A and B, for each product."""
-        return 2 * self.problems * self.tile_k * (self.tile_m + 4 + self.tile_n + 4) * itemsize
 
 
 class TileVariant(Variant):

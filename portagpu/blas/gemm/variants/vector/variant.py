@@ -16,8 +16,8 @@ from portagpu.blas.gemm.core.operands import Operand, index_type, matrix_of, ope
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.kernels.launch import MOST_TERMS, split_of
+from portagpu.blas.gemm.kernels.part_sums import add_parts
 from portagpu.blas.gemm.kernels.transpose import swapped_order
-from portagpu.blas.gemm.variants.tile.launch import add_parts
 from portagpu.blas.gemm.variants.vector.kernels import VectorPlan, multiply_across, multiply_along
 from portagpu.blas.gemm.variants.vector.row_kernels import multiply_lines
 from portagpu.device.capabilities import Capabilities
