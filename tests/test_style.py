@@ -33,6 +33,13 @@ _LATE_IMPORTS = {
 }
 
 
+# what is there about devices, and about OpenCL's drivers, their faults and their compilers
+_OF_DEVICES = (
+    "portagpu/device/",
+    *(f"portagpu/backends/opencl/{part}" for part in ("drivers/", "probing/", "offline/", "quirks.py")),
+)
+
+
 def _name(path: Path) -> str:
     return path.relative_to(_ROOT).as_posix()
 
@@ -69,9 +76,39 @@ def test_back_ends_alone_say_opencl_c_and_ptx() -> None:
     assert len(_lines(code, _BACK_END)) > 20
 
 
-def test_vendors_are_named_only_by_the_device_package() -> None:
-    others = tuple(path for path in _CODE if not _name(path).startswith("portagpu/device/"))
+def test_vendors_are_named_only_where_devices_are_found_and_described() -> None:
+    others = tuple(path for path in _CODE if not _name(path).startswith(_OF_DEVICES))
     assert not _lines(others, _VENDOR)
+
+
+def _imported(path: Path) -> set[str]:
+    """Top-level names of the packages that a file imports, anywhere in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            found.add((node.module or "").partition(".")[0])
+    return found
+
+
+def test_pyopencl_is_behind_its_back_end() -> None:
+    users = {_name(path) for path in _PYTHON if _name(path).startswith("portagpu/") and "pyopencl" in _imported(path)}
+    assert len(users) > 10
+    assert {name for name in users if not name.startswith("portagpu/backends/opencl/")} == set()
+
+
+def test_only_the_registry_knows_the_back_end_that_is_opencl() -> None:
+    """And what is about OpenCL itself: the commands that tell about its drivers and compilers, and benchmarks of it."""
+    users = {
+        _name(path)
+        for path in _PYTHON
+        if not _name(path).startswith(("portagpu/backends/opencl/", "portagpu/bench/", "portagpu/cli/", "examples/"))
+        and re.search(
+            r"^\s*(?:from|import) portagpu\.backends\.opencl\b", path.read_text(encoding="utf-8"), re.MULTILINE
+        )
+    }
+    assert users == {"portagpu/backends/registry.py"}
 
 
 def test_nothing_is_left_to_do() -> None:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from portagpu import cuda
-from portagpu.backends.opencl.codegen.generate import KernelBinary, generate
+from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.backends.source import KernelBinary
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT64

@@ -9,14 +9,13 @@ import linecache
 import math
 import statistics
 import time
-import warnings
 from typing import Any
 
 import click
 import numpy as np
-import pyopencl as cl
 
 from portagpu import cuda
+from portagpu.backends.opencl.plain import compile_and_launch
 from portagpu.bench.cupy_kernels import compile_seconds, cupy_for
 from portagpu.bench.program import Program, chosen, device_argument
 from portagpu.runtime.execution.context import Context
@@ -112,17 +111,11 @@ def driver_seconds(context: Context) -> float:
         arguments = overload.compiled.extract(values, 0)
         queue = context.default_stream.queue
     spent = []
-    no_cache: Any = False  # PyOpenCL's own annotation forgets this value
     for _ in range(3):
         text = f"{source}\n__kernel void salt(__global ulong *p) {{ *p = {time.time_ns()}; }}\n"
         begin = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", cl.CompilerWarning)
-            built: Any = cl.Program(context.cl_context, text).build(cache_dir=no_cache)
-        built_kernel = cl.Kernel(built, overload.binary.name)
-        built_kernel.set_scalar_arg_dtypes([scalar_dtype(p) for p in overload.binary.parameters])
-        built_kernel(queue, (64,), (64,), *arguments)  # some drivers compile only now
-        queue.finish()
+        types = [scalar_dtype(p) for p in overload.binary.parameters]
+        compile_and_launch(queue, text, overload.binary.name, types, arguments, 64)
         spent.append(time.perf_counter() - begin)
     return statistics.median(spent)
 

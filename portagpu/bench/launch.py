@@ -19,9 +19,9 @@ from typing import Any
 
 import click
 import numpy as np
-import pyopencl as cl
 
 from portagpu import cuda
+from portagpu.backends.opencl.plain import launches
 from portagpu.bench.cupy_kernels import cupy_for, launch_of_vectors
 from portagpu.bench.program import Program, chosen, device_argument
 from portagpu.runtime.execution.context import Context
@@ -93,10 +93,10 @@ def launch_cost(context: Context, launched: Any = scale, turns: int = 1) -> Laun
     count = len(launched.source.parameters)
     with context:
         sets = [[cuda.to_device(np.zeros(64, np.float32)) for _ in range(count)] for _ in range(turns)]
-        queue = cl.CommandQueue(context.cl_context, context.device.cl_device)
         launched[1, 64](*sets[0])
         source = next(iter(launched.inspect_opencl().values()))
-        kernel: Any = cl.Kernel(cl.Program(context.cl_context, source).build(), launched.__name__)
+        name = next(iter(launched.overloads.values())).binary.name
+        plain, finish = launches(context.cl_context, context.device.cl_device, source, name, 64)
         # the kernels ask for the size of their first vector only
         buffers = [[vectors[0].buffer, np.int32(64), *(v.buffer for v in vectors[1:])] for vectors in sets]
         ours_next, theirs_next = itertools.cycle(sets), itertools.cycle(buffers)
@@ -105,9 +105,9 @@ def launch_cost(context: Context, launched: Any = scale, turns: int = 1) -> Laun
             launched[1, 64](*next(ours_next))
 
         def theirs() -> None:
-            kernel(queue, (64,), (64,), *next(theirs_next))
+            plain(*next(theirs_next))
 
-        calls = [(ours, context.synchronize), (theirs, queue.finish)]
+        calls = [(ours, context.synchronize), (theirs, finish)]
         cupy = cupy_for(context.device)
         if cupy is not None:
             calls.append((launch_of_vectors(cupy, count, turns), cupy.cuda.Device().synchronize))

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import pyopencl as cl
 
 from portagpu.bench.cells import Memory
 from portagpu.bench.gemm import checker, own_call
@@ -203,7 +202,7 @@ def _measured(device: DeviceRecord, problem: Problem, states: dict[str, Settings
 
 
 def _context(device: DeviceRecord, settings: Settings) -> Context:
-    return Context(device, cl.Context([device.cl_device]), settings)
+    return Context(device, None, settings)
 
 
 def _result(call: Call) -> Matrix:

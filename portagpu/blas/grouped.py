@@ -22,8 +22,9 @@ from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import name_of
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.gemm.integer_products import multiply_whole
+from portagpu.blas.gemm.variants.tile.config import TileConfig
 from portagpu.blas.gemm.variants.tile.launch import launch_tiles
-from portagpu.blas.gemm.variants.tile.variant import TileConfig, TileVariant
+from portagpu.blas.gemm.variants.tile.variant import TileVariant
 from portagpu.blas.matmul import matmul
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -89,7 +90,7 @@ def grouped_matmul(
         beta=check_scalar(beta, "beta", operands, kind),
         precision=""
         if precision is None
-        else check_precision(precision, name_of(a.dtype), name_of(kind), where.context),
+        else check_precision(precision, name_of(a.dtype), name_of(kind), context_of(where)),
     )
     check_beta(factors.beta, out)
     if not on_device:
@@ -104,7 +105,7 @@ def grouped_matmul(
         return host
     if (
         b.context is not a.context
-        or where.context is not a.context
+        or context_of(where) is not a.context
         or (out is not None and out.context is not a.context)
     ):
         raise ArgumentTypeError("operands, out and stream are not all on one device", hint="copy what is elsewhere")

@@ -152,13 +152,15 @@ def _request(
     settings = _Settings(
         alpha=check_scalar(alpha, "alpha", operands, kind),
         beta=check_scalar(beta, "beta", operands, kind),
-        precision=check_precision(precision, operands.name, kind.name, stream.context) if precision is not None else "",
+        precision=check_precision(precision, operands.name, kind.name, context_of(stream))
+        if precision is not None
+        else "",
     )
     check_beta(settings.beta, out)
     if on_device:
         if a.context is not b.context:
             raise ArgumentTypeError("the operands are on different devices", hint="copy one of them")
-        if stream.context is not a.context:
+        if context_of(stream) is not a.context:
             raise ArgumentTypeError("the stream is on another device than the operands", hint="use a stream of theirs")
     return _Request(
         a=a,
@@ -293,7 +295,7 @@ def _on_host(request: _Request, out: Any) -> np.ndarray[Any, Any]:
     result: np.ndarray[Any, Any] = results.empty(shape, dtype) if out is None else out
     if result.size == 0:
         return result
-    context = stream.context
+    context = context_of(stream)
     # neither results that overlap operands nor those in another byte order are written where they are
     apart = not result.dtype.isnative or np.may_share_memory(result, a) or np.may_share_memory(result, b)
     spans = SharedSpans(() if apart else (result,), (a, b))

@@ -15,9 +15,9 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
+from portagpu.backends.opencl.offline.compilers import COMPILERS
+from portagpu.backends.opencl.offline.targets import TARGETS, find_target
 from portagpu.cli.output import console, stdout_to_stderr
-from portagpu.device.offline.compilers import COMPILERS
-from portagpu.device.offline.targets import TARGETS, find_target
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.offline import OfflineKernel
 from portagpu.errors import MissingCompilerError, PortaGPUError, did_you_mean

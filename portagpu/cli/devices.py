@@ -10,8 +10,9 @@ from rich.markup import escape
 from rich.padding import Padding
 
 from portagpu.cli.output import console as new_console
-from portagpu.device.doctor import device_as_json
-from portagpu.device.registry import DeviceRecord, default_device, devices, discover
+from portagpu.device.as_json import device_as_json
+from portagpu.device.record import DeviceRecord
+from portagpu.device.registry import default_device, devices, discover
 from portagpu.errors import DeviceError
 from portagpu.settings import Settings
 

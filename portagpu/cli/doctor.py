@@ -8,10 +8,10 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from portagpu.backends.opencl.doctor import Diagnosis, Severity, as_json, diagnose
+from portagpu.backends.opencl.drivers.records import DriverRecord, DriverState
 from portagpu.cli.devices import show_below, show_devices
 from portagpu.cli.output import console as new_console
-from portagpu.device.doctor import Diagnosis, Severity, as_json, diagnose
-from portagpu.device.drivers.records import DriverRecord, DriverState
 from portagpu.settings import Settings
 
 _STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "bold red"}

@@ -16,7 +16,7 @@ from portagpu.runtime.arrays.creation import as_device_array, device_array_like,
 from portagpu.runtime.arrays.dlpack import shares_with_host
 from portagpu.runtime.arrays.foreign import is_foreign
 from portagpu.runtime.arrays.host_memory import pinned, pinned_array
-from portagpu.runtime.execution.context import close
+from portagpu.runtime.execution.context import close, context_of
 from portagpu.runtime.execution.event import Event
 from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.host_arguments import In, InOut, Out
@@ -39,7 +39,7 @@ def event(timing: bool = True) -> Event:
 
     The first event with ``timing`` on a stream gives it a queue that measures time, which makes launches dearer.
     """
-    return Event(timing)
+    return Event(timing, context_of)
 
 
 def synchronize() -> None:

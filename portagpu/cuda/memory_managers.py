@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from portagpu.errors import UnsupportedError
-from portagpu.runtime.execution.context import MemoryInfo as MemoryInfo
+from portagpu.runtime.execution.allocation_counts import MemoryInfo as MemoryInfo
 from portagpu.runtime.execution.cuda_members import refuse_ipc
 
 _MANAGERS = "memory managers allocate CUDA memory, which OpenCL cannot use"

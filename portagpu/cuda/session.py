@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-import pyopencl as cl
-
+from portagpu.backends.registry import chosen, foreign
 from portagpu.device import devices
-from portagpu.errors import ArgumentTypeError, NoDeviceError
+from portagpu.errors import NoDeviceError
 from portagpu.runtime.execution.context import Context, current_context
 from portagpu.runtime.execution.event import Event
 from portagpu.runtime.execution.stream import Stream
-from portagpu.runtime.handles import may_be_object
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -29,26 +27,17 @@ def per_thread_default_stream() -> Stream:
     return current_context().get_per_thread_default_stream()
 
 
-def external_stream(ptr: int | cl.CommandQueue) -> Stream:
+def external_stream(ptr: Any) -> Stream:
     """A stream around a queue of OpenCL that another library made.
 
     ``ptr`` is PyOpenCL's queue, or the address of a ``cl_command_queue``, an int. The queue must stay alive as long as
     the stream is used. Raises `ArgumentTypeError`.
     """
-    if isinstance(ptr, cl.CommandQueue):
-        return Context.wrap(ptr).wrap_queue(ptr)
-    if type(ptr) is not int or ptr <= 0:
-        raise ArgumentTypeError(
-            f"external_stream takes an OpenCL queue or its handle, not {ptr!r}", hint="pass a pyopencl.CommandQueue"
-        )
-    devices()  # registers drivers, which must be before anybody lists platforms
-    if not may_be_object(ptr):
-        raise ArgumentTypeError(
-            f"no OpenCL object is at the address {ptr:#x}",
-            hint="pass a pyopencl.CommandQueue, or the address of a living cl_command_queue, such as queue.int_ptr",
-        )
-    queue = cl.CommandQueue.from_int_ptr(ptr)
-    return Context.wrap(queue).wrap_queue(queue)
+    if not isinstance(ptr, foreign.queues):
+        if type(ptr) is int and ptr > 0:
+            devices()  # registers drivers, which must be before anybody lists platforms
+        ptr = chosen().queue_at(ptr)
+    return Context.wrap(ptr).wrap_queue(ptr)
 
 
 def event_elapsed_time(evtstart: Event, evtend: Event) -> float:

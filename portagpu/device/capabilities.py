@@ -1,4 +1,4 @@
-"""What one device can do, as a frozen value filled by trying (see `portagpu.device.probing.prober`)."""
+"""What one device can do, as a frozen value filled by trying (see `portagpu.backends.opencl.probing.prober`)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ class Capabilities:
     conditional_barriers: bool = True  # False: no barrier stands under a branch, even if a whole block takes it
     measured_gflops_double: float = 0.0  # the same in float64; 0.0 where it is missing
     ptx_target: tuple[int, int] = (0, 0)  # architecture whose PTX inline text may use, such as (9, 0)
-    architecture_ptx: bool = False  # instructions of that architecture alone work (`portagpu.device.architecture_ptx`)
+    architecture_ptx: bool = (
+        False  # instructions of that architecture alone work (`portagpu.backends.opencl.architecture_ptx`)
+    )
     subgroup_sizes: tuple[int, ...] = ()  # that a kernel can ask for, ascending
     subgroup_block_io: bool = False  # a subgroup loads and stores consecutive elements at once
     matrix_units: tuple[str, ...] = ()  # kinds of instructions: `portagpu.frontend.intrinsics.subgroup_matrix`

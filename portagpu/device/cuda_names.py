@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from typing import Protocol
-
-import pyopencl as cl
+from typing import Any, Protocol
 
 from portagpu.device.capabilities import Capabilities
-from portagpu.device.quirks import hints_for
 from portagpu.errors import DeviceSelectionError
 from portagpu.ir.types import WARP
 
@@ -35,7 +32,11 @@ class _Record(Protocol):
     @property
     def remedy(self) -> str | None: ...
     @property
-    def cl_device(self) -> cl.Device: ...
+    def native(self) -> Any: ...
+    @property
+    def told_capability(self) -> tuple[int, int] | None: ...
+    @property
+    def corrects_errors(self) -> bool: ...
     @property
     def capabilities(self) -> Capabilities | None: ...
     @property
@@ -51,6 +52,11 @@ class CudaNames:
     """
 
     __slots__ = ()
+
+    @property
+    def cl_device(self: _Record) -> Any:
+        """PyOpenCL's device, where OpenCL is the back end."""
+        return self.native
 
     @property
     def id(self: _Record) -> int:
@@ -72,14 +78,7 @@ class CudaNames:
         Elsewhere `_FEATURE_LEVEL`, the first one with all features that kernels can use on every device: programs ask
         for it to choose between features.
         """
-        query = hints_for(self.platform, self.vendor).compute_capability_query
-        if query is None:
-            return _FEATURE_LEVEL
-        try:
-            major, minor = (int(getattr(self.cl_device, query.format(part))) for part in ("major", "minor"))
-        except (cl.Error, AttributeError):
-            return _FEATURE_LEVEL  # an old driver
-        return major, minor
+        return self.told_capability or _FEATURE_LEVEL
 
     @property
     def MAX_THREADS_PER_BLOCK(self: _Record) -> int:
@@ -205,7 +204,7 @@ class CudaNames:
     @property
     def ECC_ENABLED(self: _Record) -> int:
         """1 where the memory corrects errors, else 0."""
-        return int(bool(self.cl_device.error_correction_support))
+        return int(self.corrects_errors)
 
     @property
     def INTEGRATED(self: _Record) -> int:

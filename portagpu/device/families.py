@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from portagpu.device.capabilities import Capabilities, DeviceType
-from portagpu.device.registry import DeviceRecord
+from portagpu.device.record import DeviceRecord
 
 _SHARED_BYTES = 4 << 30  # that a driver may keep for the processes of a search
 

@@ -2,65 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import threading
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from typing import Any
 
-import pyopencl as cl
-
-from portagpu.device.capabilities import Capabilities, DeviceType
-from portagpu.device.cuda_names import CudaNames
-from portagpu.device.drivers.records import DriverRecord, DriverState
-from portagpu.device.drivers.register import register_drivers
-from portagpu.device.identity import DeviceIdentity, all_cl_devices, identity_of
-from portagpu.device.numbering import memory_of, numbered
-from portagpu.device.probing.assemble import capabilities_of, device_type_of
-from portagpu.device.probing.prober import probe
-from portagpu.device.quirks import remedy_for
+from portagpu.device import sources
+from portagpu.device.capabilities import DeviceType
+from portagpu.device.record import DeviceRecord
+from portagpu.device.sources import DeviceSource, UnusedDriver
 from portagpu.errors import DeviceSelectionError, NoDeviceError, did_you_mean
 from portagpu.settings import Settings
 
 _WAYS = "choose by index, by a part of name, vendor or platform, or by type (gpu, cpu)"
 _RANK = {DeviceType.GPU: 2, DeviceType.ACCELERATOR: 1, DeviceType.CPU: 0}
-_logger = logging.getLogger(__name__)
 _lock = threading.RLock()
 _devices: tuple[DeviceRecord, ...] | None = None
-_absent: dict[int, str] = {}  # numbers of devices whose platforms list nothing now, with their names
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DeviceRecord(CudaNames):
-    """An OpenCL device: what it is, what it can do, or why it does not work and what helps.
-
-    ``index`` is its number, which it keeps while another driver fails (-1 for a device that only the user's context
-    knows). ``capabilities`` is None
-    exactly if ``problem`` is not.
-    """
-
-    index: int
-    name: str
-    vendor: str
-    platform: str
-    driver_version: str
-    device_type: DeviceType
-    cl_device: cl.Device
-    capabilities: Capabilities | None
-    problem: str | None
-    remedy: str | None
-
-    @property
-    def works(self) -> bool:
-        """Whether a kernel ran on it."""
-        return self.capabilities is not None
-
-    @property
-    def key(self) -> str:
-        """Stable identity of device and driver, for caches and stores: ``platform|device|driver_version``."""
-        return f"{self.platform}|{self.name}|{self.driver_version}"
+_absent: Mapping[int, str] = {}  # numbers of devices whose platforms list nothing now, with their names
 
 
 def devices(settings: Settings | None = None) -> tuple[DeviceRecord, ...]:
@@ -88,63 +46,23 @@ def working_devices(settings: Settings | None = None) -> tuple[DeviceRecord, ...
 def discover(settings: Settings, *, fresh: bool = False, renumber: bool = False) -> tuple[DeviceRecord, ...]:
     """List every device now; see `devices`. ``fresh`` probes each again instead of trusting the cache, ``renumber``
     gives numbers anew."""
-    drivers = register_drivers(settings)
-    found: list[tuple[cl.Device, DeviceIdentity]] = []
-    for device in all_cl_devices():
-        try:
-            found.append((device, identity_of(device)))
-        except cl.Error as error:
-            _logger.warning("a device does not even tell its name: %s", error)
-    numbers = _numbers(found, memory_of(drivers, settings.cache_dir), anew=renumber)
-    same: Counter[str] = Counter()
-    records: list[DeviceRecord] = []
-    for number, (device, identity) in zip(numbers, found, strict=True):
-        records.append(_record(number, device, identity, same[identity.digest], settings, fresh=fresh))
-        same[identity.digest] += 1
-    return tuple(sorted(records, key=lambda record: record.index))
-
-
-def _numbers(found: list[tuple[cl.Device, DeviceIdentity]], memory: Path, *, anew: bool) -> tuple[int, ...]:
-    """A number for each device; those of platforms that list none now are kept in `_absent`."""
     global _absent
-    platforms: dict[int, tuple[str, list[str]]] = {}
-    for device, identity in found:
-        platforms.setdefault(device.platform.int_ptr, (identity.platform, []))[1].append(identity.name)
-    made = numbered(list(platforms.values()), memory, anew=anew)
-    _absent = made.absent
-    return made.present
+    found = sources.chosen().discover(settings, fresh=fresh, renumber=renumber)
+    _absent = found.absent
+    return found.records
 
 
-def record_for(cl_device: cl.Device, settings: Settings | None = None) -> DeviceRecord:
-    """The record of a device that came with a user's context; sub-devices share their parent's probe results."""
-    for record in devices(settings):
-        if record.cl_device == cl_device:
-            return record
-    return _record(-1, cl_device, identity_of(cl_device), 0, settings or Settings.from_environment(), fresh=False)
+def record_for(native: Any, settings: Settings | None = None, *, source: DeviceSource | None = None) -> DeviceRecord:
+    """The record of a device that came with a user's context; sub-devices share their parent's probe results.
 
-
-def _record(
-    index: int, device: cl.Device, identity: DeviceIdentity, ordinal: int, settings: Settings, *, fresh: bool
-) -> DeviceRecord:
-    results = probe(device, ordinal, settings, fresh=fresh)
-    problem, capabilities = results.problem, None
-    if problem is None:
-        try:
-            capabilities = capabilities_of(device, results, identity.hints)
-        except cl.Error as error:
-            problem = f"the driver does not describe its device: {error}"
-    return DeviceRecord(
-        index=index,
-        name=identity.name,
-        vendor=identity.vendor,
-        platform=identity.platform,
-        driver_version=identity.driver_version,
-        device_type=device_type_of(device),
-        cl_device=device,
-        capabilities=capabilities,
-        problem=problem,
-        remedy=None if problem is None else remedy_for(problem),
-    )
+    ``source``: whose device it is, the chosen back end's by default.
+    """
+    own = sources.chosen()
+    if source is None or source is own:
+        for record in devices(settings):
+            if record.native == native:
+                return record
+    return (source or own).describe(native, settings or Settings.from_environment())
 
 
 def speed(record: DeviceRecord) -> tuple[int, float, int]:
@@ -166,7 +84,7 @@ def default_device(settings: Settings | None = None) -> DeviceRecord:
         return _find(chosen.device, chosen, asked=f"PORTAGPU_DEVICE={chosen.device}")
     working = working_devices(chosen)
     if not working:
-        everything, unused = devices(chosen), _unused(chosen)
+        everything, unused = devices(chosen), sources.chosen().unused_drivers(chosen)
         broken = [f"{device.name} ({device.platform}): {device.problem}" for device in everything]
         raise NoDeviceError(
             "no OpenCL device works on this machine" if everything else "no OpenCL device was found on this machine",
@@ -176,11 +94,6 @@ def default_device(settings: Settings | None = None) -> DeviceRecord:
             else "pip install 'portagpu[cpu]' brings a CPU driver; `portagpu doctor` explains what was found",
         )
     return max(working, key=speed)
-
-
-def _unused(settings: Settings) -> list[DriverRecord]:
-    """Drivers that are installed and not in use: PyOpenCL was asked for platforms before us, or OCL_ICD_VENDORS."""
-    return [driver for driver in register_drivers(settings) if driver.state is DriverState.NOT_USED]
 
 
 def find_device(selector: str | int, settings: Settings | None = None) -> DeviceRecord:
@@ -193,7 +106,9 @@ def find_device(selector: str | int, settings: Settings | None = None) -> Device
 
 
 def _find(selector: str | int, settings: Settings, *, asked: str) -> DeviceRecord:
-    return choose(devices(settings), selector, asked=asked, unused=_unused(settings), absent=_absent)
+    return choose(
+        devices(settings), selector, asked=asked, unused=sources.chosen().unused_drivers(settings), absent=_absent
+    )
 
 
 def choose(
@@ -201,7 +116,7 @@ def choose(
     selector: str | int,
     *,
     asked: str | None = None,
-    unused: Sequence[DriverRecord] = (),
+    unused: Sequence[UnusedDriver] = (),
     absent: Mapping[int, str] | None = None,
 ) -> DeviceRecord:
     """As `find_device`, among given records. ``asked``: what the message calls the selector; ``unused``: drivers whose
@@ -248,8 +163,8 @@ def _matches(record: DeviceRecord, selector: str) -> bool:
         return record.index == int(selector)
     if selector in {kind.value for kind in DeviceType}:
         return record.device_type.value == selector
-    version = getattr(record.cl_device, "version", "")  # some drivers name themselves only here
-    text = f"{record.platform}|{record.vendor}|{record.name}|{record.driver_version}|{version}".lower()
+    texts = (record.platform, record.vendor, record.name, record.driver_version, record.version)
+    text = "|".join(texts).lower()  # some drivers name themselves only in the last one
     return bool(selector) and selector in text
 
 

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from portagpu import notices
-from portagpu.backends.opencl.codegen.generate import KernelBinary, generate
-from portagpu.backends.opencl.codegen.serialize import as_data, from_data
+from portagpu.backends.base import Backend
+from portagpu.backends.source import KernelBinary
+from portagpu.backends.stored import as_data, from_data
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.definition import KernelDefinition
 from portagpu.files import FileCache
@@ -59,6 +60,7 @@ _log = logging.getLogger(__name__)
 class Request:
     """What code is asked for: ``shared`` bytes of dynamic shared memory; see `Specialisations.build` for the others."""
 
+    backend: Backend
     types: tuple[ArgumentType, ...]
     caps: Capabilities
     wide: bool = False
@@ -98,7 +100,8 @@ def _new_code(kernel: KernelDefinition, request: Request, record: Dependencies |
     verify(program)
     needed = request.shared if program.fused is None else request.shared * program.fused.blocks
     static = needed if program.dynamic_shared and needed > caps.local_memory_argument else 0
-    return generate(program, caps, static_dynamic_shared=static, subgroup_size=kernel.options.subgroup_size)
+    size = kernel.options.subgroup_size
+    return request.backend.render(program, caps, static_dynamic_shared=static, subgroup_size=size)
 
 
 # keys ---------------------------------------------------------------------------------------------------------------
@@ -111,7 +114,7 @@ def _start(kernel: KernelDefinition, request: Request) -> Digest | None:
         return None
     caps, options, digest = request.caps, kernel.options, Digest()
     try:
-        digest.add((_SCHEMA, stamp, np.__version__))
+        digest.add((_SCHEMA, stamp, np.__version__, request.backend.name))
         digest.function(kernel)
         digest.add(request.types)
         digest.add(dataclasses.replace(caps, **_AMOUNTS))

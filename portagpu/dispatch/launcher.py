@@ -14,7 +14,7 @@ from portagpu.dispatch.type_variables import P
 from portagpu.errors import CudaAPIError, KernelError, LaunchConfigError, LaunchError
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.runtime.arrays.host_memory import finished
-from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.host_arguments import HostWork
 from portagpu.runtime.performance_warnings import advise, remark
@@ -124,7 +124,7 @@ class Configured(Generic[P]):
         given = dispatcher.bind_arguments(args, kwargs)
         args = dispatcher.adopt(given)
         stream, others = place(args, self._stream)
-        context = stream.context
+        context = context_of(stream)
         after: list[Callable[[], None]] = []
         if dispatcher.extensions:
             args, after = extend(tuple(dispatcher.extensions), args, stream)
@@ -164,7 +164,8 @@ class Configured(Generic[P]):
         if plan is None or plan.tokens(given) is None:
             source = self._dispatcher.source
             constants = frozenset(n for n, name in enumerate(source.parameters) if name in source.constexpr)
-            plan = plan_of(given, prepared, overload, self.shape, constants)
+            # where a parameter takes the rest, what is given differs from what it is bound to
+            plan = None if source.takes_rest else plan_of(given, prepared, overload, self.shape, constants)
             if plan is not None:
                 if len(self._plans) >= _MOST_PLANS:
                     self._plans.clear()  # most are of kernels that are gone

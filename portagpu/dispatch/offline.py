@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from portagpu.backends.opencl.codegen.generate import KernelBinary
-from portagpu.device.offline.compilers import compile_offline
-from portagpu.device.offline.figures import OfflineFigures
-from portagpu.device.offline.target import Target
-from portagpu.device.offline.targets import find_target
+from portagpu.backends.offline import OfflineFigures, OfflineTarget
+from portagpu.backends.registry import chosen
+from portagpu.backends.source import KernelBinary
 from portagpu.dispatch.code_cache import Request, code_for
 from portagpu.dispatch.definition import KernelDefinition
 from portagpu.dispatch.type_names import argument_type
@@ -32,7 +30,7 @@ class OfflineKernel:
     """
 
     name: str
-    target: Target
+    target: OfflineTarget
     binary: KernelBinary
     figures: OfflineFigures
     assembly: str | None
@@ -50,7 +48,7 @@ class OfflineCompilation(KernelDefinition):
 
     def compile_for(
         self,
-        target: str | Target,
+        target: str | OfflineTarget,
         signature: Any = None,
         *,
         constants: Mapping[str, Any] | None = None,
@@ -68,21 +66,22 @@ class OfflineCompilation(KernelDefinition):
         `MissingCapabilityError` for what the target does not have, `BuildError` at the Python line that the compiler
         refused, `ArgumentCountError` for a signature that does not fit the parameters.
         """
-        found = find_target(target) if isinstance(target, str) else target
+        backend = chosen()
+        found = backend.find_target(target) if isinstance(target, str) else target
         types = self._types(signature, constants or {})
         fixed = None if block is None else extent(block, "block")
         dynamic = count(shared, "dynamic shared memory is a number of bytes")
         failure: KernelError | None = None
         try:
-            request = Request(types=types, caps=found.capabilities, shared=dynamic, block=fixed)
+            request = Request(backend=backend, types=types, caps=found.capabilities, shared=dynamic, block=fixed)
             binary = code_for(self, request, Settings.from_environment())
         except KernelError as error:
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
             raise failure.with_traceback(None)
-        options = self.options.options_for(found.capabilities, binary.source)
+        options = backend.build_options(self.options, found.capabilities, binary.source)
         try:
-            compiled = compile_offline(found, binary.source, options)
+            compiled = backend.compile_offline(found, binary.source, options)
         except BuildError as error:
             raise locate(error, binary) from error
         return OfflineKernel(

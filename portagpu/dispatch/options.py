@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, SupportsIndex, TypedDict
 
 from portagpu import notices
-from portagpu.device.capabilities import Capabilities
 from portagpu.errors import PortaGPUWarning, SettingsError, UnknownOptionError, did_you_mean
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.programs.launch import Extent, extent
@@ -65,9 +63,6 @@ _KNOWN = frozenset(JitKeywords.__annotations__) - _IGNORED
 _DEPRECATED = frozenset({"argtypes", "restype", "bind"})  # the original refuses them, too
 _SUBGROUP_SIZES = (8, 16, 32, 64)
 _FASTMATH = frozenset({"fast", "nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"})
-
-# functions of OpenCL C 2.0 and later, which a driver has under its language option only
-_NEEDS_LANGUAGE = re.compile(r"dot_4x8packed|sub_group|atomic_work_item_fence|atomic_fetch_add_explicit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,30 +126,8 @@ class JitOptions:
         )
 
     def build_options(self, context: Context, source: str = "") -> tuple[str, ...]:
-        """Options for the driver's compiler, for this OpenCL C."""
-        return self.options_for(context.capabilities, source)
-
-    def options_for(self, caps: Capabilities, source: str = "") -> tuple[str, ...]:
-        """Options for the compiler of a device with these capabilities, for this OpenCL C."""
-        options = ["-w"]
-        may_rotate = "<<" in source and ">>" in source
-        if not self.opt or (may_rotate and not caps.optimised_rotations):
-            options.append("-cl-opt-disable")
-        if self.max_registers is not None and caps.max_registers_option:
-            options.append(f"-cl-nv-maxrregcount={self.max_registers}")
-        if _NEEDS_LANGUAGE.search(source) and caps.language_option:
-            options.append(caps.language_option)
-        if "fast" in self.fastmath:
-            return (*options, "-cl-fast-relaxed-math")
-        if self.fastmath >= {"reassoc", "arcp", "nsz"}:
-            options.append("-cl-unsafe-math-optimizations")
-        elif "nsz" in self.fastmath:
-            options.append("-cl-no-signed-zeros")
-        if self.fastmath >= {"nnan", "ninf"}:
-            options.append("-cl-finite-math-only")
-        if "arcp" not in self.fastmath and caps.correctly_rounded_divide_sqrt:
-            options.append("-cl-fp32-correctly-rounded-divide-sqrt")
-        return tuple(options)
+        """Options for the driver's compiler, for this text."""
+        return context.backend.build_options(self, context.capabilities, source)
 
 
 def _given(option: Any, default: bool) -> bool:

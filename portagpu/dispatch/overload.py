@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from portagpu.backends.opencl.codegen.generate import KernelBinary
+from portagpu.backends.source import KernelBinary
 from portagpu.dispatch.type_names import public_type
 from portagpu.errors import unknown_attribute
 from portagpu.ir.types import ArgumentType, ArrayType

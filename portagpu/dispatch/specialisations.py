@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from portagpu.backends.opencl.codegen.generate import KernelBinary
+from portagpu.backends.source import KernelBinary
 from portagpu.dispatch import arguments
 from portagpu.dispatch.code_cache import Request, code_for
 from portagpu.dispatch.definition import KernelDefinition
@@ -79,7 +79,7 @@ class Specialisations(KernelDefinition):
     ) -> KernelBinary:
         """OpenCL C for argument types, made or found on disk; nothing is built."""
         caps, settings = context.capabilities, context.settings
-        return code_for(self, Request(types, caps, wide, shared, launch, block), settings)
+        return code_for(self, Request(context.backend, types, caps, wide, shared, launch, block), settings)
 
     def overload(self, args: tuple[Any, ...], shape: LaunchShape, context: Context) -> Overload:
         """The specialisation for prepared arguments, compiled if it is new."""

@@ -137,7 +137,11 @@ def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[in
     if isinstance(kind, ConstantType):
         return Const(kind.value)
     if isinstance(kind, TupleType):
-        items = tuple(_parameter(ctx, f"{name}.{n}", k, (*path, n)) for n, k in enumerate(kind.items))
+        labels = kind.fields or range(len(kind.items))
+        items = tuple(
+            _parameter(ctx, f"{name}.{label}", k, (*path, n))
+            for n, (label, k) in enumerate(zip(labels, kind.items, strict=True))
+        )
         return TupleValue(items, kind.fields)
     if isinstance(kind, Scalar):
         if kind.dtype is BOOL:

@@ -14,8 +14,7 @@ import gc
 import os
 from typing import Any
 
-import pyopencl.array
-
+from portagpu.backends.registry import registered
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import abandon_all
 from portagpu.runtime.execution.event import Event
@@ -24,7 +23,7 @@ from portagpu.runtime.programs.launch import CompiledKernel
 from portagpu.runtime.replay.host_calls import HostBuffers, HostCall
 from portagpu.runtime.replay.replay import Replay
 
-_OWNERS = (DeviceNDArray, Event, CompiledKernel, Replay, HostBuffers, HostCall, pyopencl.array.Array)
+_OWNERS = (DeviceNDArray, Event, CompiledKernel, Replay, HostBuffers, HostCall)
 _kept: list[list[Any]] = []  # during forks: several threads may be at one, and the first list has the oldest
 
 
@@ -42,8 +41,9 @@ def _in_child() -> None:
     _kept.clear()
     if not contexts:
         return
+    owners = (*_OWNERS, *(kind for backend in registered() for kind in backend.leaked_types))
     for value in gc.get_objects():
-        if issubclass(type(value), _OWNERS):  # not isinstance: some objects run code to tell their class
+        if issubclass(type(value), owners):  # not isinstance: some objects run code to tell their class
             _leak(value)
 
 

@@ -13,6 +13,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.arrays.checks import host_array
 from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to_device
 from portagpu.runtime.execution.context import Context, current_context
+from portagpu.runtime.execution.context import context_of as stream_context
 from portagpu.runtime.execution.stream import Stream, as_stream
 from portagpu.types import Signature
 
@@ -55,12 +56,12 @@ def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 def context_of(values: Sequence[Any], stream: Any) -> Context:
     """Where a call runs: the stream's context, the first device array's, or the current one."""
     if isinstance(stream, Stream):
-        return stream.context
+        return stream_context(stream)
     for value in values:
         if isinstance(value, DeviceNDArray):
             return value.context
     context = current_context()
-    return as_stream(stream, context).context
+    return stream_context(as_stream(stream, context))
 
 
 def on_device(value: Any, context: Context, stream: Any) -> DeviceNDArray:

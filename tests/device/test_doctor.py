@@ -10,14 +10,15 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from portagpu.backends.opencl import doctor
+from portagpu.backends.opencl.doctor import Diagnosis, Severity, as_json, diagnose
+from portagpu.backends.opencl.drivers import search
+from portagpu.backends.opencl.drivers.check import PlatformInfo
+from portagpu.backends.opencl.drivers.records import DriverRecord, DriverSource, DriverState, too_late
+from portagpu.backends.opencl.drivers.register import Registration
 from portagpu.cli.devices import devices_command
 from portagpu.cli.doctor import doctor_command, show
-from portagpu.device import DeviceRecord, DeviceType, devices, doctor, registry
-from portagpu.device.doctor import Diagnosis, Severity, as_json, diagnose
-from portagpu.device.drivers import search
-from portagpu.device.drivers.check import PlatformInfo
-from portagpu.device.drivers.records import DriverRecord, DriverSource, DriverState, too_late
-from portagpu.device.drivers.register import Registration
+from portagpu.device import DeviceRecord, DeviceType, devices, registry
 from portagpu.settings import Settings
 
 MakeDevice = Callable[..., DeviceRecord]

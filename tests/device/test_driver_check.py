@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from portagpu.device.drivers import check
-from portagpu.device.drivers.check import LoadOutcome, check_libraries
+from portagpu.backends.opencl.drivers import check
+from portagpu.backends.opencl.drivers.check import LoadOutcome, check_libraries
 
 _ANSWER = '{"error": null, "path": null, "platforms": [{"name": "P", "version": "V", "devices": ["D"]}]}'
 _CALLS = "from pathlib import Path\nimport sys\nwith open(sys.argv[1] + '.calls', 'a') as f: f.write('x')\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from portagpu.device.drivers.search import (
+from portagpu.backends.opencl.drivers.search import (
     FAMILIES,
     DriverFamily,
     bundled_vendor_folder,

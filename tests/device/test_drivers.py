@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from portagpu.device.drivers import register as drivers
-from portagpu.device.drivers.check import LoadOutcome, LoadResult, PlatformInfo
-from portagpu.device.drivers.records import DriverRecord, DriverSource, DriverState
-from portagpu.device.drivers.register import Places, Registration, _filled, perform
-from portagpu.device.drivers.search import DriverFamily
+from portagpu.backends.opencl.drivers import register as drivers
+from portagpu.backends.opencl.drivers.check import LoadOutcome, LoadResult, PlatformInfo
+from portagpu.backends.opencl.drivers.records import DriverRecord, DriverSource, DriverState
+from portagpu.backends.opencl.drivers.register import Places, Registration, _filled, perform
+from portagpu.backends.opencl.drivers.search import DriverFamily
 from portagpu.settings import Settings
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux loaders read a folder")
@@ -257,7 +257,7 @@ def test_the_temporary_folder_goes_with_the_process_that_made_it(tmp_path: Path)
     text = """
 import os, sys
 from pathlib import Path
-from portagpu.device.drivers.register import _vendors_folder
+from portagpu.backends.opencl.drivers.register import _vendors_folder
 assert _vendors_folder(Path(sys.argv[1]), ()).is_dir()
 if os.fork():
     assert os.waitpid(-1, 0)[1] == 0
@@ -310,7 +310,7 @@ try:
     platforms = pyopencl.get_platforms()
 except pyopencl.Error:
     platforms = []
-from portagpu.device.drivers.register import registration
+from portagpu.backends.opencl.drivers.register import registration
 from portagpu.settings import Settings
 found = registration(Settings.from_environment())
 print(int(found.late or found.simulator or not platforms), int(found.vendors_folder is None or not platforms))
@@ -318,7 +318,7 @@ print(int(found.late or found.simulator or not platforms), int(found.vendors_fol
 
 _EARLY = """
 import portagpu.device
-from portagpu.device.drivers.register import registration
+from portagpu.backends.opencl.drivers.register import registration
 from portagpu.settings import Settings
 print(int(not registration(Settings.from_environment()).late))
 """
@@ -326,7 +326,7 @@ print(int(not registration(Settings.from_environment()).late))
 
 @pytest.mark.parametrize("program", [_LATE, _EARLY], ids=["late", "early"])
 def test_in_a_real_process(program: str, tmp_path: Path) -> None:
-    root = Path(drivers.__file__).resolve().parents[3]
+    root = Path(drivers.__file__).resolve().parents[4]
     path = os.pathsep.join(p for p in (str(root), os.environ.get("PYTHONPATH")) if p)
     environment = {**os.environ, "PORTAGPU_CACHE_DIR": str(tmp_path), "PYTHONPATH": path}
     done = subprocess.run(

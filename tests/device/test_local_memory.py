@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portagpu.device.probing.local_memory import largest
+from portagpu.backends.opencl.probing.local_memory import largest
 
 
 @given(limit=st.integers(1024, 1 << 21), capacity=st.integers(0, 1 << 21), step=st.sampled_from([64, 256, 1024]))

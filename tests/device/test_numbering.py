@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from portagpu.backends.opencl.drivers.records import DriverRecord, DriverSource, DriverState
+from portagpu.backends.opencl.numbering import memory_of, numbered
 from portagpu.device import devices
-from portagpu.device.drivers.records import DriverRecord, DriverSource, DriverState
-from portagpu.device.numbering import memory_of, numbered
 from portagpu.device.registry import choose
 from portagpu.errors import DeviceSelectionError
 

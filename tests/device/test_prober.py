@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from portagpu.backends.opencl.identity import DeviceIdentity, identity_of
+from portagpu.backends.opencl.probing import prober
+from portagpu.backends.opencl.probing.journal import Journal
+from portagpu.backends.opencl.probing.probe_child import CONTEXT_LOST, FOUND_NO_DEVICE
+from portagpu.backends.opencl.probing.results import ProbeResults
+from portagpu.backends.opencl.probing.trials import run_trials
+from portagpu.backends.opencl.probing.workbench import ContextLostError, Workbench, kernel_source
 from portagpu.device import DeviceRecord, devices, working_devices
-from portagpu.device.identity import DeviceIdentity, identity_of
-from portagpu.device.probing import prober
-from portagpu.device.probing.journal import Journal
-from portagpu.device.probing.probe_child import CONTEXT_LOST, FOUND_NO_DEVICE
-from portagpu.device.probing.results import ProbeResults
-from portagpu.device.probing.trials import run_trials
-from portagpu.device.probing.workbench import ContextLostError, Workbench, kernel_source
 from portagpu.settings import Settings
 
 _EVERY = pytest.mark.parametrize("record", working_devices(), ids=lambda record: f"{record.index}-{record.platform}")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portagpu.device.quirks import QUIRKS, REMEDIES, Hints, hints_for, remedy_for
+from portagpu.backends.opencl.quirks import QUIRKS, REMEDIES, Hints, hints_for, remedy_for
 
 
 def test_every_row_sets_a_hint_and_says_why() -> None:

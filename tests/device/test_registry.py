@@ -9,6 +9,7 @@ from dataclasses import replace
 import pyopencl as cl
 import pytest
 
+from portagpu.backends.opencl.drivers.records import DriverRecord, DriverSource, DriverState, too_late
 from portagpu.device import (
     DeviceRecord,
     DeviceType,
@@ -19,7 +20,6 @@ from portagpu.device import (
     registry,
     working_devices,
 )
-from portagpu.device.drivers.records import DriverRecord, DriverSource, DriverState, too_late
 from portagpu.device.registry import choose
 from portagpu.errors import DeviceSelectionError, NoDeviceError
 from portagpu.settings import Settings

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from portagpu.device.offline.compilers import COMPILERS, is_available
-from portagpu.device.offline.target import Target
+from portagpu.backends.opencl.offline.compilers import COMPILERS, is_available
+from portagpu.backends.opencl.offline.target import Target
 
 
 def compiler_of(target: Target) -> Target:

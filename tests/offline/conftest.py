@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from compilers import compiler_of
 
-from portagpu.device.offline.target import Target
-from portagpu.device.offline.targets import TARGETS
+from portagpu.backends.opencl.offline.target import Target
+from portagpu.backends.opencl.offline.targets import TARGETS
 
 
 @pytest.fixture(params=list(TARGETS), ids=str)

@@ -16,12 +16,12 @@ import pytest
 from click.testing import CliRunner
 
 from portagpu import cuda
+from portagpu.backends.opencl.offline import compilers
+from portagpu.backends.opencl.offline import parts as offline_parts
+from portagpu.backends.opencl.offline.figures import figures_of_assembly, figures_of_binary
+from portagpu.backends.opencl.offline.targets import TARGETS, find_target
 from portagpu.cli.check import check_command
 from portagpu.cuda import float32, float64, void
-from portagpu.device.offline import compilers
-from portagpu.device.offline import parts as offline_parts
-from portagpu.device.offline.figures import figures_of_assembly, figures_of_binary
-from portagpu.device.offline.targets import TARGETS, find_target
 from portagpu.errors import (
     ArgumentCountError,
     BuildError,

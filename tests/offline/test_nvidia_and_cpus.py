@@ -11,11 +11,11 @@ import pytest
 from compilers import compiler_of
 
 from portagpu import cuda
-from portagpu.device.offline import nvptx
-from portagpu.device.offline.cpu import figures_of_remarks
-from portagpu.device.offline.nvidia_targets import MULTIPROCESSORS, NVIDIA
-from portagpu.device.offline.nvptx import assemblers, in_dynamic_memory, occupancy
-from portagpu.device.offline.targets import TARGETS
+from portagpu.backends.opencl.offline import nvptx
+from portagpu.backends.opencl.offline.cpu import figures_of_remarks
+from portagpu.backends.opencl.offline.nvidia_targets import MULTIPROCESSORS, NVIDIA
+from portagpu.backends.opencl.offline.nvptx import assemblers, in_dynamic_memory, occupancy
+from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.errors import BuildError, MissingCapabilityError, PortaGPUError
 
 GPUS = [target.name for target in NVIDIA]

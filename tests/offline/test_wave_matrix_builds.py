@@ -9,7 +9,7 @@ import pytest
 from compilers import compiler_of
 
 from portagpu import cuda, types
-from portagpu.device.offline.targets import TARGETS
+from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.errors import KernelTypeError, KernelValueError, MissingCapabilityError
 from portagpu.frontend.intrinsics.subgroup_matrix import MAD, MFMA, WMMA, mad_types
 

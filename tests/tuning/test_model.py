@@ -8,9 +8,9 @@ import os
 
 import pytest
 
+from portagpu.backends.opencl.rates import measure
 from portagpu.device.families import device_class, device_classes, driver_family
 from portagpu.device.ideal_device import IDEAL
-from portagpu.device.rates import measure
 from portagpu.settings import Settings
 from portagpu.tuning import DeviceFigures, Limit, Resources, figures_of, predict
 from portagpu.tuning.choice import shipped_file

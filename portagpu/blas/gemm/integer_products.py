@@ -20,6 +20,7 @@ from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.kernels.epilogue import convert_elements, tell_truth
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.copies import copy_strided
+from portagpu.runtime.execution.context import context_of
 from portagpu.runtime.execution.stream import Stream
 
 WHOLE = ("int16", "uint16", "int32", "uint32", "int64", "uint64", "bool")
@@ -113,4 +114,4 @@ def _grid(x: DeviceNDArray, stream: Stream) -> int:
 
 
 def _threads(stream: Stream) -> int:
-    return min(_THREADS, stream.context.capabilities.max_work_group_size)
+    return min(_THREADS, context_of(stream).capabilities.max_work_group_size)

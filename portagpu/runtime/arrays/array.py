@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 import numpy as np
-import pyopencl as cl
-import pyopencl.array
 from numpy.lib.stride_tricks import as_strided
 
+from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError, ClosedError, DTypeError, NotContiguousError, ShapeError
 from portagpu.runtime.arrays import views
 from portagpu.runtime.arrays.checks import check_stream, check_target, host_array, writable_view
@@ -146,7 +145,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
 
     @property
     def buffer(self) -> Any:
-        """PyOpenCL's buffer. Raises `ClosedError` after `close`."""
+        """The driver's memory, PyOpenCL's buffer where OpenCL is the back end. Raises `ClosedError` after `close`."""
         owner = self.base if isinstance(self.base, DeviceNDArray) else self
         if owner._buffer is None or self._buffer is None or self.context.closed:
             raise self.context.unusable() or ClosedError(
@@ -366,13 +365,11 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
 
     # exchange -------------------------------------------------------------------------------------------------------
 
-    def to_pyopencl(self, queue: cl.CommandQueue | Stream | None = None) -> pyopencl.array.Array:
-        """A `pyopencl.array.Array` of the same memory."""
+    def to_pyopencl(self, queue: Any = None) -> Any:
+        """A `pyopencl.array.Array` of the same memory, whose methods use ``queue``: PyOpenCL's, or a stream."""
         self.context.stop_pooling()  # it may be given back while queues that nobody here knows still work on it
-        where = queue if isinstance(queue, cl.CommandQueue) else self._stream(0 if queue is None else queue).queue
-        return pyopencl.array.Array(
-            where, self.shape, self.dtype, data=self.buffer, offset=self.offset, strides=self.strides
-        )
+        where = queue if isinstance(queue, foreign.queues) else self._stream(0 if queue is None else queue).queue
+        return self.context.backend.library_array(where, self)
 
 
 class DeviceRecord(DeviceNDArray):

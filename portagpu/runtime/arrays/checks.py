@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
+from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError, DTypeError, LaunchConfigError, PortaGPUError, ShapeError
 from portagpu.runtime.arrays.foreign import is_foreign, shared_view
 from portagpu.runtime.execution.context import Context
@@ -15,7 +15,7 @@ from portagpu.runtime.execution.stream import as_stream
 
 def check_stream(stream: Any, context: Context) -> None:
     """Raise `ArgumentTypeError` for what is no stream, without wrapping queues."""
-    if not isinstance(stream, cl.CommandQueue):
+    if not isinstance(stream, foreign.queues):
         as_stream(stream, context)
 
 

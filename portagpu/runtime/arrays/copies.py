@@ -4,38 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
-import pyopencl as cl
-import pyopencl.array
 
-from portagpu.backends.opencl.codegen.rendering import render
-from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.backends.base import Completion, Driver
+from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError, ShapeError
+from portagpu.runtime.arrays.view import CopiedView, View
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.build import build
-from portagpu.runtime.programs.enqueue import LaunchSizes, enqueue_on
-
-if TYPE_CHECKING:
-    from portagpu.runtime.arrays.array import DeviceNDArray
-
-_GROUP = 256  # items of a work-group
-_MOST_GROUPS = 2**15  # along the second dimension; CUDA's devices have 65535
-_UNITS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopyView:
-    """What the copy template needs: the unit's C type, how many units an element has, and the axes."""
-
-    type: str
-    units: int
-    axes: tuple[int, ...]
-
-
-def copy_elements(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -> None:
+def copy_elements(source: CopiedView, target: CopiedView, stream: Stream) -> None:
     """As `copy_strided`; from another device through the host, and complete on return."""
     if source.context is target.context:
         copy_strided(source, target, stream)
@@ -44,7 +26,7 @@ def copy_elements(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) 
         stream.synchronize()
 
 
-def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -> None:
+def copy_strided(source: View, target: View, stream: Stream) -> None:
     """Copy elements between two views of one shape and dtype; enqueued, unless the context `only_builds`.
 
     It waits for the queues of PyOpenCL arrays, and they wait for it, as with kernels.
@@ -61,40 +43,30 @@ def copy_strided(source: DeviceNDArray, target: DeviceNDArray, stream: Stream) -
         if context.only_builds:
             return
         with _in_order(stream, source, target), enqueuing(stream) as queue:
-            cl.enqueue_copy(
+            context.driver.copy(
                 queue,
                 target.buffer,
                 source.buffer,
-                src_offset=source.offset,
-                dst_offset=target.offset,
-                byte_count=target.nbytes,
+                nbytes=target.nbytes,
+                target_offset=target.offset,
+                source_offset=source.offset,
             )
         return
-    unit = next(u for u in (8, 4, 2, 1) if all(_divides(u, a) for a in (source, target)))
-    view = CopyView(type=_UNITS[unit], units=target.itemsize // unit, axes=tuple(range(max(1, target.ndim))))
-    program = build(context, render("runtime/copy.mako", view), ())
+    copy = context.driver.strided_copy(source, target, partial(build, context, options=()))
     if context.only_builds:
         return
-    columns = target.shape[-1] if target.ndim else 1
-    lines = target.size // columns
-    numbers: list[Any] = [np.int64(lines), np.int64(source.offset // unit), np.int64(target.offset // unit)]
-    for extent, step, to_step in zip(target.shape or (1,), source.strides or (0,), target.strides or (0,), strict=True):
-        numbers += [np.int64(extent), np.int64(step // unit), np.int64(to_step // unit)]
     with _in_order(stream, source, target), enqueuing(stream) as queue:
-        kernel = cl.Kernel(program, "copy_strided")
-        kernel.set_args(source.buffer, target.buffer, *numbers)
-        sizes = LaunchSizes(*_spread(columns, lines, context.capabilities))
-        enqueue_on(context.capabilities)(queue, kernel, sizes)
+        copy(queue)
 
 
-def users_of(arrays: Iterable[DeviceNDArray]) -> tuple[Stream, ...]:
-    """The streams of the queues that PyOpenCL arrays among these have, in their order."""
-    found = (a.stream for a in arrays if isinstance(a.base, pyopencl.array.Array))
+def users_of(arrays: Iterable[View]) -> tuple[Stream, ...]:
+    """The streams of the queues that other libraries' arrays among these have, in their order."""
+    found = (a.stream for a in arrays if isinstance(a.base, foreign.arrays))
     return tuple(dict.fromkeys(stream for stream in found if stream))
 
 
 @contextmanager
-def _in_order(stream: Stream, *arrays: DeviceNDArray) -> Iterator[None]:
+def _in_order(stream: Stream, *arrays: View) -> Iterator[None]:
     others = [user for user in users_of(arrays) if user is not stream and user.context is stream.context]
     for user in others:
         stream.wait_stream(user)
@@ -103,55 +75,44 @@ def _in_order(stream: Stream, *arrays: DeviceNDArray) -> Iterator[None]:
         user.wait_stream(stream)
 
 
-def _spread(columns: int, lines: int, caps: Capabilities) -> tuple[tuple[int, int], tuple[int, int] | None]:
-    """Items of a copy, and of a work-group: left to themselves, drivers make groups of one item of what is prime."""
-    if caps.device_type is DeviceType.CPU or caps.max_work_group_size < _GROUP:
-        return (columns, lines), None
-    across = min(64, 1 << (columns - 1).bit_length())
-    down = _GROUP // across
-    return (-(-columns // across) * across, min(-(-lines // down), _MOST_GROUPS) * down), (across, down)
-
-
-def is_pinned(array: np.ndarray[Any, Any]) -> bool:
+def is_pinned(array: np.ndarray[Any, Any], driver: Driver) -> bool:
     """Whether an array lies in page-locked memory of a driver (`cuda.pinned_array`).
 
     Copies of any other memory are complete when they return, whatever their stream, as CUDA's are: programs rely on it.
     """
     base: Any = array
     while base is not None:
-        if isinstance(base, cl.MemoryMap):
+        if driver.is_page_locked(base):
             return True
         base = getattr(base, "base", None)
     return False
 
 
-def download(source: DeviceNDArray, flat: np.ndarray[Any, Any], stream: Stream, *, blocking: bool) -> None:
+def download(source: View, flat: np.ndarray[Any, Any], stream: Stream, *, blocking: bool) -> None:
     """Copy a contiguous device array to flat host memory, which the stream keeps until the copy is done."""
-    blocking = blocking or not is_pinned(flat)
+    blocking = blocking or not is_pinned(flat, stream.context.driver)
     with enqueuing(stream) as queue:
-        done = cl.enqueue_copy(queue, as_bytes(flat), source.buffer, src_offset=source.offset, is_blocking=blocking)
+        driver = stream.context.driver
+        done = driver.download(queue, as_bytes(flat), source.buffer, offset=source.offset, blocking=blocking)
         _hand_over(done, flat, stream, blocking)
 
 
-def upload(target: DeviceNDArray, flat: np.ndarray[Any, Any], stream: Stream, *, blocking: bool) -> None:
+def upload(target: View, flat: np.ndarray[Any, Any], stream: Stream, *, blocking: bool) -> None:
     """Copy flat host memory, which the stream keeps until the copy is done, to a contiguous device array."""
-    blocking = blocking or not is_pinned(flat)
+    blocking = blocking or not is_pinned(flat, stream.context.driver)
     with enqueuing(stream) as queue:
-        done = cl.enqueue_copy(queue, target.buffer, as_bytes(flat), dst_offset=target.offset, is_blocking=blocking)
+        driver = stream.context.driver
+        done = driver.upload(queue, target.buffer, as_bytes(flat), offset=target.offset, blocking=blocking)
         _hand_over(done, flat, stream, blocking)
 
 
 def as_bytes(flat: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A contiguous array as PyOpenCL takes it: Python's buffers cannot describe every record, nor bfloat16."""
+    """A contiguous array as drivers take it: Python's buffers cannot describe every record, nor bfloat16."""
     return flat.view(np.uint8) if flat.dtype.kind == "V" else flat
 
 
-def _hand_over(done: cl.Event, flat: np.ndarray[Any, Any], stream: Stream, blocking: bool) -> None:
+def _hand_over(done: Completion, flat: np.ndarray[Any, Any], stream: Stream, blocking: bool) -> None:
     if blocking:
         done.wait()  # drivers return from a blocking write early, and the event's destructor waits with Python's lock
     else:
         stream.keep(done, flat)
-
-
-def _divides(unit: int, array: DeviceNDArray) -> bool:
-    return array.itemsize % unit == 0 and array.offset % unit == 0 and all(s % unit == 0 for s in array.strides)

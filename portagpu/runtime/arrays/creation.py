@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import pyopencl as cl
-import pyopencl.array
 
+from portagpu.backends.base import Memory
+from portagpu.backends.registry import foreign, owner_of
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, ShapeError
 from portagpu.runtime.arrays import numpy_dispatch
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -79,7 +79,7 @@ def order_of(host: np.ndarray[Any, Any]) -> str:
 
 def is_device_like(obj: Any) -> bool:
     """Whether an object can be wrapped without copies: a PyOpenCL array, or what offers the CUDA Array Interface."""
-    return isinstance(obj, pyopencl.array.Array) or has_interface(obj)
+    return isinstance(obj, foreign.arrays) or has_interface(obj)
 
 
 def as_device_array(
@@ -94,27 +94,27 @@ def as_device_array(
         return obj
     if has_interface(obj) or (isinstance(obj, np.ndarray) and hasattr(obj, "__cuda_array_interface__")):
         return from_interface(obj.__cuda_array_interface__)
-    if isinstance(obj, pyopencl.array.Array):
-        owner: Any = obj.queue if obj.queue is not None else obj.context
-        where = Context.wrap(owner)
-        key = _foreign_key(obj.base_data)
-        stream = where.wrap_queue(obj.queue) if obj.queue is not None else None
+    if isinstance(obj, foreign.arrays):
+        where = Context.wrap(obj)
+        parts = owner_of(obj).parts(obj)
+        stream = where.wrap_queue(parts.queue) if parts.queue is not None else None
         return DeviceNDArray(
-            obj.shape,
-            obj.dtype,
-            obj.strides,
-            obj.base_data,
+            parts.shape,
+            parts.dtype,
+            parts.strides,
+            parts.buffer,
             where,
-            offset=obj.offset,
+            offset=parts.offset,
             base=obj,
             stream=stream,
-            allocation_key=key,
+            allocation_key=_foreign_key(where, parts.buffer),
             readonly=readonly,
         )
-    if isinstance(obj, cl.MemoryObject) and dtype is not None:
+    if isinstance(obj, foreign.memories) and dtype is not None:
+        memory: Memory = obj  # type: ignore[assignment]
         kind = checked_dtype(dtype)
-        where = context or Context.wrap(obj.context)
-        extents = (obj.size // kind.itemsize,) if shape is None else checked_shape(shape)
+        where = context or Context.wrap(obj)
+        extents = (memory.size // kind.itemsize,) if shape is None else checked_shape(shape)
         result = DeviceNDArray(
             extents,
             kind,
@@ -122,11 +122,11 @@ def as_device_array(
             obj,
             where,
             base=obj,
-            allocation_key=_foreign_key(obj),
+            allocation_key=_foreign_key(where, obj),
             readonly=readonly,
         )
-        if result.nbytes > obj.size:
-            raise ShapeError(f"shape {extents} of {kind} needs {result.nbytes} bytes; the buffer has {obj.size}")
+        if result.nbytes > memory.size:
+            raise ShapeError(f"shape {extents} of {kind} needs {result.nbytes} bytes; the buffer has {memory.size}")
         return result
     raise ArgumentTypeError(
         f"{type(obj).__name__} cannot be wrapped as a device array",
@@ -210,11 +210,7 @@ def _empty_like(prototype: DeviceNDArray, dtype: Any = None, shape: Any = None) 
 numpy_dispatch.register("empty_like", _empty_like, frozenset({"dtype", "shape"}))
 
 
-def _foreign_key(buffer: Any) -> int:
+def _foreign_key(context: Context, buffer: Any) -> int:
     """A key that two wrappers of one buffer share (sub-buffers share their parent's)."""
-    parent = buffer
-    try:
-        parent = buffer.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT) or buffer
-    except cl.Error:
-        parent = buffer
-    return -int(parent.int_ptr)
+    driver = context.driver
+    return -driver.handle(driver.whole_of(buffer))

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import ctypes
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import BFLOAT16
 from portagpu.errors import MemoryNotSharedError
 from portagpu.runtime.arrays.overlap import note_export
+from portagpu.runtime.arrays.view import View
 from portagpu.runtime.execution.stream import enqueuing
-
-if TYPE_CHECKING:
-    from portagpu.runtime.arrays.array import DeviceNDArray
 
 CPU = (1, 0)  # DLPack's device
 HOST_KINDS = (CPU[0], 3)  # plain and page-locked host memory
 _UINT, _BFLOAT = 1, 4  # DLPack's codes of kinds
-_BYTE = np.dtype(np.uint8)
 
 
 def shares_with_host(caps: Capabilities) -> bool:
@@ -28,7 +24,7 @@ def shares_with_host(caps: Capabilities) -> bool:
     return caps.host_unified_memory and caps.device_type is DeviceType.CPU
 
 
-def device_of(array: DeviceNDArray) -> tuple[int, int]:
+def device_of(array: View) -> tuple[int, int]:
     """DLPack's device of an array. Raises `MemoryNotSharedError`."""
     if not shares_with_host(array.context.capabilities):
         raise MemoryNotSharedError(
@@ -41,12 +37,12 @@ def device_of(array: DeviceNDArray) -> tuple[int, int]:
 class _Held:
     """An array's mapped memory. The array lives as long: with it the block would go to the next one that is made."""
 
-    def __init__(self, mapped: np.ndarray[Any, Any], array: DeviceNDArray) -> None:
+    def __init__(self, mapped: np.ndarray[Any, Any], array: View) -> None:
         self.__array_interface__ = mapped.__array_interface__
         self._held = mapped, array
 
 
-def host_view(array: DeviceNDArray) -> np.ndarray[Any, Any]:
+def host_view(array: View) -> np.ndarray[Any, Any]:
     """The array's own memory as a NumPy array, after the work of all streams; it keeps the memory alive.
 
     Raises `MemoryNotSharedError`.
@@ -55,15 +51,12 @@ def host_view(array: DeviceNDArray) -> np.ndarray[Any, Any]:
     if array.dtype.names is not None:
         raise MemoryNotSharedError("DLPack has no records", hint="share one field: x['name']")
     buffer = array.buffer
-    access: Any = cl.map_flags.READ | cl.map_flags.WRITE
     with enqueuing(array.context.default_stream) as queue:
-        mapped: Any
-        mapped, _ = cl.enqueue_map_buffer(queue, buffer, access, 0, (buffer.size,), _BYTE, is_blocking=True)
+        mapped, begin = array.context.driver.host_view(queue, buffer)
     result: np.ndarray[Any, Any] = np.ndarray(
         array.shape, array.dtype, buffer=np.asarray(_Held(mapped, array)), offset=array.offset, strides=array.strides
     )
     result.flags.writeable = not array.readonly
-    begin = mapped.__array_interface__["data"][0] - buffer.get_info(cl.mem_info.OFFSET)  # of the whole allocation
     note_export(array.allocation_key, mapped, begin)
     return result
 
@@ -106,7 +99,7 @@ def _tensor(capsule: Any) -> _Tensor:
     return _Tensor.from_address(get(capsule, b"dltensor"))
 
 
-def exported(array: DeviceNDArray, options: dict[str, Any]) -> Any:
+def exported(array: View, options: dict[str, Any]) -> Any:
     """The capsule of an array's own memory. Raises `MemoryNotSharedError`."""
     host = host_view(array)
     if array.dtype.name != BFLOAT16.name:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from portagpu import notices
 from portagpu.errors import PortaGPUPerformanceWarning
-
-if TYPE_CHECKING:
-    from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.context import Context
 
 MANY = 1000
 _INSTEAD = (

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import ctypes
 import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 from numpy.lib.array_utils import byte_bounds
 
-from portagpu.device.capabilities import DeviceType
+from portagpu.backends.base import Memory
 from portagpu.errors import ArgumentTypeError, MemoryNotSharedError, PortaGPUError
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.dlpack import shares_with_host
 from portagpu.runtime.arrays.layout import checked_dtype, checked_shape, checked_strides, extent_of, strides_of
 from portagpu.runtime.arrays.overlap import host_key
 from portagpu.runtime.execution.context import Context, current_context
-from portagpu.runtime.execution.driver_errors import translate_cl_errors
+from portagpu.runtime.execution.errors import translate_errors
 from portagpu.runtime.execution.stream import Stream, enqueuing
 
 _ALIGNMENT = 128  # bytes, the largest CL_DEVICE_MEM_BASE_ADDR_ALIGN of devices that share host memory
-_BYTE = np.dtype(np.uint8)
 SMALL = 4096  # bytes; below, a copy is as cheap as a wrapper
 
 
@@ -41,7 +38,7 @@ class SharedSpans:
         ranges = [(*_rounded(a), True) for a in writable] + [(*_rounded(a), False) for a in readonly]
         self._ranges = joined_spans(ranges)
         self.longest = max((high - low for low, high, _ in self._ranges), default=0)  # bytes
-        self._buffers: dict[int, cl.Buffer] = {}
+        self._buffers: dict[int, Memory] = {}
 
     def _around(self, array: np.ndarray[Any, Any]) -> Span:
         first, last = _rounded(array)
@@ -52,12 +49,11 @@ class SharedSpans:
         low, high, _ = self._around(array)
         return high - low
 
-    def buffer(self, context: Context, array: np.ndarray[Any, Any]) -> tuple[cl.Buffer, int]:
+    def buffer(self, context: Context, array: np.ndarray[Any, Any]) -> tuple[Memory, int]:
         """The buffer that holds an array, and the array's byte offset in it."""
         low, high, written = self._around(array)
         if low not in self._buffers:
-            with translate_cl_errors(context):
-                self._buffers[low] = _buffer_of(context, low, high, written)
+            self._buffers[low] = host_buffer(context, (low, high, written))
         return self._buffers[low], int(array.__array_interface__["data"][0]) - low
 
 
@@ -72,17 +68,12 @@ def joined_spans(ranges: Iterable[Span]) -> list[Span]:
     return found
 
 
-def _buffer_of(context: Context, low: int, high: int, written: bool) -> cl.Buffer:
-    # PyOpenCL asks for a writable flat buffer, whatever the array's layout; kernels respect ``readonly``
-    memory: Any = (ctypes.c_ubyte * (high - low)).from_address(low)
-    flags = cl.mem_flags.USE_HOST_PTR | (cl.mem_flags.READ_WRITE if written else cl.mem_flags.READ_ONLY)
-    return cl.Buffer(context.cl_context, flags, hostbuf=memory)
-
-
-def host_buffer(context: Context, span: Span) -> cl.Buffer:
+def host_buffer(context: Context, span: Span) -> Memory:
     """A buffer over a range of addresses, which is rounded as `rounded_span` does."""
-    with translate_cl_errors(context):
-        return _buffer_of(context, *span)
+    low, high, written = span
+    with translate_errors(context):
+        memory: Memory = context.driver.wrap_host(low, high, written=written)
+        return memory
 
 
 def rounded_span(low: int, high: int, written: bool) -> Span:
@@ -172,7 +163,7 @@ def adopt_host(context: Context, host: np.ndarray[Any, Any]) -> DeviceNDArray:
     # when the last array dies that uses it, kernels may still run, and nobody else might keep the memory
     weakref.finalize(view, context.keep, host).atexit = False
     shared = share_host(context, view)
-    shared.buffer.owner = view  # PyOpenCL's arrays of this buffer outlive ours
+    context.driver.keep_with(shared.buffer, view)  # other libraries' arrays of this memory outlive ours
     return shared
 
 
@@ -202,14 +193,10 @@ def map_back(shared: DeviceNDArray, stream: Stream) -> None:
     map_buffer_back(shared.buffer, stream)
 
 
-def map_buffer_back(buffer: cl.Buffer, stream: Stream) -> None:
+def map_buffer_back(buffer: Memory, stream: Stream) -> None:
     """`map_back` for a buffer of host memory."""
     with enqueuing(stream) as queue:
-        mapped: Any
-        mapped, _ = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.READ, 0, (buffer.size,), _BYTE, is_blocking=True)
-        mapped.base.release(queue)
-        if stream.context.capabilities.device_type is not DeviceType.CPU:  # which has no other memory to write back to
-            queue.finish()
+        stream.context.driver.map_back(queue, buffer)
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> np.ndarray[Any, Any]:
@@ -222,12 +209,8 @@ def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order
     kind, extents = checked_dtype(dtype), checked_shape(shape)
     steps = strides_of(extents, kind, order) if strides is None else checked_strides(extents, strides)
     nbytes, offset = extent_of(extents, steps, kind.itemsize)
-    flags = cl.mem_flags.ALLOC_HOST_PTR | cl.mem_flags.READ_WRITE
-    access: Any = cl.map_flags.READ | cl.map_flags.WRITE
     with enqueuing(context.default_stream) as queue:
-        buffer = cl.Buffer(context.cl_context, flags, max(nbytes, 16))
-        mapped: Any
-        mapped, _ = cl.enqueue_map_buffer(queue, buffer, access, 0, (max(nbytes, 1),), _BYTE, is_blocking=True)
+        mapped = context.driver.page_locked(queue, nbytes)
     result: np.ndarray[Any, Any] = np.ndarray(extents, kind, buffer=mapped, offset=offset, strides=steps)
     return result
 

@@ -16,7 +16,7 @@ from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream
 
 if TYPE_CHECKING:
-    from portagpu.runtime.arrays.array import DeviceNDArray
+    from typing_extensions import Self
 
 
 class ArrayItems:
@@ -52,7 +52,7 @@ class ArrayItems:
         raise NotImplementedError
 
     @overload
-    def __getitem__(self, key: slice | EllipsisType) -> DeviceNDArray: ...
+    def __getitem__(self, key: slice | EllipsisType) -> Self: ...
     @overload
     def __getitem__(self, key: Any) -> Any: ...
     def __getitem__(self, key: Any) -> Any:

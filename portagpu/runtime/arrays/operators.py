@@ -15,10 +15,10 @@ from portagpu.runtime.arrays.cuda_array_interface import NAME, address, describe
 from portagpu.runtime.arrays.dlpack import device_of, exported
 from portagpu.runtime.arrays.element_reads import note_iteration
 from portagpu.runtime.arrays.nearest import hint_for, is_known
+from portagpu.runtime.execution.context import Context
 
 if TYPE_CHECKING:
-    from portagpu.runtime.arrays.array import DeviceNDArray
-    from portagpu.runtime.execution.context import Context
+    from typing_extensions import Self
 
 
 def _refused(symbol: str) -> Callable[..., Any]:
@@ -39,7 +39,7 @@ class ArrayOperators:
     size: int
     context: Context
     copy_to_host: Callable[[], np.ndarray[Any, Any]]
-    copy: Callable[..., DeviceNDArray]
+    copy: Callable[..., Any]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -71,23 +71,23 @@ class ArrayOperators:
     def __getitem__(self, key: Any) -> Any:
         raise NotImplementedError
 
-    def __matmul__(self, other: DeviceNDArray) -> DeviceNDArray:
-        found: DeviceNDArray = numpy_dispatch.call("matmul", self, other)
+    def __matmul__(self, other: Self) -> Self:
+        found: Self = numpy_dispatch.call("matmul", self, other)
         return found
 
-    def __rmatmul__(self, other: DeviceNDArray) -> DeviceNDArray:
-        found: DeviceNDArray = numpy_dispatch.call("matmul", other, self)
+    def __rmatmul__(self, other: Self) -> Self:
+        found: Self = numpy_dispatch.call("matmul", other, self)
         return found
 
-    def __imatmul__(self, other: DeviceNDArray) -> DeviceNDArray:
+    def __imatmul__(self, other: Self) -> Self:
         # without it Python would only bind the name anew
-        found: DeviceNDArray = numpy_dispatch.call("matmul", self, other, out=self)
+        found: Self = numpy_dispatch.call("matmul", self, other, out=self)
         return found
 
     @property
-    def mT(self) -> DeviceNDArray:
+    def mT(self) -> Self:
         """View with the last two axes exchanged. Raises `ShapeError` for fewer axes."""
-        found: DeviceNDArray = numpy_dispatch.call("matrix_transpose", self)
+        found: Self = numpy_dispatch.call("matrix_transpose", self)
         return found
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -164,11 +164,13 @@ class ArrayOperators:
             raise ArgumentTypeError("only a 0-d device array of integers can be an index")
         return int(self._only("index"))
 
-    def __copy__(self) -> DeviceNDArray:
-        return self.copy()
+    def __copy__(self) -> Self:
+        made: Self = self.copy()
+        return made
 
-    def __deepcopy__(self, memo: Any) -> DeviceNDArray:
-        return self.copy()
+    def __deepcopy__(self, memo: Any) -> Self:
+        made: Self = self.copy()
+        return made
 
     def __reduce__(self) -> Any:
         raise ArgumentTypeError(

@@ -7,20 +7,16 @@ each import has an owner of its own: of such arrays the addresses tell.
 from __future__ import annotations
 
 import array
-import ctypes
 import itertools
 import mmap
 import weakref
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
 from portagpu.runtime.arrays.layout import extent_of
-
-if TYPE_CHECKING:
-    from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.view import View
 
 _OWNERS = (bytes, bytearray, mmap.mmap, array.array)  # whose memory is nobody else's
 _UNKNOWN = -(2**62)  # keys from here downwards are of memory whose owner nobody knows
@@ -54,7 +50,7 @@ def _forget_export(key: int) -> None:
         del _exported[key]
 
 
-def may_overlap(arrays: Iterable[DeviceNDArray]) -> bool:
+def may_overlap(arrays: Iterable[View]) -> bool:
     """Whether any two of these arrays may share memory."""
     arrays = tuple(arrays)
     keys = [a.allocation_key for a in arrays]
@@ -69,21 +65,22 @@ def may_overlap(arrays: Iterable[DeviceNDArray]) -> bool:
     )
 
 
-def host_range(found: DeviceNDArray) -> tuple[int, int] | None:
+def host_range(found: View) -> tuple[int, int] | None:
     """Addresses of the host that a device array covers; None where it has memory of its own, or nobody can tell."""
     covered = _addresses(found) if found.allocation_key < 0 or found.allocation_key in _exported else _NOWHERE
     return None if covered in (_NOWHERE, _ANYWHERE) else covered
 
 
-def _addresses(found: DeviceNDArray) -> tuple[int, int]:
+def _addresses(found: View) -> tuple[int, int]:
     """Addresses of the host that an array covers: none in memory of the device's own, all where nobody can tell."""
-    held = getattr(found.buffer, "hostbuf", None)
-    if isinstance(held, ctypes.Array):
-        begin = ctypes.addressof(held)
-    elif held is not None or found.buffer.get_info(cl.mem_info.FLAGS) & cl.mem_flags.USE_HOST_PTR:
-        return _ANYWHERE  # somebody's buffer over memory of the host, or a part of one
+    buffer, driver = found.buffer, found.context.driver
+    where = driver.host_range(buffer)
+    if where is not None:
+        if where.begin is None:
+            return _ANYWHERE
+        begin = where.begin
     elif found.allocation_key in _exported:
-        begin = _exported[found.allocation_key][0] + found.buffer.get_info(cl.mem_info.OFFSET)
+        begin = _exported[found.allocation_key][0] + driver.offset_of(buffer)
     else:
         return _NOWHERE
     nbytes, before = extent_of(found.shape, found.strides, found.itemsize)

@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import NamedTuple, Protocol
 
-import pyopencl as cl
-
+from portagpu.backends.base import Allocator
 from portagpu.runtime.execution.host_pool import results
 
-if TYPE_CHECKING:
-    from portagpu.runtime.execution.context import Context, MemoryInfo
 
+class MemoryInfo(NamedTuple):
+    """Bytes of a device's memory."""
 
-class Allocation(cl.Buffer):
-    """A buffer that counts as allocated until it is released."""
-
-    def __init__(self, context: cl.Context, nbytes: int, sizes: dict[int, int]) -> None:
-        self._sizes = sizes  # first: __del__ runs even where the driver has no memory
-        super().__init__(context, cl.mem_flags.READ_WRITE, nbytes)
-        sizes[id(self)] = nbytes
-
-    def release(self) -> None:
-        """Give the memory back."""
-        self._sizes.pop(id(self), None)
-        super().release()
-
-    def __del__(self) -> None:
-        self._sizes.pop(id(self), None)
+    free: int
+    total: int
 
 
 class Deallocations:
@@ -35,11 +21,11 @@ class Deallocations:
 
     __slots__ = ("_lock", "_pool")
 
-    def __init__(self, pool: Any, lock: threading.RLock) -> None:
+    def __init__(self, pool: Allocator, lock: threading.RLock) -> None:
         self._pool, self._lock = pool, lock
 
     def __len__(self) -> int:
-        return int(self._pool.held_blocks)
+        return self._pool.held_blocks
 
     @property
     def is_locked(self) -> bool:
@@ -53,12 +39,19 @@ class Deallocations:
             self._pool.free_held()
 
 
+class _Context(Protocol):
+    @property
+    def deallocations(self) -> Deallocations: ...
+
+    def get_memory_info(self) -> MemoryInfo: ...
+
+
 class MemoryManager:
     """A context's memory, by the names of CUDA-Python's memory managers; arrays are what allocates."""
 
     __slots__ = ("_context",)
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: _Context) -> None:
         self._context = context
 
     @property

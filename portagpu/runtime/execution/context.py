@@ -14,18 +14,19 @@ import contextlib
 import itertools
 import threading
 from collections import OrderedDict
-from typing import Any, ClassVar, NamedTuple, Protocol
+from collections.abc import Hashable
+from typing import Any, ClassVar, Protocol, cast
 
-import pyopencl as cl
-import pyopencl.tools
-
+from portagpu.backends.base import Backend, Driver
+from portagpu.backends.registry import backend_of, foreign, owner_of
 from portagpu.device import DeviceRecord, DeviceType, default_device, drivers_are_loaded, find_device, record_for
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import ArgumentTypeError, ClosedError, DeviceLostError, OutOfMemoryError, PortaGPUError
-from portagpu.runtime.execution.allocation_counts import Allocation, Deallocations, MemoryManager
+from portagpu.runtime.execution.allocation_counts import Deallocations, MemoryInfo, MemoryManager
 from portagpu.runtime.execution.crash_hint import show_hint_on_crash
 from portagpu.runtime.execution.cuda_members import ContextNames
-from portagpu.runtime.execution.driver_errors import translate_cl_errors, translated
+from portagpu.runtime.execution.errors import translate_errors
+from portagpu.runtime.execution.event import Event
 from portagpu.runtime.execution.specialisations import Specialisations
 from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.execution.timeline import Kept, Tail, drop
@@ -34,19 +35,12 @@ from portagpu.settings import Settings
 
 _lock = threading.RLock()  # for contexts, the order of streams and memory: see above
 _by_device: dict[str, Context] = {}
-_by_cl_context: dict[tuple[int, int], Context] = {}  # by PyOpenCL's context and device
+_by_native: dict[tuple[str, Hashable], Context] = {}  # by back end, native context and device
 _default: Context | None = None
 _local = threading.local()
 _keys = itertools.count()
 _forked = False  # whether the parent process loaded drivers before it forked
 _MAX_WRAPPED = 16  # users' queues that a context remembers
-
-
-class MemoryInfo(NamedTuple):
-    """Bytes of a device's memory."""
-
-    free: int
-    total: int
 
 
 class Holder(Protocol):
@@ -61,13 +55,17 @@ class Context(ContextNames):
 
     order_lock: ClassVar = _lock
 
-    def __init__(self, device: DeviceRecord, cl_context: cl.Context, settings: Settings) -> None:
+    def __init__(self, device: DeviceRecord, native: Any, settings: Settings) -> None:
+        """``native``: a context of the driver's, such as PyOpenCL's; None for a new one."""
         assert device.capabilities is not None
         self.device = device
+        self.backend: Backend = backend_of(device)
+        self._driver: Driver = self.backend.open(device, native)
+        self._closed = False
         self.capabilities: Capabilities = device.capabilities
         self.settings = settings
         self.key = next(_keys)
-        self.programs: dict[str, cl.Program] = {}
+        self.programs: dict[str, Any] = {}
         self.specialisations = Specialisations(settings.specialisations)
         self.element_reads = 0  # elements that the host has read alone
         self.remarks: tuple[str, ...] = ()  # options that change only what the compiler says in its log
@@ -76,17 +74,15 @@ class Context(ContextNames):
         self.prints = False  # a kernel that prints was launched
         self.cards: dict[Any, Any] = {}  # what launches must know of an array: one object for all arrays alike
         self.epoch = object()  # another one from when memory was given back: kernels may not use what they remember
-        self._cl_context: cl.Context | None = cl_context
         self._abandoned = self._several_streams = False
         self._buried: list[Any] = []  # in a forked child
         self.ordered = False  # whether the default stream must look after other streams
         self.streams: Living[Stream] = Living()
         self.tails: list[Tail] = []  # of all streams but the default one, also of those that are gone
-        self.kept = Kept()
+        self.kept = Kept(self._driver)
         self.holders: Living[Holder] = Living()
         self.default_stream = Stream(self)
-        self._pool: Any = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(self.default_stream.ready()))
-        self._sizes: dict[int, int] = {}
+        self._pool = self._driver.allocator(self.default_stream.ready())
         self._wrapped: OrderedDict[int, Stream] = OrderedDict()
         if device.device_type is DeviceType.CPU and settings.warnings:
             show_hint_on_crash()
@@ -98,48 +94,61 @@ class Context(ContextNames):
         with _lock:
             found = _by_device.get(device.key)
             if found is None or found.closed:
-                with translate_cl_errors(None):
-                    cl_context = cl.Context([device.cl_device])
-                found = cls(device, cl_context, settings or Settings.from_environment())
+                found = cls(device, None, settings or Settings.from_environment())
                 _by_device[device.key] = found
-                _by_cl_context[found._address()] = found
+                _by_native[found._address()] = found
             return found
 
     @classmethod
-    def wrap(cls, other: cl.Context | cl.CommandQueue) -> Context:
+    def wrap(cls, other: Any) -> Context:
         """A context around a user's PyOpenCL context or queue; arrays are shared without copies."""
         _refuse_after_fork()
-        cl_context = other.context if isinstance(other, cl.CommandQueue) else other
-        device = other.device if isinstance(other, cl.CommandQueue) else cl_context.devices[0]
-        address = (cl_context.int_ptr, device.int_ptr)
+        backend = owner_of(other)
+        native, device = backend.natives(other)
+        address = backend.name, backend.key_of(native, device)
         with _lock:
-            found = _by_cl_context.get(address)
+            found = _by_native.get(address)
             if found is None or found.closed:
-                found = cls(record_for(device), cl_context, Settings.from_environment())
-                _by_cl_context[address] = found
+                found = cls(record_for(device, source=backend), native, Settings.from_environment())
+                _by_native[address] = found
         return found
 
-    def _address(self) -> tuple[int, int]:
-        return self.cl_context.int_ptr, self.device.cl_device.int_ptr
+    def _address(self) -> tuple[str, Hashable]:
+        return self.backend.name, self._driver.key
 
     @property
     def closed(self) -> bool:
         """Whether the context can no longer be used."""
-        return self._cl_context is None
+        return self._closed
 
     @property
-    def cl_context(self) -> cl.Context:
-        """PyOpenCL's context. Raises `ClosedError` after `close`."""
-        found = self._cl_context
-        if found is None:
+    def cl_context(self) -> Any:
+        """The driver's context, PyOpenCL's where OpenCL is the back end. Raises `ClosedError` after `close`."""
+        return self.driver.native
+
+    @property
+    def driver(self) -> Driver:
+        """The device, with its native context. Raises `ClosedError` after `close`."""
+        if self._closed:
             raise self.unusable() or AssertionError
-        return found
+        return self._driver
+
+    def create_event(self, timing: bool = True) -> Event:
+        """A new event; see `cuda.event`."""
+        return Event(timing, context_of)
+
+    def translated(self, error: Exception) -> PortaGPUError:
+        """The typed error for one of the driver's; the context is lost where that is why."""
+        name, memory = self.device.name, self.capabilities.global_memory
+        result = self.backend.translated(error, name=name, memory=memory, is_alive=self.is_alive)
+        self.lost = self.lost or isinstance(result, DeviceLostError)
+        return result
 
     def unusable(self) -> PortaGPUError | None:
         """The error for a use of this context, where it cannot be used any more."""
         if self._abandoned:
             return _fork_error()
-        if self._cl_context is None:
+        if self._closed:
             return ClosedError("the context is closed", hint="cuda.select_device(...) opens a new one")
         return None
 
@@ -160,41 +169,37 @@ class Context(ContextNames):
         """
         return self._register(Stream(self))
 
-    def wrap_queue(self, queue: cl.CommandQueue) -> Stream:
+    def wrap_queue(self, queue: Any) -> Stream:
         """A stream around a user's in-order queue of this context. Raises `ArgumentTypeError` for other queues."""
-        found = self._wrapped.get(queue.int_ptr)
+        found = self._wrapped.get(self._driver.handle(queue))
         if found is None or found.closed:
             found = self._own_stream(queue) or self._wrap(queue)
         return found
 
-    def _own_stream(self, queue: cl.CommandQueue) -> Stream | None:
+    def _own_stream(self, queue: Any) -> Stream | None:
         return next((s for s in self._all_streams() if not s.closed and s.owns(queue)), None)
 
     def _all_streams(self) -> list[Stream]:
         return [self.default_stream, *self.streams]
 
-    def _wrap(self, queue: cl.CommandQueue) -> Stream:
-        if (queue.context.int_ptr, queue.device.int_ptr) != self._address():
+    def _wrap(self, queue: Any) -> Stream:
+        if self.closed or self.backend.key_of(*self.backend.natives(queue)) != self._driver.key:
             raise ArgumentTypeError(
                 f"the queue is of another context or device than {self.device.name}'s array or launch",
                 hint="use a queue of the array's context",
             )
-        if queue.properties & cl.command_queue_properties.OUT_OF_ORDER_EXEC_MODE_ENABLE:
-            raise ArgumentTypeError(
-                "the queue is out of order; streams run their work in order",
-                hint="make it without OUT_OF_ORDER_EXEC_MODE_ENABLE",
-            )
+        self.backend.check_queue(queue)
         found = self._register(Stream(self, queue))
         found.label = "External CUDA stream"
         with self.order_lock:
-            self._wrapped[queue.int_ptr] = found
+            self._wrapped[self._driver.handle(queue)] = found
             while len(self._wrapped) > _MAX_WRAPPED:
                 self._wrapped.popitem(last=False)
         return found
 
     def _register(self, stream: Stream) -> Stream:
         self.stop_pooling()
-        with self.order_lock, translate_cl_errors(self):
+        with self.order_lock, translate_errors(self):
             drop(self.tails, [tail for tail in list(self.tails) if tail.has_run()])
             self.streams.add(stream)
             self.tails.append(stream._tail)
@@ -221,14 +226,15 @@ class Context(ContextNames):
                 f"{nbytes} bytes in one array exceed what {self.device.name} allocates at once ({limit})",
                 hint="split the array",
             )
-        cl_context = self.cl_context
+        if self._closed:
+            raise self.unusable() or AssertionError
         try:
             with self.order_lock:
                 if self._several_streams or self.only_builds:  # what is never used takes no memory then
-                    return Allocation(cl_context, max(nbytes, 16), self._sizes)
-                return self._pool.allocate(max(nbytes, 16))
-        except cl.Error as error:
-            raise translated(error, self) from error
+                    return self._pool.allocate_apart(nbytes)
+                return self._pool.allocate(nbytes)
+        except self.backend.errors as error:
+            raise self.translated(error) from error
 
     @property
     def deallocations(self) -> Deallocations:
@@ -243,8 +249,7 @@ class Context(ContextNames):
     def get_memory_info(self) -> MemoryInfo:
         """(free, total) bytes of device memory; free is what no live array of this process takes."""
         total = self.capabilities.global_memory
-        used = int(self._pool.active_bytes) + sum(list(self._sizes.values()))
-        return MemoryInfo(max(0, total - used), total)
+        return MemoryInfo(max(0, total - self._pool.used_bytes), total)
 
     # life -----------------------------------------------------------------------------------------------------------
 
@@ -258,7 +263,7 @@ class Context(ContextNames):
 
     def close(self) -> None:
         """Give everything back; arrays and streams of this context cannot be used any more."""
-        if self._cl_context is None:
+        if self._closed:
             return
         address = self._address()
         self.epoch = object()
@@ -267,8 +272,9 @@ class Context(ContextNames):
                 stream.close()
         finally:
             with _lock:
-                _by_cl_context.pop(address, None)
-                self._cl_context = None
+                _by_native.pop(address, None)
+                self._closed = True
+                self._driver.close()
             self._wrapped.clear()
             for tail in self._all_tails():  # also those of streams that only a cycle holds
                 tail.finish()
@@ -291,8 +297,15 @@ class Context(ContextNames):
         """Make the context unusable without a word to the driver; returns what must never be freed."""
         self._abandoned = True
         self.epoch = object()
-        kept = [self._cl_context, self._pool, dict(self.programs), dict(self._wrapped), self.kept.abandon()]
-        self._cl_context = None
+        kept = [
+            self._driver,
+            self._driver.native,
+            self._pool,
+            dict(self.programs),
+            dict(self._wrapped),
+            self.kept.abandon(),
+        ]
+        self._closed = True
         return kept + [stream.abandon() for stream in self._all_streams()] + [tail.abandon() for tail in self.tails]
 
     def reset(self) -> None:
@@ -331,7 +344,7 @@ def current_context() -> Context:
     """This thread's context: what `select_device` chose, else the process's default device."""
     global _default
     found: Context | None = getattr(_local, "context", None) or _default
-    if found is not None and found._cl_context is not None:
+    if found is not None and not found._closed:
         return found  # which no parent process made: a fork leaves such contexts unusable
     _refuse_after_fork()
     with _lock:
@@ -350,8 +363,8 @@ def chosen_device() -> DeviceRecord | None:
 def context_of(stream: Any) -> Context:
     """The context that a stream or PyOpenCL's queue belongs to; the current one for 0 and None."""
     if isinstance(stream, Stream):
-        return stream.context
-    return Context.wrap(stream) if isinstance(stream, cl.CommandQueue) else current_context()
+        return cast(Context, stream.context)
+    return Context.wrap(stream) if isinstance(stream, foreign.queues) else current_context()
 
 
 def select_device(selector: str | int | DeviceRecord) -> Context:
@@ -386,7 +399,7 @@ def abandon_all() -> list[Any]:
     """Make every context unusable in a forked child; returns what must never be freed there."""
     global _forked, _lock
     _lock = Context.order_lock = threading.RLock()  # another thread of the parent may have held it
-    contexts = [*_by_cl_context.values()]
+    contexts = [*_by_native.values()]
     # some drivers start their threads when devices are listed, before any context
     _forked = _forked or bool(contexts) or drivers_are_loaded()
     return [(context, context.abandon()) for context in contexts]
@@ -395,7 +408,7 @@ def abandon_all() -> list[Any]:
 @atexit.register
 def _finish_copies() -> None:
     """Copies still write into host memory, which the interpreter frees at its end."""
-    for context in list(_by_cl_context.values()):
+    for context in list(_by_native.values()):
         if not context.closed:
-            with contextlib.suppress(cl.Error):
+            with contextlib.suppress(*context.backend.errors):
                 context.finish_copies()

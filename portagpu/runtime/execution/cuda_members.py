@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from portagpu import types
 from portagpu.errors import MemoryNotSharedError, UnsupportedError
+from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.execution.weak_registry import of_threads
-
-if TYPE_CHECKING:
-    from portagpu.runtime.execution.event import Event
-    from portagpu.runtime.execution.stream import Stream
 
 _of_this_thread = threading.local()
 
@@ -23,7 +20,6 @@ class ContextNames:
 
     default_stream: Stream
     key: int
-    event_type: ClassVar[type[Event]]  # set by `event`, which needs contexts
 
     def stream(self) -> Stream:
         """A new stream."""
@@ -32,10 +28,6 @@ class ContextNames:
     def create_stream(self) -> Stream:
         """A new stream; `stream`."""
         return self.stream()
-
-    def create_event(self, timing: bool = True) -> Event:
-        """A new event; see `cuda.event`."""
-        return self.event_type(timing)
 
     def get_default_stream(self) -> Stream:
         """The default stream."""

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import threading
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
-import pyopencl as cl
-
-from portagpu.errors import ArgumentTypeError, ClosedError, DriverError
-from portagpu.runtime.execution.context import Context, context_of
-from portagpu.runtime.execution.cuda_members import ContextNames
-from portagpu.runtime.execution.driver_errors import translate_cl_errors
+from portagpu.backends.base import Completion
+from portagpu.errors import ArgumentTypeError, ClosedError
+from portagpu.runtime.execution.errors import translate_errors
 from portagpu.runtime.execution.printf_flush import flush_output
-from portagpu.runtime.execution.stream import Stream, as_stream, enqueuing
-
-_NO_PROFILING = -7
+from portagpu.runtime.execution.stream import Stream, StreamContext, as_stream, enqueuing
 
 
 class Event:
     """A point in a stream; ``timing``: whether it will be asked for its time."""
 
-    __slots__ = ("_context", "_event", "_lock", "_timing")
+    __slots__ = ("_context", "_context_of", "_event", "_lock", "_timing")
 
-    def __init__(self, timing: bool = True) -> None:
+    def __init__(self, timing: bool, context_of: Callable[[Any], StreamContext]) -> None:
+        """``context_of``: the context of a stream, and the current one for 0."""
         self._timing = timing
-        self._event: cl.Event | None = None
-        self._context: Context | None = None
+        self._context_of = context_of
+        self._event: Completion | None = None
+        self._context: StreamContext | None = None
         self._lock = threading.RLock()
 
     def __reduce__(self) -> NoReturn:
@@ -34,8 +32,8 @@ class Event:
         )
 
     @property
-    def cl_event(self) -> cl.Event:
-        """PyOpenCL's event. Raises `ClosedError` before `record`."""
+    def cl_event(self) -> Any:
+        """The driver's event, PyOpenCL's where OpenCL is the back end. Raises `ClosedError` before `record`."""
         if self._event is None:
             raise ClosedError("the event was not recorded", hint="call event.record(stream) first")
         problem = self.context.unusable()
@@ -44,7 +42,7 @@ class Event:
         return self._event
 
     @property
-    def context(self) -> Context:
+    def context(self) -> StreamContext:
         """The context of the stream in which the event was recorded. Raises `ClosedError` before `record`."""
         if self._context is None:
             raise ClosedError("the event was not recorded", hint="call event.record(stream) first")
@@ -52,11 +50,11 @@ class Event:
 
     def record(self, stream: Stream | int = 0) -> None:
         """Set the event at the stream's present end."""
-        stream = as_stream(stream, context_of(stream))
+        stream = as_stream(stream, self._context_of(stream))
         if self._timing:
             stream.measure()
         with enqueuing(stream) as queue, self._lock:
-            self._event = cl.enqueue_marker(queue)
+            self._event = stream.context.driver.marker(queue)
             self._context = stream.context
             queue.flush()
 
@@ -64,14 +62,15 @@ class Event:
         """Whether the event has happened; as in CUDA, one that was never recorded has."""
         if self._event is None:
             return True
-        with translate_cl_errors(self._context):
-            return int(self.cl_event.command_execution_status) == int(cl.command_execution_status.COMPLETE)
+        with translate_errors(self.context):
+            event = self.cl_event
+            return self.context.driver.succeeded(event)
 
     def synchronize(self) -> None:
         """Wait for the event; as in CUDA, not at all for one that was never recorded."""
         if self._event is None:
             return
-        with translate_cl_errors(self._context):
+        with translate_errors(self.context):
             self.cl_event.wait()
         if self.context.prints:
             flush_output()
@@ -79,7 +78,7 @@ class Event:
     def wait(self, stream: Stream | int = 0) -> None:
         """Let a stream wait for the event; as in CUDA, not at all for one that was never recorded."""
         if self._event is None:
-            as_stream(stream, context_of(stream))
+            as_stream(stream, self._context_of(stream))
             return
         as_stream(stream, self.context).wait_event(self)
 
@@ -93,17 +92,6 @@ class Event:
             )
         self.synchronize()
         end.synchronize()
-        with translate_cl_errors(self.context):
-            try:
-                return (end.cl_event.profile.end - self.cl_event.profile.end) * 1e-6
-            except cl.Error as error:
-                if getattr(error, "code", None) != _NO_PROFILING:
-                    raise
-                raise DriverError(
-                    "an event was recorded on a queue that does not measure time",
-                    hint="make events with timing=True, and a queue of your own with "
-                    "properties=pyopencl.command_queue_properties.PROFILING_ENABLE",
-                ) from error
-
-
-ContextNames.event_type = Event
+        with translate_errors(self.context):
+            driver = self.context.driver
+            return (driver.end_time(end.cl_event) - driver.end_time(self.cl_event)) * 1e-6

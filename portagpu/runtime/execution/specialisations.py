@@ -9,12 +9,21 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from portagpu.runtime.programs.launch import CompiledKernel
 
-_Entry = tuple[Callable[[], Any], Any, Callable[[], "CompiledKernel | None"]]
+class Compiled(Protocol):
+    """A compiled kernel: its number, whether it was launched since it was last looked at, a weak reference."""
+
+    key: int
+    used: bool
+
+    @property
+    def reference(self) -> Callable[[], Any]:
+        """Gives the kernel as long as it lives."""
+
+
+_Entry = tuple[Callable[[], Any], Any, Callable[[], Any]]
 
 
 class Specialisations:
@@ -33,7 +42,7 @@ class Specialisations:
     def __len__(self) -> int:
         return len(self._found)
 
-    def add(self, owner: Any, name: Any, compiled: CompiledKernel) -> None:
+    def add(self, owner: Any, name: Any, compiled: Compiled) -> None:
         """Note a new one, and drop others by ``owner.drop(name, compiled)`` where there are too many."""
         if not self._most:
             return

@@ -12,24 +12,23 @@ import contextlib
 import ctypes
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
-import pyopencl as cl
-
+from portagpu.backends.base import Backend, Completion, Driver, Queue
+from portagpu.backends.registry import foreign
+from portagpu.device import DeviceRecord
 from portagpu.errors import ArgumentTypeError, ClosedError, DriverError, PortaGPUError
 from portagpu.runtime.execution.callbacks import Callbacks
-from portagpu.runtime.execution.driver_errors import translate_cl_errors, translated
+from portagpu.runtime.execution.errors import translate_errors
 from portagpu.runtime.execution.printf_flush import flush_output
 from portagpu.runtime.execution.recorder import active
-from portagpu.runtime.execution.timeline import Tail, drop, marker
+from portagpu.runtime.execution.timeline import Kept, Tail, drop, marker
+from portagpu.runtime.execution.weak_registry import Living
 
 if TYPE_CHECKING:
     import asyncio
-
-    from portagpu.runtime.execution.context import Context
-    from portagpu.runtime.execution.event import Event
 
 _uses = itertools.count(1)
 
@@ -39,6 +38,55 @@ class StreamHandle(ctypes.c_void_p):
 
     def __int__(self) -> int:
         return self.value or 0
+
+
+class StreamContext(Protocol):
+    """What streams see of their context; see `portagpu.runtime.execution.context.Context`."""
+
+    device: DeviceRecord
+    ordered: bool
+    prints: bool
+    streams: Living[Stream]
+    tails: list[Tail]
+    kept: Kept
+    default_stream: Stream
+
+    @property
+    def order_lock(self) -> AbstractContextManager[Any]:
+        """Held while streams are put in order."""
+
+    @property
+    def backend(self) -> Backend:
+        """The device's back end."""
+
+    @property
+    def driver(self) -> Driver:
+        """The device. Raises `ClosedError`."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the context can no longer be used."""
+
+    def unusable(self) -> PortaGPUError | None:
+        """The error for a use of the context, where it cannot be used any more."""
+
+    def translated(self, error: Exception) -> PortaGPUError:
+        """The typed error for one of the driver's."""
+
+    def wrap_queue(self, queue: Any) -> Stream:
+        """A stream around a user's queue."""
+
+
+class Recorded(Protocol):
+    """An event that a stream may wait for."""
+
+    @property
+    def cl_event(self) -> Any:
+        """The driver's event."""
+
+    @property
+    def context(self) -> StreamContext:
+        """The context of the stream in which it was recorded."""
 
 
 class Stream:
@@ -57,7 +105,7 @@ class Stream:
         "token",
     )
 
-    def __init__(self, context: Context, queue: cl.CommandQueue | None = None) -> None:
+    def __init__(self, context: StreamContext, queue: Queue | None = None) -> None:
         self.context = context
         self.label = "CUDA stream"
         self.external = queue is not None  # whether another library made the queue
@@ -66,17 +114,17 @@ class Stream:
         self._callbacks = Callbacks()
         self._measures = queue is not None  # whether the queue will not be replaced by one that measures time
         self._changing = False  # whether it is being replaced
-        self._tail = Tail(queue or self._new_queue())
+        self._tail = Tail(context.driver, queue or self._new_queue())
 
     def __reduce__(self) -> NoReturn:
         raise ArgumentTypeError(
             "streams cannot be pickled, copied or sent to another process", hint="make one in the process that uses it"
         )
 
-    def _new_queue(self, **properties: cl.command_queue_properties) -> cl.CommandQueue:
-        context = self.context
-        with translate_cl_errors(context):
-            return cl.CommandQueue(context.cl_context, context.device.cl_device, **properties)
+    def _new_queue(self, *, profiling: bool = False) -> Queue:
+        with translate_errors(self.context):
+            queue: Queue = self.context.driver.queue(profiling=profiling)
+            return queue
 
     def measure(self) -> None:
         """See to it that events on this stream know their times.
@@ -87,35 +135,35 @@ class Stream:
         if self._measures:
             return
         tail = self._tail
-        with translate_cl_errors(self.context), self.context.order_lock:
-            queue = self._new_queue(properties=cl.command_queue_properties.PROFILING_ENABLE)
+        with translate_errors(self.context), self.context.order_lock:
+            queue, driver = self._new_queue(profiling=True), tail.driver
             self._changing = True
             try:
                 while not self._measures and (former := tail.queue) is not None:  # the context may have been closed
                     used = tail.used
-                    cl.enqueue_barrier(queue, wait_for=[marker(former)])
+                    driver.barrier(queue, [marker(driver, former)])
                     if tail.queue is former and used == tail.used:  # else a finaliser was at it
                         tail.queue, self._measures = queue, True
                         while used != tail.used:  # another thread was, just before the change
                             used = tail.used
-                            cl.enqueue_barrier(queue, wait_for=[marker(former)])
+                            driver.barrier(queue, [marker(driver, former)])
             finally:
                 self._changing = False
 
-    def _follow(self, former: cl.CommandQueue) -> None:
+    def _follow(self, former: Queue) -> None:
         """After a command on a queue that was replaced meanwhile: what comes on the new one waits for it."""
         tail = self._tail
-        with translate_cl_errors(self.context), self.context.order_lock:
+        with translate_errors(self.context), self.context.order_lock:
             if tail.queue is not None:
-                cl.enqueue_barrier(tail.queue, wait_for=[marker(former)])
+                tail.driver.barrier(tail.queue, [marker(tail.driver, former)])
                 tail.used = next(_uses)
 
     @property
-    def queue(self) -> cl.CommandQueue:
-        """PyOpenCL's queue, for calls of your own; read it anew for each of them. Raises `ClosedError` after `close`.
+    def queue(self) -> Any:
+        """The driver's queue, for calls of your own; read it anew for each of them. Raises `ClosedError` after `close`.
 
-        It measures time (`pyopencl.Event.profile`). What is enqueued on a queue that was read before is not seen by the
-        other streams of the context.
+        Of OpenCL it is PyOpenCL's. It measures time (`pyopencl.Event.profile`). What is enqueued on a queue that was
+        read before is not seen by the other streams of the context.
         """
         self.measure()
         queue = self.ready()
@@ -127,15 +175,15 @@ class Stream:
         """Whether `close` was called."""
         return self._tail.queue is None or self.context.closed
 
-    def owns(self, queue: cl.CommandQueue) -> bool:
+    def owns(self, queue: Queue) -> bool:
         """Whether a queue is this stream's."""
-        return self._tail.queue is not None and self._tail.queue.int_ptr == queue.int_ptr
+        return self._tail.handle() == self._tail.driver.handle(queue)
 
     def is_named(self, handle: Any) -> bool:
         """Whether `int` of this stream gave a number."""
-        return self._tail.queue is not None and self._tail.queue.int_ptr == handle and not self.closed
+        return self._tail.queue is not None and self._tail.handle() == handle and not self.closed
 
-    def ready(self) -> cl.CommandQueue:
+    def ready(self) -> Any:
         """The queue, after barriers for what must run before the next command."""
         context = self.context
         if self._changing:
@@ -170,17 +218,17 @@ class Stream:
     def _unusable(self) -> PortaGPUError:
         return self.context.unusable() or ClosedError("the stream is closed", hint="make a new one with cuda.stream()")
 
-    def _wait_for_default(self, queue: cl.CommandQueue, default: Stream) -> None:
+    def _wait_for_default(self, queue: Queue, default: Stream) -> None:
         # the lock makes a second thread wait until the barrier is in the queue
-        with translate_cl_errors(self.context), self.context.order_lock:
+        with translate_errors(self.context), self.context.order_lock:
             seen = default._tail.used
             if seen != self._seen and default._tail.queue is not None:
-                self._wait(queue, [marker(default._tail.queue)])
+                self._wait(queue, [marker(default._tail.driver, default._tail.queue)])
                 self._seen = seen
 
-    def _wait_for_others(self, queue: cl.CommandQueue) -> None:
+    def _wait_for_others(self, queue: Queue) -> None:
         context = self.context
-        with translate_cl_errors(context), context.order_lock:
+        with translate_errors(context), context.order_lock:
             tails = list(context.tails)
             if not tails:
                 context.ordered = False
@@ -189,31 +237,31 @@ class Stream:
                 return
             waiting = [(t, q, t.used) for t in tails if t.used != t.joined and (q := t.queue) is not None]
             if waiting:
-                self._wait(queue, [marker(its) for _, its, _ in waiting])
+                self._wait(queue, [marker(tail.driver, its) for tail, its, _ in waiting])
             for tail, _, used in waiting:
                 tail.joined = used
             drop(context.tails, [tail for tail in tails if tail.is_over()])
 
-    def _wait(self, queue: cl.CommandQueue, ends: list[cl.Event]) -> None:
+    def _wait(self, queue: Queue, ends: list[Completion]) -> None:
         """A barrier in this stream's queue, and in the one that it may have got meanwhile."""
-        cl.enqueue_barrier(queue, wait_for=ends)
+        self._tail.driver.barrier(queue, ends)
         if self._tail.queue is not queue:
             self._follow(queue)
 
     def wait_stream(self, other: Stream) -> None:
         """Let what is enqueued from now on wait for everything in another stream of the context."""
         with enqueuing(other) as queue:
-            end = marker(queue)
+            end = marker(other._tail.driver, queue)
         with enqueuing(self) as queue:
-            cl.enqueue_barrier(queue, wait_for=[end])
+            self._tail.driver.barrier(queue, [end])
 
-    def keep(self, event: cl.Event, memory: Any) -> None:
-        """Keep host memory until a copy is done. PyOpenCL's event keeps it too, but waits when it is dropped."""
+    def keep(self, event: Completion, memory: Any) -> None:
+        """Keep host memory until a copy is done. A driver's event may keep it, too, but wait when it is dropped."""
         self._tail.keep(event, memory)
 
     def synchronize(self) -> None:
         """Wait for everything in this stream, callbacks too; for the default stream, everything in the context."""
-        with translate_cl_errors(self.context):
+        with translate_errors(self.context):
             self.ready().finish()
             self._tail.trim()
             if self is self.context.default_stream:
@@ -232,9 +280,9 @@ class Stream:
         if queue is None:
             return False
         try:
-            cl.enqueue_marker(queue)
+            self._tail.driver.marker(queue)
             queue.finish()
-        except cl.Error:
+        except self._tail.driver.backend.errors:
             return False
         return True
 
@@ -244,7 +292,7 @@ class Stream:
         yield self
         self.synchronize()
 
-    def wait_event(self, event: Event) -> None:
+    def wait_event(self, event: Recorded) -> None:
         """Let what is enqueued from now on wait for an event of any stream of the context."""
         if not hasattr(event, "cl_event"):
             raise ArgumentTypeError(f"wait_event takes an event, not {type(event).__name__}", hint="use cuda.event()")
@@ -254,7 +302,7 @@ class Stream:
                 hint="wait on the host: event.synchronize()",
             )
         with enqueuing(self) as queue:
-            cl.enqueue_barrier(queue, wait_for=[event.cl_event])
+            self._tail.driver.barrier(queue, [event.cl_event])
 
     def add_callback(self, callback: Callable[[Stream, int, Any], None], arg: Any = None) -> None:
         """Call ``callback(stream, status, arg)`` from a driver's thread once everything so far is done.
@@ -267,9 +315,9 @@ class Stream:
                 hint="pass a function: stream.add_callback(lambda stream, status, arg: ...)",
             )
         with enqueuing(self) as queue:
-            end = cl.enqueue_marker(queue)
+            end = self._tail.driver.marker(queue)
             call = self._callbacks.expect(lambda status: callback(self, status, arg))
-            end.set_callback(cl.command_execution_status.COMPLETE, call)
+            self._tail.driver.notify(end, call)
             queue.flush()
 
     def async_done(self) -> asyncio.Future[Stream]:
@@ -325,7 +373,7 @@ class Stream:
 
     def __int__(self) -> int:
         """The handle of the driver's queue, which `cuda.external_stream` takes; 0 for the default stream."""
-        return 0 if self is self.context.default_stream else self.queue.int_ptr
+        return 0 if self is self.context.default_stream else self._tail.driver.handle(self.queue)
 
     def __repr__(self) -> str:
         kind = (
@@ -339,16 +387,16 @@ class Stream:
 class enqueuing:
     """Context manager around driver calls that enqueue on a stream: orders them and translates errors.
 
-    Gives PyOpenCL's queue.
+    Gives the driver's queue.
     """
 
     __slots__ = ("_queue", "_stream")
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self._queue: cl.CommandQueue | None = None
+        self._queue: Any = None
 
-    def __enter__(self) -> cl.CommandQueue:
+    def __enter__(self) -> Any:
         recorder = active.recorder
         if recorder is not None and recorder.is_own():
             recorder.commands += 1
@@ -369,12 +417,12 @@ class enqueuing:
         tail.used = next(_uses)
         if tail.queue is not self._queue and self._queue is not None:
             stream._follow(self._queue)
-        if isinstance(error, cl.Error):
-            raise translated(error, stream.context) from error
+        if error is not None and isinstance(error, stream.context.backend.errors):
+            raise stream.context.translated(error) from error
 
 
-def as_stream(value: Any, context: Context) -> Stream:
-    """The stream that a launch or copy names: 0 or None for the default one, a stream, or PyOpenCL's queue.
+def as_stream(value: Any, context: StreamContext) -> Stream:
+    """The stream that a launch or copy names: 0 or None for the default one, a stream, or a queue of the driver's.
 
     Raises `ArgumentTypeError` for anything else, for another context's stream, and for an out-of-order queue.
     """
@@ -387,7 +435,7 @@ def as_stream(value: Any, context: Context) -> Stream:
         return value
     if value is None or (isinstance(value, int) and value == 0):
         return context.default_stream
-    if isinstance(value, cl.CommandQueue):
+    if isinstance(value, foreign.queues):
         return context.wrap_queue(value)
     raise ArgumentTypeError(
         f"a stream is needed, not {type(value).__name__}", hint="use cuda.stream(), 0, or a pyopencl.CommandQueue"

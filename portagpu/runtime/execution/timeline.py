@@ -7,7 +7,7 @@ import time
 from collections import deque
 from typing import Any
 
-import pyopencl as cl
+from portagpu.backends.base import Completion, Driver, Queue
 
 _SHORTLY = 1e-3  # seconds: where nothing is under way, memory goes at once and not with the next copy
 _MAX_PENDING = 256  # copies whose host memory is kept; the next one waits for the oldest
@@ -19,16 +19,21 @@ class Tail:
     ``joined`` is set after the wait is in the default stream's queue, ``used`` after a command is in this one.
     """
 
-    __slots__ = ("end", "ended", "joined", "pending", "queue", "used")
+    __slots__ = ("driver", "end", "ended", "joined", "pending", "queue", "used")
 
-    def __init__(self, queue: cl.CommandQueue) -> None:
-        self.queue: cl.CommandQueue | None = queue
+    def __init__(self, driver: Driver, queue: Queue) -> None:
+        self.driver = driver
+        self.queue: Queue | None = queue
         self.used = self.joined = 0
         self.ended = False  # whether the stream is gone
-        self.end: cl.Event | None = None  # then a marker after all its work, once somebody has asked for it
-        self.pending: deque[tuple[cl.Event, Any]] = deque()
+        self.end: Completion | None = None  # then a marker after all its work, once somebody has asked for it
+        self.pending: deque[tuple[Completion, Any]] = deque()
 
-    def keep(self, event: cl.Event, memory: Any) -> None:
+    def handle(self) -> int:
+        """The number of the queue; 0 for none any more."""
+        return 0 if self.queue is None else self.driver.handle(self.queue)
+
+    def keep(self, event: Completion, memory: Any) -> None:
         """Keep memory until a command is done; there is not too much of it."""
         self.trim()
         if len(self.pending) >= _MAX_PENDING:
@@ -41,7 +46,7 @@ class Tail:
         """Let go of the memory of commands that are done. Until then it stays in sight of other threads."""
         pending = self.pending
         with contextlib.suppress(IndexError, ValueError):  # another thread was faster
-            while is_done((first := pending[0])[0]):
+            while self.driver.is_done((first := pending[0])[0]):
                 pending.remove(first)
 
     def finish_copies(self) -> None:
@@ -67,10 +72,10 @@ class Tail:
         queue, end = self.queue, self.end
         if queue is None:
             return True
-        with contextlib.suppress(cl.Error):  # a queue that failed
+        with contextlib.suppress(*self.driver.backend.errors):  # a queue that failed
             if end is None:
-                self.end = end = marker(queue)
-            return is_done(end)
+                self.end = end = marker(self.driver, queue)
+            return self.driver.is_done(end)
         return True
 
     def finish(self) -> None:
@@ -90,28 +95,32 @@ class Kept:
     Not in tails: a tail may be dropped, and with it its memory, while somebody still looks through others.
     """
 
-    __slots__ = ("_open",)
+    __slots__ = ("_driver", "_open")
 
-    def __init__(self) -> None:
-        self._open: dict[object, tuple[list[cl.Event], Any]] = {}
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._open: dict[object, tuple[list[Completion], Any]] = {}
 
     def keep(self, tails: list[Tail], memory: Any) -> None:
         """Keep memory until the present ends of streams. Waits for hardly longer than nothing: finalisers call it."""
-        ends: list[cl.Event] = []
+        driver, ends = self._driver, list[Completion]()
         for tail in tails:
-            with contextlib.suppress(cl.Error):  # a queue that failed does not keep others from being waited for
+            with contextlib.suppress(*driver.backend.errors):  # one that failed keeps no other from being waited for
                 if (queue := tail.queue) is not None:
-                    ends.append(marker(queue))
+                    ends.append(marker(driver, queue))
         self._open[object()] = ends, memory
         until = time.monotonic() + _SHORTLY
-        while not all(map(is_done, ends)) and time.monotonic() < until:
+        while not self._are_done(ends) and time.monotonic() < until:
             time.sleep(_SHORTLY / 64)
         self.trim()
+
+    def _are_done(self, ends: list[Completion]) -> bool:
+        return all(map(self._driver.is_done, ends))
 
     def trim(self) -> None:
         """Let go of what is not in use any more."""
         for key, (ends, _) in list(self._open.items()):
-            if all(map(is_done, ends)):
+            if self._are_done(ends):
                 self._open.pop(key, None)
 
     def finish(self) -> None:
@@ -134,13 +143,8 @@ def drop(tails: list[Tail], over: list[Tail]) -> None:
             tails.remove(tail)
 
 
-def is_done(event: cl.Event) -> bool:
-    """Whether a command is done, or has failed."""
-    return int(event.command_execution_status) <= int(cl.command_execution_status.COMPLETE)
-
-
-def marker(queue: cl.CommandQueue) -> cl.Event:
+def marker(driver: Driver, queue: Queue) -> Completion:
     """An event at the queue's end. Flushed: another queue waits for it, and drivers need not start it before."""
-    made = cl.enqueue_marker(queue)
+    made: Completion = driver.marker(queue)
     queue.flush()
     return made

@@ -15,8 +15,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-import pyopencl as cl
-
+from portagpu.backends.base import Driver
 from portagpu.errors import PortaGPUCorrectnessWarning
 from portagpu.source import Span
 
@@ -27,6 +26,7 @@ PAGE = "docs/lockstep.md#threads-that-wait-for-a-later-thread"
 class Launch:
     """A launch that may never end: its event, the kernel, the loop in which threads wait."""
 
+    driver: Driver
     event: Any
     kernel: str
     loop: Span
@@ -37,8 +37,8 @@ class Launch:
     def has_ended(self) -> bool:
         """Whether the device is done with it, or nobody can tell any more."""
         try:
-            return int(self.event.command_execution_status) <= cl.command_execution_status.COMPLETE
-        except cl.Error:
+            return self.driver.is_done(self.event)
+        except self.driver.backend.errors:
             return True
 
     def warn(self) -> None:
@@ -64,9 +64,9 @@ class Watch:
         self._process = os.getpid()
         self._told: set[tuple[str, Span]] = set()
 
-    def add(self, event: Any, kernel: str, loop: Span, seconds: float) -> None:
+    def add(self, driver: Driver, event: Any, kernel: str, loop: Span, seconds: float) -> None:
         """Warn if the launch has not ended after so many seconds."""
-        self._latest = Launch(event, kernel, loop, seconds, time.monotonic())
+        self._latest = Launch(driver, event, kernel, loop, seconds, time.monotonic())
         if self._thread is None or self._process != os.getpid():
             self._process = os.getpid()
             self._thread = threading.Thread(target=self._run, name="portagpu-watch", daemon=True)
@@ -101,7 +101,7 @@ class Watch:
 _watch = Watch()
 
 
-def watch(event: Any, kernel: str, loop: Span, seconds: float) -> None:
+def watch(driver: Driver, event: Any, kernel: str, loop: Span, seconds: float) -> None:
     """Warn on standard error if a launch has not ended after so many seconds; 0 for never."""
     if seconds > 0 and event is not None:
-        _watch.add(event, kernel, loop, seconds)
+        _watch.add(driver, event, kernel, loop, seconds)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
 from portagpu.ir.program import FAULT_VALUES, MAX_FAULT_VALUES, Fault, Recorded
+from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
 from portagpu.source import Span
-
-if TYPE_CHECKING:
-    from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
 
 _WORDS = FAULT_VALUES + MAX_FAULT_VALUES
 
@@ -35,10 +32,10 @@ class KernelFault:
 def launch_checked(compiled: CompiledKernel, queue: Any, shape: LaunchShape, arguments: tuple[Any, ...]) -> None:
     """Launch, wait, and raise the first exception of a thread: of the class that the kernel names."""
     record = np.zeros(_WORDS, np.int64)
-    flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-    buffer = cl.Buffer(compiled.context.cl_context, flags, hostbuf=record)
+    driver = compiled.context.driver
+    buffer = driver.memory_of(record)
     compiled.launch(queue, shape, compiled.extract(arguments, shape.shared, buffer))
-    cl.enqueue_copy(queue, record, buffer)
+    driver.download(queue, record, buffer, blocking=True)
     number = int(record.view(np.int32)[0])
     if number:
         raise exception_of(compiled.binary.faults[number - 1], record)

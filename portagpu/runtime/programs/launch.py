@@ -6,28 +6,26 @@ import itertools
 import re
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
-from portagpu.backends.opencl.codegen.generate import KernelBinary
+from portagpu.backends.base import KernelObject, LaunchSizes
+from portagpu.backends.source import KernelBinary
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
 from portagpu.errors import BuildError, LaunchConfigError, LaunchConfigTypeError
 from portagpu.ir.program import GridShape, Parameter, ParameterRole
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, element_size
-from portagpu.runtime.execution.driver_errors import translate_cl_errors
+from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.errors import translate_errors
 from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.weak_registry import of_threads
 from portagpu.runtime.programs.build import build
-from portagpu.runtime.programs.enqueue import LaunchSizes, enqueue_on
 from portagpu.runtime.programs.hang_watch import watch
-
-if TYPE_CHECKING:
-    from portagpu.runtime.execution.context import Context
 
 Extent = tuple[int, int, int]
 Tokens = tuple[Any, ...]
@@ -47,19 +45,19 @@ class LaunchShape:
     sizes: LaunchSizes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """What OpenCL calls the global and the local size: computed once, used by each launch."""
+        """Threads of the launch and of a block for the driver: computed once, used by each launch."""
         ndim = self.ndim
         object.__setattr__(self, "sizes", LaunchSizes(self.totals[:ndim], self.block[:ndim]))
 
     def fused(self, grid: GridShape | None) -> LaunchShape:
-        """What OpenCL launches: the same, or the one work-group that the whole grid became."""
+        """What the driver launches: the same, or the one work-group that the whole grid became."""
         if grid is None:
             return self
         return LaunchShape((1, 1, 1), (grid.blocks * grid.threads, 1, 1), self.shared)
 
     @property
     def ndim(self) -> int:
-        """Dimensions that OpenCL must know about."""
+        """Dimensions that the driver must know about."""
         return 3 if self.grid[2] * self.block[2] > 1 else 2 if self.grid[1] * self.block[1] > 1 else 1
 
     @property
@@ -166,8 +164,8 @@ class _KernelObjects:
     __slots__ = ("__weakref__", "bound", "epoch", "free")
 
     def __init__(self) -> None:
-        self.bound: dict[tuple[Any, ...], cl.Kernel] = {}
-        self.free: list[cl.Kernel] = []
+        self.bound: dict[tuple[Any, ...], KernelObject] = {}
+        self.free: list[KernelObject] = []
         self.epoch: object = None
         of_threads.add(self)
 
@@ -190,13 +188,15 @@ class CompiledKernel:
         except BuildError as error:
             raise locate(error, binary) from error
         self.extract = _extractor(binary, context)
-        self.enqueue = enqueue_on(context.capabilities)
+        driver = context.driver
+        self.enqueue = driver.enqueue
+        self._new_object = driver.kernel
         self._types = [scalar_dtype(p) for p in binary.parameters]
         self._local = _OfThread()
         self._max_threads: int | None = None
         self.used = True  # since it was last looked for what may go
 
-    def _kernel(self, tokens: tuple[Any, ...] | None = None) -> cl.Kernel:
+    def _kernel(self, tokens: tuple[Any, ...] | None = None) -> KernelObject:
         """A kernel object for new arguments, taken from this thread's (arguments belong to the object)."""
         local = self._local.objects
         if local.epoch is not self.context.epoch:
@@ -211,24 +211,23 @@ class CompiledKernel:
             return local.bound.pop(next(iter(local.bound)))
         return self.new_kernel()
 
-    def new_kernel(self) -> cl.Kernel:
+    def new_kernel(self) -> KernelObject:
         """A kernel object of the caller's own."""
-        made = cl.Kernel(self._program, self.binary.name)
-        if self._types:
-            made.set_scalar_arg_dtypes(self._types)
+        made: KernelObject = self._new_object(self._program, self.binary.name, self._types)
         return made
 
-    def figure(self, which: Any) -> Any:
-        """What the driver tells about the kernel on this device."""
+    @contextmanager
+    def any_object(self) -> Iterator[KernelObject]:
+        """A kernel object of this thread's, whatever its arguments, to ask the driver about."""
         kernel = self._kernel()
         self._local.objects.free.append(kernel)
-        return kernel.get_work_group_info(which, self.context.device.cl_device)
+        with translate_errors(self.context):
+            yield kernel
 
     def driver_binary(self) -> bytes:
-        """What the driver compiled."""
-        with translate_cl_errors(self.context):
-            found: Any = self._program.get_info(cl.program_info.BINARIES)
-        return bytes(found[0])
+        """What the driver compiled; nothing where it does not tell."""
+        with translate_errors(self.context):
+            return self.context.driver.binary_of(self._program) or b""
 
     def is_too_narrow(self, shape: LaunchShape) -> bool:
         """Whether the driver refuses a block of that size for this kernel, but perhaps not if the kernel names it."""
@@ -264,8 +263,8 @@ class CompiledKernel:
     def max_threads(self) -> int:
         """Threads of a block that the driver allows for this kernel."""
         if self._max_threads is None:
-            with translate_cl_errors(self.context):
-                self._max_threads = int(self.figure(cl.kernel_work_group_info.WORK_GROUP_SIZE))
+            with self.any_object() as kernel:
+                self._max_threads = self.context.driver.max_threads(kernel)
         return self._max_threads
 
     def cooperative_blocks(self, threads: int, shared: int) -> int:
@@ -308,23 +307,31 @@ class CompiledKernel:
             active.recorder.launches.append((self, shape, values))
         self._enqueue(queue, kernel, shape, tokens, epoch)
 
-    def bound(self, tokens: Tokens) -> cl.Kernel | None:
+    def bound(self, tokens: Tokens) -> KernelObject | None:
         """This thread's kernel object with the arguments that the tokens stand for, for one `launch_again`."""
         local = self._local.objects
         if active.recorder is not None:  # which wants the arguments
             return None
         return local.bound.pop(tokens, None) if local.epoch is self.context.epoch else None
 
-    def launch_again(self, queue: Any, shape: LaunchShape, kernel: cl.Kernel, tokens: Tokens, epoch: object) -> None:
+    def launch_again(self, queue: Any, shape: LaunchShape, kernel: KernelObject, tokens: Tokens, epoch: object) -> None:
         """Enqueue a kernel object with the arguments that it has; see `launch`."""
         if not self.context.only_builds:
             self._enqueue(queue, kernel, shape, tokens, epoch)
 
-    def _enqueue(self, queue: Any, kernel: cl.Kernel, shape: LaunchShape, tokens: Tokens | None, epoch: object) -> None:
+    def _enqueue(
+        self, queue: Any, kernel: KernelObject, shape: LaunchShape, tokens: Tokens | None, epoch: object
+    ) -> None:
         self.used = True
         event = self.enqueue(queue, kernel, shape.sizes)
         if self.binary.waits is not None and self.context.settings.warnings:
-            watch(event, self.binary.python_name, self.binary.waits, self.context.settings.hang_seconds)
+            watch(
+                self.context.driver,
+                event,
+                self.binary.python_name,
+                self.binary.waits,
+                self.context.settings.hang_seconds,
+            )
         # not before: signal handlers and finalisers that launch the same kernel would set their arguments in its place
         local = self._local.objects
         if tokens is None or epoch is not self.context.epoch or local.epoch is not epoch:  # arrays may have been closed
@@ -334,7 +341,7 @@ class CompiledKernel:
 
 
 def scalar_dtype(parameter: Parameter) -> Any:
-    """What PyOpenCL's `set_scalar_arg_dtypes` wants to know of a parameter: its dtype, None for memory."""
+    """The dtype of a number's C parameter; None for memory."""
     if isinstance(parameter.type, Pointer):
         return None
     assert isinstance(parameter.type, Scalar)
@@ -346,7 +353,8 @@ def _extractor(binary: KernelBinary, context: Context) -> Callable[..., tuple[An
     body, names = c_arguments(binary.parameters, context)
     if binary.fused is not None:  # one part for each block
         blocks, unit = binary.fused.blocks, element_size(DYNAMIC_SHARED.element)
-        names["local"] = lambda n: cl.LocalMemory(blocks * unit * max(1, -(-n // unit)))
+        local = context.driver.local_memory
+        names["local"] = lambda n: local(blocks * unit * max(1, -(-n // unit)))
     made: Callable[..., tuple[Any, ...]] = eval(
         compile(f"lambda args, shared, record=None: ({body})", "<portagpu launch>", "eval"), names
     )
@@ -359,12 +367,13 @@ def c_arguments(
     """Python text of a tuple of the C arguments, and the names that it uses beside ``args`` and ``shared``.
 
     The text is made of integers and fixed attribute names only. Where a launch is ``planned``, the arguments are the
-    variables ``a0``, ``a1`` ..., device arrays are known to be that, and their attributes are read without properties.
+    variables ``a0``, ``a1`` ..., the items of a tuple ``a1_0``, ``a1_1`` ..., device arrays are known to be that, and
+    their attributes are read without properties.
     """
     parts = []
     for p in parameters:
         path = "".join(f"[{int(i)}]" for i in p.path)
-        value = f"a{int(p.path[0])}" if planned and p.path else f"args{path}"
+        value = "a" + "_".join(str(int(i)) for i in p.path) if planned and p.path else f"args{path}"
         hidden = "_" if planned else ""
         unit = str(int(p.unit)) if p.unit else f"{value}.itemsize"
         match p.role:
@@ -388,11 +397,12 @@ def c_arguments(
             case ParameterRole.SHARED:
                 raise AssertionError("kernels have no shared parameters")
 
-    def cells() -> cl.Buffer:  # new ones for each launch: launches on two streams may overlap
-        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
-        return cl.Buffer(context.cl_context, flags, hostbuf=np.zeros(2, np.uint32))
+    local, memory_of = context.driver.local_memory, context.driver.memory_of
 
-    return "".join(f"{part}, " for part in parts), {"local": lambda n: cl.LocalMemory(max(n, 16)), "cells": cells}
+    def cells() -> Any:  # new ones for each launch: launches on two streams may overlap
+        return memory_of(np.zeros(2, np.uint32))
+
+    return "".join(f"{part}, " for part in parts), {"local": lambda n: local(max(n, 16)), "cells": cells}
 
 
 _LINE = re.compile(r"(?:^|[:\s(])(\d+):(\d+):? (?:fatal )?error: (.*)")

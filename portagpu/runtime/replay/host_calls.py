@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 import numpy as np
-import pyopencl as cl
 
+from portagpu.backends.base import Memory
 from portagpu.device.capabilities import DeviceType
 from portagpu.runtime.arrays.host_memory import Span, host_buffer, rounded_span
 from portagpu.runtime.execution.context import Context
@@ -39,12 +39,12 @@ class _Latest(dict[K, V]):
             del self[next(iter(self))]
 
 
-class HostBuffers(_Latest[Span, cl.Buffer]):
+class HostBuffers(_Latest[Span, Memory]):
     """Buffers over host memory in one context, by addresses."""
 
     __slots__ = ()
 
-    def over(self, context: Context, span: Span) -> cl.Buffer:
+    def over(self, context: Context, span: Span) -> Memory:
         """The buffer over a range of addresses, which is rounded as `rounded_span` does."""
         found = self.get(span)
         if found is None:
@@ -62,7 +62,7 @@ class HostCall:
 
     __slots__ = ("buffers", "dtype", "extent", "nbytes", "replay", "shape")
 
-    def __init__(self, replay: Replay, buffers: list[cl.Buffer], result: np.ndarray[Any, Any] | None) -> None:
+    def __init__(self, replay: Replay, buffers: list[Memory], result: np.ndarray[Any, Any] | None) -> None:
         self.replay, self.buffers = replay, buffers
         if result is not None:
             self.buffers = buffers[:-1]
@@ -85,10 +85,11 @@ def is_in_place(context: Context) -> bool:
     places = [int(array.__array_interface__["data"][0]) for array in arrays]
     spans = [rounded_span(place, place + _TRIED, written) for place, written in zip(places, (False, True), strict=True)]
     source, target = (host_buffer(context, span) for span in spans)
+    driver = context.driver
     with enqueuing(context.default_stream) as queue:
         for value in (1, 2):  # what the host writes between calls, and what the device writes
             arrays[0][...] = value
-            cl.enqueue_copy(queue, target, source).wait()
+            driver.copy(queue, target, source, nbytes=min(source.size, target.size)).wait()
             if not (arrays[1] == value).all():
                 return False
     return True

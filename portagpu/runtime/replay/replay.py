@@ -10,19 +10,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import pyopencl as cl
-
-from portagpu.runtime.execution.driver_errors import translated
+from portagpu.backends.base import KernelObject, Memory
+from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.recorder import Recorder, active
-from portagpu.runtime.execution.stream import enqueuing
-from portagpu.runtime.programs.enqueue import enqueue_with_event
+from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
-
-if TYPE_CHECKING:
-    from portagpu.runtime.arrays.array import DeviceNDArray
-    from portagpu.runtime.execution.stream import Stream
 
 _MOST = 16  # launches: of longer calls, the share of Python is small
 
@@ -38,7 +32,8 @@ def recorded(call: Callable[[], None], operands: Iterable[DeviceNDArray]) -> Rep
     launches = found.launches
     if not launches or len(launches) != found.commands or len(launches) > _MOST:
         return None
-    return Replay(launches, [array.buffer.int_ptr for array in operands])
+    handle = launches[0][0].context.driver.handle
+    return Replay(launches, [handle(array.buffer) for array in operands])
 
 
 def kept_by(replays: Iterable[Replay]) -> int:
@@ -52,28 +47,42 @@ def kept_by(replays: Iterable[Replay]) -> int:
 class Replay:
     """Kernels with their arguments, for the thread that made them: kernel objects belong to one thread."""
 
-    __slots__ = ("__weakref__", "_compiled", "_epoch", "_kept", "_kernels", "_places", "_set", "busy", "kept")
+    __slots__ = (
+        "__weakref__",
+        "_compiled",
+        "_enqueue_last",
+        "_epoch",
+        "_kept",
+        "_kernels",
+        "_places",
+        "_set",
+        "busy",
+        "kept",
+    )
 
     def __init__(self, launches: list[tuple[Any, Any, tuple[Any, ...]]], borrowed: Sequence[int]) -> None:
-        self._kernels: list[tuple[cl.Kernel, LaunchShape]] = []
+        self._kernels: list[tuple[KernelObject, LaunchShape]] = []
         self._kept: list[Any] = []
-        self._places: list[tuple[cl.Kernel, int, int]] = []  # kernel, argument, operand that it is
-        self._set: list[cl.Buffer | None] = []  # of each place, the buffer that `complete` set
+        self._places: list[tuple[KernelObject, int, int]] = []  # kernel, argument, operand that it is
+        self._set: list[Memory | None] = []  # of each place, the buffer that `complete` set
         compiled: CompiledKernel
+        driver = launches[0][0].context.driver
         for compiled, shape, values in launches:
             kernel = compiled.new_kernel()
             kernel.set_args(*values)
             self._kernels.append((kernel, shape))
             for place, value in enumerate(values):
-                if not isinstance(value, cl.MemoryObjectHolder):  # the pool's buffers are no `cl.MemoryObject`
+                if not driver.is_memory(value):
                     continue
-                if value.int_ptr in borrowed:
-                    self._places.append((kernel, place, borrowed.index(value.int_ptr)))
+                number = driver.handle(value)
+                if number in borrowed:
+                    self._places.append((kernel, place, borrowed.index(number)))
                 else:
                     self._kept.append(value)
         self._forget_set()
         self.busy = False  # whether buffers are being set: signal handlers and finalisers may come in between
-        self.kept = {buffer.int_ptr: int(buffer.size) for buffer in self._kept}  # which others may keep, too
+        self.kept = {driver.handle(buffer): int(buffer.size) for buffer in self._kept}  # which others may keep, too
+        self._enqueue_last = driver.enqueue_with_event
         self._compiled = launches[0][0].reference
         self._epoch = launches[0][0].context.epoch
 
@@ -82,7 +91,7 @@ class Replay:
         """Size of the memory that the recording keeps."""
         return sum(self.kept.values())
 
-    def launch(self, stream: Stream | None, buffers: Sequence[cl.Buffer] | None = None) -> bool:
+    def launch(self, stream: Stream | None, buffers: Sequence[Memory] | None = None) -> bool:
         """Enqueue on a stream of the recording's context, by default its default one; with buffers not while `busy`.
 
         ``buffers``: one in the place of each operand; those of the recording were different ones.
@@ -111,7 +120,7 @@ class Replay:
                 self.busy = False
         return True
 
-    def complete(self, stream: Stream, buffers: Sequence[cl.Buffer]) -> bool:
+    def complete(self, stream: Stream, buffers: Sequence[Memory]) -> bool:
         """Enqueue on a stream of the recording's context, and wait; False where `launch` says so. Not while `busy`.
 
         For buffers over host memory that the device uses in place. They are kept until the next launch, since those
@@ -122,7 +131,7 @@ class Replay:
             return False
         if compiled.context.only_builds:
             return True
-        done: cl.Event | None = None
+        done: Any = None
         try:
             depth = active.depth
             with enqueuing(stream) as queue:
@@ -137,14 +146,14 @@ class Replay:
                             kernel.set_arg(place, buffer)
                             known[n] = buffer
                     for kernel, shape in self._kernels:
-                        done = enqueue_with_event(queue, kernel, shape.sizes)
+                        done = self._enqueue_last(queue, kernel, shape.sizes)
                 finally:
                     active.depth = depth
                     self.busy = False
             if done is not None:
                 done.wait()  # the queue is in order: the last one's end is that of all
-        except cl.Error as error:
-            raise translated(error, compiled.context) from error
+        except compiled.context.backend.errors as error:
+            raise compiled.context.translated(error) from error
         return True
 
     def _forget_set(self) -> None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
+from portagpu.backends.base import Memory
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import order_of
 from portagpu.runtime.arrays.layout import strides_of
@@ -24,7 +24,7 @@ class Guarded:
     """An array and the memory around it."""
 
     array: DeviceNDArray
-    whole: cl.Buffer
+    whole: Memory
     zones: tuple[tuple[int, int], ...]  # offset and length, bytes
 
     def damage(self) -> str | None:
@@ -33,7 +33,7 @@ class Guarded:
         for number, (start, length) in enumerate(self.zones):
             zone = np.empty(length, np.uint8)
             with enqueuing(self.array.context.default_stream) as queue:
-                cl.enqueue_copy(queue, zone, self.whole, src_offset=start)
+                self.array.context.driver.download(queue, zone, self.whole, offset=start, blocking=True)
             wrong = np.flatnonzero(zone != _PATTERN)
             if wrong.size and number == 0:
                 found.append(f"{length - int(wrong[0])} bytes before its start")
@@ -52,11 +52,12 @@ def guarded(host: np.ndarray[Any, Any], context: Context) -> Guarded:
     alignment = max(_WHOLE, context.capabilities.mem_base_alignment)
     before = -(-_ZONE // alignment) * alignment
     total = before + host.nbytes + _ZONE
-    whole = cl.Buffer(context.cl_context, cl.mem_flags.READ_WRITE, total)
+    driver = context.driver
+    whole = driver.memory(total)
     with enqueuing(context.default_stream) as queue:
-        cl.enqueue_fill_buffer(queue, whole, np.uint8(_PATTERN), 0, before)
-        cl.enqueue_fill_buffer(queue, whole, np.uint8(_PATTERN), before + host.nbytes, _ZONE)
-    inner = whole.get_sub_region(before, max(1, host.nbytes))
+        driver.fill(queue, whole, _PATTERN, offset=0, nbytes=before)
+        driver.fill(queue, whole, _PATTERN, offset=before + host.nbytes, nbytes=_ZONE)
+    inner = driver.part(whole, before, max(1, host.nbytes))
     array = DeviceNDArray(host.shape, host.dtype, strides_of(host.shape, host.dtype, order_of(host)), inner, context)
     array.copy_to_device(host)
     return Guarded(array, whole, ((0, before), (before + host.nbytes, _ZONE)))

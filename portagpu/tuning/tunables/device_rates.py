@@ -15,9 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from portagpu.backends.registry import backend_of
 from portagpu.device import DeviceRecord, DeviceType
 from portagpu.device.capabilities import Capabilities
-from portagpu.device.rates import Rates, measure
+from portagpu.device.rates import Rates
 from portagpu.errors import TuningError
 from portagpu.private_files import read_private_json, write_private
 from portagpu.settings import Settings
@@ -68,7 +69,7 @@ def figures_of(device: DeviceRecord, settings: Settings, *, measure_now: bool = 
     path = _path(device, settings)
     rates = _remembered(path, device.key)
     if rates is None and measure_now:
-        rates = measure(device)
+        rates = backend_of(device).measure(device)
         if rates is not None:
             _remember(path, device.key, rates)
             look_again()

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyopencl as cl
-
+from portagpu.backends.registry import registered
 from portagpu.errors import DeviceError, PortaGPUError, TuningError
 from portagpu.tuning.tunables.outcomes import shortened
 
@@ -75,7 +74,9 @@ def finding(what: str, function: Callable[..., object], *arguments: object, laun
     except AssertionError as error:
         return shortened(f"{name}: {words_of(error).strip() or 'an assertion failed'}", _LONGEST)
     except Exception as error:
-        if isinstance(error, DeviceError | cl.Error) or (launches and isinstance(error, PortaGPUError)):
+        if isinstance(error, (DeviceError, *(kind for backend in registered() for kind in backend.errors))) or (
+            launches and isinstance(error, PortaGPUError)
+        ):
             raise
         place = blamed(error) or _defined(function)
         text = f"the {what} function {name} raised {type(error).__name__}: {words_of(error)}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from portagpu.backends.opencl.architecture_ptx import MARK
 from portagpu.backends.opencl.codegen.c_types import c_type
 from portagpu.backends.opencl.codegen.ptx import ARCHITECTURE, REGISTERS, ptx_text
 from portagpu.backends.opencl.codegen.registry import LOWEST, POSTFIX, UNARY, Lowered, Printing, register
-from portagpu.device.architecture_ptx import MARK
 from portagpu.ir.nodes import Expr, Instruction, Operation
 
 

@@ -15,65 +15,22 @@ from portagpu.backends.opencl.codegen.names import Names, distinct, identifier
 from portagpu.backends.opencl.codegen.printer import Printer, literal
 from portagpu.backends.opencl.codegen.rendering import render
 from portagpu.backends.opencl.codegen.subgroups import subgroup_attribute
+from portagpu.backends.source import KernelBinary
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
-from portagpu.ir.analysis.memory_access import Finding, findings
+from portagpu.ir.analysis.memory_access import findings
 from portagpu.ir.analysis.memory_order import communicates
 from portagpu.ir.analysis.spin_loops import waiting_loop
 from portagpu.ir.analysis.uniform import Marks
 from portagpu.ir.nodes import Constant, Print
-from portagpu.ir.program import (
-    ConstantArray,
-    Fault,
-    Function,
-    GridShape,
-    MemoryArray,
-    Parameter,
-    ParameterRole,
-    Program,
-    Remark,
-)
+from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.recursion import deeply_nested
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size
 from portagpu.ir.walk import all_statements
 from portagpu.passes.exchange_buffers import SCRATCH
 from portagpu.passes.nested_loops import has_diverging_nest
 from portagpu.source import Span
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KernelBinary:
-    """A generated kernel: text, entry point, the C parameters that remain, and the way back to Python lines."""
-
-    source: str
-    name: str
-    parameters: tuple[Parameter, ...]
-    lines: tuple[Span | None, ...]  # span of each line of ``source``
-    static_shared: int  # bytes
-    block_dim: tuple[int, int, int] | None
-    cooperative: bool = False
-    fused: GridShape | None = None  # the grid that became one work-group
-    max_threads: int | None = None  # of a block, where warps are emulated
-    has_line_directives: bool = False  # the driver's messages then name lines of the Python file
-    constant_bytes: int = 0  # of captured arrays
-    shared_bytes: int = 0  # of static shared arrays, as declared
-    local_bytes: int = 0  # of the local arrays of a thread, as declared
-    prints: bool = False
-    findings: tuple[Finding, ...] = ()  # what wastes a GPU's time
-    faults: tuple[Fault, ...] = ()  # exceptions that the launch may raise, by number
-    remarks: tuple[Remark, ...] = ()  # what looks wrong
-    python_name: str = ""
-    waits: Span | None = None  # the loop in which threads wait for others, on CPUs
-
-    def span_of(self, line: int) -> Span | None:
-        """The place in Python text of a line that the driver names, or of the nearest C line before it."""
-        if self.has_line_directives:
-            return next((s for s in self.lines if s is not None and s.line == line), None)
-        for index in range(min(line, len(self.lines)) - 1, -1, -1):
-            if self.lines[index] is not None:
-                return self.lines[index]
-        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 from portagpu.blas.gemm.core.array_cache import Kept
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.execution.context import Context
+from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
 
@@ -49,7 +49,7 @@ class Workspaces:
 
         ``first`` is called with an array that is new.
         """
-        context = stream.context
+        context = context_of(stream)
         key = (stream.token, threading.get_ident(), active.depth, role, shape, dtype)
         found = self._kept.get(context, key)
         if found is not None:

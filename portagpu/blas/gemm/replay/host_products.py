@@ -17,8 +17,8 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-import pyopencl as cl
 
+from portagpu.backends.base import Memory
 from portagpu.blas.gemm.replay.recordings import Known, Recordings
 from portagpu.errors import PortaGPUError
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -193,7 +193,7 @@ def host_again(a: Array, b: Array, out: Array | None, numbers: tuple[Any, ...], 
     call = calls.get(_call_key(a, b, out, numbers, stream))
     if call is None or call.replay.busy or mine.buffers is None or not mine.holds(context):
         return None
-    buffers: Sequence[cl.Buffer]
+    buffers: Sequence[Memory]
     if out is None:
         result, place = results.placed(call.shape, call.dtype, call.nbytes)
         buffers = (*call.buffers, mine.buffers.over(context, (place, place + call.extent, True)))

@@ -1,0 +1,65 @@
+"""Copies between strided views on a device, by a kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+
+from portagpu.backends.base import Enqueue, LaunchSizes, Strided
+from portagpu.backends.opencl.codegen.rendering import render
+from portagpu.device.capabilities import Capabilities, DeviceType
+
+_GROUP = 256  # items of a work-group
+_MOST_GROUPS = 2**15  # along the second dimension; CUDA's devices have 65535
+_UNITS = {1: "uchar", 2: "ushort", 4: "uint", 8: "ulong"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyView:
+    """What the copy template needs: the unit's C type, how many units an element has, and the axes."""
+
+    type: str
+    units: int
+    axes: tuple[int, ...]
+
+
+def strided_copy(
+    source: Strided, target: Strided, build: Callable[[str], Any], caps: Capabilities, enqueue: Enqueue
+) -> Callable[[Any], None]:
+    """What copies elements between two views of one shape and dtype, given a queue."""
+    unit = next(u for u in (8, 4, 2, 1) if all(_divides(u, view) for view in (source, target)))
+    ndim = len(target.shape)
+    view = CopyView(type=_UNITS[unit], units=target.dtype.itemsize // unit, axes=tuple(range(max(1, ndim))))
+    program = build(render("runtime/copy.mako", view))
+    columns = target.shape[-1] if ndim else 1
+    lines = math.prod(target.shape[:-1])
+    numbers: list[Any] = [np.int64(lines), np.int64(source.offset // unit), np.int64(target.offset // unit)]
+    for extent, step, to_step in zip(target.shape or (1,), source.strides or (0,), target.strides or (0,), strict=True):
+        numbers += [np.int64(extent), np.int64(step // unit), np.int64(to_step // unit)]
+
+    def copy(queue: Any) -> None:
+        kernel = cl.Kernel(program, "copy_strided")
+        kernel.set_args(source.buffer, target.buffer, *numbers)
+        enqueue(queue, kernel, LaunchSizes(*_spread(columns, lines, caps)))
+
+    return copy
+
+
+def _spread(columns: int, lines: int, caps: Capabilities) -> tuple[tuple[int, int], tuple[int, int] | None]:
+    """Items of a copy, and of a work-group: left to themselves, drivers make groups of one item of what is prime."""
+    if caps.device_type is DeviceType.CPU or caps.max_work_group_size < _GROUP:
+        return (columns, lines), None
+    across = min(64, 1 << (columns - 1).bit_length())
+    down = _GROUP // across
+    return (-(-columns // across) * across, min(-(-lines // down), _MOST_GROUPS) * down), (across, down)
+
+
+def _divides(unit: int, view: Strided) -> bool:
+    return (
+        view.dtype.itemsize % unit == 0 and view.offset % unit == 0 and all(step % unit == 0 for step in view.strides)
+    )

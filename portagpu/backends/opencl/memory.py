@@ -1,0 +1,115 @@
+"""Memory of an OpenCL context: the pool for arrays, and buffers over memory of the host."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+import pyopencl.tools
+
+from portagpu.backends.base import HostBytes, HostRange
+
+_BYTE = np.dtype(np.uint8)
+_LEAST = 16  # bytes: drivers refuse buffers of none
+
+
+class Allocation(cl.Buffer):
+    """A buffer that counts as allocated until it is released."""
+
+    def __init__(self, context: cl.Context, nbytes: int, sizes: dict[int, int]) -> None:
+        self._sizes = sizes  # first: __del__ runs even where the driver has no memory
+        super().__init__(context, cl.mem_flags.READ_WRITE, nbytes)
+        sizes[id(self)] = nbytes
+
+    def release(self) -> None:
+        """Give the memory back."""
+        self._sizes.pop(id(self), None)
+        super().release()
+
+    def __del__(self) -> None:
+        self._sizes.pop(id(self), None)
+
+
+class Pool:
+    """PyOpenCL's pool of memory for arrays, and what was allocated beside it."""
+
+    def __init__(self, context: cl.Context, queue: cl.CommandQueue) -> None:
+        self._context = context
+        self._sizes: dict[int, int] = {}
+        self._pool: Any = pyopencl.tools.MemoryPool(pyopencl.tools.ImmediateAllocator(queue))
+        self.stop_holding = self._pool.stop_holding
+        self.free_held = self._pool.free_held
+
+    @property
+    def held_blocks(self) -> int:
+        """Blocks that are kept for later arrays."""
+        return int(self._pool.held_blocks)
+
+    @property
+    def used_bytes(self) -> int:
+        """Bytes of what is in use."""
+        return int(self._pool.active_bytes) + sum(list(self._sizes.values()))
+
+    def allocate(self, nbytes: int) -> Any:
+        """A buffer that goes back to the pool."""
+        return self._pool.allocate(max(nbytes, _LEAST))
+
+    def allocate_apart(self, nbytes: int) -> Any:
+        """A buffer that goes back to the driver."""
+        return Allocation(self._context, max(nbytes, _LEAST), self._sizes)
+
+
+def over_host(context: cl.Context, low: int, high: int, *, written: bool) -> cl.Buffer:
+    """A buffer over addresses of the host."""
+    # PyOpenCL asks for a writable flat buffer, whatever the array's layout; kernels respect ``readonly``
+    memory: Any = (ctypes.c_ubyte * (high - low)).from_address(low)
+    flags = cl.mem_flags.USE_HOST_PTR | (cl.mem_flags.READ_WRITE if written else cl.mem_flags.READ_ONLY)
+    return cl.Buffer(context, flags, hostbuf=memory)
+
+
+def host_range(buffer: Any) -> HostRange | None:
+    """Where a buffer lies in the host's memory; None for the device's own."""
+    held = getattr(buffer, "hostbuf", None)
+    if isinstance(held, ctypes.Array):
+        return HostRange(ctypes.addressof(held))
+    if held is not None or buffer.get_info(cl.mem_info.FLAGS) & cl.mem_flags.USE_HOST_PTR:
+        return HostRange(None)  # somebody's buffer over memory of the host, or a part of one
+    return None
+
+
+def whole_of(buffer: Any) -> Any:
+    """The buffer that a sub-buffer is a part of."""
+    try:
+        return buffer.get_info(cl.mem_info.ASSOCIATED_MEMOBJECT) or buffer
+    except cl.Error:
+        return buffer
+
+
+def mapped_for_host(queue: cl.CommandQueue, buffer: Any) -> tuple[HostBytes, int]:
+    """A buffer's memory as bytes, and where the whole allocation begins."""
+    access: Any = cl.map_flags.READ | cl.map_flags.WRITE
+    mapped: Any
+    mapped, _ = cl.enqueue_map_buffer(queue, buffer, access, 0, (buffer.size,), _BYTE, is_blocking=True)
+    return mapped, mapped.__array_interface__["data"][0] - buffer.get_info(cl.mem_info.OFFSET)
+
+
+def page_locked(context: cl.Context, queue: cl.CommandQueue, nbytes: int) -> HostBytes:
+    """Bytes of the host in a buffer of the driver's, which is mapped as long as they live."""
+    flags = cl.mem_flags.ALLOC_HOST_PTR | cl.mem_flags.READ_WRITE
+    access: Any = cl.map_flags.READ | cl.map_flags.WRITE
+    buffer = cl.Buffer(context, flags, max(nbytes, _LEAST))
+    mapped: Any
+    mapped, _ = cl.enqueue_map_buffer(queue, buffer, access, 0, (max(nbytes, 1),), _BYTE, is_blocking=True)
+    found: HostBytes = mapped
+    return found
+
+
+def map_back(queue: cl.CommandQueue, buffer: Any, *, finish: bool) -> None:
+    """Map a buffer over host memory, and release it; ``finish`` waits for the release."""
+    mapped: Any
+    mapped, _ = cl.enqueue_map_buffer(queue, buffer, cl.map_flags.READ, 0, (buffer.size,), _BYTE, is_blocking=True)
+    mapped.base.release(queue)
+    if finish:
+        queue.finish()

@@ -1,0 +1,30 @@
+"""What is known of an architecture that kernels are compiled for without its hardware."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from portagpu.device.capabilities import Capabilities, DeviceType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """An architecture that kernels can be compiled for without its hardware.
+
+    ``name`` is what its compiler calls it; ``compiler`` is a key of `offline.compilers.COMPILERS`.
+    ``math_libraries``: the names under which the compiler's library of mathematical functions knows the architecture,
+    best first (the functions are the same on neighbours). ``options``: what tells clang the architecture, where that is
+    not its name.
+    """
+
+    name: str
+    title: str
+    compiler: str
+    capabilities: Capabilities
+    math_libraries: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether registers are all that its threads have: a CPU's spilled ones stay in its caches."""
+        return self.capabilities.device_type is DeviceType.GPU

@@ -1,0 +1,33 @@
+"""PyOpenCL as its own programs use it: what benchmarks compare launches and compilation with."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import pyopencl as cl
+
+
+def launches(
+    context: cl.Context, device: cl.Device, source: str, name: str, items: int
+) -> tuple[Callable[..., Any], Callable[[], None]]:
+    """What launches a kernel with arguments, on a queue of its own and in one work-group, and what waits for it."""
+    queue = cl.CommandQueue(context, device)
+    kernel: Any = cl.Kernel(cl.Program(context, source).build(), name)
+    return partial(kernel, queue, (items,), (items,)), queue.finish
+
+
+def compile_and_launch(
+    queue: cl.CommandQueue, source: str, name: str, types: Sequence[Any], arguments: Sequence[Any], items: int
+) -> None:
+    """Compile a program without PyOpenCL's cache and run a kernel of it in one work-group."""
+    no_cache: Any = False  # PyOpenCL's own annotation forgets this value
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cl.CompilerWarning)
+        built: Any = cl.Program(queue.context, source).build(cache_dir=no_cache)
+    kernel = cl.Kernel(built, name)
+    kernel.set_scalar_arg_dtypes(list(types))
+    kernel(queue, (items,), (items,), *arguments)  # some drivers compile only now
+    queue.finish()

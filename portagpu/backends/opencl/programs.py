@@ -1,0 +1,148 @@
+"""Compiles OpenCL programs by PyOpenCL, without its caches and warnings, and asks for what was compiled."""
+
+from __future__ import annotations
+
+import logging
+import re
+import uuid
+from typing import Any
+
+import pyopencl as cl
+from pyopencl import _cl
+
+from portagpu.backends.base import Built
+from portagpu.backends.opencl import architecture_ptx
+from portagpu.backends.opencl.builder import CompilerDied, NoBuilder, build_apart
+from portagpu.device.record import DeviceRecord
+from portagpu.errors import BuildError
+from portagpu.package_stamp import package_stamp
+
+_BUILD_FAILURE = -11
+_KERNEL = re.compile(r"^__kernel void ", re.MULTILINE)
+_log = logging.getLogger(__name__)
+
+
+def compiled(
+    context: cl.Context,
+    device: DeviceRecord,
+    source: str,
+    options: tuple[str, ...],
+    remarks: tuple[str, ...],
+    *,
+    apart: bool,
+) -> Built:
+    """Compile a program; see `portagpu.backends.base.Driver.compile`."""
+    if apart:
+        found = _compiled_apart(context, device, source, options, remarks)
+        if found is not None:
+            return found
+    raw = _cl._Program(context, source)
+    try:
+        build_quietly(raw, (*options, *remarks))
+    except cl.Error as error:
+        if getattr(error, "code", None) != _BUILD_FAILURE:
+            raise
+        raise _build_error(error, log_of(raw, device), source) from error
+    if architecture_ptx.is_marked(source):
+        raw = _unmarked(context, device, raw, options, source)
+        said = log_of(raw, device).strip() if remarks else None
+    else:
+        said = (log_of(raw, device).strip() if remarks else "") or None  # nothing: the driver had it in a cache
+    return Built(program=cl.Program(raw), said=said)
+
+
+def loaded(context: cl.Context, device: DeviceRecord, binary: bytes, options: tuple[str, ...]) -> cl.Program:
+    """The program of a binary. A driver may raise anything."""
+    raw = _cl._Program(context, [device.native], [binary])
+    build_quietly(raw, options)
+    return cl.Program(raw)
+
+
+def binary_of(program: cl.Program) -> bytes | None:
+    """What the driver compiled; None where it has no binaries. Raises the driver's error."""
+    binaries: Any = program.get_info(cl.program_info.BINARIES)
+    return bytes(binaries[0]) if binaries else None
+
+
+def stamp(source: str) -> tuple[str, ...]:
+    """The package's state where the binary is what it makes of the driver's."""
+    return (package_stamp() or "",) if architecture_ptx.is_marked(source) else ()
+
+
+def registers(
+    context: cl.Context, device: DeviceRecord, source: str, name: str, options: tuple[str, ...]
+) -> int | None:
+    """Registers of a thread, from the compiler's log. The driver keeps no log with binaries that it caches."""
+    if device.capabilities is None or not device.capabilities.max_registers_option:
+        return None
+    # a second kernel of a name of its own makes the driver compile anew, and tell
+    unique = f"__kernel void pg_{uuid.uuid4().hex}(void) {{ }}"
+    program: Any = _cl._Program(context, f"{source}\n{unique}\n")
+    build_quietly(program, (*options, "-cl-nv-verbose"))
+    found = re.search(rf"entry function '{name}'.*?Used (\d+) registers", log_of(program, device), re.DOTALL)
+    return int(found.group(1)) if found else None
+
+
+def build_quietly(program: Any, options: tuple[str, ...]) -> None:
+    """Build one of PyOpenCL's inner programs; remarks of the compiler stay in its log."""
+    # PyOpenCL's public build() warns of every remark of a compiler, and filters of warnings belong to all threads
+    program._build(options=" ".join(options).encode(), devices=None)
+
+
+def log_of(program: Any, device: DeviceRecord) -> str:
+    """What the compiler said of one of PyOpenCL's inner programs."""
+    try:
+        return str(program.get_build_info(device.native, cl.program_build_info.LOG))
+    except cl.Error:
+        return ""
+
+
+def _compiled_apart(
+    context: cl.Context, device: DeviceRecord, source: str, options: tuple[str, ...], remarks: tuple[str, ...]
+) -> Built | None:
+    """The program as a child process has compiled it; None for what this process is to compile, or to refuse.
+
+    Raises `BuildError` where the driver's compiler dies of it.
+    """
+    deaths: list[str] = []
+    for text in (source, _by_hand(source)):
+        try:
+            built = build_apart(device.key, text, (*options, *remarks))
+        except NoBuilder as error:
+            _log.info("no process for a compiler that may end it: %s", error)
+            return None
+        except CompilerDied as error:
+            _log.info("the driver's compiler died: %s", error)
+            deaths.append(str(error))
+            continue
+        if not built.status:
+            program = loaded(context, device, built.binary, options)
+            return Built(program=program, said=built.said.strip() if remarks else None)
+        if not deaths:
+            return None  # this process is told the same, and in the words of PyOpenCL
+    result = BuildError(f"the OpenCL compiler of {device.name} ({device.platform}) died: {deaths[-1]}")
+    result.log, result.died, result.opencl_source = "\n".join(deaths), deaths[-1], source
+    raise result
+
+
+def _by_hand(source: str) -> str:
+    """The program with kernels that say that they are vectorised by hand: compilers for CPUs then do it not."""
+    return _KERNEL.sub("__attribute__((vec_type_hint(float4))) __kernel void ", source)
+
+
+def _unmarked(context: cl.Context, device: DeviceRecord, program: Any, options: tuple[str, ...], source: str) -> Any:
+    """The program with instructions that the driver takes in its own text only (see `architecture_ptx`)."""
+    text = architecture_ptx.unmarked(bytes(program.get_info(cl.program_info.BINARIES)[0]))
+    raw = _cl._Program(context, [device.native], [text])
+    try:
+        build_quietly(raw, options)
+    except cl.Error as error:
+        raise _build_error(error, log_of(raw, device), f"{source}\n\n{text.decode('latin1')}") from error
+    return raw
+
+
+def _build_error(error: Any, log: str, source: str) -> BuildError:
+    result = BuildError("the driver's OpenCL compiler refused the program")
+    result.log = f"{error}\n\n{log}"
+    result.opencl_source = source
+    return result

@@ -1,0 +1,234 @@
+"""The one table of what vendors' devices do that cannot be asked of them: one row a quirk, with the reason.
+
+docs/driver-quirks.md says what the package does about each field, and what else drivers do. Vendors' names appear
+here and in `portagpu.backends.opencl.drivers.search`, nowhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hints:
+    """What to try and where to ask, beyond what every device is asked.
+
+    ``may_take_ptx``: try inline PTX. ``hidden_local_memory``: bytes up to which static local arrays are tried beyond
+    the reported size. ``warp_size_query``: attribute of `pyopencl.Device` with the number of lanes in lockstep.
+    ``compute_capability_query``: the same for CUDA's compute capability, with {} for "major" and "minor".
+    ``single_barriers``: False where a barrier must be written twice.
+    ``conditional_barriers``: False where a barrier under a branch is compiled wrongly, though a whole block takes it.
+    ``compares_ids``: False where work-items run what is for a negative id only.
+    ``line_directives``: the driver reports the user's positions. ``simulated``: every operation costs microseconds, so
+    probing is kept small. ``lacks_rotations``: it cannot run what its own optimiser makes of two shifts.
+    ``may_have_wave_matrices``: try the compiler's functions for matrix units, which no extension says.
+    ``thread_registers``: 32-bit registers that a thread can have. ``max_blocks``: work-groups of a launch;
+    ``max_blocks_of_axis``: along one axis.
+    ``compiles_for_binaries``: asked for a program's binary, the driver compiles kernels that launches do not use.
+    ``diverging_nests``: False where loops in loops that threads run or leave apart are compiled wrongly.
+    ``cuts_subscripts``: False where 64-bit integers that are cut to subscripts of local memory are compiled wrongly.
+    ``crashing_compiler``: over some valid programs the compiler ends the process that calls it.
+    """
+
+    may_take_ptx: bool = False
+    hidden_local_memory: int | None = None
+    warp_size_query: str | None = None
+    compute_capability_query: str | None = None
+    line_directives: bool = False
+    single_barriers: bool = True
+    conditional_barriers: bool = True
+    compares_ids: bool = True
+    simulated: bool = False
+    lacks_rotations: bool = False
+    may_have_wave_matrices: bool = False
+    thread_registers: int = 256
+    max_blocks: int = 2**64 - 1
+    max_blocks_of_axis: int = 2**63 - 1
+    compiles_for_binaries: bool = False
+    diverging_nests: bool = True
+    cuts_subscripts: bool = True
+    crashing_compiler: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quirk:
+    """Sets one hint for the devices whose platform name and vendor contain ``match`` (lower case)."""
+
+    match: str
+    field: str
+    value: bool | int | str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """What to do about a device whose problem text contains ``symptom`` (lower case)."""
+
+    symptom: str
+    advice: str
+
+
+QUIRKS: tuple[Quirk, ...] = (
+    Quirk(
+        match="nvidia",
+        field="may_take_ptx",
+        value=True,
+        reason="its compiler takes inline PTX, which no extension says; other compilers may abort over it",
+    ),
+    Quirk(
+        match="nvidia",
+        field="hidden_local_memory",
+        value=228 * 1024,
+        reason="it reports 48 KiB, but static local arrays work up to the hardware's limit (228 KiB on Hopper)",
+    ),
+    Quirk(match="nvidia", field="warp_size_query", value="warp_size_nv", reason="cl_nv_device_attribute_query"),
+    Quirk(
+        match="nvidia",
+        field="compute_capability_query",
+        value="compute_capability_{}_nv",
+        reason="cl_nv_device_attribute_query; other makers have no such number",
+    ),
+    Quirk(
+        match="nvidia",
+        field="max_blocks_of_axis",
+        value=2**31 - 1,
+        reason="580: from 2^31 work-groups along an axis on all of them run, but their ids and get_num_groups are the"
+        " lower 32 bits, with a sign; CUDA has the same limit",
+    ),
+    Quirk(
+        match="advanced micro devices",
+        field="warp_size_query",
+        value="wavefront_width_amd",
+        reason="cl_amd_device_attribute_query; 64 on GCN and CDNA, 32 on RDNA",
+    ),
+    Quirk(
+        match="advanced micro devices",
+        field="may_have_wave_matrices",
+        value=True,
+        reason="its compiler has MFMA or WMMA as functions, which no extension says; other compilers do not know them",
+    ),
+    Quirk(
+        match="intel(r) opencl hd graphics",
+        field="thread_registers",
+        value=128,
+        reason="a hardware thread has 128 registers of 8 or 16 lanes; with wider subgroups a thread has fewer",
+    ),
+    Quirk(
+        match="intel(r) opencl graphics",
+        field="thread_registers",
+        value=128,
+        reason="as above: the platform's name since 2023",
+    ),
+    Quirk(
+        match="portable computing language",
+        field="single_barriers",
+        value=False,
+        reason="3.1 and 5.0: in a loop with barriers, a condition that threads computed before a barrier may have the"
+        " last thread's value after it; two barriers in a row keep it right",
+    ),
+    Quirk(
+        match="portable computing language",
+        field="conditional_barriers",
+        value=False,
+        reason="3.1 and 5.0: under a branch with a barrier, a condition that threads computed before a barrier may have"
+        " the last thread's value after it, and one before the branch's first barrier that of the first thread; 3.1:"
+        " what follows such a branch is compiled twice, so that nine in a row never end",
+    ),
+    Quirk(
+        match="portable computing language",
+        field="max_blocks",
+        value=2**32 - 1,
+        reason="3.1: it counts a launch's work-groups in 32 bits: 2^32 end the process, of more it would run what is"
+        " left of the number",
+    ),
+    Quirk(
+        match="portable computing language",
+        field="compiles_for_binaries",
+        value=True,
+        reason="3.1: a binary has each kernel for groups of any size, which takes a quarter of the time to the first"
+        " launch; launches compile one for their size in any case, and a cache of the driver's own keeps it",
+    ),
+    Quirk(
+        match="intel(r) opencl\n",
+        field="compares_ids",
+        value=False,
+        reason="the CPU runtime 2026.22 makes a test for equality of an id and a uniform number into the bounds of"
+        " its loop over work-items, and where the number is negative it runs them with ids that no item has: after"
+        " `i = get_local_id(0) + get_group_id(0) * n`, `if (i == 0)` was entered by every group. A comparison that"
+        " is or-ed with a uniform one is left alone",
+    ),
+    Quirk(
+        match="intel(r) opencl\n",
+        field="diverging_nests",
+        value=False,
+        reason="the CPU runtime 2026.22 runs threads in the lanes of a vector; in loops within loops that threads leave"
+        " at different times, its lanes went wrong in 4 of 1,000 random kernels; right where nothing is vectorised",
+    ),
+    Quirk(
+        match="intel(r) opencl\n",
+        field="cuts_subscripts",
+        value=False,
+        reason="the CPU runtime 2026.22 mixes up elements of local and private arrays whose subscripts are a 64-bit"
+        " product of an id, cut to 32 bits: after `long v = (long)id * 2` and `s[(int)v] = s[(int)v] + 5`, reading"
+        " `s[(int)v]` gave another thread's element in 63 of 64 threads. Right by convert_int(v), and in 32 bits",
+    ),
+    Quirk(
+        match="intel(r) opencl\n",
+        field="crashing_compiler",
+        value=True,
+        reason="the CPU runtime 2026.22: its vectoriser (pass vplan-vec) ends the process with SIGSEGV over some loops"
+        " in loops that are left in several places; it compiles them where the kernel says that it is a vector's",
+    ),
+    Quirk(
+        match="oclgrind",
+        field="line_directives",
+        value=True,
+        reason="it reports races and bad accesses at the file and line that #line names",
+    ),
+    Quirk(
+        match="oclgrind",
+        field="simulated",
+        value=True,
+        reason="it interprets kernels, about a million operations a second",
+    ),
+    Quirk(
+        match="oclgrind",
+        field="lacks_rotations",
+        value=True,
+        reason="its optimiser joins the shifts of a rotation to llvm.fshl, which its interpreter does not know (21.10)",
+    ),
+)
+
+REMEDIES: tuple[Remedy, ...] = (
+    Remedy(
+        symptom="target cpu",
+        advice="the driver's LLVM is older than the processor: install a newer PoCL (from 5.0 on, POCL_LLVM_CPU_NAME"
+        " also helps), or `pip install intel-opencl-rt intel-cmplr-lib-rt`, which works on processors of every maker",
+    ),
+    Remedy(
+        symptom="linker",
+        advice="the driver's compiler needs a linker: install the package binutils (or gcc), or reinstall the driver",
+    ),
+    Remedy(
+        symptom="out_of_host_memory",
+        advice="the driver ran out of memory while it started: close programs, or raise the container's memory limit",
+    ),
+    Remedy(
+        symptom="out_of_resources",
+        advice="another program may hold the device exclusively or have crashed it: `nvidia-smi` or `rocm-smi` show it",
+    ),
+)
+
+_DEFAULT_ADVICE = "update or reinstall the driver; `portagpu doctor` shows which library it is"
+
+
+def hints_for(platform: str, vendor: str) -> Hints:
+    """The hints that the table gives for a device of this platform and vendor."""
+    identity = f"{platform}\n{vendor}".lower()
+    return Hints(**{quirk.field: quirk.value for quirk in QUIRKS if quirk.match in identity})  # type: ignore[arg-type]
+
+
+def remedy_for(problem: str) -> str:
+    """What to do about a device's problem."""
+    text = problem.lower()
+    return next((remedy.advice for remedy in REMEDIES if remedy.symptom in text), _DEFAULT_ADVICE)

@@ -1,0 +1,69 @@
+"""The back ends by name, and which of them an object of another library belongs to.
+
+`register` makes one known; the first, OpenCL, is the one whose devices programs see.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from portagpu.backends.base import Backend
+from portagpu.backends.opencl.backend import OpenCL
+from portagpu.device import sources
+from portagpu.device.record import DeviceRecord
+
+
+class _Foreign:
+    """Types of objects of other libraries that are taken as they are, of all back ends."""
+
+    __slots__ = ("arrays", "memories", "queues")
+
+    def __init__(self) -> None:
+        self.arrays: tuple[type, ...] = ()
+        self.memories: tuple[type, ...] = ()
+        self.queues: tuple[type, ...] = ()
+
+
+foreign = _Foreign()
+
+
+def register(backend: Backend) -> None:
+    """Make a back end known under its name; one of the same name is replaced."""
+    sources.register(backend)
+    known = registered()
+    foreign.arrays = tuple(kind for one in known for kind in one.array_types)
+    foreign.memories = tuple(kind for one in known for kind in one.memory_types)
+    foreign.queues = tuple(kind for one in known for kind in one.queue_types)
+
+
+def registered() -> tuple[Backend, ...]:
+    """All back ends, in the order in which they were registered."""
+    return tuple(one for one in sources.registered() if isinstance(one, Backend))
+
+
+def named(name: str) -> Backend:
+    """The back end of a name. Raises `SettingsError` where there is none."""
+    found = sources.named(name)
+    assert isinstance(found, Backend)
+    return found
+
+
+def backend_of(device: DeviceRecord) -> Backend:
+    """The back end of a device."""
+    return named(device.backend)
+
+
+def chosen() -> Backend:
+    """The back end whose devices programs see."""
+    return named(sources.chosen().name)
+
+
+def owner_of(value: Any) -> Backend:
+    """The back end of an object of a foreign type, or of a native context: the chosen one where none knows the type."""
+    for one in registered():
+        if isinstance(value, (*one.queue_types, *one.array_types, *one.memory_types)):
+            return one
+    return chosen()
+
+
+register(OpenCL())

@@ -1,0 +1,106 @@
+"""What a back end brings beside what the neutral tests look at: it is found by name, its errors are typed, its programs
+are kept."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from neutral import tiny
+
+from portagpu import cuda, errors
+from portagpu.backends import registry
+from portagpu.runtime.execution.context import Context
+from portagpu.settings import Settings
+
+DEVICES = tiny.records
+
+
+@cuda.jit
+def double(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] *= 2
+
+
+@pytest.fixture
+def own(device):
+    context = Context(device, None, Settings.from_environment())
+    with context:
+        yield context
+    context.close()
+
+
+def test_it_is_found_by_its_name(device):
+    assert registry.named("tiny") is registry.backend_of(device) is tiny.backend
+    assert registry.chosen().name == "opencl" and tiny.backend in registry.registered()
+    with pytest.raises(errors.SettingsError, match="no back end 'tinny'") as caught:
+        registry.named("tinny")
+    assert "tiny" in caught.value.hint and "opencl" in caught.value.hint
+
+
+def test_it_takes_nothing_of_opencl():
+    source = Path(tiny.__file__).read_text(encoding="utf-8")
+    modules = [node.module for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    assert "portagpu.backends.base" in modules
+    assert not [name for name in modules if name.startswith(("pyopencl", "portagpu.backends.opencl"))]
+
+
+def test_the_context_reaches_it(own, device):
+    assert own.backend is tiny.backend and own.driver.device is device and own.cl_context is own.driver.native
+    assert Context.wrap(own.driver.queue()) is Context.wrap(own.driver.queue())
+    x = cuda.to_device(np.arange(100.0))
+    double[1, 128](x)
+    np.testing.assert_array_equal(x.copy_to_host(), 2 * np.arange(100.0))
+    assert own.driver.native.launches == [("double", (128,), (128,))]
+
+
+def test_host_arrays_in_place_and_copied(own, device):
+    x = np.ones(5000)
+    double[40, 128](x)
+    assert (x == 2).all()
+
+
+def test_memory_runs_out(own):
+    with pytest.raises(errors.OutOfMemoryError, match="Tiny"):
+        kept = [cuda.device_array(2**22) for _ in range(100)]
+        del kept
+    assert cuda.to_device(np.ones(3)).copy_to_host().sum() == 3
+
+
+def test_a_lost_device(own):
+    x, native = cuda.to_device(np.ones(8)), own.driver.native
+    native.lost = True
+    with pytest.raises(errors.DeviceLostError):
+        double[1, 8](x)
+    assert own.lost and not own.is_alive()
+    native.lost = False  # it is closed below
+
+
+def test_closed_contexts(device):
+    context = Context(device, None, Settings.from_environment())
+    stream = context.stream()
+    context.close()
+    for use in (lambda: context.driver, lambda: context.cl_context, stream.synchronize, lambda: context.allocate(8)):
+        with pytest.raises(errors.ClosedError):
+            use()
+
+
+def test_programs_are_kept_on_disk(own, tmp_path, monkeypatch):
+    monkeypatch.setattr(own, "settings", dataclasses.replace(own.settings, cache_dir=tmp_path, binaries=True))
+    x = cuda.to_device(np.ones(8))
+    double[1, 8](x)
+    monkeypatch.setattr(type(own.driver), "compile", None)  # not needed again
+    own.reset()
+    double[1, 8](x)
+    assert (x.copy_to_host() == 4).all() and len(list((tmp_path / "programs").iterdir())) == 1
+
+
+def test_objects_of_others_are_not_taken(own):
+    with pytest.raises(errors.ArgumentTypeError, match="a stream is needed"):
+        double[1, 8, object()](cuda.to_device(np.ones(8)))
+    with pytest.raises(errors.ArgumentTypeError, match="no library has arrays on tiny"):
+        cuda.to_device(np.ones(8)).to_pyopencl()
