@@ -13,6 +13,7 @@ import sys
 import textwrap
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -293,7 +294,7 @@ def test_types_constants_and_places(program):
 
 def options_of(context):
     caps = context.capabilities
-    plain = {"types": (), "caps": caps}
+    plain = {"backend": context.backend, "types": (), "caps": caps}
     yield plain, {}
     for options in (
         {"fastmath": True},
@@ -304,6 +305,7 @@ def options_of(context):
         {"subgroup_size": 16},
     ):
         yield plain, options
+    yield {**plain, "backend": SimpleNamespace(name="another")}, {}
     yield {**plain, "wide": True}, {}
     yield {**plain, "block": (8, 4, 1)}, {}
     yield {**plain, "shared": 2 * caps.local_memory_argument}, {}
@@ -328,7 +330,7 @@ def test_keys_hold_everything_that_code_depends_on(context):
     caps = context.capabilities
     other = {name: getattr(caps, name) * 2 + 1 for name in code_cache._AMOUNTS}  # a CPU's may be those of the moment
     for found in (caps, dataclasses.replace(caps, **other)):
-        assert code_cache._start(kernel, code_cache.Request((), found)).text in keys
+        assert code_cache._start(kernel, code_cache.Request(context.backend, (), found)).text in keys
 
 
 @pytest.mark.parametrize("name", sorted(code_cache._AMOUNTS))
@@ -688,7 +690,8 @@ def test_functions_of_the_package_in_kernels(program):
 def test_offline_compilations_are_kept(tmp_path, lowered, monkeypatch):
     settings = dataclasses.replace(Settings.from_environment(), cache_dir=tmp_path, disk_cache=True)
     kernel = cuda.jit(cache=True)(nothing)
-    request = code_cache.Request((), cuda.current_context().capabilities)
+    context = cuda.current_context()
+    request = code_cache.Request(context.backend, (), context.capabilities)
     first = code_cache.code_for(kernel, request, settings)
     assert code_cache.code_for(cuda.jit(cache=True)(nothing), request, settings) == first
     assert lowered == ["nothing"]
