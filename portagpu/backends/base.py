@@ -28,6 +28,7 @@ from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import DeviceSource
 from portagpu.errors import ArgumentTypeError, DeviceSelectionError, PortaGPUError
 from portagpu.ir.program import Program
+from portagpu.passes.pipeline import PIPELINE, Pass
 
 HostBytes = np.ndarray[Any, Any]  # contiguous host memory: one axis, elements that Python's buffers can describe
 
@@ -405,6 +406,8 @@ class Backend(DeviceSource, ABC):
     name: str
     errors: ClassVar[tuple[type[Exception], ...]] = ()
     """What its drivers raise, besides errors of ours."""
+    passes: ClassVar[tuple[Pass, ...]] = PIPELINE
+    """What programs go through before `render`; an interpreter may ask for fewer passes, or none."""
 
     @abstractmethod
     def open(self, device: DeviceRecord, native: Any = None) -> Driver:

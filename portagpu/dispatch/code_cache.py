@@ -95,7 +95,13 @@ def code_for(kernel: KernelDefinition, request: Request, settings: Settings) -> 
 def _new_code(kernel: KernelDefinition, request: Request, record: Dependencies | None) -> KernelSource:
     caps = request.caps
     program = kernel.lowered(
-        request.types, caps, wide=request.wide, launch=request.launch, block=request.block, dependencies=record
+        request.types,
+        caps,
+        wide=request.wide,
+        launch=request.launch,
+        block=request.block,
+        dependencies=record,
+        passes=request.backend.passes,
     )
     verify(program)
     needed = request.shared if program.fused is None else request.shared * program.fused.blocks

@@ -14,6 +14,7 @@ from portagpu.frontend.source.capture import FunctionSource, capture
 from portagpu.frontend.source.dependencies import Dependencies
 from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType
+from portagpu.passes.pipeline import PIPELINE, Pass
 from portagpu.runtime.programs.launch import Extent
 from portagpu.types import Signature
 
@@ -66,8 +67,12 @@ class KernelDefinition(PythonFunction):
         launch: GridShape | None = None,
         block: Extent | None = None,
         dependencies: Dependencies | None = None,
+        passes: tuple[Pass, ...] | None = None,
     ) -> Program:
-        """The typed IR for a device with these capabilities; ``dependencies`` records what else it depends on."""
+        """The typed IR for a device with these capabilities, after a back end's passes (None: all of them).
+
+        ``dependencies`` records what else it depends on.
+        """
         return lower_kernel(
             self.source,
             types,
@@ -79,4 +84,5 @@ class KernelDefinition(PythonFunction):
             block_dim=self.options.block_dim or block,
             launch=launch,
             dependencies=dependencies,
+            passes=PIPELINE if passes is None else passes,
         )

@@ -8,7 +8,7 @@ from portagpu.frontend.source.dependencies import Dependencies
 from portagpu.frontend.specialize import specialise
 from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType
-from portagpu.passes.pipeline import legalise, refused_statements
+from portagpu.passes.pipeline import PIPELINE, Pass, legalise, refused_statements
 
 
 def lower_kernel(
@@ -23,12 +23,13 @@ def lower_kernel(
     block_dim: tuple[int, int, int] | None = None,
     launch: GridShape | None = None,
     dependencies: Dependencies | None = None,
+    passes: tuple[Pass, ...] = PIPELINE,
 ) -> Program:
     """A kernel for the given argument types as a device can run it.
 
-    ``launch`` is what the kernel is for, if its blocks wait for each other on a device that does not run all at once.
-    The other options are those of `portagpu.frontend.specialize.specialise`. Raises subclasses of
-    `portagpu.errors.KernelError`.
+    ``passes`` are those of the back end. ``launch`` is what the kernel is for, if its blocks wait for each other on a
+    device that does not run all at once. The other options are those of `portagpu.frontend.specialize.specialise`.
+    Raises subclasses of `portagpu.errors.KernelError`.
     """
 
     def lowered(checks_end: bool) -> Program:
@@ -46,8 +47,8 @@ def lower_kernel(
         )
 
     program = lowered(True)
-    if program.checked and refused_statements(program, caps, launch):
+    if program.checked and refused_statements(program, caps, launch, passes):
         # a failed check ends its thread, and what it would have read decides about a barrier: let the thread go on,
         # with a subscript inside the array, which is lowered in place of the one that was checked
         program = lowered(False)
-    return legalise(program, caps, launch)
+    return legalise(program, caps, launch, passes)

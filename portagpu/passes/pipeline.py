@@ -186,13 +186,15 @@ PIPELINE = ordered(
 
 
 @deeply_nested
-def legalise(program: Program, caps: Capabilities, launch: GridShape | None = None) -> Program:
-    """The program after all passes that apply to it on a device.
+def legalise(
+    program: Program, caps: Capabilities, launch: GridShape | None = None, passes: tuple[Pass, ...] = PIPELINE
+) -> Program:
+    """The program after all passes of a back end that apply to it on a device.
 
     ``launch`` is what the kernel is for, if its blocks wait for each other on a device that does not run all at once.
     Raises subclasses of `portagpu.errors.KernelError` for what the device cannot run.
     """
-    return _through(PIPELINE, program, Target(caps, launch))
+    return _through(passes, program, Target(caps, launch))
 
 
 def run_pass(name: str, program: Program, caps: Capabilities, launch: GridShape | None = None) -> Program:
@@ -201,9 +203,14 @@ def run_pass(name: str, program: Program, caps: Capabilities, launch: GridShape 
 
 
 @deeply_nested
-def refused_statements(program: Program, caps: Capabilities, launch: GridShape | None = None) -> tuple[Stmt, ...]:
-    """The statements for which `converge` would refuse the program."""
-    before = PIPELINE[: PIPELINE.index(_named("converge"))]
+def refused_statements(
+    program: Program, caps: Capabilities, launch: GridShape | None = None, passes: tuple[Pass, ...] = PIPELINE
+) -> tuple[Stmt, ...]:
+    """The statements for which `converge` would refuse the program, where it is among the passes."""
+    converging = _named("converge")
+    if converging not in passes:
+        return ()
+    before = passes[: passes.index(converging)]
     return refused(_through(before, program, Target(caps, launch)), gates=not caps.conditional_barriers)
 
 

@@ -475,6 +475,8 @@ class Tiny(Backend):
             return OutOfMemoryError(f"{name} of {memory} bytes has no memory left")
         return DriverError(f"{name}: {error}") if is_alive() else DeviceLostError(f"{name} is lost")
 
+    passes = ()  # Python functions wait for nobody
+
     def render(self, program, capabilities, *, static_dynamic_shared=0, subgroup_size=None):
         kernel = program.kernel
         rows = [

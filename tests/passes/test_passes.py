@@ -10,6 +10,7 @@ import pytest
 from portagpu import cuda
 from portagpu.device.capabilities import DeviceType
 from portagpu.device.ideal_device import IDEAL
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT16, FLOAT32, INT32
 from portagpu.errors import LaunchConfigError, UnsupportedSyntaxError
 from portagpu.frontend.specialize import specialise
@@ -325,3 +326,11 @@ def test_all_passes_in_turn():
                 step = run_pass(each.name, step, caps)
                 verify(step)
             assert program_text(step) == program_text(legalise(program, caps))
+
+
+def test_a_back_end_may_want_no_passes():
+    types = (FLOATS, FLOATS, PYINT)
+    plain = program_text(lowered(neighbours, *types))
+    assert program_text(lower_kernel(neighbours.source, types, PLAIN, passes=())) == plain
+    assert program_text(lower_kernel(neighbours.source, types, PLAIN)) != plain
+    assert not refused_statements(lowered(neighbours, *types), PLAIN, passes=())
