@@ -1,4 +1,4 @@
-"""The one table of dtypes: NumPy names, OpenCL names, literal suffixes, sizes, needed capabilities."""
+"""The one table of dtypes: names, families, sizes, needed capabilities."""
 
 from __future__ import annotations
 
@@ -25,14 +25,11 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DType:
-    """One element type. ``c_name`` is the type of a value, ``storage`` the type in memory (a bool is a byte there)."""
+    """One element type."""
 
     name: str
     kind: Kind
     size: int  # bytes
-    c_name: str
-    storage: str
-    suffix: str  # of a C literal
     short: str  # in generated names
     is_integer: bool = field(init=False, repr=False, compare=False)  # signed or unsigned, not bool
     limits: tuple[int, int] = field(init=False, repr=False, compare=False)  # of an integer dtype, else (0, 0)
@@ -100,26 +97,26 @@ class DType:
         return self.name
 
 
-def _row(name: str, kind: Kind, size: int, c_name: str, suffix: str, short: str, storage: str = "") -> DType:
-    return DType(name=name, kind=kind, size=size, c_name=c_name, storage=storage or c_name, suffix=suffix, short=short)
+def _row(name: str, kind: Kind, size: int, short: str) -> DType:
+    return DType(name=name, kind=kind, size=size, short=short)
 
 
-BOOL = _row("bool", Kind.BOOL, 1, "bool", "", "b1", storage="uchar")
-INT8 = _row("int8", Kind.INT, 1, "char", "", "i8")
-INT16 = _row("int16", Kind.INT, 2, "short", "", "i16")
-INT32 = _row("int32", Kind.INT, 4, "int", "", "i32")
-INT64 = _row("int64", Kind.INT, 8, "long", "L", "i64")
-UINT8 = _row("uint8", Kind.UINT, 1, "uchar", "", "u8")
-UINT16 = _row("uint16", Kind.UINT, 2, "ushort", "", "u16")
-UINT32 = _row("uint32", Kind.UINT, 4, "uint", "u", "u32")
-UINT64 = _row("uint64", Kind.UINT, 8, "ulong", "UL", "u64")
-FLOAT16 = _row("float16", Kind.FLOAT, 2, "half", "h", "f16")
-FLOAT32 = _row("float32", Kind.FLOAT, 4, "float", "f", "f32")
-FLOAT64 = _row("float64", Kind.FLOAT, 8, "double", "", "f64")
-COMPLEX64 = _row("complex64", Kind.COMPLEX, 8, "float2", "f", "c64")
-COMPLEX128 = _row("complex128", Kind.COMPLEX, 16, "double2", "", "c128")
+BOOL = _row("bool", Kind.BOOL, 1, "b1")
+INT8 = _row("int8", Kind.INT, 1, "i8")
+INT16 = _row("int16", Kind.INT, 2, "i16")
+INT32 = _row("int32", Kind.INT, 4, "i32")
+INT64 = _row("int64", Kind.INT, 8, "i64")
+UINT8 = _row("uint8", Kind.UINT, 1, "u8")
+UINT16 = _row("uint16", Kind.UINT, 2, "u16")
+UINT32 = _row("uint32", Kind.UINT, 4, "u32")
+UINT64 = _row("uint64", Kind.UINT, 8, "u64")
+FLOAT16 = _row("float16", Kind.FLOAT, 2, "f16")
+FLOAT32 = _row("float32", Kind.FLOAT, 4, "f32")
+FLOAT64 = _row("float64", Kind.FLOAT, 8, "f64")
+COMPLEX64 = _row("complex64", Kind.COMPLEX, 8, "c64")
+COMPLEX128 = _row("complex128", Kind.COMPLEX, 16, "c128")
 # a format of elements only: kernels compute with float32, and rows of C types are those of its bits
-BFLOAT16 = _row("bfloat16", Kind.FLOAT, 2, "ushort", "", "bf16")
+BFLOAT16 = _row("bfloat16", Kind.FLOAT, 2, "bf16")
 _PARTS = {"complex64": FLOAT32, "complex128": FLOAT64}
 
 ALL: tuple[DType, ...] = (

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import sys
 import tempfile
 from pathlib import Path
 
 # before portagpu is imported: the user's caches and tuning results stay untouched
 _folder = tempfile.TemporaryDirectory(prefix="portagpu-tests-")
 os.environ.setdefault("PORTAGPU_CACHE_DIR", str(Path(_folder.name, "cache")))
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):  # hundreds of child processes would compile the package anew
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(Path(_folder.name, "bytecode"))
+    sys.dont_write_bytecode = False
+if "PYTEST_XDIST_WORKER" in os.environ:  # NumPy's threads wait actively, on cores that other workers need
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ["PORTAGPU_WARNINGS"] = "0"  # tests are small, and a warning is an error
 os.environ.setdefault("PORTAGPU_BINARIES", "0")  # most kernels run in one process only
 os.environ["PORTAGPU_SHIPPED"] = "0"  # results for some devices must not make tests differ from others
@@ -23,7 +29,8 @@ from portagpu import cuda  # noqa: E402
 from portagpu.device import working_devices  # noqa: E402
 
 # most examples are a kernel of their own to compile
-settings.register_profile("portagpu", deadline=None, derandomize=True, max_examples=8)
+settings.register_profile("portagpu", deadline=None, derandomize=True, max_examples=5)
+settings.register_profile("thorough", settings.get_profile("portagpu"), max_examples=8)
 settings.register_profile("all-combinations", settings.get_profile("portagpu"), max_examples=60)
 settings.load_profile("portagpu")
 
@@ -36,12 +43,19 @@ def pytest_addoption(parser):
         action="store_true",
         help="run every combination of parameters, not only each pair of values, and more examples",
     )
+    parser.addoption(
+        "--thorough",
+        action="store_true",
+        help="run each test on all devices, also where one has a share of its values or all of them, and long tests",
+    )
 
 
 def pytest_configure(config):
     """Before any test is made."""
     if config.getoption("--all-combinations"):
         settings.load_profile("all-combinations")
+    elif config.getoption("--thorough"):
+        settings.load_profile("thorough")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -60,7 +74,10 @@ def pytest_collection_modifyitems(config, items):
     """Leave out combinations all of whose pairs others have, unless one was asked for by its name."""
     if config.getoption("--all-combinations") or any("[" in argument for argument in config.args):
         return
-    spared = pairwise.left_out(items)
+    slow = frozenset(id(d) for d in _DEVICES if d.capabilities.compiles_for_binaries)
+    spared = pairwise.left_out(items, slow, thorough=config.getoption("--thorough"))
+    if any("::" in argument for argument in config.args):  # asked for by its name
+        spared -= {item.nodeid for item in items if item.get_closest_marker("thorough")}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in spared])
     items[:] = [item for item in items if item.nodeid not in spared]
 

@@ -45,6 +45,12 @@ def test_devices_share_the_values_of_a_single_parameter():
     assert sorted(r["a"] for r in kept) == [0, 1, 2] and {r["device"] for r in kept} == {0, 1}
 
 
+def test_a_device_that_compiles_slowly_has_a_quarter():
+    rows = [{"device": device, "a": n} for device in range(2) for n in range(40)]
+    counts = Counter(rows[place]["device"] for place in pairwise.chosen(rows, frozenset({0})))
+    assert counts == {0: 10, 1: 30}
+
+
 class Collected:
     """A collected test."""
 
@@ -70,6 +76,32 @@ def test_marked_tests_run_on_one_device():
     spared = pairwise.on_others(alone)
     assert len(spared) == 100 and 30 < sum("[0]" in name for name in spared) < 70
     assert pairwise.left_out(alone) == spared
+
+
+def test_some_marked_tests_run_where_compilers_are_slow():
+    alone = [Collected(f"test_{n}", True, device=d) for n in range(100) for d in (7, 8, 9)]
+    spared = pairwise.on_others(alone, frozenset({id(7)}))
+    kept = Counter(test.callspec.params["device"] for test in alone if test.nodeid not in spared)
+    assert kept.total() == 100 and 2 < kept[7] < 20 and kept[8] > 25 and kept[9] > 25
+
+
+def test_thorough_runs_meet_all_pairs_on_each_device():
+    rows = [dict(zip(("device", *"abc"), v, strict=True)) for v in product(range(2), range(6), range(6), range(3))]
+    tests = [Collected("test", True, **row) for row in rows]
+    spared = pairwise.left_out(tests, thorough=True)
+    kept = [test.callspec.params for test in tests if test.nodeid not in spared]
+    for device in range(2):
+        assert pairs_of([row for row in kept if row["device"] == device]) == pairs_of(
+            [row for row in rows if row["device"] == device]
+        )
+    assert len(kept) < len(rows)
+
+
+def test_targets_are_shared_among_tests():
+    tests = [Collected(f"test_{n}", False, target=t) for n in range(3) for t in range(20)]
+    kept = [test for test in tests if test.nodeid not in pairwise.left_out(tests)]
+    assert sorted(test.callspec.params["target"] for test in kept) == list(range(20))
+    assert not pairwise.left_out(tests, thorough=True)
 
 
 def test_one_parameter_is_left_alone():

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools import api_pages, cli_page, environment_page, gallery_page, not_portable, reference, rooms, stubs
+from tools import (
+    api_pages,
+    cli_page,
+    environment_page,
+    gallery_page,
+    not_portable,
+    passes_page,
+    reference,
+    rooms,
+    stubs,
+)
 
 DOCS = Path(__file__).parents[1] / "docs"
 MADE = {
@@ -20,6 +30,7 @@ MADE = {
     "environment.md": environment_page.text,
     "gallery.md": gallery_page.text,
     "not-portable.md": not_portable.text,
+    "passes.md": passes_page.text,
     "architecture.md": rooms.text,
 }
 

@@ -17,9 +17,9 @@ from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.backends.source import KernelBinary
 from portagpu.device.capabilities import Capabilities
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT64
 from portagpu.errors import KernelError
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import ArgumentType, ArrayType, Layout, Scalar
 from portagpu.ir.verify import verify
 
@@ -56,7 +56,7 @@ def lower(call: str, rest: Sequence[str], arguments: dict[str, ArgumentType], ca
     exec(compile(text, "<sample>", "exec"), names)
     kernel = cuda.jit(names["sample"], source=text)
     try:
-        program = specialise(kernel.source, (*arguments.values(), OUT), caps)
+        program = lower_kernel(kernel.source, (*arguments.values(), OUT), caps)
         verify(program)
         binary = generate(program, caps)
     except KernelError as error:

@@ -4,52 +4,46 @@ from __future__ import annotations
 
 import dataclasses
 
-from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.device.capabilities import DeviceType
+from portagpu.device.ideal_device import IDEAL
 
 _EXTENSIONS = frozenset({"cl_khr_fp64", "cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"})
 
-CPU = Capabilities(
+CPU = dataclasses.replace(
+    IDEAL,
     device_type=DeviceType.CPU,
     opencl_c_version=(1, 2),
-    address_bits=64,
     compute_units=8,
     clock_mhz=3000,
     global_memory=2**34,
     max_allocation=2**32,
     constant_memory=65536,
-    mem_base_alignment=128,
     local_memory_static=2**19,
     local_memory_argument=2**19,
     local_memory_dedicated=False,
-    global_cache=2**20,
     host_unified_memory=True,
     max_work_group_size=4096,
     max_work_item_sizes=(4096, 4096, 4096),
     preferred_multiple=8,
-    warp_size=32,
-    fp64=True,
     fp16=False,
-    fp16_storage=True,
-    correctly_rounded_divide_sqrt=True,
     vector_width_float=8,
     vector_width_double=4,
-    int64_atomics=True,
     float_atomic_add_global=False,
     float_atomic_add_local=False,
     double_atomic_add_global=False,
     double_atomic_add_local=False,
     inline_ptx=False,
+    ptx_target=(0, 0),
+    architecture_ptx=False,
     subgroups=False,
     subgroup_size=0,
     subgroup_shuffle=False,
     required_subgroup_size=False,
-    printf=True,
-    language_option="",
-    line_directives=False,
-    max_registers_option=False,
-    allows_build_option_g=False,
+    subgroup_sizes=(),
+    subgroup_block_io=False,
     extensions=_EXTENSIONS,
     measured_gflops=100.0,
+    measured_gflops_double=0.0,
     builtin_prefetch=True,
 )
 

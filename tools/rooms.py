@@ -19,7 +19,7 @@ def _layers() -> list[str]:
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     found = re.search(r'^id = "layers"$.*?^layers = \[(.*?)^\]', text, re.S | re.M)
     assert found is not None
-    return [name.strip() for line in re.findall(r'"([^"]+)"', found.group(1)) for name in line.split(":")]
+    return [name.strip() for line in re.findall(r'"([^"]+)"', found.group(1)) for name in re.split(r"[:|]", line)]
 
 
 def _summary(path: Path) -> str:

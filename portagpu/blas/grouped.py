@@ -22,8 +22,9 @@ from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import name_of
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.gemm.integer_products import multiply_whole
+from portagpu.blas.gemm.variants.tile.config import TileConfig
 from portagpu.blas.gemm.variants.tile.launch import launch_tiles
-from portagpu.blas.gemm.variants.tile.variant import TileConfig, TileVariant
+from portagpu.blas.gemm.variants.tile.variant import TileVariant
 from portagpu.blas.matmul import matmul
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array

@@ -37,7 +37,7 @@ from portagpu.package_stamp import package_stamp
 from portagpu.runtime.programs.launch import Extent
 from portagpu.settings import Settings
 
-_SCHEMA = "1"
+_SCHEMA = "2"
 _MAGIC = b"PORTAGPU-CODE\n"
 _LIMIT_BYTES = 256 * 1024 * 1024
 _MOST_TEXT = 256 * 1024 * 1024  # bytes of an entry that is unpacked

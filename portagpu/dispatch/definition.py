@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from portagpu.device.capabilities import Capabilities
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dispatch.options import JitOptions
 from portagpu.frontend.source.callables import PythonFunction
 from portagpu.frontend.source.capture import FunctionSource, capture
 from portagpu.frontend.source.dependencies import Dependencies
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType
 from portagpu.runtime.programs.launch import Extent
@@ -68,7 +68,7 @@ class KernelDefinition(PythonFunction):
         dependencies: Dependencies | None = None,
     ) -> Program:
         """The typed IR for a device with these capabilities; ``dependencies`` records what else it depends on."""
-        return specialise(
+        return lower_kernel(
             self.source,
             types,
             caps,

@@ -3,11 +3,13 @@
 A plan is two functions that are generated for a launch's argument types. The first tells whether other arguments
 are of these types, and what they are, as tokens: an object for each array, which keeps no array alive, and plain values
 for numbers. Equal tokens mean equal C arguments, so a kernel object of the driver that has them is launched
-as it is. The second one gives the C arguments.
+as it is. The second one gives the C arguments. Tuples are taken apart: each item is looked at as an argument is, so a
+launch with named values in tuples costs little more than one with as many arguments.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +66,72 @@ class Plan:
         return True
 
 
+class _Leaves:
+    """The text of a plan's checks and tokens, written while its arguments are walked, tuples' items one by one."""
+
+    __slots__ = ("allocations", "body", "checks", "converted", "keys", "names", "tokens", "unpacked")
+
+    def __init__(self, shared: int) -> None:
+        self.names: dict[str, Any] = {"L": _INT_LIMIT, "same": same_constant}
+        self.body: list[str] = []  # of `tokens`: what has to hold before tuples can be taken apart
+        self.unpacked: list[str] = []  # the same tuples, known to be as they should
+        self.checks: list[str] = []
+        self.tokens = [str(int(shared))]
+        self.allocations: list[str] = []
+        self.keys: list[Any] = []
+        self.converted: list[str] = []
+
+    def constant(self, name: str, value: Any) -> None:
+        """A compile-time argument: the plan is for this value."""
+        self.names[f"K{name}"] = value
+        self.names[f"C{name}"] = kind = type(value)
+        plain = not issubclass(kind, _INEXACT)
+        equal = f"{name}.__class__ is C{name} and {name} == K{name}" if plain else f"same({name}, K{name})"
+        self.checks.append(f"({name} is K{name} or {equal})")
+
+    def add(self, name: str, value: Any, prepared: Any) -> bool:
+        """An argument, or an item of a tuple; False where there is no plan for such."""
+        kind = type(value)
+        if value is None or isinstance(value, enum.Enum):
+            self.names[f"K{name}"] = value
+            self.checks.append(f"{name} is K{name}")
+            return True
+        self.names[f"C{name}"] = kind
+        if isinstance(value, tuple):
+            return self._add_items(name, value, prepared)
+        self.checks.append(f"{name}.__class__ is C{name}")
+        if kind is DeviceNDArray or kind is DeviceRecord:
+            if value.card is None:
+                return False
+            self.names[f"K{name}"] = value.card
+            self.checks.append(f"{name}.card is K{name}")
+            self.tokens.append(f"{name}.token")
+            self.allocations.append(f"{name}.allocation_key")
+            self.keys.append(value.allocation_key)
+        elif kind is int:
+            self.checks.append(f"-L <= {name} < L")
+            self.tokens.append(name)
+        elif kind is float:
+            self.tokens.append(f"{name}.hex()")  # 0.0 and -0.0 differ
+        elif kind is bool or (issubclass(kind, np.number) and kind is not np.timedelta64):  # its unit is looked at
+            self.tokens.append(name if kind is bool else f"{name}.tobytes()")
+        else:
+            return False
+        if type(prepared) is not kind:  # as the declared signature says
+            self.names[f"P{name}"] = type(prepared)
+            self.converted.append(f"    {name} = P{name}({name})")
+        return True
+
+    def _add_items(self, name: str, value: tuple[Any, ...], prepared: Any) -> bool:
+        items = [f"{name}_{n}" for n in range(len(value))]
+        self.body.append(f"    if {name}.__class__ is not C{name} or len({name}) != {len(value)}: return None")
+        if items:
+            unpack = f"    ({', '.join(items)},) = {name}"
+            self.body.append(unpack)
+            self.unpacked.append(unpack)
+        return all(map(self.add, items, value, prepared))
+
+
 def plan_of(
     args: tuple[Any, ...],
     prepared: tuple[Any, ...],
@@ -74,58 +142,34 @@ def plan_of(
     """The plan for launches with arguments like these, which the overload was launched with as ``prepared`` ones.
 
     ``constants`` are the places of compile-time arguments: the plan holds for these very values. None where a launch
-    must look at its context, at values, or at what is not an array or a number.
+    must look at its context, at values, or at what is neither an array nor a number, nor a tuple of these.
     """
     binary = overload.binary
     if binary.faults or binary.cooperative or binary.prints:
         return None
-    checks, tokens, allocations, converted = [], [str(int(shape.shared))], [], []
-    names: dict[str, Any] = {"L": _INT_LIMIT, "same": same_constant}
+    found = _Leaves(shape.shared)
     for n, value in enumerate(args):
-        kind, name = type(value), f"a{n}"
-        names[f"C{n}"] = kind
         if n in constants:
-            names[f"K{n}"] = value
-            plain = not issubclass(kind, _INEXACT)
-            equal = f"{name}.__class__ is C{n} and {name} == K{n}" if plain else f"same({name}, K{n})"
-            checks.append(f"({name} is K{n} or {equal})")
-            continue
-        checks.append(f"{name}.__class__ is C{n}")
-        if kind is DeviceNDArray or kind is DeviceRecord:
-            if value.card is None:
-                return None
-            names[f"K{n}"] = value.card
-            checks.append(f"{name}.card is K{n}")
-            tokens.append(f"{name}.token")
-            allocations.append(f"{name}.allocation_key")
-        elif kind is int:
-            checks.append(f"-L <= {name} < L")
-            tokens.append(name)
-        elif kind is float:
-            tokens.append(f"{name}.hex()")  # 0.0 and -0.0 differ
-        elif kind is bool or (issubclass(kind, np.number) and kind is not np.timedelta64):  # its unit is looked at
-            tokens.append(name if kind is bool else f"{name}.tobytes()")
-        else:
+            found.constant(f"a{n}", value)
+        elif not found.add(f"a{n}", value, prepared[n]):
             return None
-        if type(prepared[n]) is not kind:  # as the declared signature says
-            names[f"P{n}"] = type(prepared[n])
-            converted.append(f"    {name} = P{n}({name})")
-    keys = [value.allocation_key for value in args if isinstance(value, DeviceNDArray)]
-    if not keys or len(set(keys)) < len(keys):
+    if not found.keys or len(set(found.keys)) < len(found.keys):
         return None
     unpack = f"({''.join(f'a{n}, ' for n in range(len(args)))}) = args"
-    apart = f"len({{{', '.join(allocations)}}}) == {len(allocations)}" if len(allocations) > 1 else "True"
+    apart = f"len({{{', '.join(found.allocations)}}}) == {len(found.keys)}" if len(found.keys) > 1 else "True"
     parameters, helpers = c_arguments(binary.parameters, overload.compiled.context, planned=True)
     lines = [
         "def tokens(args):",
         f"    if len(args) != {len(args)}: return None",
         f"    {unpack}",
-        f"    return ({', '.join(tokens)},) if {' and '.join(checks)} else None",
+        *found.body,
+        f"    return ({', '.join(found.tokens)},) if {' and '.join(found.checks)} else None",
         "def extract(args, shared):",
         f"    {unpack}",
-        *converted,
+        *found.unpacked,
+        *found.converted,
         f"    return ({parameters}) if {apart} else None",
     ]
-    names.update(helpers)
-    exec(compile("\n".join(lines), "<portagpu plan>", "exec"), names)
-    return Plan(overload.compiled, shape, names["tokens"], names["extract"])
+    found.names.update(helpers)
+    exec(compile("\n".join(lines), "<portagpu plan>", "exec"), found.names)
+    return Plan(overload.compiled, shape, found.names["tokens"], found.names["extract"])

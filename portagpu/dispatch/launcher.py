@@ -164,7 +164,8 @@ class Configured(Generic[P]):
         if plan is None or plan.tokens(given) is None:
             source = self._dispatcher.source
             constants = frozenset(n for n, name in enumerate(source.parameters) if name in source.constexpr)
-            plan = plan_of(given, prepared, overload, self.shape, constants)
+            # where a parameter takes the rest, what is given differs from what it is bound to
+            plan = None if source.takes_rest else plan_of(given, prepared, overload, self.shape, constants)
             if plan is not None:
                 if len(self._plans) >= _MOST_PLANS:
                     self._plans.clear()  # most are of kernels that are gone

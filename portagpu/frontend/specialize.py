@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL, FLOAT16, FLOAT32, UINT8
-from portagpu.errors import LaunchConfigError, MissingCapabilityError, UnsupportedSyntaxError
+from portagpu.errors import MissingCapabilityError
 from portagpu.frontend.arrays.attributes import item_bytes
 from portagpu.frontend.core.convert import constant, convert, require_fp64
 from portagpu.frontend.core.exceptions import hidden_parameters, prologue
@@ -21,10 +20,8 @@ from portagpu.frontend.source.dependencies import Dependencies
 from portagpu.frontend.syntax import statements
 from portagpu.frontend.syntax.device_functions import call_device_function
 from portagpu.frontend.syntax.unset_variables import with_checks
-from portagpu.ir.analysis.races import races
-from portagpu.ir.analysis.ranges import directed
 from portagpu.ir.nodes import BinaryOp, Cast, Expr, Var
-from portagpu.ir.program import Function, GridShape, Parameter, ParameterRole, Program
+from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.recursion import deeply_nested
 from portagpu.ir.types import (
     BYTE,
@@ -38,13 +35,6 @@ from portagpu.ir.types import (
     TupleType,
     in_memory,
 )
-from portagpu.passes.bare_subscripts import unwrapped
-from portagpu.passes.converge import converge
-from portagpu.passes.exchange_buffers import in_turns
-from portagpu.passes.grid_fusion import fuse
-from portagpu.passes.halves import needs_extension, widen_functions, widen_halves
-from portagpu.passes.low_bits import shortened
-from portagpu.passes.warps import lockstep
 from portagpu.types.record_layout import Record
 
 
@@ -59,54 +49,27 @@ def specialise(
     fast: bool = False,
     bounds: bool = False,
     block_dim: tuple[int, int, int] | None = None,
-    launch: GridShape | None = None,
+    checks_end: bool = True,
     dependencies: Dependencies | None = None,
 ) -> Program:
-    """Lower a kernel for the given argument types.
+    """Lower a kernel for the given argument types: typed IR, which the passes of a device come after.
 
-    ``launch`` is what the kernel is for, if its blocks wait for each other on a device that does not run all at once.
     ``wide_index`` asks for 64-bit subscripts, ``debug`` for exceptions, ``fast`` for none where float32 numbers
-    are divided by zero, ``bounds`` for checks of subscripts; ``dependencies`` records what is read of the program
+    are divided by zero, ``bounds`` for checks of subscripts. ``checks_end``: a thread whose check fails ends there;
+    else it reports, and goes on with a subscript inside the array. ``dependencies`` records what is read of the program
     around the kernel. Raises subclasses of `portagpu.errors.KernelError`.
     """
-
-    def attempt(checks_leave: bool) -> Program:
-        state = ProgramState(
-            caps,
-            lower_call=call_device_function,
-            wide_index=wide_index,
-            debug=debug,
-            fast=fast,
-            bounds=bounds,
-            checks_leave=checks_leave,
-            dependencies=dependencies,
-        )
-        lowered = _lower(state, source, arguments, block_dim)
-        if not str(source.function.__module__).startswith("portagpu."):  # whose users have no say in it
-            lowered = replace(lowered, remarks=(*lowered.remarks, *races(lowered)))
-        if launch is not None and lowered.cooperative and launch.blocks > 1 and not caps.inline_ptx:
-            _check_fits(launch, caps)
-            lowered = fuse(lowered, launch)
-        lowered = _each(directed, lowered)
-        converged = in_turns(converge(lockstep(lowered), gates=not caps.conditional_barriers))
-        if not debug and not bounds:  # checked programs may break what index arithmetic is promised to keep
-            # behind `converge`, after which threads ask for conditions that branches and returns kept from them
-            converged = _each(unwrapped, converged)
-        converged = _each(shortened, converged)  # last: exchanges between threads are statements until then
-        return with_halves(converged, caps) if state.halves else converged
-
-    if not debug and not bounds:
-        return attempt(True)
-    try:
-        return attempt(True)
-    except UnsupportedSyntaxError:
-        # a failed check ends its thread, and what it would have read decides about a barrier: let the thread go on
-        return attempt(False)
-
-
-def _each(change: Callable[[Function], Function], program: Program) -> Program:
-    """The program with each of its functions changed."""
-    return replace(program, kernel=change(program.kernel), functions=tuple(map(change, program.functions)))
+    state = ProgramState(
+        caps,
+        lower_call=call_device_function,
+        wide_index=wide_index,
+        debug=debug,
+        fast=fast,
+        bounds=bounds,
+        checks_end=checks_end,
+        dependencies=dependencies,
+    )
+    return _lower(state, source, arguments, block_dim)
 
 
 @deeply_nested
@@ -155,27 +118,10 @@ def _lower(
         cooperative=program.cooperative,
         faults=tuple(program.faults.values()),
         remarks=tuple(program.remarks.values()),
+        checked=program.debug or program.bounds,
+        halves=program.halves,
+        library=str(source.function.__module__).startswith("portagpu."),
     )
-
-
-def _check_fits(launch: GridShape, caps: Capabilities) -> None:
-    """Raise `LaunchConfigError` where a grid that waits for itself does not fit into one work-group."""
-    most = max(1, caps.max_work_group_size // max(1, launch.threads))
-    if launch.blocks > most:
-        raise LaunchConfigError(
-            f"the kernel waits for its whole grid; this device runs {most} block{'s' if most > 1 else ''} of"
-            f" {launch.threads} threads at the same time, not {launch.blocks}",
-            hint="launch fewer blocks and let each do more, or split the kernel where it calls sync()",
-        )
-
-
-def with_halves(program: Program, caps: Capabilities) -> Program:
-    """A program that uses float16 as the device can say it."""
-    if caps.fp16 and "cl_khr_fp16" in caps.extensions:
-        return program
-    if not caps.fp16 or needs_extension(program):
-        return widen_halves(program)
-    return widen_functions(program)
 
 
 def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[int, ...]) -> Value:
@@ -191,7 +137,11 @@ def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[in
     if isinstance(kind, ConstantType):
         return Const(kind.value)
     if isinstance(kind, TupleType):
-        items = tuple(_parameter(ctx, f"{name}.{n}", k, (*path, n)) for n, k in enumerate(kind.items))
+        labels = kind.fields or range(len(kind.items))
+        items = tuple(
+            _parameter(ctx, f"{name}.{label}", k, (*path, n))
+            for n, (label, k) in enumerate(zip(labels, kind.items, strict=True))
+        )
         return TupleValue(items, kind.fields)
     if isinstance(kind, Scalar):
         if kind.dtype is BOOL:

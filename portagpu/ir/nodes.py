@@ -10,36 +10,36 @@ from portagpu.source import Span
 
 
 class BinaryOp(Enum):
-    """Operators whose operands have the result's type; the value is the C operator."""
+    """Operators whose operands have the result's type."""
 
-    ADD = "+"
-    SUB = "-"
-    MUL = "*"
-    DIV = "/"
-    REM = "%"  # C's remainder: only for unsigned operands and non-zero constants
-    AND = "&"
-    OR = "|"
-    XOR = "^"
-    SHL = "<<"
-    SHR = ">>"
+    ADD = "add"
+    SUB = "sub"
+    MUL = "mul"
+    DIV = "div"
+    REM = "rem"  # with the dividend's sign: only for unsigned operands and non-zero constants
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    SHL = "shl"
+    SHR = "shr"
 
 
 class CompareOp(Enum):
-    """Comparisons; the value is the C operator."""
+    """Comparisons."""
 
-    LT = "<"
-    LE = "<="
-    GT = ">"
-    GE = ">="
-    EQ = "=="
-    NE = "!="
+    LT = "lt"
+    LE = "le"
+    GT = "gt"
+    GE = "ge"
+    EQ = "eq"
+    NE = "ne"
 
 
 class LogicalOp(Enum):
     """Short-circuit operators on bools."""
 
-    AND = "&&"
-    OR = "||"
+    AND = "and"
+    OR = "or"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -341,29 +341,29 @@ class Return(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Print(Node):
-    """Print to standard output. ``text`` is a format of C with one conversion for each argument.
+    """Print to standard output: a text, an argument, a text and so on, so that there is a text more than arguments.
 
-    Arguments are 64-bit integers (``%ld``, ``%lu``) and floats (``%f``).
+    Arguments are 64-bit integers and floats.
     """
 
-    text: str
+    texts: tuple[str, ...]
     args: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Assembly(Node):
-    """One inline assembly statement, for devices that take it; ``%0``, ``%1`` ... in its text are the operands.
+class Instruction(Node):
+    """A named instruction of a kind of hardware: matrix products, asynchronous copies, barriers of parts of a block.
 
-    ``results`` are elements of local arrays: they are operands first, and read before they are written if ``updates``.
-    ``operands`` are numbers that are only read. With ``architecture``, the text is an instruction of one architecture
-    (`portagpu.backends.opencl.architecture_ptx`). It may not be dropped, repeated or moved, and touches memory.
+    ``attributes`` are the constants that choose its form. ``results`` are elements of local arrays: they are set, and
+    read before if ``updates``. ``operands`` are numbers that are only read. It may not be dropped, repeated or moved,
+    and touches memory.
     """
 
-    text: str
+    name: str
+    attributes: tuple[str | int | bool | None, ...]
     results: tuple[Load, ...]
     operands: tuple[Expr, ...]
-    updates: bool
-    architecture: bool = False
+    updates: bool = False
 
 
-Stmt = Assign | Store | VectorStore | Assembly | Evaluate | If | For | While | Break | Continue | Return | Print
+Stmt = Assign | Store | VectorStore | Instruction | Evaluate | If | For | While | Break | Continue | Return | Print

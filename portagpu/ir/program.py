@@ -159,3 +159,6 @@ class Program:
     fused: GridShape | None = None  # the grid that became one work-group
     faults: tuple[Fault, ...] = ()
     remarks: tuple[Remark, ...] = ()
+    checked: bool = False  # it asks whether subscripts are right, so that they may break what index arithmetic promises
+    halves: bool = False  # float16 occurs
+    library: bool = False  # it is the package's own, of which users need no advice

@@ -24,12 +24,12 @@ from portagpu.types.record_layout import Record
 
 
 class Space(Enum):
-    """OpenCL address space of an array; the value is the C qualifier."""
+    """Address space of an array, by OpenCL's names."""
 
-    GLOBAL = "__global"
-    LOCAL = "__local"  # CUDA's shared memory
-    PRIVATE = "__private"  # CUDA's local memory
-    CONSTANT = "__constant"
+    GLOBAL = "global"
+    LOCAL = "local"  # CUDA's shared memory
+    PRIVATE = "private"  # CUDA's local memory
+    CONSTANT = "constant"
 
 
 WARP = 32  # threads of a warp, as CUDA's users count on
@@ -66,11 +66,6 @@ class Scalar:
     def __repr__(self) -> str:
         return str(self)
 
-    @property
-    def c(self) -> str:
-        """C name of the type of a value."""
-        return self.dtype.c_name
-
 
 @dataclass(frozen=True, slots=True)
 class Vector:
@@ -81,11 +76,6 @@ class Vector:
 
     def __str__(self) -> str:
         return f"{self.dtype.name}x{self.lanes}"
-
-    @property
-    def c(self) -> str:
-        """C name of the vector type."""
-        return f"{self.dtype.c_name}{self.lanes}" if self.lanes > 1 else self.dtype.c_name
 
     @property
     def size(self) -> int:
@@ -108,13 +98,6 @@ class Pointer:
     def __str__(self) -> str:
         return f"pointer to {self.element} in {CUDA_NAMES[self.space]} memory"
 
-    @property
-    def c(self) -> str:
-        """C name of the pointer type."""
-        const = "const " if self.readonly and self.space is not Space.CONSTANT else ""
-        restrict = " restrict" if self.restrict else ""
-        return f"{self.space.value} {const}{storage(self.element)}*{restrict}"
-
 
 @dataclass(frozen=True, slots=True)
 class Struct:
@@ -125,11 +108,6 @@ class Struct:
     def __str__(self) -> str:
         return f"({', '.join(map(str, self.items))})"
 
-    @property
-    def c(self) -> str:
-        """C name of the struct."""
-        return "pg_tuple_" + "_".join(short(i) for i in self.items)
-
 
 @dataclass(frozen=True, slots=True)
 class Void:
@@ -137,11 +115,6 @@ class Void:
 
     def __str__(self) -> str:
         return "None"
-
-    @property
-    def c(self) -> str:
-        """C name."""
-        return "void"
 
 
 Type = Scalar | Vector | Pointer | Struct | Void
@@ -171,11 +144,6 @@ def in_memory(element: Element) -> Element: ...
 def in_memory(element: Element) -> Element:
     """What pointers to an element point to: of a bfloat16 its bits, as C has no such type."""
     return Scalar(UINT16) if isinstance(element, Scalar) and element.dtype is BFLOAT16 else element
-
-
-def storage(element: Element) -> str:
-    """C name of an element in memory."""
-    return element.dtype.storage if isinstance(element, Scalar) else element.c
 
 
 def element_size(element: Element) -> int:

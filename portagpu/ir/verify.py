@@ -32,6 +32,7 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import Program
 from portagpu.ir.recursion import deeply_nested
+from portagpu.ir.text import expression_text, statements_text
 from portagpu.ir.types import BYTE, Pointer, Scalar, Struct, Vector
 from portagpu.ir.walk import all_expressions, all_statements, expressions
 
@@ -146,4 +147,5 @@ def verify(program: Program) -> None:
 def _check(node: Stmt | Expr) -> None:
     for text, holds in INVARIANTS.get(type(node), ()):
         if not holds(node):
-            raise VerificationError(f"{type(node).__name__}: {text}\n{node.span.excerpt()}\n{node}")
+            shown = expression_text(node) if isinstance(node, Expr) else statements_text((node,))
+            raise VerificationError(f"{type(node).__name__}: {text}\n{node.span.excerpt()}\n{shown}")

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any, NoReturn
 
 from portagpu.ir.nodes import (
-    Assembly,
     Assign,
     Binary,
     Break,
@@ -22,6 +21,7 @@ from portagpu.ir.nodes import (
     For,
     If,
     Index,
+    Instruction,
     Invert,
     Lane,
     Load,
@@ -125,7 +125,7 @@ def expressions(statement: Stmt) -> tuple[Expr, ...]:
             return (statement.value,)
         case Store() | VectorStore():
             return (statement.base, statement.index, statement.value)
-        case Assembly():
+        case Instruction():
             return (*statement.results, *statement.operands)
         case Evaluate():
             return (statement.value,)

@@ -66,24 +66,44 @@ Behind = tuple[str, ...]  # which of them a variant of a function has
 
 
 def converge(program: Program, *, gates: bool = False) -> Program:
-    """The same program with every barrier reached by all threads; with ``gates``, without any branch around one."""
+    """The same program with every barrier reached by all threads; with ``gates``, without any branch around one.
+
+    Raises `UnsupportedSyntaxError` for the first statement of `refused`.
+    """
+    made, wrong = _converged(program, gates)
+    if wrong:
+        raise UnsupportedSyntaxError(
+            "this decides how often a loop reaches cuda.syncthreads(), but some threads may have left before it",
+            span=wrong[0].span,
+            hint="compute it before the early `return`, or put the code between the barriers under `if` instead",
+        )
+    return made
+
+
+def refused(program: Program, *, gates: bool = False) -> tuple[Stmt, ...]:
+    """Statements that steer a loop around a barrier, and that threads which left before could not carry out."""
+    return tuple(_converged(program, gates)[1])
+
+
+def _converged(program: Program, gates: bool) -> tuple[Program, list[Stmt]]:
+    wrong: list[Stmt] = []
     callees: frozenset[str] = frozenset()
     for function in program.functions:  # callees come first
         if Marks(function.body, callees).barrier:
             callees |= {function.name}
     if not callees and not Marks(program.kernel.body, callees).barrier:
-        return program
+        return program, wrong
     wanted: set[tuple[str, Behind]] = set()  # functions that are called behind a flag
-    kernel = _Converger(program.kernel, callees, wanted, gates, is_kernel=True).run()
+    kernel = _Converger(program.kernel, callees, wanted, wrong, gates, is_kernel=True).run()
     functions: list[Function] = []
     for function in reversed(program.functions):  # callers first: they say which variants of callees they want
         if function.name in callees:
-            functions.append(_Converger(function, callees, wanted, gates).run())
+            functions.append(_Converger(function, callees, wanted, wrong, gates).run())
             for behind in sorted(b for name, b in wanted if name == function.name):
-                functions.append(_Converger(function, callees, wanted, gates, behind=behind).run())
+                functions.append(_Converger(function, callees, wanted, wrong, gates, behind=behind).run())
         else:
             functions.append(function)
-    return replace(program, kernel=kernel, functions=tuple(reversed(functions)))
+    return replace(program, kernel=kernel, functions=tuple(reversed(functions))), wrong
 
 
 def _variant(name: str, behind: Behind) -> str:
@@ -96,12 +116,13 @@ class _Converger:
         function: Function,
         callees: frozenset[str],
         wanted: set[tuple[str, Behind]],
+        refused: list[Stmt],
         gates: bool,
         *,
         is_kernel: bool = False,
         behind: Behind = (),
     ) -> None:
-        self.function, self.wanted, self.gates, self.behind = function, wanted, gates, behind
+        self.function, self.wanted, self.refused, self.gates, self.behind = function, wanted, refused, gates, behind
         self.results: tuple[Var, ...] = ()
         self._count = 0
         self.marks = Marks(function.body, callees)
@@ -194,7 +215,7 @@ class _Converger:
                 guard, left = guard.at(gone), max(left, gone)
             elif self.marks.has_return(statement) and after and (leaving := self._leaving(statement, guard)):
                 if steering:
-                    raise self._refusal(statement)
+                    self.refused.append(statement)
                 flags = guard.flags if leaving is Level.THREAD else (*guard.flags, *guard.gates)
                 stripped = self._strip(statement, flags)
                 if guard.level > Level.NONE:
@@ -236,14 +257,8 @@ class _Converger:
                 body, _ = self._block(statement.body, guard, False)
                 return [replace(statement, body=tuple(body))]
             case _:
-                raise self._refusal(statement)
-
-    def _refusal(self, statement: Stmt) -> UnsupportedSyntaxError:
-        return UnsupportedSyntaxError(
-            "this decides how often a loop reaches cuda.syncthreads(), but some threads may have left before it",
-            span=statement.span,
-            hint="compute it before the early `return`, or put the code between the barriers under `if` instead",
-        )
+                self.refused.append(statement)
+                return [statement]
 
     # barriers -------------------------------------------------------------------------------------------------------
 
@@ -307,7 +322,7 @@ class _Converger:
         together = self.uniform.is_uniform(condition) and (guard.level < Level.THREAD or known)
         if not together and self._escapes(statement):
             if guard.level > Level.NONE:
-                raise self._refusal(statement)
+                self.refused.append(statement)
             together = True  # cannot be taken apart; the condition is taken to be uniform, as CUDA demands
         if together and self.gates:
             return self._gates(statement, guard, after)
@@ -387,7 +402,7 @@ class _Converger:
             guard = guard.at(left)
             body, left = self._block(statement.body, guard, True)
         if guard.level is Level.THREAD and not all(map(is_pure, expressions(statement))):
-            raise self._refusal(statement)
+            self.refused.append(statement)
         statement = replace(statement, body=tuple(body))
         gate = guard.gate
         if gate is None:

@@ -3,7 +3,7 @@
 All blocks become one work-group: its barrier is the grid's. A work-item is one thread of one block, its number in the
 work-group tells which; shared arrays exist once for each block. A barrier of a block becomes a barrier of the grid,
 which asks more than the program says, so loops whose blocks reach it differently often go on until the last block is
-done (`portagpu.passes.warps`), and branches that only some blocks take are taken apart (`portagpu.passes.converge`).
+done (`portagpu.passes.lockstep`), and branches that only some blocks take are taken apart (`portagpu.passes.converge`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
+from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import UINT32
-from portagpu.errors import KernelValueError, MissingCapabilityError
+from portagpu.errors import KernelValueError, LaunchConfigError, MissingCapabilityError
 from portagpu.ir.analysis.uniform import BLOCK_VOTES, EXCHANGES
 from portagpu.ir.nodes import Binary, BinaryOp, Constant, Expr, Node, Offset, Operation, Var
 from portagpu.ir.program import Function, GridShape, MemoryArray, Program
@@ -48,6 +49,17 @@ def fuse(program: Program, shape: GridShape) -> Program:
         fused=shape,
         block_dim=(count * shape.threads, 1, 1),
     )
+
+
+def check_fits(launch: GridShape, caps: Capabilities) -> None:
+    """Raise `LaunchConfigError` where a grid that waits for itself does not fit into one work-group."""
+    most = max(1, caps.max_work_group_size // max(1, launch.threads))
+    if launch.blocks > most:
+        raise LaunchConfigError(
+            f"the kernel waits for its whole grid; this device runs {most} block{'s' if most > 1 else ''} of"
+            f" {launch.threads} threads at the same time, not {launch.blocks}",
+            hint="launch fewer blocks and let each do more, or split the kernel where it calls sync()",
+        )
 
 
 def _operations(function: Function) -> list[Operation]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import FLOAT16, FLOAT32, UINT16
 from portagpu.ir.nodes import (
     Binary,
@@ -36,6 +37,15 @@ from portagpu.ir.walk import all_expressions, all_statements, expressions
 
 _FLOAT = Scalar(FLOAT32)
 _HALF = Scalar(FLOAT16)
+
+
+def without_halves(program: Program, caps: Capabilities) -> Program:
+    """A program that uses float16 as the device can say it."""
+    if caps.fp16 and "cl_khr_fp16" in caps.extensions:
+        return program
+    if not caps.fp16 or needs_extension(program):
+        return widen_halves(program)
+    return widen_functions(program)
 
 
 def widen_halves(program: Program) -> Program:

@@ -6,13 +6,15 @@ import importlib
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "runtime"))
-
 import tiny
 
+_TESTS = Path(__file__).parents[1]
 
-def shared(name):
-    """The names of a module, its tests and fixtures among them, with the devices of `tiny`."""
+
+def shared(path):
+    """The names of a module of tests/, its tests and fixtures among them, with the devices of `tiny`."""
+    folder, _, name = path.rpartition("/")
+    sys.path.insert(0, str(_TESTS / folder))
     module = importlib.import_module(name)
     found = {key: value for key, value in vars(module).items() if not key.startswith("__")}
     found.pop("pytestmark", None)  # of the package's devices

@@ -1,7 +1,7 @@
-"""The tests of `tests/runtime/test_array.py` on the back end of `tiny`."""
+"""The tests of `tests/runtime/arrays/test_array.py` on the back end of `tiny`."""
 
 from __future__ import annotations
 
 from neutral import shared
 
-globals().update(shared("test_array"))
+globals().update(shared("runtime/arrays/test_array"))

@@ -1,7 +1,7 @@
-"""The tests of `tests/runtime/test_default_stream.py` on the back end of `tiny`."""
+"""The tests of `tests/runtime/execution/test_default_stream.py` on the back end of `tiny`."""
 
 from __future__ import annotations
 
 from neutral import shared
 
-globals().update(shared("test_default_stream"))
+globals().update(shared("runtime/execution/test_default_stream"))

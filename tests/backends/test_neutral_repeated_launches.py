@@ -1,7 +1,7 @@
-"""The tests of `tests/runtime/test_repeated_launches.py` on the back end of `tiny`."""
+"""The tests of `tests/dispatch/test_repeated_launches.py` on the back end of `tiny`."""
 
 from __future__ import annotations
 
 from neutral import shared
 
-globals().update(shared("test_repeated_launches"))
+globals().update(shared("dispatch/test_repeated_launches"))

@@ -1,7 +1,7 @@
-"""The tests of `tests/runtime/test_streams.py` on the back end of `tiny`."""
+"""The tests of `tests/runtime/execution/test_streams.py` on the back end of `tiny`."""
 
 from __future__ import annotations
 
 from neutral import shared
 
-globals().update(shared("test_streams"))
+globals().update(shared("runtime/execution/test_streams"))

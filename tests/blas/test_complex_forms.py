@@ -11,6 +11,8 @@ import portagpu
 from portagpu import cuda
 from portagpu.blas.gemm import complex_products
 
+pytestmark = pytest.mark.one_device
+
 EXTENTS = st.sampled_from([1, 1, 2, 3, 17, 40])
 
 

@@ -12,9 +12,11 @@ import portagpu
 from portagpu import cuda, errors
 from portagpu.blas import grouped
 from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.variants.tile.config import TileConfig
 from portagpu.blas.gemm.variants.tile.launch import launch_tiles
-from portagpu.blas.gemm.variants.tile.variant import TileConfig
 from portagpu.runtime.execution.context import Context
+
+pytestmark = pytest.mark.one_device
 
 OFFSETS = np.array([0, 0, 5, 40, 40, 41, 90, 90])
 

@@ -17,10 +17,12 @@ from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.gemm.selection.registry import candidates, default_config, from_json, is_legal, to_json
 from portagpu.blas.gemm.variants.panel.variant import PanelConfig
-from portagpu.blas.gemm.variants.tile.variant import TileConfig
+from portagpu.blas.gemm.variants.tile.config import TileConfig
 from portagpu.runtime.arrays.array import device_array
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
+
+pytestmark = pytest.mark.one_device
 
 DTYPES = ("float32", "float64")
 

@@ -44,7 +44,7 @@ def test_a_fresh_process_follows_a_failed_launch(device, settings, monkeypatch):
         return outcomes.to_json(LaunchFailed("planted")) if len(children) == 1 else answer
 
     monkeypatch.setattr(Worker, "ask", ask)
-    options = {"device": device, "budget": 300, "trials": 4, "settings": settings, "compilers": 0}
+    options = {"device": device, "budget": 300, "trials": 3, "settings": settings, "compilers": 0}
     result = tune(GEMM, dense(PROBLEM).values, **options)
     assert children[1] != children[0]
     assert len(set(children[1:])) == 1
@@ -53,7 +53,7 @@ def test_a_fresh_process_follows_a_failed_launch(device, settings, monkeypatch):
 
 
 def test_winners_are_of_the_space_and_stored(device, settings, tmp_path):
-    (tuned,) = tune_gemm(device, (PROBLEM,), budget=3.0, settings=settings)
+    (tuned,) = tune_gemm(device, (PROBLEM,), budget=1.5, settings=settings)
     assert search_space(PROBLEM, device.capabilities).is_legal(tuned.result.winner)
     ((task, (point, seconds)),) = Store(tmp_path / "tuning" / "gemm.jsonl").winners().items()
     assert (task.device, task.dtype) == (device.key, "float32")
@@ -113,7 +113,7 @@ def test_every_real_dtype_is_tuned_the_same_way(device, dtype, settings):
         pytest.skip("no variant")
     point = registry.to_json(default_config(problem, device.capabilities))
     assert trial.verify(problem.values, point) is None
-    (tuned,) = tune_gemm(device, (problem,), budget=3.0, settings=settings)
+    (tuned,) = tune_gemm(device, (problem,), budget=1.5, settings=settings)
     assert tuned.result.winner is not None and not tuned.result.failures
 
 
@@ -122,7 +122,7 @@ def test_orders_and_batches_are_tuned(device, layout, batch, settings):
     problem = Problem(m=64, n=96, k=80, dtype="float32", a_order=layout[0], b_order=layout[1], batch=batch)
     if not registry.variants_for(problem, device.capabilities):
         pytest.skip("no variant")
-    (tuned,) = tune_gemm(device, (problem,), budget=3.0, settings=settings)
+    (tuned,) = tune_gemm(device, (problem,), budget=1.5, settings=settings)
     assert tuned.result.winner is not None and not tuned.result.failures
 
 

@@ -16,7 +16,7 @@ from rich.table import Table
 from portagpu.backends.opencl.doctor import diagnose
 from portagpu.bench import gemm
 from portagpu.bench.results import Results, save
-from portagpu.cli import bench, cli
+from portagpu.cli import bench, cli, quickstart
 from portagpu.cli.options import time_option
 from portagpu.cli.output import console as new_console
 from portagpu.device import devices, registry
@@ -54,7 +54,7 @@ def test_devices_are_legible_at_any_width(device, command, columns, monkeypatch)
 
 def test_tune_bench_matrix(device, tmp_path):
     result = invoke(
-        "tune", "gemm", "--budget", "2s", "--device", str(device.index), "--size", "64", "--dtype", "float32"
+        "tune", "gemm", "--budget", "1s", "--device", str(device.index), "--size", "64", "--dtype", "float32"
     )
     assert result.exit_code == 0, result.output
     assert "GFLOP/s" in result.output
@@ -65,8 +65,9 @@ def test_tune_bench_matrix(device, tmp_path):
     assert result.output.startswith("| device |")
 
 
-def test_quickstart(device):
-    result = invoke("quickstart", "--device", str(device.index), "--tuning-seconds", "1")
+def test_quickstart(device, monkeypatch):
+    monkeypatch.setattr(quickstart, "_SIZE", 96)  # the matrices of its search and benchmark
+    result = invoke("quickstart", "--device", str(device.index), "--tuning-seconds", "0.5")
     assert result.exit_code == 0, result.output
     assert result.output.count("same as NumPy") == 3
     assert not [line for line in result.output.splitlines() if line.startswith("|")]  # a Markdown table is for files

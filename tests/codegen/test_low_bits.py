@@ -8,8 +8,8 @@ import pytest
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.device.ideal_device import IDEAL
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import INT32, INT64
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import ArrayType, Layout, Scalar
 
 NUMBERS = ArrayType(Scalar(INT32), 1, Layout.C)
@@ -74,7 +74,7 @@ def walked(a, out):
 
 
 def text(kernel, kind):
-    return generate(specialise(kernel.source, (NUMBERS, kind), IDEAL), IDEAL).source
+    return generate(lower_kernel(kernel.source, (NUMBERS, kind), IDEAL), IDEAL).source
 
 
 def test_a_counter_that_is_stored_has_the_array_s_width():

@@ -9,8 +9,8 @@ import numpy as np
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.device.ideal_device import IDEAL
-from portagpu.dtypes import FLOAT32, INT32, INT64
-from portagpu.frontend.specialize import specialise
+from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dtypes import FLOAT32, INT32
 from portagpu.ir.types import ArrayType, Layout, Scalar
 
 PLANE = ArrayType(Scalar(FLOAT32), 2, Layout.C)
@@ -44,7 +44,7 @@ def compared(numbers, found):
 
 def text(kernel, types, **changes):
     caps = dataclasses.replace(IDEAL, **changes)
-    return generate(specialise(kernel.source, types, caps), caps).source
+    return generate(lower_kernel(kernel.source, types, caps), caps).source
 
 
 def test_extents_and_ids_need_no_64_bits():
@@ -70,6 +70,5 @@ def test_what_may_overflow_keeps_64_bits(device):
 
 def test_wide_code_compares_in_64_bits():
     caps = IDEAL
-    program = specialise(inside.source, (PLANE,), caps, wide_index=True)
+    program = lower_kernel(inside.source, (PLANE,), caps, wide_index=True)
     assert "(long)get_group_id(0)" in generate(program, caps).source
-    assert Scalar(INT64).c == "long"

@@ -11,8 +11,8 @@ import pyopencl as cl
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import ArrayType, Layout, Scalar
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.programs.build import build
@@ -33,7 +33,7 @@ def test_erfc_of_devices_with_ptx(device):
     x = np.concatenate([np.linspace(-6, 9.1, 30_000), np.logspace(-9, 0, 5000), edges]).astype(np.float32)
     expected = np.array([math.erfc(v) for v in x.astype(np.float64)])
     caps = dataclasses.replace(device.capabilities, inline_ptx=True, line_directives=False)
-    binary = generate(specialise(complementary.source, (FLOATS, FLOATS), caps), caps)
+    binary = generate(lower_kernel(complementary.source, (FLOATS, FLOATS), caps), caps)
     source, count = re.subn(r"asm\(\"rcp.*", "inverse = 1.0f / product;", binary.source)
     assert count == 1
     context = Context.for_device(device)

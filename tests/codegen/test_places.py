@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
 
 from portagpu import cuda, errors
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.device.ideal_device import IDEAL
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import PYINT, ArrayType, Layout, Scalar
 from portagpu.runtime.programs.launch import locate
 
@@ -27,7 +29,7 @@ STORE = place.source.first_line + 4
 
 
 def test_c_lines_lead_to_python_lines(device):
-    binary = generate(specialise(place.source, ARGUMENTS, device.capabilities), device.capabilities)
+    binary = generate(lower_kernel(place.source, ARGUMENTS, device.capabilities), device.capabilities)
     number = next(n for n, text in enumerate(binary.source.splitlines(), 1) if text.strip().startswith("x[i] ="))
     assert f"// {STORE}: x[i] = n * 2.0" in binary.source
     if not binary.has_line_directives:
@@ -36,7 +38,7 @@ def test_c_lines_lead_to_python_lines(device):
 
 def test_simulators_get_line_directives(device):
     caps = dataclasses.replace(device.capabilities, line_directives=True)
-    binary = generate(specialise(place.source, ARGUMENTS, caps), caps)
+    binary = generate(lower_kernel(place.source, ARGUMENTS, caps), caps)
     lines = binary.source.splitlines()
     number = next(n for n, text in enumerate(lines) if text.strip().startswith("x[i] ="))
     assert lines[number - 1] == f'#line {STORE} "{__file__}"'
@@ -49,7 +51,7 @@ def test_simulators_get_line_directives(device):
 )
 def test_driver_errors_name_the_python_line(device, log):
     caps = dataclasses.replace(device.capabilities, line_directives=False)
-    binary = generate(specialise(place.source, ARGUMENTS, caps), caps)
+    binary = generate(lower_kernel(place.source, ARGUMENTS, caps), caps)
     number = next(n for n, text in enumerate(binary.source.splitlines(), 1) if text.strip().startswith("x[i] ="))
     error = errors.BuildError("refused")
     error.log = log.format(n=number)
@@ -71,3 +73,36 @@ def test_an_array_passed_twice_is_one_array(device):
         x = np.zeros(size, np.float32)
         add_one_twice[(size + 63) // 64, 64](x, x)
         assert (x == 2).all()
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_lines_are_right_behind_helpers_with_barriers(single):
+    @cuda.jit
+    def counted(x, n):
+        t = cuda.threadIdx.x
+        cuda.syncthreads()
+        x[t] = cuda.syncthreads_count(x[t] > n)
+
+    caps = dataclasses.replace(IDEAL, single_barriers=single)
+    binary = generate(lower_kernel(counted.source, ARGUMENTS, caps), caps)
+    shown = [re.match(r" *// (\d+): ", line) for line in binary.source.split("\n")]
+    assert len(shown) == len(binary.lines) and sum(m is not None for m in shown) >= 4
+    for found, span in zip(shown, binary.lines, strict=True):
+        assert found is None or (span is not None and span.line == int(found[1]))
+    assert ("; barrier(" in binary.source) is not single
+
+
+def test_words_ask_for_no_extension():
+    @cuda.jit
+    def double(x, n):
+        half = n // 2  # half of it, not a double
+        x[half] = 1
+
+    @cuda.jit
+    def halved(x, n):
+        x[0] = np.float16(x[1]) * np.float64(n)
+
+    names = ("cl_khr_fp64", "cl_khr_fp16")
+    for kernel, wanted in ((double, False), (halved, True)):
+        text = generate(lower_kernel(kernel.source, ARGUMENTS, IDEAL), IDEAL).source
+        assert [f"EXTENSION {name} " in text for name in names] == [wanted, wanted]

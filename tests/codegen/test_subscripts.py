@@ -10,8 +10,8 @@ import pytest
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.device.ideal_device import IDEAL
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import INT32, UINT32
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import ArrayType, Layout, Scalar
 
 PLANE = ArrayType(Scalar(INT32), 2, Layout.C)
@@ -154,7 +154,7 @@ UNDECIDED = [other_way, assigned_since, assigned_in_loop, either, other_leaves, 
 
 def text(kernel):
     kind = PLANE if kernel is stencil else NUMBERS
-    return generate(specialise(kernel.source, (kind, kind), IDEAL), IDEAL).source
+    return generate(lower_kernel(kernel.source, (kind, kind), IDEAL), IDEAL).source
 
 
 def wraps(source):
@@ -178,7 +178,7 @@ def test_unsigned_differences_say_nothing_of_their_terms():
         if u[0] - np.uint32(1) >= np.uint32(0):  # always, also for 0
             b[i - 1] = 1
 
-    assert wraps(generate(specialise(kernel.source, (UNSIGNED, NUMBERS), IDEAL), IDEAL).source)
+    assert wraps(generate(lower_kernel(kernel.source, (UNSIGNED, NUMBERS), IDEAL), IDEAL).source)
 
 
 ATOMIC = SimpleNamespace(add=lambda array, place, value: array.__setitem__(place, array[place] + value))

@@ -8,9 +8,9 @@ import pytest
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT16, FLOAT32, FLOAT64
 from portagpu.errors import MissingCapabilityError
-from portagpu.frontend.specialize import specialise
 from portagpu.ir.types import ArrayType, Layout, Scalar
 from portagpu.ir.verify import verify
 
@@ -50,7 +50,7 @@ def half_vectors(h):
 
 
 def source(kernel, arguments, caps):
-    program = specialise(kernel.source, arguments, caps)
+    program = lower_kernel(kernel.source, arguments, caps)
     verify(program)
     return generate(program, caps)
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from portagpu.device import Capabilities, DeviceRecord, DeviceType
+from portagpu.device import DeviceRecord, DeviceType
 from portagpu.settings import Settings
+from tools.profiles import CPU
 
 
 @pytest.fixture
@@ -21,48 +22,19 @@ def settings(tmp_path: Path) -> Settings:
     )
 
 
-_CAPABILITIES = Capabilities(
-    device_type=DeviceType.CPU,
-    opencl_c_version=(1, 2),
-    address_bits=64,
+_CAPABILITIES = replace(
+    CPU,
     compute_units=4,
     clock_mhz=2000,
     global_memory=1 << 30,
     max_allocation=1 << 28,
-    constant_memory=65536,
-    mem_base_alignment=128,
     local_memory_static=32768,
     local_memory_argument=32768,
-    local_memory_dedicated=False,
-    global_cache=1 << 20,
-    host_unified_memory=True,
     max_work_group_size=1024,
     max_work_item_sizes=(1024, 1024, 64),
-    preferred_multiple=8,
-    warp_size=32,
-    fp64=True,
-    fp16=False,
-    fp16_storage=True,
-    correctly_rounded_divide_sqrt=True,
-    vector_width_float=8,
-    vector_width_double=4,
-    int64_atomics=True,
-    float_atomic_add_global=False,
-    float_atomic_add_local=False,
-    double_atomic_add_global=False,
-    double_atomic_add_local=False,
-    inline_ptx=False,
-    subgroups=False,
-    subgroup_size=0,
-    subgroup_shuffle=False,
-    required_subgroup_size=False,
-    printf=True,
-    language_option="",
-    line_directives=False,
-    max_registers_option=False,
     allows_build_option_g=True,
     extensions=frozenset(),
-    measured_gflops=100.0,
+    builtin_prefetch=False,
 )
 
 MakeDevice = Callable[..., DeviceRecord]

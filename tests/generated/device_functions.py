@@ -68,17 +68,16 @@ def _average(add: int) -> Callable[[Array, Array], Array]:
 
 
 def _bits_of(name: str) -> Callable[[Array], Array]:
-    target = {"int": "int32", "uint": "uint32", "long": "int64", "float": "float32", "double": "float64"}[name]
-    return lambda x: x.view(target)
+    return lambda x: x.view(name)
 
 
 _EXACT: dict[str, Callable[..., Any]] = {
     **{n: getattr(np, n) for n in ("ceil", "floor", "trunc", "rint", "fabs", "copysign", "fmax", "fmin", "fmod")},
     **{n: getattr(np, n) for n in ("nextafter", "ldexp", "isnan", "isinf", "isfinite", "signbit")},
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": np.divide,
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
     "iabs": np.abs,
     "round": rounded_away,
     "min": np.minimum,
@@ -108,7 +107,7 @@ _PYTHON: dict[str, Reference] = {
 
 
 def _rounds(mode: str) -> Callable[[Array], Array]:
-    return {"rte": np.rint, "rtn": np.floor, "rtp": np.ceil, "rtz": np.trunc}[mode]
+    return {"nearest": np.rint, "down": np.floor, "up": np.ceil, "zero": np.trunc}[mode]
 
 
 def _to_float(target: str, mode: str) -> Callable[[Array], Array]:
@@ -120,11 +119,11 @@ def _to_float(target: str, mode: str) -> Callable[[Array], Array]:
         back = near.astype(np.longdouble)
         down, up = np.nextafter(near, np.array(-np.inf, target)), np.nextafter(near, np.array(np.inf, target))
         towards_zero = np.where(exact > 0, back > exact, back < exact)
-        if mode == "rte":
+        if mode == "nearest":
             return near
-        if mode == "rtn":
+        if mode == "down":
             return np.where(back > exact, down, near)
-        if mode == "rtp":
+        if mode == "up":
             return np.where(back < exact, up, near)
         return np.where(towards_zero, np.where(exact > 0, down, up), near)
 
@@ -169,8 +168,8 @@ def _libdevice(name: str, function: table.Function) -> Case:
     limit: Callable[[str], float] = within(EXACT)
     if operation.startswith("convert_"):
         reference, fair = _conversion(operation, names[0], result)
-    elif operation.startswith("as_"):
-        reference = _bits_of(operation.removeprefix("as_"))
+    elif operation == "as_type":
+        reference = _bits_of(result)
     elif operation in _EXACT:
         reference = _EXACT[operation]
     elif operation in _PYTHON:

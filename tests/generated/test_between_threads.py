@@ -48,7 +48,7 @@ def test_atomics(device: DeviceRecord, dtype: str) -> None:
     caps = device.capabilities
     assert caps is not None
     if dtype not in supported(device) or (np.dtype(dtype).itemsize == 8 and not caps.int64_atomics):
-        return  # the error is tested in tests/kernels/test_memory.py
+        return  # the error is tested in tests/kernels/arrays/test_memory_spaces.py
     names = [*REAL, *(INTEGER if np.dtype(dtype).kind in "iu" else ())]
     operations = tuple(getattr(cuda.atomic, name) for name in names)
 

@@ -3,37 +3,37 @@
 static inline int pg_wrap_index_int(int index, int extent) {
     return index < 0 ? index + extent : index;
 }
-// 91: def heat_equation(buf, steps, k):
+// 75: def heat_equation(buf, steps, k):
 __kernel void heat_equation_(
     __global double* buf_,
     int buf_n0_,
     long steps_,
     double k) {
-    // 91: def heat_equation(buf, steps, k):
+    // 75: def heat_equation(buf, steps, k):
     int pg_live1 = true;
-    // 93: i = cuda.grid(1)
+    // 77: i = cuda.grid(1)
     int i = (int)get_global_id(0);
-    // 94: if i == 0 or i >= buf.size - 1:
+    // 78: if i == 0 or i >= buf.size - 1:
     if (i == 0 || i >= buf_n0_ - 1) {
-        // 95: return
+        // 79: return
         pg_live1 = false;
     }
-    // 96: for _ in range(steps):
+    // 80: for _ in range(steps):
     long t1 = steps_;
     for (long u__ = 0L; u__ < t1; u__ += 1L) {
         double change_ = 0;
-        // 97: change = k * (buf[i - 1] - 2.0 * buf[i] + buf[i + 1])
+        // 81: change = k * (buf[i - 1] - 2.0 * buf[i] + buf[i + 1])
         if (pg_live1) {
             change_ = k * (buf_[pg_wrap_index_int(i - 1, buf_n0_)] - 2.0 * buf_[i] + buf_[i + 1]);
         }
-        // 98: cuda.syncthreads()
+        // 82: cuda.syncthreads()
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-        // 99: buf[i] += change
+        // 83: buf[i] += change
         if (pg_live1) {
             int t2 = i;
             buf_[t2] = buf_[t2] + change_;
         }
-        // 100: cuda.syncthreads()
+        // 84: cuda.syncthreads()
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     }
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,59 +12,36 @@ import pytest
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
-from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.device.capabilities import DeviceType
+from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32, FLOAT64, INT32
-from portagpu.frontend.specialize import specialise
-from portagpu.ir.types import PYFLOAT, PYINT, ArrayType, ConstantType, Layout, Scalar
+from portagpu.ir.types import PYFLOAT, PYINT, ArrayType, ConstantType, Layout, Scalar, TupleType
 from portagpu.ir.verify import verify
 from portagpu.types.record_layout import Record
+from tools.profiles import CPU
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 UPDATE = os.environ.get("PORTAGPU_UPDATE_GOLDEN") == "1"
 
-CAPABILITIES = Capabilities(
+CAPABILITIES = replace(  # of a small GPU that has no extension but float64
+    CPU,
     device_type=DeviceType.GPU,
-    opencl_c_version=(1, 2),
-    address_bits=64,
     compute_units=16,
     clock_mhz=1000,
     global_memory=2**33,
     max_allocation=2**31,
-    constant_memory=65536,
-    mem_base_alignment=128,
     local_memory_static=49152,
     local_memory_argument=49152,
     local_memory_dedicated=True,
-    global_cache=2**20,
     host_unified_memory=False,
     max_work_group_size=1024,
     max_work_item_sizes=(1024, 1024, 64),
     preferred_multiple=32,
-    warp_size=32,
-    fp64=True,
-    fp16=False,
-    fp16_storage=True,
-    correctly_rounded_divide_sqrt=True,
     vector_width_float=1,
     vector_width_double=1,
-    int64_atomics=True,
-    float_atomic_add_global=False,
-    float_atomic_add_local=False,
-    double_atomic_add_global=False,
-    double_atomic_add_local=False,
-    inline_ptx=False,
-    subgroups=False,
-    subgroup_size=0,
-    subgroup_shuffle=False,
-    required_subgroup_size=False,
-    printf=True,
-    language_option="",
-    line_directives=False,
-    max_registers_option=False,
-    allows_build_option_g=False,
     extensions=frozenset({"cl_khr_fp64"}),
-    measured_gflops=100.0,
+    builtin_prefetch=False,
 )
 
 
@@ -79,12 +57,18 @@ def example(name, kernel):
 
 
 def small_tiles():
-    from portagpu.blas.gemm.variants.tile.kernels import multiply_tiles
+    from portagpu.blas.gemm.core.kernel_arguments import SUM, Epilogue, Extents, Factors, Matrix, Split
+    from portagpu.blas.gemm.variants.tile.kernels import TilePlan, multiply_tiles
 
-    f, four = array(FLOAT32, 2), cuda.float32x4
-    values = (16, 16, 4, 4, 4, 1, 4, four, four, four, 0, False, False, False, True, True, False, 4)
-    numbers = (*(Scalar(INT32),) * 12, Scalar(FLOAT32), Scalar(FLOAT32))
-    return multiply_tiles, (f, f, f, ConstantType(None), *numbers, *map(ConstantType, values))
+    def named(fields, *items):
+        return TupleType(items, fields._fields)
+
+    f, n, number, four = array(FLOAT32, 2), Scalar(INT32), Scalar(FLOAT32), cuda.float32x4
+    plan = TilePlan(16, 16, 4, 4, 4, 1, 4, four, False, False, False, True, True, False, 4)
+    matrices = (named(Matrix, f, n, n),) * 3
+    rest = (named(Extents, n, n, n), n, named(Split, n, n), named(Factors, number, number))
+    constants = map(ConstantType, (plan, Epilogue(SUM, four, four)))
+    return multiply_tiles, (*matrices, ConstantType(None), *rest, *constants)
 
 
 @cuda.jit
@@ -149,7 +133,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_generated_code(name, wide):
     kernel, types = CASES[name]()
-    program = specialise(kernel.source, types, CAPABILITIES, wide_index=wide)
+    program = lower_kernel(kernel.source, types, CAPABILITIES, wide_index=wide)
     verify(program)
     found = generate(program, CAPABILITIES).source
     path = HERE / f"{name}{'_wide' if wide else ''}.cl"

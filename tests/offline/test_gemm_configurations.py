@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
+import numpy as np
 import pytest
 from compilers import compiler_of
 
 from portagpu import types
 from portagpu.backends.opencl.offline.targets import TARGETS
-from portagpu.blas.gemm.core.accumulation import conversion, scaling
+from portagpu.blas.gemm.core.accumulation import conversion
+from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Matrix, Split
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.subgroup import matrix_variant
 from portagpu.blas.gemm.variants.subgroup import variant as subgroup_variant
+from portagpu.blas.gemm.variants.tile.config import TileConfig
+from portagpu.blas.gemm.variants.tile.kernels import TilePlan
 from portagpu.blas.gemm.variants.tile.launch import subgroup_of, tile_kernel, tile_lanes, unroll_of
-from portagpu.blas.gemm.variants.tile.variant import TileConfig, TileVariant
+from portagpu.blas.gemm.variants.tile.variant import TileVariant
 from portagpu.blas.gemm.variants.wave_matrix import variant as wave_matrix_variant
 
 _SIZES = (128, 512, 1024, 2048, 8192)
@@ -27,21 +33,18 @@ def _chosen(variant, dtype, caps):
 
 def _tile_constants(config: TileConfig, dtype, caps, exact):
     found = conversion(dtype, dtype, tile_lanes(8 if dtype == "float64" else 4))
-    names = ("tile_m", "tile_n", "tile_k", "thread_m", "thread_n", "problems", "group")
-    return {
-        **{name: getattr(config, name) for name in names},
-        "vector": found.vector,
-        "scaled": found.scaled,
-        "stored": found.stored,
-        "scaling": scaling(1.0, 0.0),
-        "whole": found.whole,
-        "a_transposed": False,
-        "b_transposed": False,
-        "aligned": exact,
-        "exact": exact,
-        "grouped": False,
-        "unroll": unroll_of(config, caps),
-    }
+    plan = TilePlan(
+        **{name: value for name, value in asdict(config).items() if name in TilePlan._fields},
+        vector=found.vector,
+        whole=found.whole,
+        a_transposed=False,
+        b_transposed=False,
+        aligned=exact,
+        exact=exact,
+        grouped=False,
+        unroll=unroll_of(config, caps),
+    )
+    return {"plan": plan, "epilogue": found.epilogue(1.0, 0.0)}
 
 
 # of makers whose own compiler is at hand: NVIDIA's driver has another one before its assembler
@@ -63,7 +66,10 @@ def test_tiles(name, dtype, forms):
         assert target.name in TARGETS
         return
     matrix = getattr(types, dtype)[:, ::1]
-    signature = (matrix, matrix, matrix, types.none, *(types.int32,) * 12, *(getattr(types, dtype),) * 2)
+    n, number = types.int32, getattr(types, dtype)
+    given = types.NamedTuple((matrix, n, n), Matrix)
+    rest = (types.NamedUniTuple(n, 3, Extents), n, types.NamedUniTuple(n, 2, Split))
+    signature = (given, given, given, types.none, *rest, types.NamedUniTuple(number, 2, Factors))
     for place, config in enumerate(_chosen(TileVariant(), dtype, caps)):
         for exact in forms(place, (False, True)):
             kernel = tile_kernel(config.threads * config.problems, subgroup_of(caps))
@@ -73,22 +79,19 @@ def test_tiles(name, dtype, forms):
             assert figures.local_bytes >= config.local_memory(matrix.dtype.row.size)
 
 
-_PLANES = (
-    ("a_transposed", "b_transposed", "exact", "scaled"),
-    [(False, False, True, False), (True, True, False, True)],
-)
+_PLANES = [(False, False, True, False), (True, True, False, True)]  # transposed, exact, scaled
 
 
-def _check(variant, target, dtype, forms, kernel_of, constants_of, extra=lambda config: {}):
+def _check(variant, target, dtype, forms, kernel_of, plan_of):
     """Compile a variant's choices."""
     element = types.int16 if dtype == "float16" else getattr(types, dtype)
     matrix, result = element[:, ::1], getattr(types, dtype)[:, ::1]
-    number = types.float64 if dtype == "float64" else types.float32
+    factors = types.NamedUniTuple(types.float64 if dtype == "float64" else types.float32, 2, Factors)
     for place, config in enumerate(_chosen(variant, dtype, target.capabilities)):
-        for values in forms(place, _PLANES[1]):
-            constants = {**constants_of(config), **dict(zip(_PLANES[0], values, strict=True)), **extra(config)}
-            made = kernel_of(config).compile_for(target, (matrix, matrix, result, number, number), constants=constants)
-            assert not made.figures.spills, (config, values, made.figures)
+        for a_transposed, b_transposed, exact, scaled in forms(place, _PLANES):
+            plan = plan_of(config, a_transposed, b_transposed, exact=exact, scaled=scaled)
+            made = kernel_of(config).compile_for(target, (matrix, matrix, result, factors), constants={"plan": plan})
+            assert not made.figures.spills, (config, plan, made.figures)
 
 
 _WAVES = [
@@ -106,8 +109,7 @@ def test_wave_matrices(name, forms):
         "float16",
         forms,
         lambda config: wave_matrix_variant.wave_kernel(config.threads),
-        lambda config: wave_matrix_variant.constants(config, "float16"),
-        lambda config: {"group": config.group},
+        lambda config, *values, **more: wave_matrix_variant.plan_of(config, "float16", *values, **more),
     )
 
 
@@ -119,7 +121,7 @@ def test_subgroup_matrices(name, forms):
         "float16",
         forms,
         lambda config: matrix_variant.matrix_kernel(config.size, config.threads),
-        lambda config: matrix_variant.constants(config, "float16"),
+        lambda config, *values, **more: matrix_variant.plan_of(config, "float16", *values, **more),
     )
 
 
@@ -131,5 +133,5 @@ def test_subgroups(name, forms):
         "float32",
         forms,
         lambda config: subgroup_variant.subgroup_kernel(config.size, config.threads),
-        subgroup_variant.constants,
+        lambda config, *values, **more: subgroup_variant.plan_of(config, np.float32, *values, **more),
     )

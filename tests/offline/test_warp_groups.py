@@ -16,8 +16,10 @@ import pytest
 from portagpu import cuda
 from portagpu.backends.opencl import architecture_ptx
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Parts
 from portagpu.blas.gemm.kernels.split_k import fan_of, levels_of
-from portagpu.blas.gemm.variants.wgmma.register_kernels import multiply_across
+from portagpu.blas.gemm.variants.wgmma.kernels import Mapped
+from portagpu.blas.gemm.variants.wgmma.register_kernels import AcrossPlan, multiply_across
 from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch import arguments
 from portagpu.ir.types import ConstantType
@@ -77,8 +79,19 @@ def test_registers_of_tf32(tmp_path, consumers, other, stages, turned, splits):
     c, words = cuda.device_array((1, 256, 256), np.float32), cuda.device_array(48, np.uint64)
     scratch = cuda.device_array(4, np.float32), cuda.device_array(4, np.int32)
     parts, arrived = scratch if splits > 1 else (number, number)
-    given = (words, c, c, c, parts, arrived, *(number,) * 6, np.float32(1), np.float32(0))
-    given += (other, stages, consumers, 8, splits, fan_of(splits), levels_of(splits), turned, False)
+    plan = AcrossPlan(
+        tile_n=other,
+        stages=stages,
+        consumers=consumers,
+        group=8,
+        splits=splits,
+        fan=fan_of(splits),
+        levels=levels_of(splits),
+        c_transposed=turned,
+        scaled=False,
+    )
+    given = (words, Mapped(c, number), Mapped(c, number), c, Parts(parts, arrived), number)
+    given += (Extents(number, number, number), Factors(np.float32(1), np.float32(0)), plan)
     said = assembled(source_of(multiply_across, given, threads), threads, tmp_path)
     assert "serialized" not in said and "setmaxnreg' ignored" not in said
     assert "0 bytes spill stores, 0 bytes spill loads" in said

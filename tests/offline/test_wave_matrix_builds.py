@@ -44,13 +44,13 @@ def wave(
 
 
 @pytest.mark.parametrize(
-    ("name", "function", "shape", "dtype", "one"), _WAVES, ids=lambda v: str(getattr(v, "function", v))
+    ("name", "function", "shape", "dtype", "one"), _WAVES, ids=lambda v: str(getattr(v, "unit", v))
 )
 def test_wave_instructions(name, function, shape, dtype, one):
     target = compiler_of(TARGETS[name])
-    operand = getattr(types, one.operand[1][-1])[::1]
-    result = getattr(types, one.accumulator[1])[::1]
-    constants = {"name": function, "shape": shape, "dtype": dtype, "n": one.operand[2], "m": one.accumulator[2]}
+    operand = getattr(types, one.operand[0][-1])[::1]
+    result = getattr(types, one.accumulator[0])[::1]
+    constants = {"name": function, "shape": shape, "dtype": dtype, "n": one.operand[1], "m": one.accumulator[1]}
     made = wave.compile_for(target, (operand, operand, result), constants=constants, block=64)
     assert not made.figures.spills
     assert ("v_mfma" if function == "mfma" else "v_wmma") in made.assembly

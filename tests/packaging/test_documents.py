@@ -171,6 +171,25 @@ def test_the_index_names_every_page():
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 has fewer functions in math")
-@pytest.mark.parametrize("name", sorted(set(MADE) - {"not-portable.md"}))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.thorough] if name.startswith("reference-") else [])
+        for name in sorted(set(MADE) - {"not-portable.md"})
+    ],
+)
 def test_made_pages_are_fresh(name):
     assert TEXTS[f"docs/{name}"] == MADE[name](), "python -m tools.documents writes it"
+
+
+@pytest.mark.parametrize("name", ["docs/architecture.md", "docs/where-to-add.md", "docs/decisions.md"])
+def test_files_that_are_named_exist(name):
+    """Paths with a slash, below the package or the repository; NAME and * stand for what a reader fills in."""
+    text = re.sub(r"^## The rooms$.*?<!-- end of rooms -->", "", TEXTS[name], flags=re.M | re.S)
+    named = set(
+        re.findall(r"(?<![\w.-])(?:\.?[\w*-]+/)+[\w*.-]*\w", "\n".join(re.findall(r"`[^`\n]+`|^\S+/\S+", text, re.M)))
+    )
+    paths = {path for path in named if not re.search(r"[A-Z]{4}", path)}
+    assert len(paths) >= 5
+    missing = {path for path in paths if not any(any(root.glob(path)) for root in (ROOT, ROOT / "portagpu"))}
+    assert not missing

@@ -87,7 +87,7 @@ ODD = tuning.Tunable(
 
 
 def prepare_slowly(problem):
-    time.sleep(5.5)
+    time.sleep(3.5)
     return prepare(problem)
 
 
@@ -136,5 +136,5 @@ LAZY = tuning.Tunable(
 
 
 if __name__ == "__main__":
-    result = tuning.tune(PLANTED, {"n": 4096}, budget="90s", trial_limit="15s", show=True, strategy="model")
+    result = tuning.tune(PLANTED, {"n": 4096}, budget="90s", trial_limit="6s", show=True, strategy="model")
     print(result)

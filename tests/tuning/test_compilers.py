@@ -14,6 +14,7 @@ import planted_kernels
 import pyopencl as cl
 import pytest
 from planted_kernels import ODD, PICKY, PLANTED
+from processes import is_running
 
 from portagpu import tuning
 from portagpu.blas.gemm.core.problem import Problem
@@ -30,23 +31,17 @@ from portagpu.tuning import LaunchFailed, Measured, OutOfBounds, Store, TimedOut
 from portagpu.tuning.trials import compilers, compiling
 from portagpu.tuning.trials.compilers import Compilers
 from portagpu.tuning.trials.trial import Bench, spilled_bytes
+from portagpu.tuning.tunables.space import candidates
 
 pytestmark = pytest.mark.one_device
 
 PROBLEM = {"n": 4096}
 
 
-def is_running(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def test_outcomes_are_those_of_a_search_without(device, tmp_path):
     """Points that hang, crash or raise do so in the processes that compile them, too."""
     store = Store(tmp_path / "store.jsonl")
-    options = {"device": device, "trial_limit": 15, "strategy": "model", "store": store, "compilers": 2}
+    options = {"device": device, "trial_limit": 6, "strategy": "model", "store": store, "compilers": 2}
     result = tuning.tune(PLANTED, PROBLEM, budget=300, **options)
     assert result.winner == {"fault": "none", "repeat": 1}
     assert {point["fault"]: type(outcome) for point, outcome in result.skipped} == {
@@ -82,7 +77,7 @@ def test_the_number_of_trials_is_kept(device, tmp_path):
 def test_gemm_is_tuned(device, tmp_path):
     settings = Settings.from_environment({**os.environ, "PORTAGPU_DATA_DIR": str(tmp_path)})
     problem = Problem(m=80, n=80, k=80, dtype="float32")
-    (tuned,) = tune_gemm(device, (problem,), budget=8.0, settings=settings, compilers=1)
+    (tuned,) = tune_gemm(device, (problem,), budget=3.0, settings=settings, compilers=1)
     assert tuned.result.winner is not None
 
 
@@ -112,7 +107,7 @@ def test_what_is_only_built_is_what_runs(device, contexts, problem):
     builds, runs = contexts
     space = GEMM.space_for(problem.values, device)
     uploads = set()
-    kinds = {point["kind"]: point for point in tuning.space.candidates(space)}
+    kinds = {point["kind"]: point for point in candidates(space)}
     for point in [*kinds.values(), registry.to_json(registry.default_config(problem, device.capabilities))]:
         with builds:
             GEMM.run(compiling._arguments(GEMM, problem.values, builds), point)
@@ -168,7 +163,7 @@ def request(device, fault, tunable="PLANTED"):
 
 
 def test_what_hangs_or_dies_is_done_and_another_child_takes_over(device, started):
-    pool = started(1, limit=5.0)
+    pool = started(1, limit=3.0)
     asked = [pool.ask(request(device, fault)) for fault in ("hangs", "crashes", "raises", "none")]
     urgent = pool.ask(request(device, "ends"), urgent=True)
     pool.wait([urgent], 60)
@@ -186,7 +181,7 @@ def test_what_hangs_or_dies_is_done_and_another_child_takes_over(device, started
 
 def test_arguments_may_take_longer_than_a_compilation(device, started, caplog):
     caplog.set_level("INFO", "portagpu.tuning.trials.compilers")
-    pool = started(1, limit=5.0)
+    pool = started(1, limit=3.0)
     asked = pool.ask(request(device, "none", "SLOWLY_PREPARED"))
     pool.wait([asked], 120)
     assert asked.is_done and not caplog.records

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hostile_kernels import HOSTILE, LEFT
 from planted_kernels import ODD, PICKY
+from processes import is_running
 
 from portagpu import tuning
 from portagpu.device import find_device
@@ -79,13 +80,6 @@ def worker(tmp_path):
     (tmp_path / "leaves.py").write_text(_LEAVES)
     with Worker("leaves", "run", {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}) as made:
         yield made
-
-
-def is_running(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_a_worker_ends_with_what_it_started_and_answers_once(worker):

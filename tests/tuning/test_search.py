@@ -172,7 +172,7 @@ def test_killed_in_the_middle_it_resumes(device, environment, tmp_path):
     assert store.winners(), "a verified winner is stored as soon as there is one"
     with store.path.open("ab") as file:
         file.write(b'{"v": 1, "type": "tri')  # as if it had died while writing
-    second = start(device, 4, environment)
+    second = start(device, 2, environment)
     output, _ = second.communicate(timeout=120)
     assert output.split()[1] == "True"
     assert store.path.read_bytes().startswith(before)
@@ -181,7 +181,7 @@ def test_killed_in_the_middle_it_resumes(device, environment, tmp_path):
 
 
 def test_two_processes_tune_at_once(device, environment, tmp_path):
-    children = [start(device, 4, environment) for _ in range(2)]
+    children = [start(device, 2, environment) for _ in range(2)]
     for child in children:
         output, _ = child.communicate(timeout=180)
         assert output.split()[1] == "True"

@@ -41,7 +41,7 @@ def test_every_planted_fault_is_skipped_and_told(device, tmp_path):
     store = Store(tmp_path / "store.jsonl")
     told = []
     result = tuning.tune(
-        PLANTED, PROBLEM, device=device, budget=300, trial_limit=15, strategy="model", store=store, progress=told.append
+        PLANTED, PROBLEM, device=device, budget=300, trial_limit=6, strategy="model", store=store, progress=told.append
     )
     assert result.winner == {"fault": "none", "repeat": 1}
     kinds = {point["fault"]: type(outcome) for point, outcome in result.skipped}
@@ -71,7 +71,7 @@ def test_every_planted_fault_is_skipped_and_told(device, tmp_path):
     winner = next(r for r in records if r.point == result.winner)
     assert len(winner.outcome.repetitions) >= 3 and winner.outcome.first > 0
     assert winner.predicted == 1e-6 and winner.cost > 0 and winner.at > 0 and winner.portagpu
-    again = tuning.tune(PLANTED, PROBLEM, device=device, budget=60, trial_limit=15, strategy="model", store=store)
+    again = tuning.tune(PLANTED, PROBLEM, device=device, budget=60, trial_limit=6, strategy="model", store=store)
     assert (again.trials, again.winner, again.resumed) == (0, result.winner, result.trials)
     choice = tuning.best(PLANTED, {"n": 4300}, device=device, store=store)
     assert (choice.point, choice.rule) == (result.winner, Rule.EXACT)

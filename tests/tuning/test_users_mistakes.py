@@ -54,7 +54,7 @@ def asserts(case, results):
     assert results["y"][1] == 3, "never right"
 
 def slow_prepare(problem):
-    time.sleep(5.5)
+    time.sleep(3.5)
     return prepare(problem)
 
 def wrong_with_32(data, point):
@@ -210,7 +210,7 @@ def test_a_prepare_may_take_longer_than_a_trial(device, script, tmp_path):
     """For each problem, and where a candidate that failed may have spoilt the arguments."""
     compile_first(script, device, tmp_path)
     slow, store = tunable(script, "PREPARE_IS_SLOW"), tuning.Store(tmp_path / "store.jsonl")
-    result = tuning.tune(slow, {"n": 100}, classes=[{"n": 200}], device=device, budget=90, trial_limit=5, store=store)
+    result = tuning.tune(slow, {"n": 100}, classes=[{"n": 200}], device=device, budget=90, trial_limit=3, store=store)
     assert result.winner == {"block": 64}
     kinds = {task.shape_class: {type(o) for _, o in store.trials(task).values()} for task in store.tasks()}
     assert kinds == {"n=100": {Measured, WrongResult}, "n=200": {Measured}}
@@ -219,9 +219,9 @@ def test_a_prepare_may_take_longer_than_a_trial(device, script, tmp_path):
 def test_a_module_that_loads_slowly_is_no_fault_of_prepare(device, script, tmp_path):
     """What a process needs to start does not count for a trial's limit."""
     compile_first(script, device, tmp_path)
-    script.write_text(SCRIPT + "import time\ntime.sleep(5.5)\n")
+    script.write_text(SCRIPT + "import time\ntime.sleep(3.5)\n")
     good, store = tunable(script, "GOOD"), tmp_path / "store.jsonl"
-    result = tuning.tune(good, {"n": 100}, device=device, budget=60, trials=1, trial_limit=5, store=store)
+    result = tuning.tune(good, {"n": 100}, device=device, budget=60, trials=1, trial_limit=3, store=store)
     assert result.winner is not None
 
 

@@ -26,6 +26,7 @@ def test_every_stub_is_made():
     assert {p.relative_to(stubs.PACKAGE).as_posix() for p in stubs.PACKAGE.rglob("*.pyi")} == set(stubs.MADE)
 
 
+@pytest.mark.thorough
 def test_stubs_agree_with_the_package(tmp_path):
     """Names, parameters and defaults; kernels' names are functions for checkers, and objects when programs run."""
     pytest.importorskip("mypy")

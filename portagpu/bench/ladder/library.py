@@ -11,7 +11,8 @@ from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.selection.choice import choose
 from portagpu.blas.gemm.selection.registry import variant_of, variants_for
 from portagpu.blas.gemm.variants.mma.float64_variant import DoubleVariant
-from portagpu.blas.gemm.variants.tile.variant import TileConfig, TileVariant
+from portagpu.blas.gemm.variants.tile.config import TileConfig
+from portagpu.blas.gemm.variants.tile.variant import TileVariant
 from portagpu.blas.matmul import matmul
 
 

@@ -12,9 +12,6 @@ read where it lies if the other is a vector. The multiplications are those of th
 infinite or NaN part spreads as in those, without C99's rules for infinite complex numbers, as BLAS does.
 """
 
-# mypy: disable-error-code="call-arg"
-# launches with several starred arguments: mypy lets the first one take all parameters
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -25,6 +22,7 @@ import numpy as np
 
 from portagpu.blas.gemm.core.alignment import new_rows, swapped
 from portagpu.blas.gemm.core.interface import Product, order_of
+from portagpu.blas.gemm.core.kernel_arguments import Complex, StridedMatrix
 from portagpu.blas.gemm.core.operands import index_type, real_dtype, real_flat, real_rows, with_strides
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.kernels.epilogue import expand_complex, join_complex, separate_complex
@@ -215,7 +213,8 @@ def _made(
     source = real_flat(matrix)
     number = index_type(source, made)
     threads = min(_THREADS, matrix.context.capabilities.max_work_group_size)
-    kernel[-(-m * n * batch // threads), threads, stream](source, made, *map(number, (m, n, *steps, batch)))
+    given = StridedMatrix(source, *map(number, steps))
+    kernel[-(-m * n * batch // threads), threads, stream](given, made, number(m), number(n), number(batch))
     return made.broadcast_to((shape[0], *made.shape)) if shared else made
 
 
@@ -229,9 +228,12 @@ def _join(
     threads = min(_THREADS, c.context.capabilities.max_work_group_size)
     join_complex[-(-m * n * batch // threads), threads, stream](
         sums,
-        target,
-        *map(number, (m, n, *steps, batch)),
-        *(real(part(factor)) for factor in (alpha, beta) for part in (np.real, np.imag)),
+        StridedMatrix(target, *map(number, steps)),
+        number(m),
+        number(n),
+        number(batch),
+        Complex(real(np.real(alpha)), real(np.imag(alpha))),
+        Complex(real(np.real(beta)), real(np.imag(beta))),
         separated,
         2 if np.imag(alpha) != 0 else 1,
         0 if beta == 0 else 2 if np.imag(beta) != 0 else 1,

@@ -1,14 +1,12 @@
 """``c = beta * c``: what is left of a product whose sums are empty or not wanted."""
 
-# mypy: disable-error-code="call-arg"
-# launches with several starred arguments: mypy lets the first one take all parameters
-
 from __future__ import annotations
 
 import numpy as np
 
 from portagpu.blas.gemm.core.alignment import new_rows, swapped
 from portagpu.blas.gemm.core.interface import order_of
+from portagpu.blas.gemm.core.kernel_arguments import Complex, Matrix
 from portagpu.blas.gemm.core.operands import index_type, operand, real_dtype, real_flat
 from portagpu.blas.gemm.kernels.epilogue import scale_elements
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -43,9 +41,10 @@ def scale(c: DeviceNDArray, beta: complex, stream: Stream) -> None:
     batch = matrix.shape[0] if matrix.ndim == 3 else 1
     threads = min(_THREADS, c.context.capabilities.max_work_group_size)
     scale_elements[-(-m * n * width * batch // threads), threads, stream](
-        array,
-        *map(number, (m, n * width, x.pitch * pairs, x.batch * pairs, batch)),
-        kind.type(np.real(beta)),
-        kind.type(np.imag(beta)),
+        Matrix(array, number(x.pitch * pairs), number(x.batch * pairs)),
+        number(m),
+        number(n * width),
+        number(batch),
+        Complex(kind.type(np.real(beta)), kind.type(np.imag(beta))),
         mode,
     )

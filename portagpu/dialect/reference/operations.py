@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 OPERATIONS: dict[str, str] = {
-    "+": "Sum, rounded to nearest.",
-    "-": "Difference, rounded to nearest.",
-    "*": "Product, rounded to nearest.",
-    "/": "Quotient, rounded to nearest.",
+    "add": "Sum, rounded to nearest.",
+    "sub": "Difference, rounded to nearest.",
+    "mul": "Product, rounded to nearest.",
+    "div": "Quotient, rounded to nearest.",
     "acos": "Arc cosine, in radians.",
     "acosh": "Inverse hyperbolic cosine.",
     "asin": "Arc sine, in radians.",
@@ -79,13 +79,13 @@ OPERATIONS: dict[str, str] = {
     "trunc": "Whole number next to x towards 0.",
 }
 
-_ROUNDING = {"rte": "to nearest", "rtn": "down", "rtp": "up", "rtz": "towards 0"}
+_ROUNDING = {"nearest": "to nearest", "down": "down", "up": "up", "zero": "towards 0"}
 
 
 def text_of(operation: str, result: str) -> str:
     """What an operation computes; ``result`` is the type that conversions lead to."""
     if operation.startswith("convert_"):
-        return f"x as {result}, rounded {_ROUNDING[operation[-3:]]}."
-    if operation.startswith("as_"):
+        return f"x as {result}, rounded {_ROUNDING[operation.removeprefix('convert_')]}."
+    if operation == "as_type":
         return f"The bits of x as {result}."
     return OPERATIONS[operation]

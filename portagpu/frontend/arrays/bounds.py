@@ -47,7 +47,7 @@ def in_bounds(ctx: FunctionState, value: Value, kind: Scalar, array: ArrayValue,
             values=(index, *(convert(ctx, n, LONG) for n in array.shape)),
         ),
     )
-    if ctx.program.checks_leave or isinstance(held, Const):
+    if ctx.program.checks_end or isinstance(held, Const):
         return held
     zero = constant(ctx, 0, kind)  # the thread goes on, but not outside of the array
     return ctx.temp(Select(_inside(ctx, index, kind, extent), index, zero, kind, span=ctx.span))

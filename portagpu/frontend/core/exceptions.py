@@ -59,7 +59,7 @@ def check(ctx: FunctionState, wrong: Condition, raised: Raise) -> None:
         return
     with ctx.nested() as block:
         _record(ctx, raised)
-        if ctx.program.checks_leave:
+        if ctx.program.checks_end:
             _leave(ctx)
     ctx.emit(If(wrong, tuple(block), (), span=ctx.span))
 

@@ -25,7 +25,9 @@ def run_loop(
     """Lower a loop's body with stable types and return it; the environment afterwards is the one after the loop.
 
     ``make_body`` lowers one iteration into the open block. Variables carried around the loop are converted to their
-    final types before the loop and at each edge.
+    types before the loop and at each edge. If an edge finds that a type is too narrow, the iteration is lowered anew
+    with wider ones; else it is the loop's body. (Lowering it once more for the result would double the time for each
+    loop that it stands in.)
     """
     while True:
         mark = (ctx.block, len(ctx.block), len(ctx.loops), len(ctx.returns), ctx.span, dict(ctx.env))
@@ -60,54 +62,82 @@ def _run(
     if key in ctx.guesses:
         # a variable that no type held has no types there: it is found out again
         kinds |= {n: list(k) for n, k in ctx.guesses[key].items() if n in templates and len(k) == len(kinds[n])}
+    if node.orelse and has_break(node.body):
+        broke = Constant(False, BOOLEAN, span=ctx.span)
+    else:
+        broke = None
     for _ in range(_MAX_PASSES):
-        frame = LoopFrame(types={n: (templates[n], kinds[n]) for n in kinds}, final=False)
-        ctx.trial(lambda: _iterate(ctx, frame, carried, make_body))  # noqa: B023 - called at once
-        changed = False
-        for edge in frame.edges:
-            for name in (*carried, *born):
-                if name not in edge:
-                    continue
-                value = aggregate(edge[name])
-                if name not in templates:
-                    templates[name], kinds[name] = value, [leaf_type(ctx, p) for p in leaves(value)]
-                    changed = True
-                    continue
-                wider, value = widen(ctx, [templates[name], value])
-                if wider is not templates[name]:  # None on one of the edges
-                    kinds[name] = _optional_kinds(ctx, templates[name], wider, kinds[name])
-                    templates[name], changed = wider, True
-                merged = _merge(ctx, name, templates[name], kinds[name], value)
-                if merged is None:  # no variable can carry both: reading it before it is set again is an error
-                    where = "before an iteration and {} after it"
-                    templates[name] = conflict(ctx, name, templates[name], value, where)
-                    merged, changed = [], True
-                changed = changed or merged != kinds[name]
-                kinds[name] = merged
-        if not changed:
+        frame = LoopFrame(types={n: (templates[n], kinds[n]) for n in kinds}, final=True)
+        frame.settles = lambda env: _absorb(ctx, env, (*carried, *born), templates, kinds)
+        saved = (len(ctx.block), len(ctx.returns), ctx.counter, ctx.reachable, dict(ctx.env))
+        body = None
+        try:
+            _enter(ctx, frame, carried, initial)
+            if broke is not None:
+                frame.broke = ctx.temp(broke)
+            after = dict(ctx.env)
+            with ctx.nested() as statements:
+                _iterate(ctx, frame, carried, make_body)
+            if frame.final:
+                body = statements
+        finally:
+            if body is None:  # lowered for the types only
+                length, returns, ctx.counter, ctx.reachable, ctx.env = saved
+                del ctx.block[length:], ctx.returns[returns:]
+        if body is not None:
             break
     else:
         ctx.fail("the types of this loop's variables do not settle", hint="give its variables explicit types before it")
     ctx.guesses[key] = {n: list(k) for n, k in kinds.items()}
-    for name in carried:
-        if isinstance(templates[name], Missing):
-            ctx.env[name] = templates[name]
-            continue
-        before = adapt(ctx, aggregate(initial[name]), templates[name])
-        value = to_slots(ctx, name, templates[name], kinds[name], [(ctx.block, before)])
-        ctx.env[name] = force_slots(ctx, name, value, kinds[name], ctx.block)
-    frame = LoopFrame(types={n: (templates[n], kinds[n]) for n in kinds}, final=True)
-    if node.orelse and has_break(node.body):
-        frame.broke = ctx.temp(Constant(False, BOOLEAN, span=ctx.span))
-    after = dict(ctx.env)
-    with ctx.nested() as body:
-        _iterate(ctx, frame, carried, make_body)
     ctx.env = after
     for name in kinds:
         ctx.env[name] = slots_of(ctx, name, templates[name], kinds[name])
     ctx.reachable = True
     ctx.last_frame = frame
     return body
+
+
+def _enter(ctx: FunctionState, frame: LoopFrame, carried: list[str], initial: dict[str, Value]) -> None:
+    """Give the variables that a loop carries their types before it."""
+    for name in carried:
+        template, kinds = frame.types[name]
+        if isinstance(template, Missing):
+            ctx.env[name] = template
+            continue
+        before = adapt(ctx, aggregate(initial[name]), template)
+        value = to_slots(ctx, name, template, kinds, [(ctx.block, before)])
+        ctx.env[name] = force_slots(ctx, name, value, kinds, ctx.block)
+
+
+def _absorb(
+    ctx: FunctionState,
+    env: dict[str, Value],
+    names: tuple[str, ...],
+    templates: dict[str, Value],
+    kinds: dict[str, list[Any]],
+) -> bool:
+    """Widen the types of a loop's variables to those at one of its edges; whether they held them already."""
+    changed = False
+    for name in names:
+        if name not in env:
+            continue
+        value = aggregate(env[name])
+        if name not in templates:
+            templates[name], kinds[name] = value, [leaf_type(ctx, p) for p in leaves(value)]
+            changed = True
+            continue
+        wider, value = widen(ctx, [templates[name], value])
+        if wider is not templates[name]:  # None on one of the edges
+            kinds[name] = _optional_kinds(ctx, templates[name], wider, kinds[name])
+            templates[name], changed = wider, True
+        merged = _merge(ctx, name, templates[name], kinds[name], value)
+        if merged is None:  # no variable can carry both: reading it before it is set again is an error
+            where = "before an iteration and {} after it"
+            templates[name] = conflict(ctx, name, templates[name], value, where)
+            merged, changed = [], True
+        changed = changed or merged != kinds[name]
+        kinds[name] = merged
+    return not changed
 
 
 def _merge(ctx: FunctionState, name: str, template: Value, kinds: list[Any], value: Value) -> list[Any] | None:
@@ -149,9 +179,9 @@ def _iterate(ctx: FunctionState, frame: LoopFrame, carried: list[str], make_body
 
 
 def edge(ctx: FunctionState, frame: LoopFrame) -> None:
-    """An edge out of an iteration: collect the environment, or convert it to the loop's types."""
+    """An edge out of an iteration: convert the environment to the loop's types, if they hold it."""
+    frame.final = frame.settles(dict(ctx.env)) and frame.final
     if not frame.final:
-        frame.edges.append(dict(ctx.env))
         return
     for name, (template, kinds) in frame.types.items():
         if name in ctx.env:

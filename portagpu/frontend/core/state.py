@@ -6,7 +6,7 @@ import ast
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from portagpu.device.capabilities import Capabilities
@@ -43,7 +43,7 @@ class DeviceFunction:
     function: Function
     result: Any  # Value template: Const, TupleValue of types, or a leaf type
     shared: tuple[MemoryArray, ...]  # shared arrays that the caller passes
-    barrier: bool  # whether threads wait for each other in it
+    barrier: bool  # whether threads wait for each other in it, on some device
     records: bool  # whether it records exceptions, or calls what does: it then takes the record's address
     raises: bool  # whether a thread may end in it: it then takes the address of the thread's flag
     hidden: tuple[Parameter, ...] = ()  # of the kernel, which it takes too
@@ -62,7 +62,7 @@ class ProgramState:
         debug: bool,
         fast: bool = False,
         bounds: bool = False,
-        checks_leave: bool = True,
+        checks_end: bool = True,
         dependencies: Dependencies | None = None,
     ) -> None:
         self.caps = caps
@@ -72,7 +72,7 @@ class ProgramState:
         self.debug = debug  # exceptions are reported
         self.fast = fast  # but not for float32 quotients
         self.bounds = bounds  # subscripts are checked
-        self.checks_leave = checks_leave  # a thread whose subscript or divisor is wrong ends there
+        self.checks_end = checks_end  # a thread whose subscript or divisor is wrong ends there
         self.faults: dict[Any, Fault] = {}
         self.remarks: dict[Any, Remark] = {}  # by what and where: functions are lowered for each kind of call
         self.index_type: Scalar = LONG if wide_index else INT
@@ -100,14 +100,14 @@ class ProgramState:
 
 @dataclass(slots=True, kw_only=True)
 class LoopFrame:
-    """An open loop: the types its variables have at its head, and what its edges carry."""
+    """An open loop: the types its variables have at its head, and whether they hold what its edges carry."""
 
     types: dict[str, Any]  # name -> leaf types, in the order of `values.leaves`
-    final: bool  # whether edges emit conversions (a trial only collects)
+    final: bool  # whether the types held what each edge carried so far, so that edges emit conversions
+    settles: Callable[[dict[str, Value]], bool] = lambda env: True  # widens the types for an edge; whether they held it
     unrolled: bool = False
     stopped: bool = False  # an unrolled loop met a break that is decided at compile time
     block: list[Stmt] | None = None  # of an unrolled iteration
-    edges: list[dict[str, Value]] = field(default_factory=list)
     has_break: bool = False
     broke: Var | None = None  # flag for an else clause
 
@@ -141,7 +141,7 @@ class FunctionState:
         self.loop_local: dict[str, bool] = {}
         self.body: tuple[Stmt, ...] = ()
         self.last_frame = LoopFrame(types={}, final=True)
-        self._counter = 0
+        self.counter = 0
         self.local_names = _assigned_names(source.tree) | set(source.parameters)
 
     # spans and errors -------------------------------------------------------------------------------------------
@@ -191,8 +191,8 @@ class FunctionState:
 
     def fresh(self, prefix: str) -> str:
         """A new variable's name."""
-        self._counter += 1
-        return f"pg.{prefix}{self._counter}"
+        self.counter += 1
+        return f"pg.{prefix}{self.counter}"
 
     def temp(self, value: Expr) -> Var:
         """Keep an expression in a fresh variable."""
@@ -222,12 +222,12 @@ class FunctionState:
 
     def trial(self, action: Callable[[], None]) -> None:
         """Run ``action`` for its types only: its statements are dropped."""
-        saved = (len(self.returns), self._counter, self.reachable, dict(self.env))
+        saved = (len(self.returns), self.counter, self.reachable, dict(self.env))
         try:
             with self.nested():
                 action()
         finally:
-            count, self._counter, self.reachable, self.env = saved
+            count, self.counter, self.reachable, self.env = saved
             del self.returns[count:]
 
 

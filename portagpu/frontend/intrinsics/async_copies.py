@@ -1,7 +1,7 @@
 """Asynchronous copies from global to shared memory: CUDA's pipeline primitives.
 
-Where a device has no such copies they are made at once by the thread, so that programs run everywhere: after
-`pipeline_wait_prior` and a barrier the data is there either way.
+Where a device has no such copies they are made at once by the thread (`portagpu.passes.async_copies`), so that programs
+run everywhere: after `pipeline_wait_prior` and a barrier the data is there either way.
 """
 
 from __future__ import annotations
@@ -12,20 +12,11 @@ from portagpu.frontend.core.convert import describe, truth
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
-from portagpu.frontend.intrinsics.ptx import (
-    UINT,
-    array_of,
-    constant_of,
-    emit_assembly,
-    global_address,
-    place_of,
-    shared_address,
-)
-from portagpu.ir.nodes import Constant, Evaluate, Operation, Select
-from portagpu.ir.types import BOOLEAN, VOID, Scalar, Space, Vector, element_size
+from portagpu.frontend.intrinsics.instructions import array_of, constant_of, emit_instruction, place_of
+from portagpu.ir.nodes import Constant
+from portagpu.ir.types import BOOLEAN, Scalar, Space, Vector, element_size
 
 _SIZES = (4, 8, 16)
-_LEAST = (8, 0)
 
 
 def _consecutive(ctx: FunctionState, what: str, array: ArrayValue) -> None:
@@ -64,41 +55,16 @@ def _pipeline_memcpy_async(ctx: FunctionState, site: Call) -> Value:
             kind=KernelValueError,
             hint=f"for 16 bytes: count={16 // element_size(target.element)}",
         )
-    ctx.effect = True
-    if ctx.program.caps.ptx_target >= _LEAST:
-        return _native(ctx, target, to_index, origin, index, size, valid)
     here, there = place_of(ctx, target, to_index), place_of(ctx, origin, index)
     condition = truth(ctx, valid)
     wanted = Constant(bool(condition.value), BOOLEAN, span=ctx.span) if isinstance(condition, Const) else condition
-    copied = Operation(f"copy_{size}", (here, there, wanted), VOID, effect=True, span=ctx.span)
-    ctx.emit(Evaluate(copied, span=ctx.span))
-    return Const(None)
-
-
-def _native(
-    ctx: FunctionState, target: ArrayValue, to: Value, source: ArrayValue, index: Value, size: int, valid: Value
-) -> Value:
-    name = "pipeline_memcpy_async"
-    here = shared_address(ctx, name, "the target", target, to)
-    there = global_address(ctx, name, "the source", source, index)
-    cached = "cg" if size == 16 else "ca"  # 16 bytes pass by the first-level cache
-    text = f"cp.async.{cached}.shared.global [%0], [%1], {size}"
-    if isinstance(valid, Const) and valid.value:
-        return emit_assembly(ctx, f"{text};", operands=(here, there))
-    all_of_it, nothing = (Constant(n, UINT, span=ctx.span) for n in (size, 0))
-    condition = truth(ctx, valid)
-    if isinstance(condition, Const):
-        return emit_assembly(ctx, f"{text}, %2;", operands=(here, there, nothing))
-    number = Select(condition, all_of_it, nothing, UINT, span=ctx.span)
-    return emit_assembly(ctx, f"{text}, %2;", operands=(here, there, number))
+    return emit_instruction(ctx, "async_copy", size, operands=(here, there, wanted))
 
 
 @intrinsic("pipeline_commit")
 def _pipeline_commit(ctx: FunctionState, site: Call) -> Value:
     site.bind(ctx, "cuda.pipeline_commit")
-    if ctx.program.caps.ptx_target < _LEAST:
-        return Const(None)
-    return emit_assembly(ctx, "cp.async.commit_group;")
+    return emit_instruction(ctx, "async_copy_commit")
 
 
 @intrinsic("pipeline_wait_prior")
@@ -107,6 +73,4 @@ def _pipeline_wait_prior(ctx: FunctionState, site: Call) -> Value:
     groups = constant_of(ctx, "pipeline_wait_prior", "the number", left)
     if not isinstance(groups, int) or not 0 <= groups <= 8:
         ctx.fail(f"cuda.pipeline_wait_prior takes the constant 0 to 8, not {groups!r}", kind=KernelValueError)
-    if ctx.program.caps.ptx_target < _LEAST:
-        return Const(None)
-    return emit_assembly(ctx, f"cp.async.wait_group {groups};")
+    return emit_instruction(ctx, "async_copy_wait", groups)

@@ -10,12 +10,12 @@ from portagpu.frontend.core.convert import describe
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, Value
-from portagpu.frontend.intrinsics.ptx import (
+from portagpu.frontend.intrinsics.instructions import (
     UINT,
     ULONG,
     array_of,
     constant_of,
-    emit_assembly,
+    emit_instruction,
     global_address,
     index_items,
     number,
@@ -54,7 +54,7 @@ def _mbarrier_init(ctx: FunctionState, site: Call) -> Value:
     array, index, count = site.bind(ctx, f"cuda.{name}", "barriers", "index", "count")
     require_target(ctx, name, (8, 0), _HINT)
     operands = (_barrier(ctx, name, array, index), number(ctx, name, "the count", count, UINT))
-    return emit_assembly(ctx, "mbarrier.init.shared::cta.b64 [%0], %1;", operands=operands)
+    return emit_instruction(ctx, name, operands=operands)
 
 
 @intrinsic("mbarrier_arrive")
@@ -62,7 +62,7 @@ def _mbarrier_arrive(ctx: FunctionState, site: Call) -> Value:
     name = "mbarrier_arrive"
     array, index = site.bind(ctx, f"cuda.{name}", "barriers", "index")
     require_target(ctx, name, _HOPPER, _HINT)
-    return emit_assembly(ctx, "mbarrier.arrive.shared::cta.b64 _, [%0];", operands=(_barrier(ctx, name, array, index),))
+    return emit_instruction(ctx, name, operands=(_barrier(ctx, name, array, index),))
 
 
 @intrinsic("mbarrier_arrive_expect_tx")
@@ -71,7 +71,7 @@ def _mbarrier_arrive_expect_tx(ctx: FunctionState, site: Call) -> Value:
     array, index, count = site.bind(ctx, f"cuda.{name}", "barriers", "index", "bytes")
     require_target(ctx, name, _HOPPER, _HINT)
     operands = (_barrier(ctx, name, array, index), number(ctx, name, "the bytes", count, UINT))
-    return emit_assembly(ctx, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;", operands=operands)
+    return emit_instruction(ctx, name, operands=operands)
 
 
 @intrinsic("mbarrier_wait_parity")
@@ -80,11 +80,7 @@ def _mbarrier_wait_parity(ctx: FunctionState, site: Call) -> Value:
     array, index, parity = site.bind(ctx, f"cuda.{name}", "barriers", "index", "parity")
     require_target(ctx, name, _HOPPER, _HINT)
     operands = (_barrier(ctx, name, array, index), number(ctx, name, "the parity", parity, UINT))
-    text = (
-        "{ .reg .pred p; WAIT_%=: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; @p bra DONE_%=; bra WAIT_%=;"
-        " DONE_%=: }"
-    )
-    return emit_assembly(ctx, text, operands=operands)
+    return emit_instruction(ctx, name, operands=operands)
 
 
 @intrinsic("barrier_sync")
@@ -93,14 +89,14 @@ def _barrier_sync(ctx: FunctionState, site: Call) -> Value:
     which, threads = site.bind(ctx, f"cuda.{name}", "number", "threads")
     require_target(ctx, name, (7, 0), "use cuda.syncthreads, the barrier of the whole block")
     operands = (number(ctx, name, "the number", which, UINT), number(ctx, name, "the threads", threads, UINT))
-    return emit_assembly(ctx, "barrier.sync.aligned %0, %1;", operands=operands)
+    return emit_instruction(ctx, name, operands=operands)
 
 
 @intrinsic("fence_proxy_async")
 def _fence_proxy_async(ctx: FunctionState, site: Call) -> Value:
     site.bind(ctx, "cuda.fence_proxy_async")
     require_target(ctx, "fence_proxy_async", _HOPPER, _HINT)
-    return emit_assembly(ctx, "fence.proxy.async.shared::cta;")
+    return emit_instruction(ctx, "fence_proxy_async")
 
 
 def _coordinates(ctx: FunctionState, name: str, place: Value) -> list[Expr]:
@@ -124,12 +120,7 @@ def _tma_load(ctx: FunctionState, site: Call) -> Value:
     described = global_address(ctx, name, "the tensor map", tensor_map, which)
     where = _coordinates(ctx, name, place)
     signal = _barrier(ctx, name, barriers, barrier)
-    listed = ", ".join(f"%{2 + i}" for i in range(len(where)))
-    text = (
-        f"cp.async.bulk.tensor.{len(where)}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        f" [%0], [%1, {{{listed}}}], [%{2 + len(where)}];"
-    )
-    return emit_assembly(ctx, text, operands=(here, described, *where, signal))
+    return emit_instruction(ctx, name, len(where), operands=(here, described, *where, signal))
 
 
 @intrinsic("tma_store")
@@ -142,19 +133,14 @@ def _tma_store(ctx: FunctionState, site: Call) -> Value:
     described = global_address(ctx, name, "the tensor map", tensor_map, which)
     where = _coordinates(ctx, name, place)
     here = shared_address(ctx, name, "the source", source, index)
-    listed = ", ".join(f"%{1 + i}" for i in range(len(where)))
-    text = (
-        f"cp.async.bulk.tensor.{len(where)}d.global.shared::cta.tile.bulk_group"
-        f" [%0, {{{listed}}}], [%{1 + len(where)}];"
-    )
-    return emit_assembly(ctx, text, operands=(described, *where, here))
+    return emit_instruction(ctx, name, len(where), operands=(described, *where, here))
 
 
 @intrinsic("tma_store_commit")
 def _tma_store_commit(ctx: FunctionState, site: Call) -> Value:
     site.bind(ctx, "cuda.tma_store_commit")
     require_target(ctx, "tma_store_commit", _HOPPER, _HINT)
-    return emit_assembly(ctx, "cp.async.bulk.commit_group;")
+    return emit_instruction(ctx, "tma_store_commit")
 
 
 @intrinsic("tma_store_wait")
@@ -165,7 +151,7 @@ def _tma_store_wait(ctx: FunctionState, site: Call) -> Value:
     if not isinstance(groups, int) or not 0 <= groups <= 8:
         ctx.fail(f"cuda.{name} takes the constant 0 to 8, not {groups!r}", kind=KernelValueError)
     require_target(ctx, name, _HOPPER, _HINT)
-    return emit_assembly(ctx, f"cp.async.bulk.wait_group.read {groups};")
+    return emit_instruction(ctx, name, groups)
 
 
 @intrinsic("tensor_map_acquire")
@@ -174,11 +160,10 @@ def _tensor_map_acquire(ctx: FunctionState, site: Call) -> Value:
     tensor_map, which = site.bind(ctx, f"cuda.{name}", "tensor_maps", "map_index")
     require_target(ctx, name, _HOPPER, _HINT)
     described = global_address(ctx, name, "the tensor map", tensor_map, which)
-    text = "fence.proxy.tensormap::generic.acquire.gpu [%0], 128; prefetch.tensormap [%0];"
-    return emit_assembly(ctx, text, operands=(described,))
+    return emit_instruction(ctx, name, operands=(described,))
 
 
-# what `tensormap.replace` calls the type of an element
+# the number of an element's type in a tensor map
 ELEMENTS = {
     "uint8": 0,
     "int8": 0,
@@ -219,14 +204,10 @@ def _tensor_map_encode(ctx: FunctionState, site: Call) -> Value:
     first = global_address(ctx, name, "the array", found, _origin(found.ndim))
 
     def replace(field: str, value: Expr, width: int, ordinal: int | None = None) -> None:
-        at = "" if ordinal is None else f"{ordinal}, "
-        text = f"tensormap.replace.tile.{field}.global.b1024.b{width} [%0], {at}%1;"
-        emit_assembly(ctx, text, operands=(target, value), architecture=True)
+        emit_instruction(ctx, "tensor_map_replace", field, width, ordinal, operands=(target, value))
 
     def fixed(field: str, value: int, ordinal: int | None = None) -> None:
-        at = "" if ordinal is None else f"{ordinal}, "
-        text = f"tensormap.replace.tile.{field}.global.b1024.b32 [%0], {at}{value};"
-        emit_assembly(ctx, text, operands=(target,), architecture=True)
+        emit_instruction(ctx, "tensor_map_fix", field, ordinal, value, operands=(target,))
 
     replace("global_address", first, 64)
     fixed("rank", len(extents) - 1)
@@ -242,7 +223,7 @@ def _tensor_map_encode(ctx: FunctionState, site: Call) -> Value:
     fixed("interleave_layout", 0)
     fixed("swizzle_mode", _SWIZZLES[pattern])
     fixed("fill_mode", 0)
-    return emit_assembly(ctx, "fence.proxy.tensormap::generic.release.gpu;")
+    return emit_instruction(ctx, "tensor_map_release")
 
 
 def _origin(ndim: int) -> Value:

@@ -14,11 +14,11 @@ from portagpu.frontend.core.convert import convert, describe
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
-from portagpu.frontend.intrinsics.ptx import (
+from portagpu.frontend.intrinsics.instructions import (
     UINT,
     ULONG,
     constant_of,
-    emit_assembly,
+    emit_instruction,
     flag_of,
     number,
     registers,
@@ -34,9 +34,8 @@ _PORTABLE = "portagpu.matmul chooses what each device has; a kernel of yours nee
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What the operands of a shape are: PTX's type, what a register of A and B and of C is, and how many there are."""
+    """What the operands of a shape are: what a register of A and B and of C is, and how many there are."""
 
-    ptx: str
     operand: tuple[str, ...]
     accumulator: tuple[str, ...]
     a: int
@@ -49,32 +48,22 @@ _WORD = ("uint32", "int32")
 _HALVES, _TFLOAT, _BYTES, _DOUBLES = _WORD, ("uint32", "float32"), _WORD, ("float64",)
 _F32, _S32, _F64 = ("float32",), ("int32",), ("float64",)
 MMA: dict[tuple[str, str], Format] = {
-    ("float16", "m16n8k8"): Format("f16", _HALVES, _F32, 2, 1, 4, (7, 5)),
-    ("float16", "m16n8k16"): Format("f16", _HALVES, _F32, 4, 2, 4),
-    ("bfloat16", "m16n8k8"): Format("bf16", _HALVES, _F32, 2, 1, 4),
-    ("bfloat16", "m16n8k16"): Format("bf16", _HALVES, _F32, 4, 2, 4),
-    ("tfloat32", "m16n8k4"): Format("tf32", _TFLOAT, _F32, 2, 1, 4),
-    ("tfloat32", "m16n8k8"): Format("tf32", _TFLOAT, _F32, 4, 2, 4),
-    ("int8", "m16n8k16"): Format("s8", _BYTES, _S32, 2, 1, 4),
-    ("int8", "m16n8k32"): Format("s8", _BYTES, _S32, 4, 2, 4),
-    ("uint8", "m16n8k16"): Format("u8", _BYTES, _S32, 2, 1, 4),
-    ("uint8", "m16n8k32"): Format("u8", _BYTES, _S32, 4, 2, 4),
-    ("float64", "m8n8k4"): Format("f64", _DOUBLES, _F64, 1, 1, 2),
-    ("float64", "m16n8k4"): Format("f64", _DOUBLES, _F64, 2, 1, 4, (9, 0)),
-    ("float64", "m16n8k8"): Format("f64", _DOUBLES, _F64, 4, 2, 4, (9, 0)),
-    ("float64", "m16n8k16"): Format("f64", _DOUBLES, _F64, 8, 4, 4, (9, 0)),
+    ("float16", "m16n8k8"): Format(_HALVES, _F32, 2, 1, 4, (7, 5)),
+    ("float16", "m16n8k16"): Format(_HALVES, _F32, 4, 2, 4),
+    ("bfloat16", "m16n8k8"): Format(_HALVES, _F32, 2, 1, 4),
+    ("bfloat16", "m16n8k16"): Format(_HALVES, _F32, 4, 2, 4),
+    ("tfloat32", "m16n8k4"): Format(_TFLOAT, _F32, 2, 1, 4),
+    ("tfloat32", "m16n8k8"): Format(_TFLOAT, _F32, 4, 2, 4),
+    ("int8", "m16n8k16"): Format(_BYTES, _S32, 2, 1, 4),
+    ("int8", "m16n8k32"): Format(_BYTES, _S32, 4, 2, 4),
+    ("uint8", "m16n8k16"): Format(_BYTES, _S32, 2, 1, 4),
+    ("uint8", "m16n8k32"): Format(_BYTES, _S32, 4, 2, 4),
+    ("float64", "m8n8k4"): Format(_DOUBLES, _F64, 1, 1, 2),
+    ("float64", "m16n8k4"): Format(_DOUBLES, _F64, 2, 1, 4, (9, 0)),
+    ("float64", "m16n8k8"): Format(_DOUBLES, _F64, 4, 2, 4, (9, 0)),
+    ("float64", "m16n8k16"): Format(_DOUBLES, _F64, 8, 4, 4, (9, 0)),
 }
-_WGMMA = {
-    "float16": ("f16", 16, _F32),
-    "bfloat16": ("bf16", 16, _F32),
-    "tfloat32": ("tf32", 8, _F32),
-    "int8": ("s8", 32, _S32),
-    "uint8": ("u8", 32, _S32),
-}
-
-
-def _operands(count: int, start: int) -> str:
-    return "{" + ", ".join(f"%{i}" for i in range(start, start + count)) + "}"
+_WGMMA = {"float16": _F32, "bfloat16": _F32, "tfloat32": _F32, "int8": _S32, "uint8": _S32}
 
 
 @intrinsic("pack_half2", "pack_bfloat162")
@@ -104,12 +93,9 @@ def _mma_sync(ctx: FunctionState, site: Call) -> Value:
     acc = registers(ctx, name, "the accumulator", c, found.c, found.accumulator)
     left = registers(ctx, name, "a", a, found.a, found.operand)
     right = registers(ctx, name, "b", b, found.b, found.operand)
-    place = _operands(found.c, 0)
-    rest = f"{_operands(found.a, found.c)}, {_operands(found.b, found.c + found.a)}"
-    kind = {"float32": "f32", "int32": "s32", "float64": "f64"}[found.accumulator[0]]
-    text = f"mma.sync.aligned.{wanted[1]}.row.col.{kind}.{found.ptx}.{found.ptx}.{kind} {place}, {rest}, {place};"
     words = [as_word(ctx, r) for r in (*left, *right)]
-    return emit_assembly(ctx, text, acc, words, updates=True)
+    kind, form = map(str, wanted)
+    return emit_instruction(ctx, name, kind, form, found.a, results=acc, operands=words, updates=True)
 
 
 def as_word(ctx: FunctionState, register: Load) -> Expr:
@@ -132,9 +118,8 @@ def _ldmatrix(ctx: FunctionState, site: Call) -> Value:
     require_target(ctx, name, (7, 5), _PORTABLE)
     target = registers(ctx, name, "the registers", to, count, ("uint32", "int32"))
     place = shared_address(ctx, name, "the array", source, index)
-    trans = ".trans" if flag_of(ctx, name, "transposed", transposed) else ""
-    text = f"ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 {_operands(count, 0)}, [%{count}];"
-    return emit_assembly(ctx, text, target, (place,))
+    is_transposed = flag_of(ctx, name, "transposed", transposed)
+    return emit_instruction(ctx, name, is_transposed, results=target, operands=(place,))
 
 
 def _size(ctx: FunctionState, name: str, value: Value) -> int:
@@ -154,7 +139,7 @@ def _wgmma_simple(ctx: FunctionState, site: Call) -> Value:
     name: str = site.target.name
     site.bind(ctx, f"cuda.{name}")
     require_architecture(ctx, name, (9, 0), _PORTABLE)
-    return emit_assembly(ctx, f"wgmma.{name.removeprefix('wgmma_')}.sync.aligned;", architecture=True)
+    return emit_instruction(ctx, name)
 
 
 @intrinsic("wgmma_wait_group")
@@ -165,7 +150,7 @@ def _wgmma_wait_group(ctx: FunctionState, site: Call) -> Value:
     if not isinstance(groups, int) or not 0 <= groups <= 7:
         ctx.fail(f"cuda.{name} takes the constant 0 to 7, not {groups!r}", kind=KernelValueError)
     require_architecture(ctx, name, (9, 0), _PORTABLE)
-    return emit_assembly(ctx, f"wgmma.wait_group.sync.aligned {groups};", architecture=True)
+    return emit_instruction(ctx, name, groups)
 
 
 @intrinsic("wgmma")
@@ -188,38 +173,27 @@ def _wgmma(ctx: FunctionState, site: Call) -> Value:
             kind=KernelValueError,
         )
     require_architecture(ctx, name, (9, 0), _PORTABLE)
-    ptx, depth, accumulator = _WGMMA[kind]
+    accumulator = _WGMMA[kind]
     acc = registers(ctx, name, "the accumulator", c, columns // 2, accumulator)
-    position = len(acc)
-    operands: list[Expr] = []
-    if isinstance(a, ArrayValue):
+    in_registers = isinstance(a, ArrayValue)
+    if in_registers:
         left: list[Expr] = [as_word(ctx, r) for r in registers(ctx, name, "a", a, 4, ("uint32", "int32", "float32"))]
-        first = _operands(4, position)
     else:
         left = [number(ctx, name, "a", a, ULONG)]
-        first = f"%{position}"
-    operands += [*left, number(ctx, name, "b", b, ULONG)]
-    position += len(left)
-    second = f"%{position}"
+    operands = [*left, number(ctx, name, "b", b, ULONG)]
     flags = [flag_of(ctx, name, "transpose_a", ta), flag_of(ctx, name, "transpose_b", tb)]
-    if any(flags) and ptx not in ("f16", "bf16"):
+    if any(flags) and kind not in ("float16", "bfloat16"):
         ctx.fail(f"cuda.{name} transposes operands of 16 bits only, not {kind}", kind=KernelValueError)
-    if flags[0] and isinstance(a, ArrayValue):
+    if flags[0] and in_registers:
         ctx.fail(f"cuda.{name} transposes no operand in registers", kind=KernelValueError)
-    shape = f"m64n{columns}k{depth}"
-    result = "s32" if accumulator == _S32 else "f32"
-    body = f"wgmma.mma_async.sync.aligned.{shape}.{result}.{ptx}.{ptx} {_operands(len(acc), 0)}, {first}, {second}, "
-    scales = "" if accumulator == _S32 else ", 1, 1"
-    trans = ""
-    if ptx in ("f16", "bf16"):
-        shown = [flags[1]] if isinstance(a, ArrayValue) else flags
-        trans = "".join(f", {int(flag)}" for flag in shown)
+    adds = None  # an operand says
     if isinstance(accumulate, Const):
-        text = f"{body}{int(bool(accumulate.value))}{scales}{trans};"
+        adds = bool(accumulate.value)
     else:
         operands.append(number(ctx, name, "accumulate", accumulate, UINT))
-        text = f"{{ .reg .pred p; setp.ne.b32 p, %{position + 1}, 0; {body}p{scales}{trans}; }}"
-    return emit_assembly(ctx, text, acc, operands, updates=True, architecture=True)
+    return emit_instruction(
+        ctx, name, columns, kind, in_registers, adds, *flags, results=acc, operands=operands, updates=True
+    )
 
 
 @intrinsic("setmaxnreg")
@@ -230,5 +204,4 @@ def _setmaxnreg(ctx: FunctionState, site: Call) -> Value:
     if not isinstance(wanted, int) or wanted % 8 or not 24 <= wanted <= 256:
         ctx.fail(f"cuda.{name} takes a multiple of 8 from 24 to 256, not {wanted!r}", kind=KernelValueError)
     require_architecture(ctx, name, (9, 0), _PORTABLE)
-    way = "inc" if flag_of(ctx, name, "increase", increase) else "dec"
-    return emit_assembly(ctx, f"setmaxnreg.{way}.sync.aligned.u32 {wanted};", architecture=True)
+    return emit_instruction(ctx, name, flag_of(ctx, name, "increase", increase), wanted)

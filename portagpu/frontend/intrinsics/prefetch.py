@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from portagpu.device.capabilities import DeviceType
 from portagpu.errors import KernelTypeError
 from portagpu.frontend.arrays.indexing import flat_index, to_index
 from portagpu.frontend.core.convert import as_number, constant, describe, number_type
@@ -38,9 +37,6 @@ def _prefetch(ctx: FunctionState, site: Call) -> Value:
     if len(items) != array.ndim:
         ctx.fail(f"{array.describe()} needs {array.ndim} indices to name an element, {len(items)} given")
     place = flat_index(ctx, array, [(axis, _plain_index(ctx, item)) for axis, item in enumerate(items)])
-    caps = ctx.program.caps
-    if caps.device_type is DeviceType.CPU and not (caps.inline_ptx or caps.builtin_prefetch):
-        return Const(None)
     assert isinstance(array.base.type, Pointer)
     where = Offset(array.base, place, array.base.type, span=ctx.span)
     ctx.effect = True

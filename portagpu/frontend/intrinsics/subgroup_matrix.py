@@ -14,7 +14,7 @@ from portagpu.frontend.core.convert import as_number, describe, number_type
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Value
-from portagpu.frontend.intrinsics.ptx import constant_of
+from portagpu.frontend.intrinsics.instructions import constant_of
 from portagpu.frontend.intrinsics.subgroups import require
 from portagpu.ir.nodes import Expr, Operation
 from portagpu.ir.types import Element, Scalar, Vector
@@ -24,75 +24,50 @@ _PORTABLE = "portagpu.matmul chooses what each device has; a kernel of yours nee
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One instruction: C function, operands and accumulator as (C type, dtypes that stand for it, lanes).
+    """One instruction: the capability that has it, operands as (dtypes that stand for them, lanes), accumulator."""
 
-    ``unit``: which capability has it. ``form``: how the function is called.
-    """
-
-    function: str
     unit: str
-    operand: tuple[str, tuple[str, ...], int]
-    accumulator: tuple[str, str, int]
-    form: str = "{name}({a}, {b}, {acc})"
-
-
-def _mfma(
-    name: str, unit: str, operand: tuple[str, tuple[str, ...], int], accumulator: tuple[str, str, int]
-) -> Instruction:
-    form = "{name}({a}, {b}, {acc}, 0, 0, 0)"
-    return Instruction(f"__builtin_amdgcn_mfma_{name}", unit, operand, accumulator, form)
-
-
-def _wmma(
-    name: str, unit: str, operand: tuple[str, tuple[str, ...], int], accumulator: tuple[str, str, int]
-) -> Instruction:
-    form = "{name}(true, {a}, true, {b}, {acc}, false)" if "iu8" in name else "{name}({a}, {b}, {acc})"
-    return Instruction(f"__builtin_amdgcn_wmma_{name}", unit, operand, accumulator, form)
+    operand: tuple[tuple[str, ...], int]
+    accumulator: tuple[str, int]
 
 
 _WORDS = ("int16", "uint16")  # halves of either format by their bits
 _HALF, _BFLOAT = ("float16", *_WORDS), _WORDS
-_H4, _B4 = ("half4", _HALF, 4), ("short4", _BFLOAT, 4)
-_H8, _B8 = ("half8", _HALF, 8), ("short8", _BFLOAT, 8)
-_H16, _B16 = ("half16", _HALF, 16), ("short16", _BFLOAT, 16)
-_F1, _F2, _D1 = ("float", ("float32",), 1), ("float2", ("float32",), 2), ("double", ("float64",), 1)
-_I1, _I2, _I4 = (("int" if n == 1 else f"int{n}", ("int32", "uint32"), n) for n in (1, 2, 4))
-_L1 = ("long", ("int64", "uint64"), 1)
-_ACC4, _ACC8, _ACC16 = (("float" + str(n), "float32", n) for n in (4, 8, 16))
-_DACC4 = ("double4", "float64", 4)
-_IACC4, _IACC8, _IACC16 = (("int" + str(n), "int32", n) for n in (4, 8, 16))
+_F1, _F2, _D1 = (("float32",), 1), (("float32",), 2), (("float64",), 1)
+_I1, _I2, _I4 = ((("int32", "uint32"), n) for n in (1, 2, 4))
+_L1 = (("int64", "uint64"), 1)
+_ACC4, _ACC8, _ACC16 = (("float32", n) for n in (4, 8, 16))
+_DACC4 = ("float64", 4)
+_IACC4, _IACC8, _IACC16 = (("int32", n) for n in (4, 8, 16))
 
 MFMA: dict[tuple[str, str], tuple[Instruction, ...]] = {
-    ("float16", "m32n32k8"): (_mfma("f32_32x32x8f16", "mfma", _H4, _ACC16),),
-    ("float16", "m16n16k16"): (_mfma("f32_16x16x16f16", "mfma", _H4, _ACC4),),
-    ("bfloat16", "m32n32k8"): (_mfma("f32_32x32x8bf16_1k", "mfma_bfloat16", _B4, _ACC16),),
-    ("bfloat16", "m16n16k16"): (_mfma("f32_16x16x16bf16_1k", "mfma_bfloat16", _B4, _ACC4),),
-    ("float32", "m32n32k2"): (_mfma("f32_32x32x2f32", "mfma", _F1, _ACC16),),
-    ("float32", "m16n16k4"): (_mfma("f32_16x16x4f32", "mfma", _F1, _ACC4),),
-    ("float64", "m16n16k4"): (_mfma("f64_16x16x4f64", "mfma_float64", _D1, _DACC4),),
-    ("int8", "m32n32k8"): (_mfma("i32_32x32x8i8", "mfma_int8", _I1, _IACC16),),
-    ("int8", "m16n16k16"): (_mfma("i32_16x16x16i8", "mfma_int8", _I1, _IACC4),),
-    ("int8", "m32n32k16"): (_mfma("i32_32x32x16_i8", "mfma_int8_wide", _L1, _IACC16),),
-    ("int8", "m16n16k32"): (_mfma("i32_16x16x32_i8", "mfma_int8_wide", _L1, _IACC4),),
-    ("tfloat32", "m32n32k4"): (_mfma("f32_32x32x4_xf32", "mfma_tfloat32", _F2, _ACC16),),
-    ("tfloat32", "m16n16k8"): (_mfma("f32_16x16x8_xf32", "mfma_tfloat32", _F2, _ACC4),),
+    ("float16", "m32n32k8"): (Instruction("mfma", (_HALF, 4), _ACC16),),
+    ("float16", "m16n16k16"): (Instruction("mfma", (_HALF, 4), _ACC4),),
+    ("bfloat16", "m32n32k8"): (Instruction("mfma_bfloat16", (_BFLOAT, 4), _ACC16),),
+    ("bfloat16", "m16n16k16"): (Instruction("mfma_bfloat16", (_BFLOAT, 4), _ACC4),),
+    ("float32", "m32n32k2"): (Instruction("mfma", _F1, _ACC16),),
+    ("float32", "m16n16k4"): (Instruction("mfma", _F1, _ACC4),),
+    ("float64", "m16n16k4"): (Instruction("mfma_float64", _D1, _DACC4),),
+    ("int8", "m32n32k8"): (Instruction("mfma_int8", _I1, _IACC16),),
+    ("int8", "m16n16k16"): (Instruction("mfma_int8", _I1, _IACC4),),
+    ("int8", "m32n32k16"): (Instruction("mfma_int8_wide", _L1, _IACC16),),
+    ("int8", "m16n16k32"): (Instruction("mfma_int8_wide", _L1, _IACC4),),
+    ("tfloat32", "m32n32k4"): (Instruction("mfma_tfloat32", _F2, _ACC16),),
+    ("tfloat32", "m16n16k8"): (Instruction("mfma_tfloat32", _F2, _ACC4),),
 }
 WMMA: dict[tuple[str, str], tuple[Instruction, ...]] = {
     ("float16", "m16n16k16"): (
-        _wmma("f32_16x16x16_f16_w32", "wmma", _H16, _ACC8),
-        _wmma("f32_16x16x16_f16_w32_gfx12", "wmma_halves", _H8, _ACC8),
+        Instruction("wmma", (_HALF, 16), _ACC8),
+        Instruction("wmma_halves", (_HALF, 8), _ACC8),
     ),
     ("bfloat16", "m16n16k16"): (
-        _wmma("f32_16x16x16_bf16_w32", "wmma", _B16, _ACC8),
-        _wmma("f32_16x16x16_bf16_w32_gfx12", "wmma_halves", _B8, _ACC8),
+        Instruction("wmma", (_BFLOAT, 16), _ACC8),
+        Instruction("wmma_halves", (_BFLOAT, 8), _ACC8),
     ),
     ("int8", "m16n16k16"): (
-        _wmma("i32_16x16x16_iu8_w32", "wmma", _I4, _IACC8),
-        _wmma("i32_16x16x16_iu8_w32_gfx12", "wmma_halves", _I2, _IACC8),
+        Instruction("wmma", _I4, _IACC8),
+        Instruction("wmma_halves", _I2, _IACC8),
     ),
-}
-INSTRUCTIONS: dict[str, Instruction] = {
-    one.function: one for table in (MFMA, WMMA) for several in table.values() for one in several
 }
 
 
@@ -112,13 +87,14 @@ def _wave_matrix(ctx: FunctionState, site: Call) -> Value:
     found = next((one for one in known if one.unit in units), None)
     require(ctx, name, found is not None, f"a matrix unit for {wanted[1]} of {wanted[0]}", _PORTABLE)
     assert found is not None
-    _, names, lanes = found.operand
+    names, lanes = found.operand
     left = _operand(ctx, name, "a", a, names, lanes)
     right = _operand(ctx, name, "b", b, names, lanes)
-    total = _operand(ctx, name, "acc", acc, (found.accumulator[1],), found.accumulator[2])
+    total = _operand(ctx, name, "acc", acc, (found.accumulator[0],), found.accumulator[1])
     ctx.effect = True
     kind = total.type
-    return ctx.temp(Operation(found.function, (left, right, total), kind, effect=True, span=ctx.span))
+    operation = f"{found.unit}.{wanted[0]}.{wanted[1]}"
+    return ctx.temp(Operation(operation, (left, right, total), kind, effect=True, span=ctx.span))
 
 
 def _operand(ctx: FunctionState, name: str, what: str, value: Value, names: tuple[str, ...], lanes: int) -> Expr:
@@ -137,13 +113,7 @@ def _operand(ctx: FunctionState, name: str, what: str, value: Value, names: tupl
 
 # subgroups of 8 and 16 lanes ------------------------------------------------------------------------------------------
 
-# dtype -> (C name of the format, depth, C types that stand for A's rows by subgroup size)
-MAD: dict[str, tuple[str, int]] = {
-    "float16": ("f16_f16", 16),
-    "bfloat16": ("bf16_bf16", 16),
-    "int8": ("i8_i8", 32),
-    "tfloat32": ("tf32_tf32", 8),
-}
+MAD = ("float16", "bfloat16", "int8", "tfloat32")
 
 
 @dataclass(frozen=True, slots=True)

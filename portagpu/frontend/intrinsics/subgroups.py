@@ -13,7 +13,7 @@ from portagpu.frontend.core.convert import as_number, convert, describe, number_
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, Value
-from portagpu.frontend.intrinsics.ptx import array_of, constant_of, place_of
+from portagpu.frontend.intrinsics.instructions import array_of, constant_of, place_of
 from portagpu.ir.nodes import Evaluate, Operation
 from portagpu.ir.types import INT, VOID, Element, Scalar, Space, Vector
 

@@ -1,57 +1,29 @@
-"""Warp operations: native where the device has CUDA's instructions, else exchanges through shared memory.
+"""Warp operations: shuffles, votes and matches of the 32 threads of a warp, as named operations of the IR.
 
-An emulated warp is 32 consecutive threads of a block, whatever the device has in lockstep: programs shift masks of 32
-bits by 16, 8, 4, 2 and 1. Its operations are barriers of the whole block, which
-`portagpu.passes.warps` and `portagpu.passes.converge` make every thread reach; threads that are not there in the Python
-program take part in the barrier, but not in the exchange.
+Devices that lack them get them from `portagpu.passes.emulated_warps`. Each is the value of a statement of its own,
+since it may become a barrier of the block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from portagpu.dtypes import BOOL, UINT8, UINT32, UINT64
+from portagpu.dtypes import BOOL, UINT32
 from portagpu.frontend.core.convert import as_number, constant, convert, describe, number_type, truth
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, TupleValue, Value
-from portagpu.frontend.intrinsics.memory import use_shared
-from portagpu.ir.nodes import Binary, BinaryOp, Cast, Compare, CompareOp, Constant, Evaluate, Expr, Operation, Var
-from portagpu.ir.program import MemoryArray
-from portagpu.ir.types import BOOLEAN, INT, VOID, Pointer, Scalar, Space
-from portagpu.passes.exchange_buffers import BUFFERS, SCRATCH, SCRATCH_FLAGS
+from portagpu.ir.nodes import Binary, BinaryOp, Cast, Compare, CompareOp, Evaluate, Expr, Operation, Var
+from portagpu.ir.types import BOOLEAN, INT, VOID, Scalar
 
 UINT = Scalar(UINT32)
-ULONG = Scalar(UINT64)
-THREADS = 1024  # of a block with emulated warps: as many as a CUDA block has at most
-# a thread's value, and what it votes: one CPU compiler crashes when they are two arrays in one
-_ARRAYS = ((SCRATCH, ULONG), (SCRATCH_FLAGS, Scalar(UINT8)))
 
 
-def _is_native(ctx: FunctionState) -> bool:
-    """Whether the device has CUDA's warp instructions."""
+def _operation(ctx: FunctionState, name: str, args: tuple[Expr, ...], kind: Scalar = UINT) -> Var:
     ctx.effect = True
-    return ctx.program.caps.inline_ptx
+    return ctx.temp(Operation(name, args, kind, effect=True, span=ctx.span))
 
 
-def _scratch(ctx: FunctionState) -> tuple[Var, ...]:
-    """The arrays through which threads exchange values."""
-    found = []
-    for name, element in _ARRAYS:
-        array = ctx.program.shared.get((name,))
-        if array is None:
-            shape = (BUFFERS, THREADS)
-            array = MemoryArray(name=name, element=element, shape=shape, space=Space.LOCAL, span=ctx.span)
-            ctx.program.shared[(name,)] = array
-        use_shared(ctx, array)
-        found.append(Var(array.name, Pointer(element, Space.LOCAL), span=ctx.span))
-    return tuple(found)
-
-
-def _exchange(ctx: FunctionState, name: str, args: tuple[Expr, ...], kind: Scalar) -> Var:
-    """An emulated operation; `portagpu.passes.converge` replaces the last argument where threads may be elsewhere."""
-    here = Constant(True, BOOLEAN, span=ctx.span)
-    return ctx.temp(Operation(name, (*_scratch(ctx), *args, here), kind, effect=True, span=ctx.span))
+def _holds(ctx: FunctionState, found: Expr) -> Expr:
+    return Compare(CompareOp.NE, found, constant(ctx, 0, UINT), span=ctx.span)
 
 
 def _unsigned(ctx: FunctionState, name: str, what: str, value: Value) -> Expr:
@@ -66,12 +38,8 @@ def _unsigned(ctx: FunctionState, name: str, what: str, value: Value) -> Expr:
 def _syncwarp(ctx: FunctionState, site: Call) -> Value:
     (mask,) = site.bind(ctx, "cuda.syncwarp", mask=Const(0xFFFFFFFF))
     members = _unsigned(ctx, "syncwarp", "Mask type", mask)
-    if _is_native(ctx):
-        barrier = Operation("warp_sync_ptx", (members,), VOID, effect=True, span=ctx.span)
-    else:
-        _scratch(ctx)
-        barrier = Operation("warp_barrier", (), VOID, effect=True, span=ctx.span)
-    ctx.emit(Evaluate(barrier, span=ctx.span))
+    ctx.effect = True
+    ctx.emit(Evaluate(Operation("warp_sync", (members,), VOID, effect=True, span=ctx.span), span=ctx.span))
     return Const(None)
 
 
@@ -94,57 +62,12 @@ def _shuffle(ctx: FunctionState, site: Call) -> Value:
     source = _unsigned(ctx, name, _MODES[name], lane)
     number = as_number(ctx, value)
     mode = constant(ctx, list(_MODES).index(name), INT)
-    if _is_native(ctx):
-        return ctx.temp(
-            Operation("warp_shuffle_ptx", (members, number, source, mode), kind, effect=True, span=ctx.span)
-        )
-    return _exchange(ctx, "warp_shuffle", (number, source, mode), kind)
+    return _operation(ctx, "warp_shfl", (members, number, source, mode), kind)
 
 
 # votes --------------------------------------------------------------------------------------------------------------
 
-
-def _half(ctx: FunctionState, pair: Var, *, high: bool) -> Expr:
-    """One 32-bit half of what an emulated vote gives: the lanes that take part are the high one."""
-    if not high:
-        return Cast(pair, UINT, span=ctx.span)
-    shifted = Binary(BinaryOp.SHR, pair, constant(ctx, 32, ULONG), ULONG, span=ctx.span)
-    return Cast(shifted, UINT, span=ctx.span)
-
-
-def _equal(ctx: FunctionState, left: Expr, right: Expr, op: CompareOp = CompareOp.EQ) -> Expr:
-    return Compare(op, left, right, span=ctx.span)
-
-
-def _ballots(ctx: FunctionState, members: Expr, condition: Expr) -> tuple[Expr, Expr]:
-    pair = _exchange(ctx, "warp_ballots", (members, condition), ULONG)
-    return ctx.temp(_half(ctx, pair, high=False)), ctx.temp(_half(ctx, pair, high=True))
-
-
-def _all(ctx: FunctionState, ballot: Expr, present: Expr) -> Expr:
-    return _equal(ctx, ballot, present)
-
-
-def _any(ctx: FunctionState, ballot: Expr, present: Expr) -> Expr:
-    return _equal(ctx, ballot, constant(ctx, 0, UINT), CompareOp.NE)
-
-
-def _eq(ctx: FunctionState, ballot: Expr, present: Expr) -> Expr:
-    none = _equal(ctx, ballot, constant(ctx, 0, UINT))
-    either = Binary(BinaryOp.OR, none, _equal(ctx, ballot, present), BOOLEAN, span=ctx.span)
-    return either
-
-
-def _ballot(ctx: FunctionState, ballot: Expr, present: Expr) -> Expr:
-    return Cast(ballot, INT, span=ctx.span)
-
-
-_VOTES: dict[str, Callable[[FunctionState, Expr, Expr], Expr]] = {
-    "all_sync": _all,
-    "any_sync": _any,
-    "eq_sync": _eq,
-    "ballot_sync": _ballot,
-}
+_VOTES = ("all_sync", "any_sync", "eq_sync", "ballot_sync")
 
 
 @intrinsic(*_VOTES)
@@ -159,13 +82,8 @@ def _vote(ctx: FunctionState, site: Call) -> Value:
             hint="compare it: x != 0",
         )
     condition = convert(ctx, truth(ctx, predicate), BOOLEAN)
-    if _is_native(ctx):
-        native = f"warp_{name.removesuffix('_sync')}_ptx"
-        found = ctx.temp(
-            Operation(native, (members, Cast(condition, UINT, span=ctx.span)), UINT, effect=True, span=ctx.span)
-        )
-        return Cast(found, INT, span=ctx.span) if name == "ballot_sync" else _any(ctx, found, found)
-    return _VOTES[name](ctx, *_ballots(ctx, members, condition))
+    found = _operation(ctx, f"warp_{name.removesuffix('_sync')}", (members, condition))
+    return Cast(found, INT, span=ctx.span) if name == "ballot_sync" else _holds(ctx, found)
 
 
 @intrinsic("match_any_sync", "match_all_sync")
@@ -178,28 +96,17 @@ def _match(ctx: FunctionState, site: Call) -> Value:
         ctx.fail(f"cuda.{name} compares integers and floats, not {describe(ctx, value)}")
     members = _unsigned(ctx, name, "Mask type", mask)
     number = as_number(ctx, value)
-    is_all = name == "match_all_sync"
-    if _is_native(ctx):
-        native = "warp_match_all_ptx" if is_all else "warp_match_any_ptx"
-        same: Expr = ctx.temp(Operation(native, (members, number), UINT, effect=True, span=ctx.span))
-        agree = _any(ctx, same, same)
-    else:
-        pair = _exchange(ctx, "warp_match", (members, number), ULONG)
-        same = ctx.temp(_half(ctx, pair, high=False))
-        agree = ctx.temp(_equal(ctx, same, _half(ctx, pair, high=True)))
-        if is_all:
-            kept = Cast(agree, UINT, span=ctx.span)
-            same = Binary(BinaryOp.MUL, same, kept, UINT, span=ctx.span)
+    same = _operation(ctx, f"warp_{name.removesuffix('_sync')}", (members, number))
     result = Cast(same, INT, span=ctx.span)
-    return TupleValue((ctx.temp(result), ctx.temp(agree))) if is_all else result
+    if name == "match_any_sync":
+        return result
+    return TupleValue((ctx.temp(result), ctx.temp(_holds(ctx, same))))
 
 
 @intrinsic("activemask")
 def _activemask(ctx: FunctionState, site: Call) -> Value:
     site.bind(ctx, "cuda.activemask")
-    if _is_native(ctx):
-        return ctx.temp(Operation("warp_active_ptx", (), UINT, effect=True, span=ctx.span))
-    return _ballots(ctx, constant(ctx, 0xFFFFFFFF, UINT), constant(ctx, True, BOOLEAN))[1]
+    return _operation(ctx, "warp_active", ())
 
 
 @intrinsic("lanemask_lt")
@@ -213,10 +120,9 @@ def _lanemask_lt(ctx: FunctionState, site: Call) -> Value:
 
 @intrinsic("nanosleep")
 def _nanosleep(ctx: FunctionState, site: Call) -> Value:
-    """A hint to the scheduler: devices without one go on at once."""
+    """A hint to the scheduler."""
     (duration,) = site.bind(ctx, "cuda.nanosleep", "ns")
     time = _unsigned(ctx, "nanosleep", "the duration", duration)
-    if ctx.program.caps.inline_ptx:
-        ctx.effect = True
-        ctx.emit(Evaluate(Operation("warp_nanosleep_ptx", (time,), VOID, effect=True, span=ctx.span), span=ctx.span))
+    ctx.effect = True
+    ctx.emit(Evaluate(Operation("nanosleep", (time,), VOID, effect=True, span=ctx.span), span=ctx.span))
     return Const(None)

@@ -15,7 +15,7 @@ from portagpu.ir.nodes import Expr, If, Lane, Print, Var
 from portagpu.ir.types import BOOLEAN, LONG, Element, Scalar, Vector
 
 _MAX_ITEMS, _MAX_BOOLS = 32, 3
-Piece = str | Expr  # text with `%` doubled, or a number
+Piece = str | Expr  # a text, or a number
 
 
 @handles(print, foldable=False)
@@ -35,11 +35,11 @@ def _print(ctx: FunctionState, site: Call) -> Value:
         if value.value is not None:
             options[name] = value.value
     items = [_item(ctx, value) for value in site.args]
-    separator = _escaped(options["sep"])
+    separator = options["sep"]
     pieces: list[Piece] = []
     for n, item in enumerate(items):
         pieces += [separator, *item] if n else item
-    pieces.append(_escaped(options["end"]))
+    pieces.append(options["end"])
     if any(isinstance(p, str) and "\0" in p for p in pieces):
         ctx.fail("a text with a zero byte cannot be printed in a kernel", kind=KernelValueError)
     if len(items) > _MAX_ITEMS:
@@ -50,7 +50,7 @@ def _print(ctx: FunctionState, site: Call) -> Value:
             "kernel instead.",
             PortaGPUWarning,
         )
-        pieces = [_escaped(p if isinstance(p, str) else _conversion(p)) for p in pieces]
+        pieces = [p.replace("%", "%%") if isinstance(p, str) else _conversion(p) for p in pieces]
     ctx.effect = True
     _emit(ctx, pieces)
     return Const(None)
@@ -68,9 +68,14 @@ def _emit(ctx: FunctionState, pieces: list[Piece]) -> None:
         _emit(ctx, pieces[cut:])
         return
     if not bools:
-        text = "".join(p if isinstance(p, str) else _conversion(p) for p in pieces)
-        args = tuple(p for p in pieces if not isinstance(p, str))
-        ctx.emit(Print(text, args, span=ctx.span))
+        texts, args = [""], []
+        for piece in pieces:
+            if isinstance(piece, str):
+                texts[-1] += piece
+            else:
+                args.append(piece)
+                texts.append("")
+        ctx.emit(Print(tuple(texts), tuple(args), span=ctx.span))
         return
     condition = pieces[bools[0]]
     branches = []
@@ -83,15 +88,12 @@ def _emit(ctx: FunctionState, pieces: list[Piece]) -> None:
 
 
 def _conversion(value: Expr) -> str:
+    """How a format says a number, for lists that are printed as a format."""
     assert isinstance(value.type, Scalar)
     dtype = value.type.dtype
     if dtype is BOOL:
         return "%s"
     return "%f" if dtype.is_float else "%lu" if dtype.kind is Kind.UINT else "%ld"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("%", "%%")
 
 
 def _item(ctx: FunctionState, value: Value) -> list[Piece]:
@@ -126,7 +128,7 @@ def _constant(ctx: FunctionState, value: Const) -> list[Piece]:
         ctx.fail("complex numbers cannot be printed in a kernel", hint="print z.real and z.imag")
     if kind is not None and kind.dtype is not BOOL:
         return [_number(ctx, value, kind)]
-    return [_escaped(str(inner))]
+    return [str(inner)]
 
 
 def _sequence(ctx: FunctionState, items: tuple[Value, ...]) -> list[Piece]:
@@ -135,7 +137,7 @@ def _sequence(ctx: FunctionState, items: tuple[Value, ...]) -> list[Piece]:
         if n:
             pieces.append(", ")
         is_text = isinstance(item, Const) and isinstance(item.value, str)
-        pieces += [_escaped(repr(item.value))] if is_text and isinstance(item, Const) else _item(ctx, item)
+        pieces += [repr(item.value)] if is_text and isinstance(item, Const) else _item(ctx, item)
     return [*pieces, ",)" if len(items) == 1 else ")"]
 
 

@@ -29,7 +29,7 @@ from portagpu.frontend.source.callables import DeviceCallable
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.syntax import statements
 from portagpu.frontend.syntax.unset_variables import with_checks
-from portagpu.ir.analysis.uniform import Marks
+from portagpu.ir.analysis.uniform import may_wait
 from portagpu.ir.nodes import CallFunction, Constant, Expr, Member, Var
 from portagpu.ir.program import Function, MemoryArray, Parameter, ParameterRole
 from portagpu.ir.types import VOID, Element, Pointer, Scalar, Space, Struct, Type
@@ -48,6 +48,9 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
         returns = signature.return_type
     source, extra = callee.captured(ctx)
     arguments += extra
+    # Which parameters must be constants (shapes of arrays, dtypes) shows only where the body uses them: that depends on
+    # the meaning of names, on branches decided at compile time, and on what the callee's callees do. So the body is
+    # lowered until it asks for one, and then with that one bound; a parameter is asked for once in a program.
     while True:
         bound = ctx.program.bound.get(callee.identity, frozenset())
         try:
@@ -193,7 +196,7 @@ def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments
         function=function,
         result=result,
         shared=shared,
-        barrier=Marks(function.body, callees).barrier,
+        barrier=may_wait(function.body, callees),
         records=done.records,
         raises=done.raises,
         hidden=tuple(done.hidden.values()),
@@ -206,7 +209,7 @@ def _inner_parameter(inner: FunctionState, source: FunctionSource, name: str, va
         return value
     parts: list[Value] = []
     several = len(leaves(value)) > 1 or isinstance(value, ArrayValue | TupleValue)
-    for n, leaf in enumerate(leaves(value)):
+    for label, leaf in zip(_labels(name, value), leaves(value), strict=True):
         kind: Any
         if isinstance(leaf, Const):
             kind = constant_type(leaf.value, inner.program.py_float)
@@ -222,12 +225,22 @@ def _inner_parameter(inner: FunctionState, source: FunctionSource, name: str, va
             kind = leaf_type(inner, leaf)
         if isinstance(kind, Pointer):
             kind = Pointer(kind.element, kind.space, kind.readonly)
-        suffix = "" if not several or (n == 0 and isinstance(value, ArrayValue)) else f".{n}"
-        inner.parameters.append(Parameter(name=name + suffix, type=kind, role=ParameterRole.SCALAR))
+        inner.parameters.append(Parameter(name=label, type=kind, role=ParameterRole.SCALAR))
         if several:
-            inner.stable.add(name + suffix)
-        parts.append(Var(name + suffix, kind, span=inner.span))
+            inner.stable.add(label)
+        parts.append(Var(label, kind, span=inner.span))
     return rebuild(value, iter(parts))
+
+
+def _labels(name: str, value: Value) -> list[str]:
+    """Names of the C parameters of a value's leaves: those of a namedtuple's fields, else numbers."""
+    if isinstance(value, TupleValue) and value.fields:
+        pairs = zip(value.fields, value.items, strict=True)
+        return [label for field, item in pairs for label in _labels(f"{name}.{field}", item)]
+    count = len(leaves(value))
+    if isinstance(value, ArrayValue) or (count == 1 and not isinstance(value, TupleValue)):
+        return [name, *(f"{name}.{n}" for n in range(1, count))]
+    return [f"{name}.{n}" for n in range(count)]
 
 
 def _emit_call(ctx: FunctionState, found: DeviceFunction, source: FunctionSource, arguments: list[Value]) -> Value:

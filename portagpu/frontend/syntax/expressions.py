@@ -46,7 +46,7 @@ from portagpu.frontend.operations.comparisons import compare
 from portagpu.frontend.operations.complex_numbers import array_part, number_part
 from portagpu.frontend.operations.environment import bind, captured, is_stable, tuple_items
 from portagpu.frontend.syntax.local_functions import define
-from portagpu.ir.analysis.uniform import EXCHANGES
+from portagpu.ir.analysis.uniform import WARP_OPERATIONS
 from portagpu.ir.nodes import Assign, Evaluate, LogicalOp, Operation, Stmt, Store, Var, VectorStore
 from portagpu.ir.types import BOOLEAN, Scalar, Vector
 from portagpu.ir.walk import has_effect, is_movable
@@ -134,10 +134,10 @@ def disturbs(statement: Stmt) -> bool:
 def _leaves_variables(statement: Stmt) -> bool:
     """Whether all that a statement changes is memory and a variable that no earlier expression reads.
 
-    Exchanges of emulated warps are like that, and a copy that is kept over their barriers is dear on CPUs.
+    Warp operations are like that, and where they are emulated a copy that is kept over their barriers is dear on CPUs.
     """
     value = statement.value if isinstance(statement, Assign) else None
-    return isinstance(value, Operation) and value.name in EXCHANGES
+    return isinstance(value, Operation) and value.name in WARP_OPERATIONS
 
 
 def lower_nested(ctx: FunctionState, node: ast.expr, optional: bool = False) -> tuple[Value, list[Stmt]]:

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from portagpu.ir.analysis.spin_loops import exit_values
 from portagpu.ir.analysis.uniform import BARRIERS
-from portagpu.ir.nodes import Assembly, Expr, Load, Operation, Stmt, Var, VectorLoad, While
+from portagpu.ir.nodes import Expr, Instruction, Load, Operation, Stmt, Var, VectorLoad, While
 from portagpu.ir.program import Function, Program
 from portagpu.ir.types import Pointer
 from portagpu.ir.walk import all_expressions, all_statements, assigned, expressions
 
-_FENCES = frozenset({"threadfence", "threadfence_block", "threadfence_system"})
+_FENCES = frozenset({"threadfence", "threadfence_block", "threadfence_system", "nanosleep"})
 _EXCHANGES = frozenset({"subgroup_broadcast", "subgroup_shuffle"})
 _PREFIXES = ("atomic_", "warp_")
-_SILENT = frozenset({"warp_active_ptx"})  # says who runs, and nothing of memory
+_SILENT = frozenset({"warp_active"})  # says who runs, and nothing of memory
 
 
 def communicates(program: Program) -> bool:
@@ -28,7 +28,7 @@ def communicates(program: Program) -> bool:
 
 
 def _orders(statement: Stmt) -> bool:
-    if isinstance(statement, Assembly):
+    if isinstance(statement, Instruction):
         return True  # copies and their waits, barriers of parts of a block; what computes only loses nothing by it
     return any(_is_ordering(expr) for top in expressions(statement) for expr in all_expressions(top))
 

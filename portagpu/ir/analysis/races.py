@@ -24,7 +24,6 @@ import numpy as np
 
 from portagpu.ir.analysis.first_threads import DIVERGENT, THREADS, UNIFORM, Sketch, is_known, is_uniform, joined, same
 from portagpu.ir.nodes import (
-    Assembly,
     Assign,
     Break,
     CallFunction,
@@ -34,6 +33,7 @@ from portagpu.ir.nodes import (
     Expr,
     For,
     If,
+    Instruction,
     Load,
     Logical,
     LogicalOp,
@@ -137,7 +137,7 @@ class _Walk:
                     self._assign(statement, path)
                 case Store() | VectorStore():
                     self._access(statement, path)
-                case Assembly():
+                case Instruction():
                     self._order()
                 case _:
                     pass

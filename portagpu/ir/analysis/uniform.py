@@ -29,8 +29,15 @@ from portagpu.ir.walk import all_expressions, all_statements, blocks, children, 
 
 Slot = tuple[str, Type]
 BLOCK_VOTES = frozenset({"syncthreads_count", "syncthreads_and", "syncthreads_or"})
-# warp operations where threads do not run in lockstep: barriers of the whole block, whose last argument says which
-# threads take part in the exchange
+# warp operations as programs mean them, each at the top of a statement
+WARP_OPERATIONS = frozenset(
+    {
+        *("warp_shfl", "warp_all", "warp_any", "warp_eq", "warp_ballot", "warp_match_any", "warp_match_all"),
+        *("warp_active", "warp_sync"),
+    }
+)
+# warp operations where threads do not run in lockstep (`portagpu.passes.emulated_warps`): barriers of the whole block,
+# whose last argument says which threads take part in the exchange
 EXCHANGES = frozenset({"warp_shuffle", "warp_ballots", "warp_match"})
 BARRIERS = BLOCK_VOTES | EXCHANGES | {"syncthreads", "warp_barrier", "grid_sync"}
 _PER_THREAD = frozenset({"threadIdx", "grid", "laneid"})
@@ -154,6 +161,16 @@ def is_barrier(statement: Stmt, callees: frozenset[str]) -> bool:
     if isinstance(value, CallFunction):
         return value.function in callees
     return isinstance(value, Operation) and value.name in BARRIERS
+
+
+def may_wait(body: tuple[Stmt, ...], callees: frozenset[str]) -> bool:
+    """Whether threads wait for each other in the statements on some device; ``callees`` are functions that may."""
+    return Marks(body, callees).barrier or any(_is_warp_operation(s) for s in all_statements(body))
+
+
+def _is_warp_operation(statement: Stmt) -> bool:
+    value = statement.value if isinstance(statement, Evaluate | Assign) else None
+    return isinstance(value, Operation) and value.name in WARP_OPERATIONS
 
 
 def slots_in(expr: Expr) -> set[Slot]:

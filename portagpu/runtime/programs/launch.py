@@ -367,12 +367,13 @@ def c_arguments(
     """Python text of a tuple of the C arguments, and the names that it uses beside ``args`` and ``shared``.
 
     The text is made of integers and fixed attribute names only. Where a launch is ``planned``, the arguments are the
-    variables ``a0``, ``a1`` ..., device arrays are known to be that, and their attributes are read without properties.
+    variables ``a0``, ``a1`` ..., the items of a tuple ``a1_0``, ``a1_1`` ..., device arrays are known to be that, and
+    their attributes are read without properties.
     """
     parts = []
     for p in parameters:
         path = "".join(f"[{int(i)}]" for i in p.path)
-        value = f"a{int(p.path[0])}" if planned and p.path else f"args{path}"
+        value = "a" + "_".join(str(int(i)) for i in p.path) if planned and p.path else f"args{path}"
         hidden = "_" if planned else ""
         unit = str(int(p.unit)) if p.unit else f"{value}.itemsize"
         match p.role:

@@ -3,43 +3,39 @@
 from __future__ import annotations
 
 from portagpu.backends.opencl.architecture_ptx import MARK
-from portagpu.backends.opencl.codegen.printer import LOWEST, Printer
-from portagpu.backends.opencl.codegen.registry import POSTFIX, UNARY, Lowered, register
-from portagpu.ir.nodes import Assembly, Expr, Operation
-from portagpu.ir.types import Scalar
+from portagpu.backends.opencl.codegen.c_types import c_type
+from portagpu.backends.opencl.codegen.ptx import ARCHITECTURE, REGISTERS, ptx_text
+from portagpu.backends.opencl.codegen.registry import LOWEST, POSTFIX, UNARY, Lowered, Printing, register
+from portagpu.ir.nodes import Expr, Instruction, Operation
 
 
-def assembly(printer: Printer, statement: Assembly) -> str:
-    """C text of an assembly statement."""
+def assembly(printer: Printing, statement: Instruction) -> str:
+    """C text of an instruction: a statement of inline assembly."""
     sign = "+" if statement.updates else "="
     results = ", ".join(f'"{sign}{_letter(r)}"({printer.text(r)})' for r in statement.results)
     operands = ", ".join(f'"{_letter(o)}"({printer.text(o)})' for o in statement.operands)
-    mark = MARK if statement.architecture else ""
-    return f'asm volatile("{mark}{statement.text}" : {results} : {operands} : "memory");'
+    mark = MARK if statement.name in ARCHITECTURE else ""
+    return f'asm volatile("{mark}{ptx_text(statement)}" : {results} : {operands} : "memory");'
 
 
 def _letter(operand: Expr) -> str:
     """PTX's constraint for a register of the operand's type."""
-    assert isinstance(operand.type, Scalar)
-    dtype = operand.type.dtype
-    if dtype.is_float:
-        return {8: "d", 4: "f", 2: "h"}[dtype.size]
-    return {8: "l", 4: "r", 2: "h"}[dtype.size]
+    return REGISTERS[c_type(operand.type)]
 
 
 @register("shared_address")
-def _shared_address(printer: Printer, expr: Operation) -> Lowered:
+def _shared_address(printer: Printing, expr: Operation) -> Lowered:
     """A pointer to shared memory as its 32-bit address in that memory."""
     return f"(uint)(ulong)({printer.text(expr.args[0])})", UNARY
 
 
 @register("global_address")
-def _global_address(printer: Printer, expr: Operation) -> Lowered:
+def _global_address(printer: Printing, expr: Operation) -> Lowered:
     return f"(ulong)({printer.text(expr.args[0])})", UNARY
 
 
 @register("float_bits")
-def _float_bits(printer: Printer, expr: Operation) -> Lowered:
+def _float_bits(printer: Printing, expr: Operation) -> Lowered:
     return f"as_uint({printer.text(expr.args[0])})", POSTFIX
 
 
@@ -47,10 +43,10 @@ _ROUNDED = {"pack_half2": "uint", "pack_bfloat162": "uint", "float_to_tf32": "fl
 
 
 @register(*_ROUNDED)
-def _rounded(printer: Printer, expr: Operation) -> Lowered:
+def _rounded(printer: Printing, expr: Operation) -> Lowered:
     """One float32 rounded to fewer bits, or two to 16 bits each, the first in the low half."""
     native = printer.helpers.caps.ptx_target >= (8, 0)
-    helper = printer.helpers.use(f"{expr.name}_ptx" if native else expr.name, _ROUNDED[expr.name])
+    helper = printer.helpers.use("arithmetic", f"{expr.name}_ptx" if native else expr.name, _ROUNDED[expr.name])
     return f"{helper}({', '.join(printer.text(a) for a in expr.args)})", POSTFIX
 
 
@@ -58,7 +54,7 @@ _COPIED = {4: "uint", 8: "uint2", 16: "uint4"}
 
 
 @register(*(f"copy_{size}" for size in _COPIED))
-def _copy(printer: Printer, expr: Operation) -> Lowered:
+def _copy(printer: Printing, expr: Operation) -> Lowered:
     """A copy of some bytes from global to shared memory by the thread itself; zeros where it is not valid."""
     kind = _COPIED[int(expr.name.removeprefix("copy_"))]
     to, source, valid = (printer.text(a) for a in expr.args)

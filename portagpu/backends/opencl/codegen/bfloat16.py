@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.printer import Printer
-from portagpu.backends.opencl.codegen.registry import POSTFIX, Lowered, register
+from portagpu.backends.opencl.codegen.c_types import c_type
+from portagpu.backends.opencl.codegen.registry import POSTFIX, Lowered, Printing, register
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import Scalar, Vector
 
@@ -11,9 +11,9 @@ _CVT_TARGET = (8, 0)
 
 
 @register("bfloat16_value", "bfloat16_bits")
-def _converted(printer: Printer, expr: Operation) -> Lowered:
+def _converted(printer: Printing, expr: Operation) -> Lowered:
     kind = expr.type if expr.name == "bfloat16_value" else expr.args[0].type  # the one of floats
     assert isinstance(kind, Scalar | Vector)
     if expr.name == "bfloat16_bits" and printer.helpers.caps.ptx_target >= _CVT_TARGET:
-        return f"{printer.helpers.use('bfloat16_ptx', kind.c)}({printer.text(expr.args[0])})", POSTFIX
-    return f"{printer.helpers.use(expr.name, kind.c)}({printer.text(expr.args[0])})", POSTFIX
+        return f"{printer.helpers.use('bfloat16', 'bfloat16_ptx', c_type(kind))}({printer.text(expr.args[0])})", POSTFIX
+    return f"{printer.helpers.use('bfloat16', expr.name, c_type(kind))}({printer.text(expr.args[0])})", POSTFIX

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from portagpu.backends.opencl.codegen.registry import POSTFIX, UNARY, Lowered, register
+from portagpu.backends.opencl.codegen.c_types import OPERATORS, c_name, c_type
+from portagpu.backends.opencl.codegen.registry import EQUALITY, POSTFIX, UNARY, Lowered, Printing, register
 from portagpu.ir.nodes import Binary, BinaryOp, Compare, CompareOp, Expr, Operation
 from portagpu.ir.types import Scalar, Type
-
-if TYPE_CHECKING:
-    from portagpu.backends.opencl.codegen.printer import Printer
-
-_EQUALITY = 9  # precedence of == and !=
 
 
 def is_complex(kind: Type) -> bool:
@@ -19,34 +13,35 @@ def is_complex(kind: Type) -> bool:
     return isinstance(kind, Scalar) and kind.dtype.is_complex
 
 
-def compare_complex(printer: Printer, expr: Compare) -> Lowered:
+def compare_complex(printer: Printing, expr: Compare) -> Lowered:
     """Equality of both parts."""
     function = "all" if expr.op is CompareOp.EQ else "any"
-    left, right = (printer.text(side, _EQUALITY + 1) for side in (expr.left, expr.right))
-    return f"{function}({left} {expr.op.value} {right}) != 0", _EQUALITY
+    left, right = (printer.text(side, EQUALITY + 1) for side in (expr.left, expr.right))
+    return f"{function}({left} {OPERATORS[expr.op]} {right}) != 0", EQUALITY
 
 
-def multiply_complex(printer: Printer, expr: Binary) -> Lowered:
+def multiply_complex(printer: Printing, expr: Binary) -> Lowered:
     """Product or quotient; sums, differences and negation are those of vectors."""
     assert isinstance(expr.type, Scalar)
     name = "complex_mul" if expr.op is BinaryOp.MUL else "complex_div"
-    return f"{printer.helpers.use(name, expr.type.c)}({printer.text(expr.left)}, {printer.text(expr.right)})", POSTFIX
+    helper = printer.helpers.use("complex", name, c_type(expr.type))
+    return f"{helper}({printer.text(expr.left)}, {printer.text(expr.right)})", POSTFIX
 
 
-def cast_complex(printer: Printer, operand: Expr, target: Scalar) -> Lowered:
+def cast_complex(printer: Printing, operand: Expr, target: Scalar) -> Lowered:
     """A number as a complex one."""
     if is_complex(operand.type):
-        return f"convert_{target.c}({printer.text(operand)})", POSTFIX
-    part = target.dtype.real.c_name
-    return f"({target.c})(({part}){printer.text(operand, UNARY)}, 0)", UNARY
+        return f"convert_{c_type(target)}({printer.text(operand)})", POSTFIX
+    part = c_name(target.dtype.real)
+    return f"({c_type(target)})(({part}){printer.text(operand, UNARY)}, 0)", UNARY
 
 
 @register("complex")
-def _complex(printer: Printer, expr: Operation) -> Lowered:
+def _complex(printer: Printing, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
-    return f"({expr.type.c})({', '.join(printer.text(a) for a in expr.args)})", UNARY
+    return f"({c_type(expr.type)})({', '.join(printer.text(a) for a in expr.args)})", UNARY
 
 
 @register("real", "imag")
-def _part(printer: Printer, expr: Operation) -> Lowered:
+def _part(printer: Printing, expr: Operation) -> Lowered:
     return f"{printer.text(expr.args[0], POSTFIX)}.{'x' if expr.name == 'real' else 'y'}", POSTFIX

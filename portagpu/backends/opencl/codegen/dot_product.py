@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.printer import Printer
-from portagpu.backends.opencl.codegen.registry import POSTFIX, Lowered, register
+from portagpu.backends.opencl.codegen.c_types import c_type
+from portagpu.backends.opencl.codegen.registry import POSTFIX, Lowered, Printing, register
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import Scalar
 
@@ -11,16 +11,16 @@ _DP4A_TARGET = (6, 1)
 
 
 @register("dp4a_ss", "dp4a_su", "dp4a_us", "dp4a_uu")
-def _dp4a(printer: Printer, expr: Operation) -> Lowered:
+def _dp4a(printer: Printing, expr: Operation) -> Lowered:
     caps = printer.helpers.caps
     way = "ptx" if caps.ptx_target >= _DP4A_TARGET else "builtin" if caps.packed_dot_product else "plain"
     assert isinstance(expr.type, Scalar)
-    helper = printer.helpers.use(expr.name.replace("dp4a", f"dp4a_{way}"), expr.type.c)
+    helper = printer.helpers.use("dp4a", "dp4a", c_type(expr.type), variant=f"{way}_{expr.name.removeprefix('dp4a_')}")
     return f"{helper}({', '.join(printer.text(a) for a in expr.args)})", POSTFIX
 
 
 @register("prefetch")
-def _prefetch(printer: Printer, expr: Operation) -> Lowered:
+def _prefetch(printer: Printing, expr: Operation) -> Lowered:
     caps = printer.helpers.caps
     place = printer.text(expr.args[0])
     if caps.inline_ptx:

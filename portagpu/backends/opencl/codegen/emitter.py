@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from portagpu.backends.opencl.codegen.analysis import Facts
 from portagpu.backends.opencl.codegen.assembly import assembly
+from portagpu.backends.opencl.codegen.c_types import SPACES, c_type
 from portagpu.backends.opencl.codegen.complex_numbers import is_complex
-from portagpu.backends.opencl.codegen.printer import LOWEST, UNARY, Printer
+from portagpu.backends.opencl.codegen.printer import Printer
 from portagpu.backends.opencl.codegen.printf import print_call
+from portagpu.backends.opencl.codegen.registry import EQUALITY, LOWEST, POSTFIX, RELATION, UNARY
 from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import BOOL
 from portagpu.ir.nodes import (
-    Assembly,
     Assign,
     Break,
     Constant,
@@ -20,6 +21,7 @@ from portagpu.ir.nodes import (
     Evaluate,
     For,
     If,
+    Instruction,
     Print,
     Return,
     Stmt,
@@ -38,7 +40,7 @@ from portagpu.source import Span
 def _zero(kind: Type) -> str:
     if isinstance(kind, Struct):
         return "{ 0 }"
-    return f"({kind.c})(0)" if isinstance(kind, Vector) or is_complex(kind) else "0"
+    return f"({c_type(kind)})(0)" if isinstance(kind, Vector) or is_complex(kind) else "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +124,12 @@ class Emitter:
         return var.name not in self.printer.fixed
 
     def _type(self, kind: Type) -> str:
+        self.printer.helpers.note(kind)
         if isinstance(kind, Pointer):
-            return Pointer(kind.element, kind.space, kind.readonly).c
+            return c_type(Pointer(kind.element, kind.space, kind.readonly))
         if self.printer.has_barriers and isinstance(kind, Scalar) and kind.dtype is BOOL:
             return "int"  # a CPU driver got a flag wrong: docs/driver-quirks.md
-        return kind.c
+        return c_type(kind)
 
     def _declared_type(self, name: str, kind: Type) -> str:
         """A variable's type; flags that guard the way to barriers are out of the optimiser's reach on some CPUs.
@@ -148,7 +151,7 @@ class Emitter:
                 self._store(statement)
             case VectorStore():
                 self._line(self._vector_store(statement), statement.span)
-            case Assembly():
+            case Instruction():
                 self._line(assembly(self.printer, statement), statement.span)
             case Evaluate():
                 self._line(f"{text(statement.value)};", statement.span)
@@ -197,10 +200,8 @@ class Emitter:
             return
         if isinstance(kind, Scalar) and kind.dtype is BOOL:
             value = f"(uchar){printer.text(statement.value, UNARY)}"
-        self._line(
-            f"{printer.text(statement.base, 15)}[{printer.subscript(statement.index, base=statement.base)}] = {value};",
-            statement.span,
-        )
+        base, index = printer.text(statement.base, POSTFIX), printer.subscript(statement.index, base=statement.base)
+        self._line(f"{base}[{index}] = {value};", statement.span)
 
     def _vector_store(self, statement: VectorStore) -> str:
         printer = self.printer
@@ -210,7 +211,8 @@ class Emitter:
         lanes = vector.lanes
         address = printer.address(statement.base, statement.index)
         if statement.aligned and lanes != 3:
-            return f"*({statement.base.type.space.value} {vector.c}*)({address}) = {printer.text(statement.value)};"
+            pointer = f"({SPACES[statement.base.type.space]} {c_type(vector)}*)({address})"
+            return f"*{pointer} = {printer.text(statement.value)};"
         return f"vstore{lanes}({printer.text(statement.value)}, 0, {address});"
 
     def _inner(self, body: tuple[Stmt, ...]) -> None:
@@ -246,15 +248,16 @@ class Emitter:
         text = self.printer.text
         counter = self.printer.names(loop.counter.name, loop.counter.type)
         if loop.descending is None:
-            step = text(loop.step, 9)
-            test = f"{step} > 0 ? {counter} < {text(loop.stop, 11)} : {counter} > {text(loop.stop, 11)}"
+            step = text(loop.step, EQUALITY)
+            stop = text(loop.stop, RELATION + 1)
+            test = f"{step} > 0 ? {counter} < {stop} : {counter} > {stop}"
         else:
-            test = f"{counter} {'>' if loop.descending else '<'} {text(loop.stop, 11)}"
+            test = f"{counter} {'>' if loop.descending else '<'} {text(loop.stop, RELATION + 1)}"
         if isinstance(loop.step, Constant) and loop.step.value < 0:
             advance = f"{counter} -= {-int(loop.step.value)}"
         else:
             advance = f"{counter} += {text(loop.step)}"
-        head = f"for ({loop.counter.type.c} {counter} = {text(loop.start)}; {test}; {advance}) {{"
+        head = f"for ({c_type(loop.counter.type)} {counter} = {text(loop.start)}; {test}; {advance}) {{"
         slot = (loop.counter.name, loop.counter.type)
         shadowed = slot in self._declared
         self._declared.add(slot)
@@ -268,7 +271,7 @@ class Emitter:
         result = self.function.result
         if isinstance(result, Struct):
             items = ", ".join(self.printer.text(v) for v in statement.values)
-            self._line(f"{{ {result.c} result = {{ {items} }}; return result; }}", statement.span)
+            self._line(f"{{ {c_type(result)} result = {{ {items} }}; return result; }}", statement.span)
         elif statement.values:
             self._line(f"return {self.printer.text(statement.values[0])};", statement.span)
         else:

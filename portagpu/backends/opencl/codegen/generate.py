@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from portagpu.backends.opencl.codegen.analysis import Facts, analyse
+from portagpu.backends.opencl.codegen.c_types import c_type, storage
 from portagpu.backends.opencl.codegen.emitter import Emitter, Line
 from portagpu.backends.opencl.codegen.helpers import INLINE, INLINE_SHARED, HelperSet, HelperView
 from portagpu.backends.opencl.codegen.lowerings import REGISTERED as REGISTERED
@@ -26,7 +26,7 @@ from portagpu.ir.analysis.uniform import Marks
 from portagpu.ir.nodes import Constant, Print
 from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.recursion import deeply_nested
-from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size, storage
+from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size
 from portagpu.ir.walk import all_statements
 from portagpu.passes.exchange_buffers import SCRATCH
 from portagpu.passes.nested_loops import has_diverging_nest
@@ -65,9 +65,6 @@ class ProgramView:
     body: str
 
 
-_BARRIER = re.compile(r"(\bbarrier\([A-Z_| ]+\);)")
-
-
 @deeply_nested
 def generate(
     program: Program, caps: Capabilities, *, static_dynamic_shared: int = 0, subgroup_size: int | None = None
@@ -101,10 +98,7 @@ def generate(
     if caps.line_directives:
         lines = _with_directives(lines)
     body = "\n".join(line.text for line in lines)
-    if "double" in body:
-        helpers.extension("cl_khr_fp64")
-    if "half" in body:
-        helpers.extension("cl_khr_fp16")
+    helpers.note_extensions_of_types()
     view = ProgramView(
         extensions=tuple(helpers.extensions),
         declarations=tuple(helpers.declarations),
@@ -115,8 +109,6 @@ def generate(
     )
     source = render("kernel.mako", view)
     start = source.index(body)
-    if not caps.single_barriers:
-        source = _BARRIER.sub(r"\1 \1", source)
     offset = source[:start].count("\n")
     spans: list[Span | None] = [None] * offset
     spans += [line.span for line in lines]
@@ -191,6 +183,7 @@ def _has_barrier(program: Program) -> bool:
 
 def _parameter_text(parameter: Parameter, printer: Printer, facts: Facts) -> str:
     kind = parameter.type
+    printer.helpers.note(kind)
     name = printer.names(parameter.name, kind)
     if isinstance(kind, Pointer):
         readonly = kind.readonly or (parameter.name in facts.constant_pointers and kind.space is not Space.PRIVATE)
@@ -199,7 +192,7 @@ def _parameter_text(parameter: Parameter, printer: Printer, facts: Facts) -> str
         )  # `portagpu.ir.analysis.memory_order`
         restrict = kind.restrict and not free and parameter.name not in facts.merged
         kind = Pointer(kind.element, kind.space, readonly, restrict)
-    return f"{kind.c} {name}"
+    return f"{c_type(kind)} {name}"
 
 
 def _function(
@@ -213,12 +206,13 @@ def _function(
     spaces = {p.type.space for p in function.parameters if isinstance(p.type, Pointer)}
     # a GPU's registers have no addresses: an array of a thread that a call gets would be moved to memory; those that
     # return one are left to the compiler: inlined, they end in an intrinsic of LLVM's that Oclgrind does not know
-    private = Space.PRIVATE in spaces and caps.device_type is DeviceType.GPU and function.result.c == "void"
+    private = Space.PRIVATE in spaces and caps.device_type is DeviceType.GPU and c_type(function.result) == "void"
     inline = INLINE_SHARED if Space.LOCAL in spaces or private else INLINE
     lines = [
         Line(f"// {span.line}: {span.text.strip()}", span),
-        Line(f"{inline} {function.result.c} {name}({parameters}) {{", span),
+        Line(f"{inline} {c_type(function.result)} {name}({parameters}) {{", span),
     ]
+    helpers.note(function.result)
     body = Emitter(function, facts, printer).run()
     lines += _local_declarations(function, printer, facts) + _block_sizes(printer, span) + body
     lines.append(Line("}", span))
@@ -239,6 +233,7 @@ def _local_declarations(function: Function, printer: Printer, facts: Facts) -> l
         if array.name not in facts.used and array.name not in facts.split:
             continue
         pointer = Pointer(array.element, Space.PRIVATE)
+        printer.helpers.note(pointer)
         name = printer.names(array.name, pointer)
         if array.name in facts.split:
             lines += _split_declaration(array, name, printer)
@@ -280,6 +275,8 @@ def _kernel(
         for a in program.shared
     ]
     statements = Emitter(kernel, facts, printer).run()
+    for array in program.shared:
+        helpers.note(array.element)
     body = _local_declarations(kernel, printer, facts) + _block_sizes(printer, kernel.span) + statements
     dynamic = DYNAMIC_SHARED
     parameters = tuple(
@@ -309,13 +306,13 @@ def _kernel(
 
 
 def _struct(struct: Struct) -> StructView:
-    return StructView(name=struct.c, members=tuple(f"{k.c} item{n}" for n, k in enumerate(struct.items)))
+    return StructView(name=c_type(struct), members=tuple(f"{c_type(k)} item{n}" for n, k in enumerate(struct.items)))
 
 
 def _complex_literal(value: complex, array: ConstantArray) -> str:
     lane = Scalar(array.element.dtype.real)
     parts = (literal(Constant(part, lane, span=array.span))[0] for part in (value.real, value.imag))
-    return f"({array.element.c})({', '.join(parts)})"
+    return f"({c_type(array.element)})({', '.join(parts)})"
 
 
 def _values(array: ConstantArray) -> list[str]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.printer import Printer
-from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered
+from portagpu.backends.opencl.codegen.c_types import SPACES, c_type
+from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered, Printing
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import Pointer, Scalar, Type, Vector
 
 
-def _pointer(printer: Printer, expr: Operation, const: str) -> str:
+def _pointer(printer: Printing, expr: Operation, const: str) -> str:
     place = expr.args[0]
     assert isinstance(place.type, Pointer)
-    return f"({place.type.space.value} {const}half*)({printer.text(place)})"
+    return f"({SPACES[place.type.space]} {const}half*)({printer.text(place)})"
 
 
 def _function(expr: Operation, kind: Type) -> str:
@@ -20,20 +20,20 @@ def _function(expr: Operation, kind: Type) -> str:
     return f"{'a' if expr.name.endswith('_aligned') else ''}_half{lanes}"
 
 
-def _load(printer: Printer, expr: Operation) -> Lowered:
+def _load(printer: Printing, expr: Operation) -> Lowered:
     return f"vload{_function(expr, expr.type)}(0, {_pointer(printer, expr, 'const ')})", POSTFIX
 
 
-def _store(printer: Printer, expr: Operation) -> Lowered:
+def _store(printer: Printing, expr: Operation) -> Lowered:
     value = expr.args[1]
     name = f"vstore{_function(expr, value.type)}_rte"
     return f"{name}({printer.text(value)}, 0, {_pointer(printer, expr, '')})", POSTFIX
 
 
-def _helper(printer: Printer, expr: Operation) -> Lowered:
+def _helper(printer: Printing, expr: Operation) -> Lowered:
     kind = expr.args[0].type if expr.name == "half_bits" else expr.type  # the one of floats
     assert isinstance(kind, Scalar | Vector)
-    return f"{printer.helpers.use(expr.name, kind.c)}({printer.text(expr.args[0])})", POSTFIX
+    return f"{printer.helpers.use('arithmetic', expr.name, c_type(kind))}({printer.text(expr.args[0])})", POSTFIX
 
 
 LOWERINGS.update(dict.fromkeys(("half_value", "half_bits", "round_half"), _helper))

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portagpu.backends.opencl.codegen.ptx import PTX_TYPES, REGISTERS
 from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.dtypes import FLOAT16, DType
+from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HelperView:
     """What a helper's template sees: its C name and types."""
 
-    template: str
+    file: str  # of templates
+    template: str  # the definition in it
+    variant: str  # what the definition may be asked for
     name: str
     inline: str  # how it is declared, where it may take a pointer to shared memory
     type: str  # C type it works on
@@ -27,6 +32,8 @@ class HelperView:
     ptx: str  # PTX type, such as f32
     register: str  # constraint letter of that type in inline PTX
     fence: str  # after an update of shared memory by another type's atomics
+    barrier: str  # statement: a barrier of the block for all memory
+    local_barrier: str  # the same for shared memory alone
 
 
 _UNSIGNED = {
@@ -67,6 +74,7 @@ class HelperSet:
         self.caps = caps
         self._function_names = function_names
         self._views: dict[str, HelperView] = {}
+        self._dtypes: set[DType] = set()
         self.extensions: dict[str, None] = {}
         self.declarations: dict[str, None] = {}  # of functions that a compiler has, and perhaps no header of it
 
@@ -74,14 +82,16 @@ class HelperSet:
         """C name of a device function."""
         return self._function_names[function]
 
-    def use(self, template: str, c_type: str, space: str = "") -> str:
-        """Require a helper and return its C name."""
-        name = "_".join(p for p in ("pg", template, c_type, _SPACES[space]) if p)
+    def use(self, file: str, template: str, c_type: str, space: str = "", *, variant: str = "") -> str:
+        """Require the helper of a definition in a file of templates, and return its C name."""
+        name = "_".join(p for p in ("pg", template, variant, c_type, _SPACES[space]) if p)
         if name not in self._views:
             part = c_type.rstrip("0123456789")
             signed = part.removeprefix("u")
             self._views[name] = HelperView(
+                file=file,
                 template=template,
+                variant=variant,
                 name=name,
                 inline=INLINE if space and space != "__local" else INLINE_SHARED,
                 type=c_type,
@@ -94,15 +104,35 @@ class HelperSet:
                 is_signed=not c_type.startswith("u"),
                 is_float=c_type in ("float", "double", "half"),
                 cas="atom_cmpxchg" if _WIDTH[signed] == 64 else "atomic_cmpxchg",
-                ptx={"float": "f32", "double": "f64", "int": "s32", "uint": "u32", "long": "s64", "ulong": "u64"}.get(
-                    c_type, ""
-                ),
+                ptx=PTX_TYPES.get(c_type, ""),
+                register=REGISTERS.get(c_type, ""),
                 fence=_FENCE_OF_CPUS if self.caps.device_type is DeviceType.CPU else _FENCE,
-                register={"float": "f", "double": "d", "int": "r", "uint": "r", "long": "l", "ulong": "l"}.get(
-                    c_type, ""
-                ),
+                barrier=f"{self.barrier()};",
+                local_barrier=f"{self.barrier('CLK_LOCAL_MEM_FENCE')};",
             )
         return name
+
+    def barrier(self, memory: str = "CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE") -> str:
+        """A barrier of the block, without the semicolon: twice where the driver needs that (docs/driver-quirks.md)."""
+        call = f"barrier({memory})"
+        return call if self.caps.single_barriers else f"{call}; {call}"
+
+    def note(self, kind: Type) -> None:
+        """Note that a type occurs in the program."""
+        if isinstance(kind, Pointer):
+            kind = kind.element
+        if isinstance(kind, Struct):
+            for item in kind.items:
+                self.note(item)
+        elif isinstance(kind, Scalar | Vector):
+            self._dtypes.add(kind.dtype)
+
+    def note_extensions_of_types(self) -> None:
+        """Require the extensions that the types of the program need."""
+        if any(dtype.needs_fp64 for dtype in self._dtypes):
+            self.extension("cl_khr_fp64")
+        if FLOAT16 in self._dtypes:
+            self.extension("cl_khr_fp16")
 
     def extension(self, name: str) -> None:
         """Require an OpenCL extension's pragma."""

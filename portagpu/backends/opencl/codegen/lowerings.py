@@ -2,6 +2,19 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen import bfloat16, builtins, dot_product, halves, subgroups, warp
+from portagpu.backends.opencl.codegen import (
+    arithmetic,
+    atomics,
+    bfloat16,
+    builtins,
+    dot_product,
+    halves,
+    subgroup_matrices,
+    subgroups,
+    warp,
+    work_items,
+)
 
-REGISTERED = (bfloat16, builtins, dot_product, halves, subgroups, warp)
+REGISTERED = (
+    *(arithmetic, atomics, bfloat16, builtins, dot_product, halves, subgroup_matrices, subgroups, warp, work_items),
+)

@@ -8,11 +8,29 @@ from typing import TypeGuard
 import numpy as np
 
 from portagpu.backends.opencl.codegen.analysis import Facts
+from portagpu.backends.opencl.codegen.c_types import OPERATORS, SPACES, c_name, c_type, suffix
 from portagpu.backends.opencl.codegen.complex_numbers import cast_complex, compare_complex, is_complex, multiply_complex
 from portagpu.backends.opencl.codegen.helpers import HelperSet
 from portagpu.backends.opencl.codegen.names import Names
 from portagpu.backends.opencl.codegen.narrow import narrowed
-from portagpu.backends.opencl.codegen.registry import lower_operation
+from portagpu.backends.opencl.codegen.registry import (
+    AND,
+    BIT_AND,
+    BIT_OR,
+    BIT_XOR,
+    EQUALITY,
+    LOWEST,
+    OR,
+    POSTFIX,
+    PRIMARY,
+    PRODUCT,
+    RELATION,
+    SHIFT,
+    SUM,
+    TERNARY,
+    UNARY,
+    lower_operation,
+)
 from portagpu.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT32, UINT64
 from portagpu.ir.analysis.indices import is_index
 from portagpu.ir.nodes import (
@@ -44,23 +62,20 @@ from portagpu.ir.program import MemoryArray
 from portagpu.ir.types import INT, Pointer, Scalar, Space, Vector, element_size
 from portagpu.ir.walk import all_expressions, unreachable
 
-# C's precedence, higher binds tighter
-PRIMARY, POSTFIX, UNARY = 16, 15, 14
 _BINARY_LEVEL = {
-    BinaryOp.MUL: 13,
-    BinaryOp.DIV: 13,
-    BinaryOp.REM: 13,
-    BinaryOp.ADD: 12,
-    BinaryOp.SUB: 12,
-    BinaryOp.SHL: 11,
-    BinaryOp.SHR: 11,
-    BinaryOp.AND: 8,
-    BinaryOp.XOR: 7,
-    BinaryOp.OR: 6,
+    BinaryOp.MUL: PRODUCT,
+    BinaryOp.DIV: PRODUCT,
+    BinaryOp.REM: PRODUCT,
+    BinaryOp.ADD: SUM,
+    BinaryOp.SUB: SUM,
+    BinaryOp.SHL: SHIFT,
+    BinaryOp.SHR: SHIFT,
+    BinaryOp.AND: BIT_AND,
+    BinaryOp.XOR: BIT_XOR,
+    BinaryOp.OR: BIT_OR,
 }
-_COMPARE_LEVEL = {op: 9 if op in (CompareOp.EQ, CompareOp.NE) else 10 for op in CompareOp}
-_LOGICAL_LEVEL = {LogicalOp.AND: 5, LogicalOp.OR: 4}
-TERNARY, LOWEST = 3, 0
+_COMPARE_LEVEL = {op: EQUALITY if op in (CompareOp.EQ, CompareOp.NE) else RELATION for op in CompareOp}
+_LOGICAL_LEVEL = {LogicalOp.AND: AND, LogicalOp.OR: OR}
 _LANES = "0123456789abcdef"
 
 
@@ -135,6 +150,7 @@ class Printer:
         return text
 
     def _print(self, expr: Expr) -> tuple[str, int]:
+        self.helpers.note(expr.type)
         match expr:
             case Constant():
                 return literal(expr)
@@ -144,9 +160,9 @@ class Printer:
             case Binary():
                 return self._binary(expr)
             case Negate() if self._wraps(expr):
-                return f"as_{expr.type.c}(0 - {self._modular(expr.operand, UNARY)})", POSTFIX
+                return f"as_{c_type(expr.type)}(0 - {self._modular(expr.operand, UNARY)})", POSTFIX
             case Negate() if _is_small_signed(expr.type):
-                helper = self.helpers.use("ineg_small", expr.type.c)
+                helper = self.helpers.use("arithmetic", "ineg_small", c_type(expr.type))
                 return f"{helper}({self.text(expr.operand)})", POSTFIX
             case Negate():
                 inner = self.text(expr.operand, UNARY)
@@ -162,13 +178,16 @@ class Printer:
                 short = narrowed(expr, self.facts.exact) if self._may_narrow(expr.op) else None
                 if short is not None:
                     left, right = (self.subscript(e, own + 1) for e in short)
-                    return f"{left} {expr.op.value} {right}", own
-                text = f"{self.text(expr.left, own + 1)} {expr.op.value} {self.text(expr.right, own + 1)}"
+                    return f"{left} {OPERATORS[expr.op]} {right}", own
+                text = f"{self.text(expr.left, own + 1)} {OPERATORS[expr.op]} {self.text(expr.right, own + 1)}"
                 return self._guarded(expr, text, own)
             case Logical():
                 own = _LOGICAL_LEVEL[expr.op]
                 inner_level = own if expr.op is LogicalOp.AND else own + 2  # compilers warn about `a || b && c`
-                return f"{self.text(expr.left, inner_level)} {expr.op.value} {self.text(expr.right, inner_level)}", own
+                return (
+                    f"{self.text(expr.left, inner_level)} {OPERATORS[expr.op]} {self.text(expr.right, inner_level)}",
+                    own,
+                )
             case Select():
                 parts = (
                     self.text(expr.condition, TERNARY + 1),
@@ -177,7 +196,7 @@ class Printer:
                 )
                 text = f"{parts[0]} ? {parts[1]} : {parts[2]}"
                 if _is_small(expr.type):  # an int in C, for which an overloaded function is another one
-                    return f"({expr.type.c})({text})", UNARY
+                    return f"({c_type(expr.type)})({text})", UNARY
                 return text, TERNARY
             case Cast():
                 return self._cast(expr)
@@ -188,9 +207,9 @@ class Printer:
             case VectorLoad():
                 return self.vector_load(expr), POSTFIX
             case Offset():
-                return f"{self.text(expr.base, 12)} + {self.subscript(expr.index, 13, base=expr.base)}", 12
+                return f"{self.text(expr.base, SUM)} + {self.subscript(expr.index, SUM + 1, base=expr.base)}", SUM
             case MakeVector():
-                return f"({expr.type.c})({', '.join(self.text(i) for i in expr.items)})", POSTFIX
+                return f"({c_type(expr.type)})({', '.join(self.text(i) for i in expr.items)})", POSTFIX
             case Lane() if isinstance(expr.operand.type, Vector) and expr.operand.type.lanes == 1:
                 return self._print(expr.operand)
             case Lane():
@@ -219,7 +238,7 @@ class Printer:
     def _modular(self, expr: Expr, level: int) -> str:
         """An integer as the unsigned type of its size: C defines overflow for those only."""
         assert isinstance(expr.type, Scalar)
-        kind = f"u{expr.type.c}"
+        kind = f"u{c_type(expr.type)}"
         match expr:
             case Constant() if expr.value >= 0:
                 return self.text(expr, level)
@@ -236,27 +255,27 @@ class Printer:
         own = _BINARY_LEVEL[expr.op]
         left, right = self._modular(expr.left, own), self._modular(expr.right, own + 1)
         if isinstance(expr.left, Constant) and isinstance(expr.right, Constant):
-            left = f"(u{expr.type.c}){left}"
-        return f"{left} {expr.op.value} {right}", own
+            left = f"(u{c_type(expr.type)}){left}"
+        return f"{left} {OPERATORS[expr.op]} {right}", own
 
     def _binary(self, expr: Binary) -> tuple[str, int]:
         if expr.op in _MODULAR and self._wraps(expr):
-            return f"as_{expr.type.c}({self._modular_binary(expr)[0]})", POSTFIX
+            return f"as_{c_type(expr.type)}({self._modular_binary(expr)[0]})", POSTFIX
         if expr.op in (BinaryOp.MUL, BinaryOp.DIV) and is_complex(expr.type):
             return multiply_complex(self, expr)
         own = _BINARY_LEVEL[expr.op]
         associative = expr.op in (BinaryOp.AND, BinaryOp.OR, BinaryOp.XOR)
-        left = self.text(expr.left, own if own >= 12 or associative else 12)
-        right = self.text(expr.right, own + 1 if own >= 12 else 12)
-        return self._narrowed(f"{left} {expr.op.value} {right}", own, expr.type)
+        left = self.text(expr.left, own if own >= SUM or associative else SUM)
+        right = self.text(expr.right, own + 1 if own >= SUM else SUM)
+        return self._narrowed(f"{left} {OPERATORS[expr.op]} {right}", own, expr.type)
 
     def _narrowed(self, text: str, own: int, kind: object) -> tuple[str, int]:
         """C computes small integers as int: wrap the result as NumPy does."""
         if _is_small(kind):
-            if kind.c.startswith("u"):
-                return f"({kind.c})({text})", UNARY
+            if c_type(kind).startswith("u"):
+                return f"({c_type(kind)})({text})", UNARY
             # not a plain cast: a GPU compiler drops it from (long)(short)(-x), where int arithmetic has no overflow
-            return f"as_{kind.c}((u{kind.c})({text}))", POSTFIX
+            return f"as_{c_type(kind)}((u{c_type(kind)})({text}))", POSTFIX
         return text, own
 
     def _cast(self, expr: Cast) -> tuple[str, int]:
@@ -266,9 +285,9 @@ class Printer:
             assert isinstance(target, Vector)
             if source == target:
                 return self._print(expr.operand)
-            return f"convert_{target.c}({self.text(expr.operand)})", POSTFIX
+            return f"convert_{c_type(target)}({self.text(expr.operand)})", POSTFIX
         if isinstance(target, Vector):
-            return f"({target.c})({self.text(expr.operand)})", POSTFIX
+            return f"({c_type(target)})({self.text(expr.operand)})", POSTFIX
         if source.dtype is target.dtype:
             return self._print(expr.operand)
         if target.dtype.is_complex:
@@ -289,7 +308,7 @@ class Printer:
             return self._print(operand.operand)  # int -> long -> int
         if source.dtype in (INT64, UINT64, UINT32) and target.dtype is INT32 and self._converts_subscripts():
             return f"convert_int({self.text(operand)})", POSTFIX
-        return f"({target.c}){self.text(operand, UNARY)}", UNARY
+        return f"({c_type(target)}){self.text(operand, UNARY)}", UNARY
 
     def _converts_subscripts(self) -> bool:
         """Whether a cast to 32 bits might become a subscript that the driver's compiler mixes up with others."""
@@ -304,8 +323,8 @@ class Printer:
             return self._print(expr.operand)
         if isinstance(expr.operand, Var):
             plain = self.text(expr.operand)
-            return f"{plain} < 0 ? {plain} + {self.text(expr.extent, 13)} : {plain}", TERNARY
-        helper = self.helpers.use("wrap_index", expr.type.c)
+            return f"{plain} < 0 ? {plain} + {self.text(expr.extent, SUM + 1)} : {plain}", TERNARY
+        helper = self.helpers.use("arithmetic", "wrap_index", c_type(expr.type))
         return f"{helper}({self.text(expr.operand)}, {self.text(expr.extent)})", POSTFIX
 
     def _load(self, expr: Load) -> tuple[str, int]:
@@ -313,10 +332,10 @@ class Printer:
             return self.split_name(expr.base, expr.index), PRIMARY
         if expr.packed:
             size = element_size(expr.type)
-            return f"as_{expr.type.c}(vload{size}(0, {self.address(expr.base, expr.index)}))", POSTFIX
+            return f"as_{c_type(expr.type)}(vload{size}(0, {self.address(expr.base, expr.index)}))", POSTFIX
         text = f"{self.text(expr.base, POSTFIX)}[{self.subscript(expr.index, base=expr.base)}]"
         if isinstance(expr.type, Scalar) and expr.type.dtype is BOOL:
-            return f"{text} != 0", 9
+            return f"{text} != 0", EQUALITY
         return text, POSTFIX
 
     def split_name(self, base: Var, index: Expr) -> str:
@@ -335,14 +354,14 @@ class Printer:
         address = self.address(expr.base, expr.index)
         if expr.aligned and lanes != 3:
             assert isinstance(expr.base.type, Pointer)
-            return f"*({expr.base.type.space.value} const {expr.type.c}*)({address})"
+            return f"*({SPACES[expr.base.type.space]} const {c_type(expr.type)}*)({address})"
         return f"vload{lanes}(0, {address})"
 
     def address(self, base: Expr, index: Expr) -> str:
         """``base + index`` as a pointer."""
         if isinstance(index, Constant) and index.value == 0:
-            return self.text(base, 12)
-        return f"{self.text(base, 12)} + {self.subscript(index, 13, base=base)}"
+            return self.text(base, SUM)
+        return f"{self.text(base, SUM)} + {self.subscript(index, SUM + 1, base=base)}"
 
 
 _INDEX_FUNCTIONS = frozenset({"threadIdx", "blockIdx", "gridDim", "grid", "gridsize"})
@@ -368,16 +387,15 @@ def literal(expr: Constant) -> tuple[str, int]:
         return _float_literal(float(value), expr.type)
     number = int(value)
     if dtype.size < 4:
-        return f"({dtype.c_name}){number}" if number >= 0 else f"({dtype.c_name})({number})", UNARY
+        return f"({c_name(dtype)}){number}" if number >= 0 else f"({c_name(dtype)})({number})", UNARY
     if number == -(2 ** (dtype.bits - 1)):  # C has no literal of the most negative value
-        return f"(-{-number - 1}{dtype.suffix} - 1)", PRIMARY
-    return f"{number}{dtype.suffix}", PRIMARY if number >= 0 else UNARY
+        return f"(-{-number - 1}{suffix(dtype)} - 1)", PRIMARY
+    return f"{number}{suffix(dtype)}", PRIMARY if number >= 0 else UNARY
 
 
 def _float_literal(value: float, kind: Scalar) -> tuple[str, int]:
     if math.isnan(value):
-        return ("NAN" if kind.dtype is FLOAT32 else f"({kind.c})NAN"), UNARY
-    suffix = kind.dtype.suffix
+        return ("NAN" if kind.dtype is FLOAT32 else f"({c_type(kind)})NAN"), UNARY
     if kind.dtype.size == 4:
         with np.errstate(over="ignore"):
             short = np.float32(value)
@@ -386,12 +404,12 @@ def _float_literal(value: float, kind: Scalar) -> tuple[str, int]:
         value_is_inf, text = math.isinf(value), repr(value)
     if value_is_inf:
         sign = "-" if value < 0 else ""
-        return (f"{sign}INFINITY" if kind.dtype is FLOAT32 else f"{sign}({kind.c})INFINITY"), UNARY
+        return (f"{sign}INFINITY" if kind.dtype is FLOAT32 else f"{sign}({c_type(kind)})INFINITY"), UNARY
     if "e" not in text and "." not in text:
         text += ".0"
     if kind.dtype.size == 2:
-        return f"({kind.c}){text}f", UNARY
-    return text + suffix, PRIMARY if not text.startswith("-") else UNARY
+        return f"({c_type(kind)}){text}f", UNARY
+    return text + suffix(kind.dtype), PRIMARY if not text.startswith("-") else UNARY
 
 
 def _shifts(expr: Expr) -> bool:

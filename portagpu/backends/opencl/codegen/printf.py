@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.printer import Printer
-from portagpu.ir.nodes import Print
+from portagpu.backends.opencl.codegen.registry import Printing
+from portagpu.dtypes import Kind
+from portagpu.ir.nodes import Expr, Print
+from portagpu.ir.types import Scalar
 
 _ESCAPES = {ord("\n"): "\\n", ord("\t"): "\\t", ord('"'): '\\"', ord("\\"): "\\\\"}
 
 
-def print_call(printer: Printer, statement: Print) -> str:
+def print_call(printer: Printing, statement: Print) -> str:
     """The statement in C."""
     arguments = "".join(f", {printer.text(a)}" for a in statement.args)
-    return f"printf({_literal(statement.text)}{arguments});"
+    first, *others = (text.replace("%", "%%") for text in statement.texts)
+    text = first + "".join(_conversion(a) + t for a, t in zip(statement.args, others, strict=True))
+    return f"printf({_literal(text)}{arguments});"
+
+
+def _conversion(value: Expr) -> str:
+    assert isinstance(value.type, Scalar)
+    dtype = value.type.dtype
+    return "%f" if dtype.is_float else "%lu" if dtype.kind is Kind.UINT else "%ld"
 
 
 def _literal(text: str) -> str:

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from portagpu.backends.opencl.codegen.printer import Printer
-from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered
-from portagpu.ir.analysis.uniform import EXCHANGES
-from portagpu.ir.nodes import Constant, Operation
+from portagpu.backends.opencl.codegen.c_types import c_type
+from portagpu.backends.opencl.codegen.registry import LOWERINGS, POSTFIX, Lowered, Printing
+from portagpu.dtypes import UINT32
+from portagpu.ir.analysis.uniform import EXCHANGES, WARP_OPERATIONS
+from portagpu.ir.nodes import Cast, Constant, Operation
 from portagpu.ir.types import Scalar
 
-_VALUES = {"warp_shuffle": 2, "warp_match": 3, "warp_shuffle_ptx": 1, "warp_match_any_ptx": 1, "warp_match_all_ptx": 1}
-_WORDS = ("warp_ballots", "warp_all_ptx", "warp_any_ptx", "warp_eq_ptx", "warp_ballot_ptx", "warp_active_ptx")
+_VALUES = {"warp_shuffle": 2, "warp_match": 3, "warp_shfl": 1, "warp_match_any": 1, "warp_match_all": 1}
+_NATIVE_VOTES = ("warp_all", "warp_any", "warp_eq", "warp_ballot")
+_WORDS = ("warp_ballots", "warp_active", *_NATIVE_VOTES)
 
 
-def _typed(printer: Printer, expr: Operation) -> Lowered:
+def _typed(printer: Printing, expr: Operation) -> Lowered:
     """A helper made for the type of the value that is exchanged."""
     kind = expr.args[_VALUES[expr.name]].type
     assert isinstance(kind, Scalar)
-    return _call(printer, expr, kind.c)
+    return _call(printer, expr, c_type(kind))
 
 
-def _untyped(printer: Printer, expr: Operation) -> Lowered:
+def _untyped(printer: Printing, expr: Operation) -> Lowered:
     return _call(printer, expr, "uint")
 
 
-def _call(printer: Printer, expr: Operation, c_type: str) -> Lowered:
+def _call(printer: Printing, expr: Operation, kind: str) -> Lowered:
     """A call of the helper; where all threads of the block take part, of one that need not ask who does."""
     name, args = expr.name, expr.args
     if name in EXCHANGES:
@@ -31,27 +33,29 @@ def _call(printer: Printer, expr: Operation, c_type: str) -> Lowered:
             args = args[:-1]
         else:
             name += "_some"
-    return f"{printer.helpers.use(name, c_type)}({', '.join(map(printer.text, args))})", POSTFIX
+    elif name in WARP_OPERATIONS:
+        name = "warp_shuffle_ptx" if name == "warp_shfl" else f"{name}_ptx"
+    if expr.name in _NATIVE_VOTES:
+        args = (args[0], Cast(args[1], Scalar(UINT32), span=expr.span))
+    return f"{printer.helpers.use('warp', name, kind)}({', '.join(map(printer.text, args))})", POSTFIX
 
 
-def _barrier(printer: Printer, expr: Operation) -> Lowered:
-    return "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)", POSTFIX
+def _barrier(printer: Printing, expr: Operation) -> Lowered:
+    return printer.helpers.barrier(), POSTFIX
 
 
-def _sync(printer: Printer, expr: Operation) -> Lowered:
+def _sync(printer: Printing, expr: Operation) -> Lowered:
     return f'asm volatile("bar.warp.sync %0;" :: "r"({printer.text(expr.args[0])}) : "memory")', POSTFIX
 
 
-def _nanosleep(printer: Printer, expr: Operation) -> Lowered:
+def _nanosleep(printer: Printing, expr: Operation) -> Lowered:
     return f'asm volatile("nanosleep.u32 %0;" :: "r"({printer.text(expr.args[0])}) : "memory")', POSTFIX
 
 
-def _grid_sync(printer: Printer, expr: Operation) -> Lowered:
-    return f"{printer.helpers.use('warp_grid_sync', 'uint')}({printer.text(expr.args[0])})", POSTFIX
+def _grid_sync(printer: Printing, expr: Operation) -> Lowered:
+    return f"{printer.helpers.use('warp', 'warp_grid_sync', 'uint')}({printer.text(expr.args[0])})", POSTFIX
 
 
 LOWERINGS.update(dict.fromkeys(_VALUES, _typed))
 LOWERINGS.update(dict.fromkeys(_WORDS, _untyped))
-LOWERINGS.update(
-    {"warp_barrier": _barrier, "warp_sync_ptx": _sync, "warp_nanosleep_ptx": _nanosleep, "grid_sync": _grid_sync}
-)
+LOWERINGS.update({"warp_barrier": _barrier, "warp_sync": _sync, "nanosleep": _nanosleep, "grid_sync": _grid_sync})

@@ -1,9 +1,3 @@
-<%namespace name="arithmetic" file="helpers/arithmetic.mako"/>\
-<%namespace name="complex_numbers" file="helpers/complex.mako"/>\
-<%namespace name="atomics" file="helpers/atomics.mako"/>\
-<%namespace name="bfloat16" file="helpers/bfloat16.mako"/>\
-<%namespace name="dot_products" file="helpers/dp4a.mako"/>\
-<%namespace name="warp" file="helpers/warp.mako"/>\
 % for extension in view.extensions:
 #pragma OPENCL EXTENSION ${extension} : enable
 % endfor
@@ -25,18 +19,6 @@ __constant ${constant.bits or constant.type} ${name}[${constant.size}]${" __attr
 % endif
 % endfor
 % for h in view.helpers:
-% if h.template.startswith("atomic_"):
-${getattr(atomics, h.template)(h)}\
-% elif h.template.startswith("bfloat16_"):
-${getattr(bfloat16, h.template)(h)}\
-% elif h.template.startswith("dp4a_"):
-${dot_products.dp4a(h)}\
-% elif h.template.startswith("warp_"):
-${getattr(warp, h.template)(h)}\
-% elif h.template.startswith("complex_"):
-${getattr(complex_numbers, h.template)(h)}\
-% else:
-${getattr(arithmetic, h.template)(h)}\
-% endif
+${getattr(local.get_namespace(f"helpers/{h.file}.mako"), h.template)(h)}\
 % endfor
 ${view.body}

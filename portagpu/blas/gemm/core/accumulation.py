@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.gemm.core.kernel_arguments import ALPHA, ALPHA_AND_BETA, SUM, Epilogue, Factors
 from portagpu.blas.gemm.core.problem import UNSIGNED, Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.dialect.names import VectorMaker
@@ -40,10 +41,14 @@ class Conversion:
         """Whether sums are integers."""
         return self.vector.dtype.is_integer
 
-    def numbers(self, alpha: complex, beta: complex) -> tuple[Any, Any]:
+    def factors(self, alpha: complex, beta: complex) -> Factors:
         """Alpha and beta in the type in which sums are scaled."""
         kind = number_type(self.scaled)
-        return kind(alpha.real), kind(beta.real)
+        return Factors(kind(alpha.real), kind(beta.real))
+
+    def epilogue(self, alpha: complex, beta: complex) -> Epilogue:
+        """What kernels do with sums: what alpha and beta ask for, known when they are compiled."""
+        return Epilogue(ALPHA_AND_BETA if beta != 0 else ALPHA if alpha != 1 else SUM, self.scaled, self.stored)
 
 
 @lru_cache(maxsize=256)
@@ -59,11 +64,6 @@ def conversion(dtype: str, out: str, lanes: int) -> Conversion:
     scaled = sums if out in (sums, *UNSIGNED.values()) else "float64" if out == "float64" else "float32"
     stored = "float32" if out == "bfloat16" else out  # vectors of bfloat16 are float32 in kernels
     return Conversion(vector_type(sums, lanes), vector_type(scaled, lanes), vector_type(stored, lanes))
-
-
-def scaling(alpha: complex, beta: complex) -> int:
-    """What is done with sums: nothing, alpha, or alpha and beta."""
-    return 2 if beta != 0 else 1 if alpha != 1 else 0
 
 
 def is_plain(problem: Problem) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from portagpu.blas.gemm.core.kernel_arguments import Matrix
 from portagpu.blas.gemm.core.operands import Operand, flat, span_of, steps_of
 from portagpu.runtime.arrays.array import DeviceNDArray
 
-__all__ = ["Operand", "flat", "operand"]
+__all__ = ["Operand", "flat", "matrix_of", "operand"]
 
 
 def operand(matrix: DeviceNDArray) -> Operand:
@@ -16,3 +17,8 @@ def operand(matrix: DeviceNDArray) -> Operand:
     while wide > 1 and any(step % wide for step in (matrix.offset // matrix.itemsize, dense, batch, pitch)):
         wide //= 2
     return Operand(flat(matrix, span_of(matrix)), pitch, batch, transposed, wide)
+
+
+def matrix_of(x: Operand) -> Matrix:
+    """An operand of flat memory as these kernels take it, its steps in the narrowest type that holds every index."""
+    return Matrix(x.memory, *x.distances)

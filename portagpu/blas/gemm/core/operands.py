@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.gemm.core.interface import order_of
+from portagpu.blas.gemm.core.kernel_arguments import Matrix
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 
@@ -63,6 +64,11 @@ def operand(matrix: DeviceNDArray) -> Operand:
     transposed, pitch, batch = steps_of(matrix)
     as_it_is = matrix.layout == ("F" if transposed and matrix.ndim == 2 else "C")
     return Operand(matrix if as_it_is else flat(matrix, span_of(matrix)), pitch, batch, transposed)
+
+
+def matrix_of(x: Operand, number: Any) -> Matrix:
+    """An operand as kernels take it; ``number``: the type of its steps."""
+    return Matrix(x.array, number(x.pitch), number(x.batch))
 
 
 def steps_of(matrix: DeviceNDArray) -> tuple[bool, int, int]:

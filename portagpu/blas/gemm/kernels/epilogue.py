@@ -1,8 +1,9 @@
-"""How sums become elements of the result, and kernels that work on results alone; in the dialect.
+"""The epilogue: how sums become elements of the result. All kernels store through here; in the dialect.
 
-Sums are formed in one type (``vector`` of kernels), scaled in another (``scaled``, that of alpha and beta: float32
-where integers become floats) and stored in a third (``stored``). ``scaling`` is 0 for ``c = sum``, 1 for
-``c = alpha * sum`` and 2 for ``c = alpha * sum + beta * c``: c is read in the last case only.
+Sums are formed in one type (``vector`` of kernels), scaled in another (that of alpha and beta: float32 where integers
+become floats) and stored in a third. There is a function for each way in which kernels hold and store sums (one,
+neighbours as a vector or as a pair, or one for a copy that stores it); each does the same to a sum, and gets what one
+must know to do more: its value, row and column. Kernels that work on results alone follow.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
@@ -13,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
+from portagpu.blas.gemm.core.kernel_arguments import ALPHA_AND_BETA, BETA_UNLESS_ZERO, SUM
 
 
 @cuda.jit(device=True)
@@ -24,56 +26,84 @@ def multiply_add(x, y, z, whole: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def store_element(total, c, place, alpha, beta, scaling: cuda.constexpr):
-    """Make a sum the element ``c[place]``."""
-    value = type(alpha)(total)
-    if scaling > 0:
-        value = value * alpha
-    if scaling > 1:
-        value = multiply_add(beta, type(alpha)(c[place]), value, isinstance(alpha, np.integer))
+def store_element(total, c, place, row, column, factors, epilogue):
+    """Make a sum the element ``c[place]``; row, column: the element's, as the kernel counts them."""
+    value = type(factors.alpha)(total)
+    if epilogue.scaling > SUM:
+        value = value * factors.alpha
+    if epilogue.scaling == ALPHA_AND_BETA:
+        old = type(factors.alpha)(c[place])
+        value = multiply_add(factors.beta, old, value, isinstance(factors.alpha, np.integer))
+    if epilogue.scaling == BETA_UNLESS_ZERO and factors.beta != 0:
+        value += factors.beta * type(factors.alpha)(c[place])
     c[place] = value
 
 
 @cuda.jit(device=True)
-def store_vector(
-    total,
-    c,
-    place,
-    alpha,
-    beta,
-    scaled: cuda.constexpr,
-    stored: cuda.constexpr,
-    scaling: cuda.constexpr,
-    aligned: cuda.constexpr,
-):
+def store_vector(total, c, place, row, column, factors, epilogue, aligned: cuda.constexpr):
     """Make a vector of sums the elements from ``c[place]`` on."""
-    value = scaled(total)
-    if scaling > 0:
-        value = value * alpha
-    if scaling > 1:
-        old = scaled(cuda.vload(c, place, scaled.lanes, aligned=aligned))
-        value = multiply_add(beta, old, value, isinstance(alpha, np.integer))
-    cuda.vstore(stored(value), c, place, aligned=aligned)
+    value = epilogue.scaled(total)
+    if epilogue.scaling > SUM:
+        value = value * factors.alpha
+    if epilogue.scaling == ALPHA_AND_BETA:
+        old = epilogue.scaled(cuda.vload(c, place, epilogue.scaled.lanes, aligned=aligned))
+        value = multiply_add(factors.beta, old, value, isinstance(factors.alpha, np.integer))
+    if epilogue.scaling == BETA_UNLESS_ZERO and factors.beta != 0:
+        value += factors.beta * cuda.vload(c, place, epilogue.scaled.lanes, aligned=aligned)
+    cuda.vstore(epilogue.stored(value), c, place, aligned=aligned)
+
+
+@cuda.jit(device=True)
+def finished(total, c, product, row, column, extents, factors, epilogue):
+    """What a sum becomes as element (row, column) of one of c's matrices, for kernels whose copies store it.
+
+    There may be no such element: then nobody sees it.
+    """
+    value = total
+    if epilogue.scaling > SUM:
+        value = value * factors.alpha
+    if epilogue.scaling == BETA_UNLESS_ZERO and factors.beta != 0 and row < extents.m and column < extents.n:
+        value += factors.beta * type(factors.alpha)(c[product, row, column] if c.ndim == 3 else c[row, column])
+    return value
+
+
+@cuda.jit(device=True)
+def packed_pair(low, high, kind: cuda.constexpr):
+    """Two float32 as a pair of float16 ("half") or of bfloat16 in 32 bits."""
+    return cuda.pack_half2(low, high) if kind == "half" else cuda.pack_bfloat162(low, high)
+
+
+@cuda.jit(device=True)
+def store_pair(low, high, c, pairs, place, row, column, factors, epilogue):
+    """Make two sums the elements ``c[place]`` and ``c[place + 1]``, of 16 bits, in one store; place is even.
+
+    pairs: c's memory as uint32. ``epilogue.stored``: see `packed_pair`.
+    """
+    if epilogue.scaling > SUM:
+        low *= factors.alpha
+        high *= factors.alpha
+    if epilogue.scaling == BETA_UNLESS_ZERO and factors.beta != 0:
+        low += factors.beta * type(factors.alpha)(c[place])
+        high += factors.beta * type(factors.alpha)(c[place + 1])
+    pairs[place // 2] = packed_pair(low, high, epilogue.stored)
+
+
+@cuda.jit(device=True)
+def divided(value, exponent):
+    """``value / 2**exponent`` in two exact steps, each with a factor that float32 holds."""
+    half = exponent >> 1
+    first = ((np.int32(127) - half) << 23).view(np.float32)
+    second = ((np.int32(127) - (exponent - half)) << 23).view(np.float32)
+    return value * first * second
 
 
 @cuda.jit
-def sum_parts(
-    parts,
-    c,
-    m,
-    n,
-    c_pitch,
-    c_batch,
-    split,
-    alpha,
-    beta,
-    scaling: cuda.constexpr,
-):
+def sum_parts(parts, c, m, n, split, factors, epilogue: cuda.constexpr):
     """``c = alpha * (parts[0] + parts[1] + ...) + beta * c`` in this order, for a batch.
 
-    parts: (batch, split, m, n), C order; a thread for each element of c in a one-dimensional grid.
+    parts: (batch, split, m, n), C order; c: a `Matrix`. A thread for each element of c in a one-dimensional grid.
     """
-    target = c.ravel()
+    target = c.memory.ravel()
     source = parts.ravel()
     size = m * n
     position = type(size)(cuda.grid(1))
@@ -84,49 +114,50 @@ def sum_parts(
         total = source[first]
         for part in range(type(size)(1), split):
             total += source[first + part * size]
-        place = matrix * c_batch + within // n * c_pitch + within % n
-        store_element(total, target, place, alpha, beta, scaling)
+        place = matrix * c.batch + within // n * c.pitch + within % n
+        store_element(total, target, place, within // n, within % n, factors, epilogue)
 
 
 @cuda.jit
-def scale_elements(c, m, n, c_pitch, c_batch, batch, beta_re, beta_im, mode: cuda.constexpr):
+def scale_elements(c, m, n, batch, beta, mode: cuda.constexpr):
     """``c = beta * c``: ``mode`` 0 writes zeros without reading c, 1 scales numbers, 2 complex ones.
 
-    Pairs of real and imaginary part side by side in mode 2, where n counts pairs; a thread for each.
+    c: a `Matrix`; beta: a `Complex`. Pairs of real and imaginary part side by side in mode 2, where n counts pairs; a
+    thread for each.
     """
-    target = c.ravel()
+    target = c.memory.ravel()
     size = m * n
     position = type(size)(cuda.grid(1))
     if position < size * batch:
         within = position % size
         if mode == 2:
-            place = position // size * c_batch + within // n * c_pitch + within % n * 2
+            place = position // size * c.batch + within // n * c.pitch + within % n * 2
             re, im = target[place], target[place + 1]
-            target[place] = beta_re * re - beta_im * im
-            target[place + 1] = beta_re * im + beta_im * re
+            target[place] = beta.re * re - beta.im * im
+            target[place + 1] = beta.re * im + beta.im * re
         else:
-            place = position // size * c_batch + within // n * c_pitch + within % n
+            place = position // size * c.batch + within // n * c.pitch + within % n
             if mode == 1:
-                target[place] = beta_re * target[place]
+                target[place] = beta.re * target[place]
             else:
                 target[place] = 0
 
 
 @cuda.jit
-def expand_complex(b, real, k, n, b_down, b_right, b_batch, batch):
+def expand_complex(b, real, k, n, batch):
     """Complex matrices as real ones: rows ``[re, im, re, im, ...]`` times them are such rows.
 
-    b: pairs of numbers with steps (in pairs) between rows, columns and matrices; real: (batch, 2 * k, 2 * n), C order;
+    b: pairs of numbers, a `StridedMatrix` whose steps count pairs; real: (batch, 2 * k, 2 * n), C order;
     element ``x + iy`` of b becomes ``[[x, y], [-y, x]]``. A thread for each element of b.
     """
-    source = b.ravel()
+    source = b.memory.ravel()
     target = real.ravel()
     size = k * n
     position = type(size)(cuda.grid(1))
     if position < size * batch:
         within = position % size
         row, column = within // n, within % n
-        place = 2 * (position // size * b_batch + row * b_down + column * b_right)
+        place = 2 * (position // size * b.batch + row * b.down + column * b.right)
         re, im = source[place], source[place + 1]
         first = position // size * (4 * size) + row * (4 * n) + column * 2
         target[first] = re
@@ -136,18 +167,18 @@ def expand_complex(b, real, k, n, b_down, b_right, b_batch, batch):
 
 
 @cuda.jit
-def separate_complex(a, real, m, k, a_down, a_right, a_batch, batch):
+def separate_complex(a, real, m, k, batch):
     """Complex matrices as real ones with twice the rows: first those of the real parts, then of the imaginary ones.
 
     a: as b of `expand_complex`; real: (batch, 2 * m, k), C order. A thread for each element of a.
     """
-    source = a.ravel()
+    source = a.memory.ravel()
     target = real.ravel()
     size = m * k
     position = type(size)(cuda.grid(1))
     if position < size * batch:
         within = position % size
-        place = 2 * (position // size * a_batch + within // k * a_down + within % k * a_right)
+        place = 2 * (position // size * a.batch + within // k * a.down + within % k * a.right)
         first = position // size * (2 * size) + within
         target[first] = source[place]
         target[first + size] = source[place + 1]
@@ -159,14 +190,9 @@ def join_complex(
     c,
     m,
     n,
-    c_down,
-    c_right,
-    c_batch,
     batch,
-    alpha_re,
-    alpha_im,
-    beta_re,
-    beta_im,
+    alpha,
+    beta,
     separated: cuda.constexpr,
     alpha_parts: cuda.constexpr,
     beta_parts: cuda.constexpr,
@@ -175,11 +201,11 @@ def join_complex(
 
     sums: (batch, m, 2 * n), C order, with real and imaginary parts side by side; if ``separated``, (batch, 2 * m, 2 *
     n): rows of the real parts of a factor times the other, then rows of its imaginary parts times the other. c: as b of
-    `expand_complex`. ``alpha_parts``, ``beta_parts``: 1 for a real factor, 2 for a complex one, 0 if c is not read. A
-    thread for each element of c.
+    `expand_complex`. alpha, beta: each a `Complex`; ``alpha_parts``, ``beta_parts``: 1 for a real factor, 2 for a
+    complex one, 0 if c is not read. A thread for each element of c.
     """
     source = sums.ravel()
-    target = c.ravel()
+    target = c.memory.ravel()
     size = m * n
     position = type(size)(cuda.grid(1))
     if position < size * batch:
@@ -190,16 +216,16 @@ def join_complex(
         if separated:
             re, im = re - source[first + 2 * size + 1], im + source[first + 2 * size]
         if alpha_parts == 2:
-            re, im = alpha_re * re - alpha_im * im, alpha_re * im + alpha_im * re
+            re, im = alpha.re * re - alpha.im * im, alpha.re * im + alpha.im * re
         else:
-            re, im = alpha_re * re, alpha_re * im
-        place = 2 * (position // size * c_batch + row * c_down + column * c_right)
+            re, im = alpha.re * re, alpha.re * im
+        place = 2 * (position // size * c.batch + row * c.down + column * c.right)
         if beta_parts > 0:
             old_re, old_im = target[place], target[place + 1]
             if beta_parts == 2:
-                old_re, old_im = beta_re * old_re - beta_im * old_im, beta_re * old_im + beta_im * old_re
+                old_re, old_im = beta.re * old_re - beta.im * old_im, beta.re * old_im + beta.im * old_re
             else:
-                old_re, old_im = beta_re * old_re, beta_re * old_im
+                old_re, old_im = beta.re * old_re, beta.re * old_im
             re, im = re + old_re, im + old_im
         target[place] = re
         target[place + 1] = im

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.gemm.core.flat_operands import Operand
+from portagpu.blas.gemm.core.flat_operands import Operand, matrix_of
 from portagpu.blas.gemm.core.interface import Product
+from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Pieces
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.kernels.split_k import counters_of, fan_of
-from portagpu.blas.gemm.kernels.stream_k import pieces_of_shares, whole_tiles
+from portagpu.blas.gemm.kernels.stream_k import Workers, pieces_of_shares, whole_tiles
 from portagpu.dispatch.dispatcher import Dispatcher
 
 WORKERS = (0, 1, 2)
@@ -95,11 +96,13 @@ def multiply(
         parts = workspaces.of(product.stream, "parts", (size,), np.dtype(number))
         arrived = workspaces.zeros(product.stream, "arrived", (tiles - whole) * counters_of(pieces))
     blocks = whole + workers if workers else tiles * pieces
+    shared_out = () if workers is None else (Workers(np.int32(whole), np.int32(workers)),)
     kernel[blocks if most is None else min(most, blocks), threads, product.stream](
-        *(first.memory, second.memory, c.memory, parts, arrived, np.int32(rows), np.int32(columns), np.int32(k)),
-        *(np.int32(product.batch), np.int32(pieces), np.int32(fan_of(pieces))),
-        *(() if workers is None else (np.int32(whole), np.int32(workers))),
-        *(first.distances[0], second.distances[0], c.distances[0]),
-        *(first.distances[1], second.distances[1], c.distances[1]),
-        *(number(product.alpha.real), number(product.beta.real), *last),
+        *map(matrix_of, (first, second, c)),
+        Extents(np.int32(rows), np.int32(columns), np.int32(k)),
+        np.int32(product.batch),
+        Pieces(parts, arrived, np.int32(pieces), np.int32(fan_of(pieces))),
+        *shared_out,
+        Factors(number(product.alpha.real), number(product.beta.real)),
+        *last,
     )

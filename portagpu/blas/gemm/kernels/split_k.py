@@ -15,6 +15,7 @@ write neighbouring vectors, and a thread reads only what the same thread of othe
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -119,48 +120,62 @@ def _add(
                         sums[i] += lines[turn, i // lanes][i % lanes]
 
 
+class Share(NamedTuple):
+    """A block's part of sums: the number ``part`` of ``count`` parts of sum ``number``.
+
+    memory: ``places`` times the block's sums, for each ``number``, 16-byte aligned; arrived: `counters_of` int32 for
+    each ``number``, zero before and after. fan: `fan_of` ``count``, which is ``places`` where there are two levels.
+    """
+
+    memory: Any
+    arrived: Any
+    number: Any
+    part: Any
+    count: Any
+    places: Any
+    fan: Any
+
+
+class Team(NamedTuple):
+    """The threads that add, ``threads`` of them: each holds ``held`` sums, a multiple of ``vector.lanes`` (4 or 2).
+
+    ``levels``: see `levels_of`. ``barrier``: a named barrier for those threads alone, see `_meet`; 0 for all.
+    """
+
+    held: int
+    vector: Any
+    levels: int
+    barrier: int
+    threads: int
+
+
 @cuda.jit(device=True)
-def add_parts(
-    sums,
-    parts,
-    arrived,
-    number,
-    part,
-    count,
-    places,
-    fan,
-    thread,
-    held: cuda.constexpr,
-    vector: cuda.constexpr,
-    levels: cuda.constexpr,
-    barrier: cuda.constexpr,
-    threads: cuda.constexpr,
-):
+def add_parts(sums, share, thread, team):
     """Add a block's part of the sums to the others': True in the block that then holds the whole sums, the last one.
 
-    sums: those that a thread holds, ``held`` of them on one axis, a multiple of ``vector.lanes`` (4 or 2); part: the
-    number of this block's among ``count`` of sum ``number``. parts: ``places`` times the block's sums, for each
-    ``number``, 16-byte aligned; arrived: `counters_of` int32 for each ``number``, zero before and after. fan, levels:
-    `fan_of` and `levels_of` ``count``, which is ``places`` where there are two levels. All of the block's ``threads``,
-    numbered ``thread``, call it; or a team of them, see `arrive`.
+    sums: those that a thread holds, on one axis; share: a `Share`; team: a `Team`, whose threads, numbered ``thread``,
+    all call it.
     """
+    held, vector, levels, barrier, threads = team
     latest = cuda.shared.array(1, np.int32)
     size = np.uint32(held * threads)
     mine = np.uint32(thread) * np.uint32(vector.lanes)
-    base = np.uint32(number) * np.uint32(places) * size + mine
-    groups = (count + (fan - 1)) // fan if levels > 1 else np.int32(1)
-    group = part // fan if levels > 1 else np.int32(0)
-    first = group * fan
-    counter = number * (groups + 1)
-    members = min(fan, count - first) if levels > 1 else count
-    _leave(sums, parts, base + np.uint32(part) * size, held, vector, threads)
-    last = arrive(arrived, counter + group, members, latest, thread, barrier, threads)
+    base = np.uint32(share.number) * np.uint32(share.places) * size + mine
+    groups = (share.count + (share.fan - 1)) // share.fan if levels > 1 else np.int32(1)
+    group = share.part // share.fan if levels > 1 else np.int32(0)
+    first = group * share.fan
+    counter = share.number * (groups + 1)
+    members = min(share.fan, share.count - first) if levels > 1 else share.count
+    _leave(sums, share.memory, base + np.uint32(share.part) * size, held, vector, threads)
+    last = arrive(share.arrived, counter + group, members, latest, thread, barrier, threads)
     if last:
-        _add(sums, parts, base + np.uint32(first) * size, size, members, part - first, held, vector, threads)
+        _add(
+            sums, share.memory, base + np.uint32(first) * size, size, members, share.part - first, held, vector, threads
+        )
     if levels > 1 and last:
         # the group's sum takes the place of its first part, which no other block reads any more
-        _leave(sums, parts, base + np.uint32(first) * size, held, vector, threads)
-        last = arrive(arrived, counter + groups, groups, latest, thread, barrier, threads)
+        _leave(sums, share.memory, base + np.uint32(first) * size, held, vector, threads)
+        last = arrive(share.arrived, counter + groups, groups, latest, thread, barrier, threads)
         if last:
-            _add(sums, parts, base, np.uint32(fan) * size, groups, group, held, vector, threads)
+            _add(sums, share.memory, base, np.uint32(share.fan) * size, groups, group, held, vector, threads)
     return last

@@ -14,6 +14,8 @@ PPoPP 2023.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from portagpu import cuda
 
 _FEWEST_STEPS = 8  # of a worker's share
@@ -35,6 +37,13 @@ def pieces_of_shares(tiles: int, workers: int, steps: int) -> int:
     share = rest * steps // workers
     pieces = -(-steps // max(1, share)) + 1
     return pieces if share >= _FEWEST_STEPS and pieces <= _MOST_PIECES and rest * steps < 2**31 else 0
+
+
+class Workers(NamedTuple):
+    """Blocks that share what is left: the first ``whole`` tiles are computed by blocks of their own."""
+
+    whole: Any
+    count: Any
 
 
 @cuda.jit(device=True)

@@ -17,7 +17,19 @@ from portagpu.ir.types import Scalar
 
 _HALF = Scalar(FLOAT16)
 _ARITHMETIC = {"hadd": BinaryOp.ADD, "hsub": BinaryOp.SUB, "hmul": BinaryOp.MUL, "hdiv": BinaryOp.DIV}
-_COMPARISONS = {f"h{op.name.lower()}": op for op in CompareOp}
+_COMPARISONS = {f"h{op.value}": op for op in CompareOp}
+_SYMBOLS = {  # Python's, for the reference
+    "hadd": "+",
+    "hsub": "-",
+    "hmul": "*",
+    "hdiv": "/",
+    "hlt": "<",
+    "hle": "<=",
+    "hgt": ">",
+    "hge": ">=",
+    "heq": "==",
+    "hne": "!=",
+}
 _FUNCTIONS = {
     "habs": "fabs",
     **{f"h{name}": name for name in ("sin", "cos", "exp", "exp2", "exp10", "log", "log2", "log10", "sqrt", "rsqrt")},
@@ -85,9 +97,9 @@ def _entry(name: str) -> ReferenceEntry | None:
     names = ("a", "b", "c") if name == "hfma" else ("a", "b") if pair else ("a",)
     parameters = tuple(f"{n}: number, converted to float16" for n in names)
     if name in _COMPARISONS:
-        return ReferenceEntry(parameters, "bool", f"`a {_COMPARISONS[name].value} b`.")
+        return ReferenceEntry(parameters, "bool", f"`a {_SYMBOLS[name]} b`.")
     if name in _ARITHMETIC:
-        return ReferenceEntry(parameters, "float16", f"`a {_ARITHMETIC[name].value} b`, rounded to nearest.")
+        return ReferenceEntry(parameters, "float16", f"`a {_SYMBOLS[name]} b`, rounded to nearest.")
     if name == "hfma":
         return ReferenceEntry(parameters, "float16", "`a * b + c`, rounded once.")
     operation = _EXTREMES.get(name) or _FUNCTIONS.get(name, name[1:])

@@ -28,6 +28,9 @@ class Function:
     result: Scalar
 
 
+_ARITHMETIC = {op.value: op for op in (BinaryOp.ADD, BinaryOp.SUB, BinaryOp.MUL, BinaryOp.DIV)}
+
+
 def _table() -> dict[str, Function]:
     found: dict[str, Function] = {}
     unary = (
@@ -50,14 +53,14 @@ def _table() -> dict[str, Function]:
         for name, operation in (("isnan", "isnan"), ("isinf", "isinf"), ("signbit", "signbit")):
             found[name + letter] = Function(operation, (kind,), I32)
         found["finitef" if end else "isfinited"] = Function("isfinite", (kind,), I32)
-        for name, operation in (("add", "+"), ("sub", "-"), ("mul", "*"), ("div", "/")):
-            found[f"{letter}{name}_rn"] = Function(operation, (kind, kind), kind)
+        for operation in _ARITHMETIC:
+            found[f"{letter}{operation}_rn"] = Function(operation, (kind, kind), kind)
         found[f"{letter}sqrt_rn"] = Function("sqrt", (kind,), kind)
         found[f"fma{end}_rn"] = Function("fma", (kind, kind, kind), kind)
     for name in ("cos", "sin", "tan", "exp", "exp10", "log", "log2", "log10"):
         found[f"fast_{name}f"] = Function(name, (F32,), F32)
     found["fast_powf"] = Function("pow", (F32, F32), F32)
-    found["fast_fdividef"] = Function("/", (F32, F32), F32)
+    found["fast_fdividef"] = Function("div", (F32, F32), F32)
     for prefix, kind, unsigned in (("", I32, U32), ("ll", I64, U64)):
         found[f"{prefix}abs"] = Function("iabs", (kind,), kind)
         for name in ("min", "max"):
@@ -76,21 +79,21 @@ def _table() -> dict[str, Function]:
 
 def _conversions() -> dict[str, Function]:
     found: dict[str, Function] = {}
-    modes = {"rn": "rte", "rd": "rtn", "ru": "rtp", "rz": "rtz"}
+    modes = {"rn": "nearest", "rd": "down", "ru": "up", "rz": "zero"}
     integers = {"int": I32, "uint": U32, "ll": I64, "ull": U64}
     floats = {"float": F32, "double": F64}
     for name, kind in integers.items():
         for real, wide in floats.items():
-            for mode, opencl in modes.items():
-                found[f"{real}2{name}_{mode}"] = Function(f"convert_{kind.c}_{opencl}", (wide,), kind)
-                found[f"{name}2{real}_{mode}"] = Function(f"convert_{wide.c}_{opencl}", (kind,), wide)
-    for mode, opencl in modes.items():
-        found[f"double2float_{mode}"] = Function(f"convert_float_{opencl}", (F64,), F32)
+            for mode, rounded in modes.items():
+                found[f"{real}2{name}_{mode}"] = Function(f"convert_{rounded}", (wide,), kind)
+                found[f"{name}2{real}_{mode}"] = Function(f"convert_{rounded}", (kind,), wide)
+    for mode, rounded in modes.items():
+        found[f"double2float_{mode}"] = Function(f"convert_{rounded}", (F64,), F32)
     for name, source, target in (
         *(("float_as_int", F32, I32), ("float_as_uint", F32, U32), ("int_as_float", I32, F32)),
         *(("uint_as_float", U32, F32), ("double_as_longlong", F64, I64), ("longlong_as_double", I64, F64)),
     ):
-        found[name] = Function(f"as_{target.c}", (source,), target)
+        found[name] = Function("as_type", (source,), target)
     return found
 
 
@@ -104,8 +107,8 @@ def _function(ctx: FunctionState, site: Call) -> Value:
     found = FUNCTIONS[name]
     values = site.bind(ctx, f"libdevice.{name}", *_PARAMETERS[: len(found.parameters)])
     args = tuple(convert(ctx, v, k, explicit=True) for v, k in zip(values, found.parameters, strict=True))
-    if found.operation in "+-*/":
-        return Binary(BinaryOp(found.operation), args[0], args[1], found.result, span=ctx.span)
+    if found.operation in _ARITHMETIC:
+        return Binary(_ARITHMETIC[found.operation], args[0], args[1], found.result, span=ctx.span)
     if found.operation in _CONDITIONS:
         return Cast(Operation(found.operation, args, BOOLEAN, span=ctx.span), I32, span=ctx.span)
     return Operation(found.operation, args, found.result, span=ctx.span)

@@ -140,13 +140,13 @@ static inline ${h.type} ${h.name}(${h.type} x) {
 </%def>
 <%def name="syncthreads_count(h)">
 ${h.inline} int ${h.name}(__local int* cell, int condition) {
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    ${h.barrier}
     if (get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0) *cell = 0;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    ${h.local_barrier}
     if (condition) atomic_inc(cell);
-    barrier(CLK_LOCAL_MEM_FENCE);
+    ${h.local_barrier}
     int count = *cell;
-    barrier(CLK_LOCAL_MEM_FENCE);
+    ${h.local_barrier}
     return count;
 }
 </%def>

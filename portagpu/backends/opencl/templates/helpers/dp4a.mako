@@ -1,6 +1,6 @@
 <%def name="dp4a(h)">
 <%
-    way, signs = h.template.split("_")[1:]
+    way, signs = h.variant.split("_")
     a, b = ("char4" if s == "s" else "uchar4" for s in signs)
     first, second = ("int" if s == "s" else "uint" for s in signs)
 %>\

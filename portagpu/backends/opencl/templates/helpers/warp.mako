@@ -17,7 +17,7 @@ ${place()}
 % if some:
     flags[id] = here;
 % endif
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    ${h.barrier}
     const int operand = mode == 1 || mode == 2 ? (int)min(lane_or_delta, 64u) : (int)(lane_or_delta & 31);
     const int from = mode == 0 ? operand : mode == 1 ? lane - operand : mode == 2 ? lane + operand : lane ^ operand;
     const int source = mode == 0 ? first + operand : mode == 1 ? id - operand : mode == 2 ? id + operand : id ^ operand;
@@ -49,7 +49,7 @@ ${place()}
 ${h.inline} ulong ${h.name}(__local ulong* cells, __local uchar* flags, uint mask, bool condition) {
 ${place()}
     flags[id] = condition;
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    ${h.barrier}
 ${bytes_of_warp()}
 ${gathered("ballot", 0)}
     const uint present = ${every_lane()};
@@ -60,7 +60,7 @@ ${gathered("ballot", 0)}
 ${h.inline} ulong ${h.name}(__local ulong* cells, __local uchar* flags, uint mask, bool condition, bool here) {
 ${place()}
     flags[id] = here ? condition ? 3 : 1 : 0;
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    ${h.barrier}
 ${bytes_of_warp()}
 ${gathered("present", 0)}
 ${gathered("ballot", 1)}
@@ -78,7 +78,7 @@ ${place()}
 % if some:
     flags[id] = here;
 % endif
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    ${h.barrier}
     uint same = 0;
     for (int other = 0; other < 32; other += 1) same |= (uint)(values[first + other] == own) << other;
 % if some:
@@ -155,7 +155,7 @@ static inline uint ${h.name}(uint mask, ${h.type} value) {
 <%def name="warp_match_all_ptx(h)">${match_ptx(h, "all", "|p")}</%def>
 <%def name="warp_grid_sync(h)">
 static inline void ${h.name}(volatile __global uint* cells) {
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    ${h.barrier}
     if (get_local_id(0) == 0 && get_local_id(1) == 0 && get_local_id(2) == 0) {
         const uint blocks = (uint)(get_num_groups(0) * get_num_groups(1) * get_num_groups(2));
         asm volatile("membar.gl;" ::: "memory");
@@ -169,6 +169,6 @@ static inline void ${h.name}(volatile __global uint* cells) {
         }
         asm volatile("membar.gl;" ::: "memory");
     }
-    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    ${h.barrier}
 }
 </%def>

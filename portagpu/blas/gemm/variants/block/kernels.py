@@ -16,12 +16,46 @@ Scheme: K. Goto, R. van de Geijn, "Anatomy of High-Performance Matrix Multiplica
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.gemm.kernels.epilogue import multiply_add, store_element, store_vector
 
 _ONE = (1, 1, 1)
+
+
+class Block(NamedTuple):
+    """What a launch multiplies of b: ``depth`` rows from ``first_k`` on, ``panels_n`` panels from ``first_panel`` on.
+
+    ``group_n``: panels of a work-group.
+    """
+
+    first_k: Any
+    first_panel: Any
+    depth: Any
+    panels_n: Any
+    group_n: Any
+
+
+class BlockPlan(NamedTuple):
+    """What is known when the kernel is compiled.
+
+    ``transposed``, ``b_transposed``: columns of the operand have unit steps. If a is ``copied``, there is ``room`` for
+    so many elements, in lines that are ``apart``. ``whole``: sums are integers.
+    """
+
+    tile_m: int
+    vectors_n: int
+    group_m: int
+    apart: int
+    room: int
+    whole: bool
+    transposed: bool
+    copied: bool
+    packs: bool
+    b_transposed: bool
 
 
 @cuda.jit(device=True)
@@ -68,27 +102,27 @@ def pack_block(
     first_panel,
     depth,
     chunk,
-    pitch,
-    step,
     tile: cuda.constexpr,
     vector: cuda.constexpr,
     along: cuda.constexpr,
     transposed: cuda.constexpr,
 ):
-    """Pack ``depth`` rows of b from ``first_k`` on, for a batch of matrices ``step`` apart.
+    """Pack ``depth`` rows of b from ``first_k`` on, for a batch of matrices.
 
     ``packed[matrix, panel, k, i]`` is ``b[first_k + k, (first_panel + panel) * tile + i]``, zero outside. Columns
-    ("lines") have unit steps along k if ``along``, else rows have unit steps; they are ``pitch`` apart. A work-group
+    ("lines") have unit steps along k if ``along``, else rows have unit steps. A work-group
     packs ``chunk`` rows of a panel.
     """
-    flat = source.T.ravel() if transposed and source.ndim == 2 else source.ravel()
+    flat = source.memory.T.ravel() if transposed and source.memory.ndim == 2 else source.memory.ravel()
     panel = type(chunk)(cuda.blockIdx.x)
     matrix = type(chunk)(cuda.blockIdx.z)
     first = (first_panel + panel) * tile
     begin = type(chunk)(cuda.blockIdx.y) * chunk
     end = min(begin + chunk, depth)
-    start = matrix * step + (first * pitch + first_k if along else first_k * pitch + first)
-    pack_panel(flat, packed, matrix, panel, start, pitch, begin, end, min(lines - first, tile), tile, vector, along)
+    start = matrix * source.batch + (first * source.pitch + first_k if along else first_k * source.pitch + first)
+    pack_panel(
+        flat, packed, matrix, panel, start, source.pitch, begin, end, min(lines - first, tile), tile, vector, along
+    )
 
 
 @cuda.jit(device=True)
@@ -111,120 +145,98 @@ def multiply_block(
     b,
     packed_b,
     c,
-    m,
-    n,
-    first_k,
-    first_panel,
-    depth,
-    a_pitch,
-    a_batch,
-    b_pitch,
-    b_batch,
-    c_pitch,
-    c_batch,
-    panels_n,
-    group_n,
-    alpha,
-    beta,
-    tile_m: cuda.constexpr,
-    vectors_n: cuda.constexpr,
-    group_m: cuda.constexpr,
-    apart: cuda.constexpr,
-    room: cuda.constexpr,
+    extents,
+    block,
+    factors,
     vector: cuda.constexpr,
-    stored: cuda.constexpr,
-    scaling: cuda.constexpr,
-    whole: cuda.constexpr,
-    transposed: cuda.constexpr,
-    copied: cuda.constexpr,
-    packs: cuda.constexpr,
-    b_transposed: cuda.constexpr,
+    plan: cuda.constexpr,
+    epilogue: cuda.constexpr,
 ):
     """``c = alpha * a[:, first_k:first_k + depth] @ b + beta * c``, where b is the block that was packed.
 
-    A work-group computes ``group_m`` tiles of ``tile_m`` rows by ``group_n`` panels. If it ``packs``, it computes all
-    rows, so many tiles at a time, and packs these panels first, which no other one may use; else b is not read.
-    packed_b: (1 or batch, panels_n, depth, vectors_n * lanes). c: rows of n with unit steps, ``c_pitch`` apart,
-    matrices ``c_batch`` apart. a: rows, or columns if ``transposed``, with unit steps, ``a_pitch`` apart. If it is
-    ``copied``, there is ``room`` for so many elements, in lines that are ``apart``.
+    A work-group computes ``plan.group_m`` tiles of ``tile_m`` rows by ``block.group_n`` panels. If it ``packs``, it
+    computes all rows, so many tiles at a time, and packs these panels first, which no other one may use; else b is not
+    read. packed_b: (1 or batch, panels, depth, vectors_n * lanes). a, b, c: each a `Matrix`, rows with unit steps, or
+    columns of those that are transposed; block: a `Block`; plan: a `BlockPlan`.
     """
+    tile_m, vectors_n, group_m, apart, room, whole, transposed, copied, packs, b_transposed = plan
     lanes = vector.lanes
     tile_n = vectors_n * lanes
-    row0 = type(m)(cuda.blockIdx.x) * (group_m * tile_m)
-    panel0 = type(depth)(cuda.blockIdx.y) * group_n
-    matrix = type(depth)(cuda.blockIdx.z)
-    matrix_b = matrix if packed_b.shape[0] > 1 else type(depth)(0)
-    flat_a = a.T.ravel() if transposed and a.ndim == 2 else a.ravel()
-    flat_c = c.ravel()
-    block = cuda.shared.array(room, vector.dtype)
+    row0 = type(extents.m)(cuda.blockIdx.x) * (group_m * tile_m)
+    panel0 = type(block.depth)(cuda.blockIdx.y) * block.group_n
+    matrix = type(block.depth)(cuda.blockIdx.z)
+    matrix_b = matrix if packed_b.shape[0] > 1 else type(block.depth)(0)
+    flat_a = a.memory.T.ravel() if transposed and a.memory.ndim == 2 else a.memory.ravel()
+    flat_c = c.memory.ravel()
+    lines_a = cuda.shared.array(room, vector.dtype)
     acc = cuda.local.array((tile_m, vectors_n), vector)
     vectors = cuda.local.array((vectors_n,), vector)
     scratch = cuda.local.array(tile_m * tile_n, vector.dtype)
     group_rows = group_m * tile_m
-    last_row = m if packs else min(row0 + group_rows, m)
-    last_panel = min(panel0 + group_n, panels_n) - 1
+    last_row = extents.m if packs else min(row0 + group_rows, extents.m)
+    last_panel = min(panel0 + block.group_n, block.panels_n) - 1
     lines = cuda.local.array(tile_m, np.uint64)  # unsigned: these subscripts never count from the end
     if packs:
-        flat_b = b.T.ravel() if b_transposed and b.ndim == 2 else b.ravel()
-        corner = matrix_b * b_batch + (first_k if b_transposed else first_k * b_pitch)
-        across = b_pitch if b_transposed else type(b_pitch)(1)
+        flat_b = b.memory.T.ravel() if b_transposed and b.memory.ndim == 2 else b.memory.ravel()
+        corner = matrix_b * b.batch + (block.first_k if b_transposed else block.first_k * b.pitch)
+        across = b.pitch if b_transposed else type(b.pitch)(1)
         for panel in range(panel0, last_panel + 1):
-            column = (first_panel + panel) * tile_n
+            column = (block.first_panel + panel) * tile_n
             start = corner + column * across
-            wide = min(n - column, tile_n)
+            wide = min(extents.n - column, tile_n)
             pack_panel(
                 flat_b,
                 packed_b,
                 matrix_b,
                 panel,
                 start,
-                b_pitch,
-                first_k * 0,
-                depth,
+                b.pitch,
+                block.first_k * 0,
+                block.depth,
                 wide,
                 tile_n,
                 vector,
                 b_transposed,
             )
     flat_packed = packed_b.ravel()
-    for top in range(row0, last_row, type(m)(group_rows)):
-        rows = min(type(m)(group_rows), last_row - top)
+    for top in range(row0, last_row, type(extents.m)(group_rows)):
+        rows = min(type(extents.m)(group_rows), last_row - top)
         if not copied:
-            begin = matrix * a_batch + first_k
+            begin = matrix * a.batch + block.first_k
         elif transposed:
             # columns of the block; rows beyond m are left as they are, and so are the sums that use them: nobody sees
             # them
-            begin = matrix * a_batch + first_k * a_pitch + top
-            copy_lines(flat_a, block, begin, a_pitch, depth, depth, rows, apart, vector)
+            begin = matrix * a.batch + block.first_k * a.pitch + top
+            copy_lines(flat_a, lines_a, begin, a.pitch, block.depth, block.depth, rows, apart, vector)
         else:
-            begin = matrix * a_batch + top * a_pitch + first_k
+            begin = matrix * a.batch + top * a.pitch + block.first_k
             padded = (rows + tile_m - 1) // tile_m * tile_m
-            copy_lines(flat_a, block, begin, a_pitch, padded, rows, depth, apart, vector)
+            copy_lines(flat_a, lines_a, begin, a.pitch, padded, rows, block.depth, apart, vector)
         tiles = (rows + tile_m - 1) // tile_m
         # elements of the next panel from one to the next that a tile asks for, one with each term of its sums: 4 to 16
         # tiles together ask for every line, some more than once; fewer for lines in between, and hardware for the rest
         share = (tile_n + tiles - 1) // tiles if last_panel > panel0 else type(tiles)(0)
         for panel in range(panel0, last_panel + 1):
-            column0 = (first_panel + panel) * tile_n
+            column0 = (block.first_panel + panel) * tile_n
             coming = (matrix_b * packed_b.shape[1] + (panel + 1 if panel < last_panel else panel0)) * tile_n
-            for first in range(type(m)(0), rows, type(m)(tile_m)):
-                start = matrix * c_batch + (top + first) * c_pitch + column0
-                complete = first + tile_m <= rows and column0 + tile_n <= n
+            for first in range(type(extents.m)(0), rows, type(extents.m)(tile_m)):
+                start = matrix * c.batch + (top + first) * c.pitch + column0
+                complete = first + tile_m <= rows and column0 + tile_n <= extents.n
                 # the tile of c is asked for before the sums are formed, the next panel meanwhile: they are there when
                 # they are needed
                 if complete:
                     for i in cuda.unroll(range(tile_m)):
                         for j in cuda.unroll(range(vectors_n)):
-                            cuda.prefetch(flat_c, start + i * c_pitch + j * lanes)
+                            cuda.prefetch(flat_c, start + i * c.pitch + j * lanes)
                 part = first // tile_m * share
-                wanted = np.uint64((coming + min(part, type(part)(tile_n))) * depth)
+                wanted = np.uint64((coming + min(part, type(part)(tile_n))) * block.depth)
                 step = np.uint64(share if part < tile_n else type(share)(0))
                 for i in cuda.unroll(range(tile_m)):
                     if not copied:  # of rows beyond m, the last one in their place
-                        lines[i] = np.uint64(begin + (top + min(first + i, rows - 1)) * a_pitch)
+                        lines[i] = np.uint64(begin + (top + min(first + i, rows - 1)) * a.pitch)
                     for j in cuda.unroll(range(vectors_n)):
                         acc[i, j] = vector(0)
-                for k in range(depth):
+                for k in range(block.depth):
                     cuda.prefetch(flat_packed, wanted + np.uint64(k) * step)
                     for j in cuda.unroll(range(vectors_n)):
                         vectors[j] = cuda.vload(packed_b, (matrix_b, panel, k, j * lanes), lanes, aligned=True)
@@ -232,19 +244,36 @@ def multiply_block(
                         if not copied:
                             scalar = flat_a[lines[i] + np.uint64(k)]
                         else:
-                            scalar = block[first + i + k * apart] if transposed else block[(first + i) * apart + k]
+                            scalar = lines_a[first + i + k * apart] if transposed else lines_a[(first + i) * apart + k]
                         for j in cuda.unroll(range(vectors_n)):
                             acc[i, j] = multiply_add(scalar, vectors[j], acc[i, j], whole)
                 if complete:
                     for i in cuda.unroll(range(tile_m)):
                         for j in cuda.unroll(range(vectors_n)):
-                            place = start + i * c_pitch + j * lanes
-                            store_vector(acc[i, j], flat_c, place, alpha, beta, vector, stored, scaling, False)
+                            place = start + i * c.pitch + j * lanes
+                            store_vector(
+                                acc[i, j],
+                                flat_c,
+                                place,
+                                top + first + i,
+                                column0 + j * lanes,
+                                factors,
+                                epilogue,
+                                False,
+                            )
                 else:
                     for i in cuda.unroll(range(tile_m)):
                         for j in cuda.unroll(range(vectors_n)):
                             cuda.vstore(acc[i, j], scratch, i * tile_n + j * lanes, aligned=True)
-                    for i in range(min(type(m)(tile_m), rows - first)):
-                        for j in range(min(type(m)(tile_n), n - column0)):
-                            place = start + i * c_pitch + j
-                            store_element(scratch[i * tile_n + j], flat_c, place, alpha, beta, scaling)
+                    for i in range(min(type(extents.m)(tile_m), rows - first)):
+                        for j in range(min(type(extents.m)(tile_n), extents.n - column0)):
+                            place = start + i * c.pitch + j
+                            store_element(
+                                scratch[i * tile_n + j],
+                                flat_c,
+                                place,
+                                top + first + i,
+                                column0 + j,
+                                factors,
+                                epilogue,
+                            )

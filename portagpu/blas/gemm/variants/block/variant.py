@@ -1,8 +1,5 @@
 """The block variant: blocks that stay in caches, for devices without on-chip local memory (see `kernels`)."""
 
-# mypy: disable-error-code="call-arg"
-# launches with several starred arguments: mypy lets the first one take all parameters
-
 from __future__ import annotations
 
 import math
@@ -11,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type, scaling
+from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type
 from portagpu.blas.gemm.core.interface import Config, Product, Variant, clock_mhz
-from portagpu.blas.gemm.core.operands import operand, with_strides
+from portagpu.blas.gemm.core.kernel_arguments import Extents
+from portagpu.blas.gemm.core.operands import matrix_of, operand, with_strides
 from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.core.vector_registers import native_lanes, register_count
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.gemm.variants.block.kernels import multiply_block, pack_block
-from portagpu.blas.gemm.variants.panel.variant import native_lanes, register_count
+from portagpu.blas.gemm.variants.block.kernels import Block, BlockPlan, multiply_block, pack_block
 from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import context_of
@@ -244,9 +242,13 @@ class _Work:
     def _pack(self, packed: DeviceNDArray, first_k: int, first_panel: int) -> None:
         b, (matrices, panels, depth, tile) = self.b, packed.shape
         pack_block[(panels, -(-depth // _CHUNK), matrices), 1, self.product.stream](
-            b.array,
+            matrix_of(b, self.number),
             packed,
-            *map(self.number, (self.n, first_k, first_panel, depth, _CHUNK, b.pitch, b.batch)),
+            self.number(self.n),
+            self.number(first_k),
+            self.number(first_panel),
+            self.number(depth),
+            self.number(_CHUNK),
             tile,
             self.found.vector,
             b.transposed,
@@ -260,27 +262,28 @@ class _Work:
         beta = product.beta if first_k == 0 else 1.0  # later blocks add to what is there
         apart = config.rows if a.transposed else config.apart(self.dtype.itemsize)
         room = apart * (config.depth if a.transposed else config.rows) if self.copied else 1
-        pitches = (a.pitch, a.batch, b.pitch, b.batch, c.pitch, c.batch)
-        sizes = (self.m, self.n, first_k, first_panel, depth, *pitches, panels, group_n)
         grid = (1 if packs else -(-self.m // config.rows), -(-panels // group_n), product.batch)
+        plan = BlockPlan(
+            tile_m=config.tile_m,
+            vectors_n=config.vectors_n,
+            group_m=config.rows // config.tile_m,
+            apart=apart,
+            room=room,
+            whole=self.found.whole,
+            transposed=a.transposed,
+            copied=self.copied,
+            packs=packs,
+            b_transposed=b.transposed,
+        )
         multiply_block[grid, 1, product.stream](
-            a.array,
-            b.array,
+            matrix_of(a, self.number),
+            matrix_of(b, self.number),
             packed,
-            c.array,
-            *map(self.number, sizes),
-            *self.found.numbers(product.alpha, beta),
-            config.tile_m,
-            config.vectors_n,
-            config.rows // config.tile_m,
-            apart,
-            room,
+            matrix_of(c, self.number),
+            Extents(self.number(self.m), self.number(self.n), self.number(self.k)),
+            Block(*map(self.number, (first_k, first_panel, depth, panels, group_n))),
+            self.found.factors(product.alpha, beta),
             self.found.vector,
-            self.found.stored,
-            scaling(product.alpha, beta),
-            self.found.whole,
-            a.transposed,
-            self.copied,
-            packs,
-            b.transposed,
+            plan,
+            self.found.epilogue(product.alpha, beta),
         )

@@ -1,15 +1,13 @@
 """The element variant: a thread for each element of the result, for small products (`kernels`)."""
 
-# mypy: disable-error-code="call-arg"
-# launches with several starred arguments: mypy lets the first one take all parameters
-
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type, scaling
+from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type
 from portagpu.blas.gemm.core.interface import Config, Product, Variant, clock_mhz
-from portagpu.blas.gemm.core.operands import index_type, operand
+from portagpu.blas.gemm.core.kernel_arguments import Extents
+from portagpu.blas.gemm.core.operands import index_type, matrix_of, operand
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import name_of
 from portagpu.blas.gemm.kernels.launch import MOST_TERMS
@@ -67,13 +65,14 @@ class ElementVariant(Variant):
         found = conversion(name_of(product.a.dtype), name_of(product.c.dtype), 2)
         number = index_type(a.array, b.array, c.array)
         multiply_elements[-(-m * n * batch // config.threads), config.threads, product.stream](
-            a.array,
-            b.array,
-            c.array,
-            *map(number, (m, n, k, a.pitch, a.batch, b.pitch, b.batch, c.pitch, c.batch, batch)),
-            *found.numbers(product.alpha, product.beta),
+            matrix_of(a, number),
+            matrix_of(b, number),
+            matrix_of(c, number),
+            Extents(number(m), number(n), number(k)),
+            number(batch),
+            found.factors(product.alpha, product.beta),
             number_type(found.vector),
-            scaling(product.alpha, product.beta),
+            found.epilogue(product.alpha, product.beta),
             found.whole,
             a.transposed,
             b.transposed,

@@ -3,9 +3,6 @@
 The accuracy of each mode is in docs/gemm.md (`python -m portagpu.bench.accuracy`).
 """
 
-# mypy: disable-error-code="call-arg"
-# launches with several starred arguments: mypy lets the first one take all parameters
-
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
@@ -135,7 +132,17 @@ def _split(role: str, x: DeviceNDArray, mode: _Mode, stream: Stream) -> tuple[De
     block = (64, 4)
     across = -(-items[0] // block[0])
     split_pieces[across * -(-items[1] // block[1]), block, stream](
-        x, pieces, bits, exponents, *map(number, (rows, depth, padded, across)), mode.count, not scaled, along
+        x,
+        pieces,
+        bits,
+        exponents,
+        number(rows),
+        number(depth),
+        number(padded),
+        number(across),
+        mode.count,
+        not scaled,
+        along,
     )
     steps = (shape[1] * 4, 2) if along else (2, shape[1] * 4)
     return with_strides(pieces, (rows, mode.count * padded), steps, np.dtype(np.uint16)), exponents

@@ -24,9 +24,11 @@ from typing import NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.gemm.kernels.split_k import add_parts
+from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, Epilogue
+from portagpu.blas.gemm.kernels.async_copy import Rest, Source, Staging, Target, fetch
+from portagpu.blas.gemm.kernels.epilogue import store_element, store_vector
+from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
 from portagpu.blas.gemm.kernels.tile_order import element_of, span_of, tile_at
-from portagpu.blas.gemm.variants.simt_async.kernels import fetch, store_scaled
 
 
 class DoublePlan(NamedTuple):
@@ -58,69 +60,34 @@ class DoublePlan(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _fetch_planes(
-    source,
-    start,
-    hop,
-    tile,
-    place,
-    target,
-    rest_x,
-    rest_k,
-    tile_k: cuda.constexpr,
-    wide: cuda.constexpr,
-    threads: cuda.constexpr,
-    guard: cuda.constexpr,
-    tail: cuda.constexpr,
-    begin: cuda.constexpr,
-    end: cuda.constexpr,
-):
-    """As `variants.simt_async.kernels.fetch`, for planes of eight k's of an operand that lies along k."""
+def _fetch_planes(source, to, place, rest, staging, begin: cuda.constexpr, end: cuda.constexpr):
+    """As `kernels.async_copy.fetch`, for planes of eight k's of an operand that lies along k."""
+    wide = staging.wide
     for copy in cuda.unroll(range(begin, end)):
-        x = copy * (threads * wide // tile_k)
-        origin = start + np.uint32(copy) * hop
-        if guard and tail:
-            inside = x < rest_x and rest_k > 0
-            cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide, valid=inside)
-        elif guard:
-            cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide, valid=x < rest_x)
-        elif tail:
-            cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide, valid=rest_k > 0)
+        x = copy * (staging.threads * wide // staging.tile_k)
+        origin = source.start + np.uint32(copy) * source.hop
+        if staging.guard and staging.tail:
+            inside = x < rest.x and rest.k > 0
+            cuda.pipeline_memcpy_async(to.ring, (place, to.first + x * 8), source.memory, origin, wide, valid=inside)
+        elif staging.guard:
+            cuda.pipeline_memcpy_async(
+                to.ring, (place, to.first + x * 8), source.memory, origin, wide, valid=x < rest.x
+            )
+        elif staging.tail:
+            cuda.pipeline_memcpy_async(
+                to.ring, (place, to.first + x * 8), source.memory, origin, wide, valid=rest.k > 0
+            )
         else:
-            cuda.pipeline_memcpy_async(tile, (place, target + x * 8), source, origin, wide)
+            cuda.pipeline_memcpy_async(to.ring, (place, to.first + x * 8), source.memory, origin, wide)
 
 
 @cuda.jit(device=True)
-def _fetch_columns(
-    source,
-    start,
-    hop,
-    tile,
-    place,
-    target,
-    rest_x,
-    rest_k,
-    along_k: cuda.constexpr,
-    extent: cuda.constexpr,
-    pitch: cuda.constexpr,
-    tile_k: cuda.constexpr,
-    wide: cuda.constexpr,
-    threads: cuda.constexpr,
-    guard: cuda.constexpr,
-    tail: cuda.constexpr,
-    begin: cuda.constexpr,
-    end: cuda.constexpr,
-):
+def _fetch_columns(source, to, place, rest, staging, begin: cuda.constexpr, end: cuda.constexpr):
     """Copies of B."""
-    if along_k:
-        _fetch_planes(
-            *(source, start, hop, tile, place, target, rest_x, rest_k, tile_k, wide, threads, guard, tail, begin, end)
-        )
+    if staging.along_k:
+        _fetch_planes(source, to, place, rest, staging, begin, end)
     else:
-        fetch(
-            *(source, start, hop, tile, place, target, rest_x, rest_k, False, extent, pitch, tile_k, wide, threads),
-            *(guard, tail, begin, end),
-        )
+        fetch(source, to, place, rest, staging, begin, end)
 
 
 @cuda.jit(device=True)
@@ -166,19 +133,22 @@ def _load_columns(
 
 
 @cuda.jit(device=True)
-def _store_two(c, line, at, first, end, low, high, alpha, beta, vector: cuda.constexpr, wide: cuda.constexpr):
-    """Store elements ``at`` and ``at + 1`` of a line of C, as far as they are from ``first`` up to ``end``."""
-    if wide == 2:
-        if at >= first and at < end:
-            sums = vector(low, high) * alpha
-            if beta != 0:
-                sums += beta * cuda.vload(c, line + np.uint32(at), 2, aligned=True)
-            cuda.vstore(sums, c, line + np.uint32(at), aligned=True)
+def _store_two(sums, c, line, at, own, factors, epilogue, plan: cuda.constexpr):
+    """Store two neighbours in a line of C, as far as they are the tile's own.
+
+    at: number of the line, and of the first of them in it; own: the first number of the line that is the tile's, and
+    the end.
+    """
+    x = at[1]
+    if plan.wide_c == 2:
+        if x >= own[0] and x < own[1]:
+            both = epilogue.scaled(sums[0], sums[1])
+            store_vector(both, c, line + np.uint32(x), at[0], x, factors, epilogue, True)
     else:
-        if at >= first and at < end:
-            store_scaled(c, line + np.uint32(at), alpha * low, beta)
-        if at + 1 >= first and at + 1 < end:
-            store_scaled(c, line + np.uint32(at + 1), alpha * high, beta)
+        if x >= own[0] and x < own[1]:
+            store_element(sums[0], c, line + np.uint32(x), at[0], x, factors, epilogue)
+        if x + 1 >= own[0] and x + 1 < own[1]:
+            store_element(sums[1], c, line + np.uint32(x + 1), at[0], x + 1, factors, epilogue)
 
 
 @cuda.jit
@@ -186,22 +156,10 @@ def multiply_doubles(
     a,
     b,
     c,
-    parts,
-    arrived,
-    m,
-    n,
-    k,
+    extents,
     batches,
     pieces,
-    fan,
-    pitch_a,
-    pitch_b,
-    pitch_c,
-    batch_a,
-    batch_b,
-    batch_c,
-    alpha,
-    beta,
+    factors,
     vector: cuda.constexpr,
     plan: cuda.constexpr,
 ):
@@ -221,6 +179,9 @@ def multiply_doubles(
     row_b = 8 * tile_n + 8 if b_along else tile_n + 4
     ring_a = cuda.shared.array((stages, tile_k * row_a), vector.dtype, alignment=128)
     ring_b = cuda.shared.array((stages, groups * row_b if b_along else tile_k * row_b), vector.dtype, alignment=128)
+    staging_a = Staging(a_along, tile_m, row_a, tile_k, plan.wide_a, threads, plan.guard_a, plan.tail)
+    staging_b = Staging(b_along, tile_n, row_b, tile_k, plan.wide_b, threads, plan.guard_b, plan.tail)
+    epilogue = Epilogue(BETA_UNLESS_ZERO, vector, vector)
     rows = cuda.local.array((2, blocks_m, 4), vector.dtype)
     columns = cuda.local.array((2, blocks_n, 2), vector.dtype)
     acc = cuda.local.array((blocks_m, blocks_n, 4), vector.dtype)
@@ -238,39 +199,39 @@ def multiply_doubles(
     else:
         read_b = inner * row_b + (warp_n + quad)
 
-    tiles_m = (m + (tile_m - 1)) // tile_m
-    tiles_n = (n + (tile_n - 1)) // tile_n
+    tiles_m = (extents.m + (tile_m - 1)) // tile_m
+    tiles_n = (extents.n + (tile_n - 1)) // tile_n
     tiles = tiles_m * tiles_n
     total = tiles * batches
     block = np.int32(cuda.blockIdx.x)
     piece = block // total if plan.levels else np.int32(0)
     number = block % total if plan.levels else block
     product = number // tiles
-    _, _, row0, column0 = tile_at(number % tiles, tiles_m, tiles_n, m, n, tile_m, tile_n, plan.group)
-    first, end = span_of(piece, pieces, k, tile_k, plan.levels)
+    _, _, row0, column0 = tile_at(number % tiles, tiles_m, tiles_n, extents.m, extents.n, tile_m, tile_n, plan.group)
+    first, end = span_of(piece, pieces.count, extents.k, tile_k, plan.levels)
     depth = end - first
     steps = (depth + (tile_k - 1)) // tile_k
 
     if a_along:
         x_a, k_a = thread // 8, thread % 8
-        hop_a, next_a = pitch_a * np.uint32(threads // 8), np.uint32(tile_k)
+        hop_a, next_a = a.pitch * np.uint32(threads // 8), np.uint32(tile_k)
     else:
         x_a, k_a = thread % (tile_m // plan.wide_a) * plan.wide_a, thread // (tile_m // plan.wide_a)
-        hop_a, next_a = pitch_a * np.uint32(max(threads * plan.wide_a // tile_m, 1)), pitch_a * np.uint32(tile_k)
+        hop_a, next_a = a.pitch * np.uint32(max(threads * plan.wide_a // tile_m, 1)), a.pitch * np.uint32(tile_k)
     target_a = k_a * row_a + x_a
     if b_along:
         x_b, k_b = thread // (tile_k // plan.wide_b), thread % (tile_k // plan.wide_b) * plan.wide_b
         target_b = k_b // 8 * row_b + x_b * 8 + k_b % 8
-        hop_b, next_b = pitch_b * np.uint32(threads * plan.wide_b // tile_k), np.uint32(tile_k)
+        hop_b, next_b = b.pitch * np.uint32(threads * plan.wide_b // tile_k), np.uint32(tile_k)
     else:
         x_b, k_b = thread % (tile_n // plan.wide_b) * plan.wide_b, thread // (tile_n // plan.wide_b)
         target_b = k_b * row_b + x_b
-        hop_b, next_b = pitch_b * np.uint32(max(threads * plan.wide_b // tile_n, 1)), pitch_b * np.uint32(tile_k)
+        hop_b, next_b = b.pitch * np.uint32(max(threads * plan.wide_b // tile_n, 1)), b.pitch * np.uint32(tile_k)
     copies_a = tile_m * tile_k // (threads * (1 if a_along else plan.wide_a))
     copies_b = tile_n * tile_k // (threads * plan.wide_b)
-    start_a = np.uint32(product) * batch_a + element_of(row0 + x_a, first + k_a, pitch_a, a_along)
-    start_b = np.uint32(product) * batch_b + element_of(column0 + x_b, first + k_b, pitch_b, b_along)
-    rest_m, rest_n = m - row0 - x_a, n - column0 - x_b
+    start_a = np.uint32(product) * a.batch + element_of(row0 + x_a, first + k_a, a.pitch, a_along)
+    start_b = np.uint32(product) * b.batch + element_of(column0 + x_b, first + k_b, b.pitch, b_along)
+    rest_m, rest_n = extents.m - row0 - x_a, extents.n - column0 - x_b
     left_a, left_b = depth - k_a, depth - k_b
 
     for i in cuda.unroll(range(blocks_m)):
@@ -279,12 +240,22 @@ def multiply_doubles(
                 acc[i, j, part] = 0
     for stage in cuda.unroll(range(stages - 1)):
         fetch(
-            *(a, start_a, hop_a, ring_a, np.int32(stage), target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
-            *(plan.wide_a, threads, plan.guard_a, plan.tail, 0, copies_a),
+            Source(a.memory, start_a, hop_a),
+            Target(ring_a, target_a),
+            np.int32(stage),
+            Rest(rest_m, left_a),
+            staging_a,
+            0,
+            copies_a,
         )
         _fetch_columns(
-            *(b, start_b, hop_b, ring_b, np.int32(stage), target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
-            *(plan.wide_b, threads, plan.guard_b, plan.tail, 0, copies_b),
+            Source(b.memory, start_b, hop_b),
+            Target(ring_b, target_b),
+            np.int32(stage),
+            Rest(rest_n, left_b),
+            staging_b,
+            0,
+            copies_b,
         )
         cuda.pipeline_commit()
         # at the end the last tiles are copied again, to places that nobody reads: cheaper than asking each time
@@ -318,14 +289,22 @@ def multiply_doubles(
                     if group == 0:
                         # copies go out between the products: many at once would hold up the loads behind them
                         fetch(
-                            *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a),
-                            *(a_along, tile_m, row_a, tile_k, plan.wide_a, threads, plan.guard_a, plan.tail),
-                            *(i * copies_a // blocks_m, (i + 1) * copies_a // blocks_m),
+                            Source(a.memory, start_a, hop_a),
+                            Target(ring_a, target_a),
+                            fill,
+                            Rest(rest_m, left_a),
+                            staging_a,
+                            i * copies_a // blocks_m,
+                            (i + 1) * copies_a // blocks_m,
                         )
                         _fetch_columns(
-                            *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b),
-                            *(b_along, tile_n, row_b, tile_k, plan.wide_b, threads, plan.guard_b, plan.tail),
-                            *(i * copies_b // blocks_m, (i + 1) * copies_b // blocks_m),
+                            Source(b.memory, start_b, hop_b),
+                            Target(ring_b, target_b),
+                            fill,
+                            Rest(rest_n, left_b),
+                            staging_b,
+                            i * copies_b // blocks_m,
+                            (i + 1) * copies_b // blocks_m,
                         )
                         if i == blocks_m - 1:
                             cuda.pipeline_commit()
@@ -343,40 +322,62 @@ def multiply_doubles(
             elif plan.persistent and ahead == steps and number + blocks < total:
                 upcoming = number + blocks
                 product = upcoming // tiles
-                _, _, row0, column0 = tile_at(upcoming % tiles, tiles_m, tiles_n, m, n, tile_m, tile_n, plan.group)
-                start_a = np.uint32(product) * batch_a + element_of(row0 + x_a, k_a, pitch_a, a_along)
-                start_b = np.uint32(product) * batch_b + element_of(column0 + x_b, k_b, pitch_b, b_along)
-                rest_m, rest_n = m - row0 - x_a, n - column0 - x_b
+                _, _, row0, column0 = tile_at(
+                    upcoming % tiles, tiles_m, tiles_n, extents.m, extents.n, tile_m, tile_n, plan.group
+                )
+                start_a = np.uint32(product) * a.batch + element_of(row0 + x_a, k_a, a.pitch, a_along)
+                start_b = np.uint32(product) * b.batch + element_of(column0 + x_b, k_b, b.pitch, b_along)
+                rest_m, rest_n = extents.m - row0 - x_a, extents.n - column0 - x_b
                 left_a, left_b = depth - k_a, depth - k_b
                 ahead = np.int32(0)
 
         if plan.levels and not add_parts(
-            *(acc.ravel(), parts, arrived, number),
-            *(piece, pieces, pieces, fan, thread, blocks_m * blocks_n * 4, vector, plan.levels, 0, threads),
+            acc.ravel(),
+            Share(pieces.memory, pieces.arrived, number, piece, pieces.count, pieces.count, pieces.fan),
+            thread,
+            Team(blocks_m * blocks_n * 4, vector, plan.levels, 0, threads),
         ):
             return
-        own_row, own_column, row0, column0 = tile_at(number % tiles, tiles_m, tiles_n, m, n, tile_m, tile_n, plan.group)
-        start_c = np.uint32(number // tiles) * batch_c
+        own_row, own_column, row0, column0 = tile_at(
+            number % tiles, tiles_m, tiles_n, extents.m, extents.n, tile_m, tile_n, plan.group
+        )
+        start_c = np.uint32(number // tiles) * c.batch
         if plan.transposed:
             for j in cuda.unroll(range(blocks_n)):
                 for part in cuda.unroll(range(2)):
                     column = column0 + warp_n + (j * 8 + part) + inner * 2
-                    line = start_c + np.uint32(column) * pitch_c
-                    if column >= own_column and column < n:
+                    line = start_c + np.uint32(column) * c.pitch
+                    if column >= own_column and column < extents.n:
                         for i in cuda.unroll(range(blocks_m)):
                             row = row0 + warp_m + i * 16 + quad * 2
-                            low, high = acc[i, j, part], acc[i, j, part + 2]
-                            _store_two(c, line, row, own_row, m, low, high, alpha, beta, vector, plan.wide_c)
+                            _store_two(
+                                (acc[i, j, part], acc[i, j, part + 2]),
+                                c.memory,
+                                line,
+                                (column, row),
+                                (own_row, extents.m),
+                                factors,
+                                epilogue,
+                                plan,
+                            )
         else:
             for i in cuda.unroll(range(blocks_m)):
                 for part in cuda.unroll(range(2)):
                     row = row0 + warp_m + (i * 16 + part) + quad * 2
-                    line = start_c + np.uint32(row) * pitch_c
-                    if row >= own_row and row < m:
+                    line = start_c + np.uint32(row) * c.pitch
+                    if row >= own_row and row < extents.m:
                         for j in cuda.unroll(range(blocks_n)):
                             column = column0 + warp_n + j * 8 + inner * 2
-                            low, high = acc[i, j, part * 2], acc[i, j, part * 2 + 1]
-                            _store_two(c, line, column, own_column, n, low, high, alpha, beta, vector, plan.wide_c)
+                            _store_two(
+                                (acc[i, j, part * 2], acc[i, j, part * 2 + 1]),
+                                c.memory,
+                                line,
+                                (row, column),
+                                (own_column, extents.n),
+                                factors,
+                                epilogue,
+                                plan,
+                            )
         if not plan.persistent:
             break
         for i in cuda.unroll(range(blocks_m)):

@@ -20,9 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.gemm.kernels.split_k import add_parts
+from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, Epilogue
+from portagpu.blas.gemm.kernels.async_copy import Rest, Source, Staging, Target
+from portagpu.blas.gemm.kernels.epilogue import store_element, store_pair
+from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
 from portagpu.blas.gemm.kernels.tile_order import span_of, tile_place
-from portagpu.blas.gemm.variants.simt_async.kernels import store_scaled
 
 
 class FragmentPlan(NamedTuple):
@@ -56,49 +58,31 @@ class FragmentPlan(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _fetch(
-    source,
-    start,
-    hop,
-    tile,
-    place,
-    target,
-    rest_x,
-    rest_k,
-    along_k: cuda.constexpr,
-    extent: cuda.constexpr,
-    pitch: cuda.constexpr,
-    tile_k: cuda.constexpr,
-    wide: cuda.constexpr,
-    threads: cuda.constexpr,
-    guard: cuda.constexpr,
-    tail: cuda.constexpr,
-    begin: cuda.constexpr,
-    end: cuda.constexpr,
-):
-    """As `portagpu.blas.gemm.variants.simt_async.kernels.fetch`; pitch: elements of a row in shared memory."""
-    across = extent // wide
+def _fetch(source, to, place, rest, staging, begin: cuda.constexpr, end: cuda.constexpr):
+    """As `kernels.async_copy.fetch`; ``staging.pitch``: elements of a row in shared memory."""
+    wide, threads, pitch = staging.wide, staging.threads, staging.pitch
+    across = staging.extent // wide
     for copy in cuda.unroll(range(begin, end)):
-        if along_k:
-            x, depth = copy * (threads * wide // tile_k), 0
-            to = target + x * pitch
-            origin = start + np.uint32(copy) * hop
+        if staging.along_k:
+            x, depth = copy * (threads * wide // staging.tile_k), 0
+            inner = to.first + x * pitch
+            origin = source.start + np.uint32(copy) * source.hop
         else:
             x, depth = copy * threads % across * wide, copy * threads // across
-            to = target + (depth * pitch + x)
+            inner = to.first + (depth * pitch + x)
             if threads < across:
-                origin = start + (np.uint32(depth) * hop + np.uint32(x))
+                origin = source.start + (np.uint32(depth) * source.hop + np.uint32(x))
             else:
-                origin = start + np.uint32(copy) * hop
-        if guard and tail:
-            inside = x < rest_x and depth < rest_k
-            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, wide, valid=inside)
-        elif guard:
-            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, wide, valid=x < rest_x)
-        elif tail:
-            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, wide, valid=depth < rest_k)
+                origin = source.start + np.uint32(copy) * source.hop
+        if staging.guard and staging.tail:
+            inside = x < rest.x and depth < rest.k
+            cuda.pipeline_memcpy_async(to.ring, (place, inner), source.memory, origin, wide, valid=inside)
+        elif staging.guard:
+            cuda.pipeline_memcpy_async(to.ring, (place, inner), source.memory, origin, wide, valid=x < rest.x)
+        elif staging.tail:
+            cuda.pipeline_memcpy_async(to.ring, (place, inner), source.memory, origin, wide, valid=depth < rest.k)
         else:
-            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, wide)
+            cuda.pipeline_memcpy_async(to.ring, (place, inner), source.memory, origin, wide)
 
 
 @cuda.jit(device=True)
@@ -107,38 +91,43 @@ def _permuted(part, line, parts: cuda.constexpr):
     return part ^ (line % 8 if parts == 8 else line // 2 % 4)
 
 
-@cuda.jit(device=True)
-def _load(
-    registers,
-    ring,
-    place,
-    start,
-    starts,
-    group: cuda.constexpr,
-    pieces: cuda.constexpr,
-    along_k: cuda.constexpr,
-    single: cuda.constexpr,
-    span: cuda.constexpr,
-    pitch: cuda.constexpr,
-    high: cuda.constexpr,
-    far: cuda.constexpr,
-):
-    """Fragments of 16 rows of A, or of two blocks of 8 columns of B, for two parts of 16 bytes along k.
+class Fragments(NamedTuple):
+    """How fragments of an operand are read, ``pieces`` of 16 rows of A, or of two blocks of 8 columns of B.
 
-    start, starts: the thread's first element of the tile; for operands along k, of each group of two parts. ``high``,
-    ``far``: if they are read one by one (``single``), the registers whose row is 8 higher and those whose k is one
-    part on.
+    ``single``: one by one; then ``high`` and ``far`` are the registers whose row is 8 higher and those whose k is one
+    part on. ``span``: elements of 16 bytes; ``pitch``: of a row in shared memory.
     """
-    for i in cuda.unroll(range(pieces)):
-        if along_k:
-            cuda.ldmatrix(registers[i], ring, (place, starts[group] + np.uint32(i * 16 * pitch)))
-        elif single:
+
+    pieces: int
+    along_k: bool
+    single: bool
+    span: int
+    pitch: int
+    high: tuple[int, int]
+    far: tuple[int, int]
+
+
+@cuda.jit(device=True)
+def _load(registers, ring, place, start, starts, group: cuda.constexpr, form):
+    """Fragments for two parts of 16 bytes along k, see `Fragments`.
+
+    start, starts: the thread's first element of the tile; for operands along k, of each group of two parts.
+    """
+    for i in cuda.unroll(range(form.pieces)):
+        if form.along_k:
+            cuda.ldmatrix(registers[i], ring, (place, starts[group] + np.uint32(i * 16 * form.pitch)))
+        elif form.single:
             for part in cuda.unroll(range(4)):
-                row = i * 16 + (8 if part in high else 0)
-                depth = group * 2 * span + (span if part in far else 0)
-                registers[i, part] = ring[place, start + (depth * pitch + row)]
+                row = i * 16 + (8 if part in form.high else 0)
+                depth = group * 2 * form.span + (form.span if part in form.far else 0)
+                registers[i, part] = ring[place, start + (depth * form.pitch + row)]
         else:
-            cuda.ldmatrix(registers[i], ring, (place, start + (group * 2 * span * pitch + i * 16)), transposed=True)
+            cuda.ldmatrix(
+                registers[i],
+                ring,
+                (place, start + (group * 2 * form.span * form.pitch + i * 16)),
+                transposed=True,
+            )
 
 
 @cuda.jit(device=True)
@@ -154,22 +143,10 @@ def multiply_fragments(
     a,
     b,
     c,
-    parts,
-    arrived,
-    m,
-    n,
-    k,
+    extents,
     batches,
     pieces,
-    fan,
-    pitch_a,
-    pitch_b,
-    pitch_c,
-    batch_a,
-    batch_b,
-    batch_c,
-    alpha,
-    beta,
+    factors,
     pairs,
     plan: cuda.constexpr,
 ):
@@ -190,6 +167,11 @@ def multiply_fragments(
     pitch_y = tile_k if b_along else tile_n + 8
     ring_a = cuda.shared.array((stages, tile_m * tile_k if a_along else tile_k * pitch_x), plan.bits, alignment=128)
     ring_b = cuda.shared.array((stages, tile_n * tile_k if b_along else tile_k * pitch_y), plan.bits, alignment=128)
+    staging_a = Staging(a_along, tile_m, pitch_x, tile_k, plan.wide_a, threads, plan.guard_a, plan.tail)
+    staging_b = Staging(b_along, tile_n, pitch_y, tile_k, plan.wide_b, threads, plan.guard_b, plan.tail)
+    form_a = Fragments(blocks_m, a_along, single, span, pitch_x, (1, 3), (2, 3))
+    form_b = Fragments(blocks_n // 2, b_along, single, span, pitch_y, (2, 3), (1, 3))
+    epilogue = Epilogue(BETA_UNLESS_ZERO, plan.sums, plan.packed)
     rows = cuda.local.array((2, blocks_m, 4), np.uint32)
     columns = cuda.local.array((2, blocks_n // 2, 4), np.uint32)
     acc = cuda.local.array((blocks_m, blocks_n // 2, 2, 4), plan.sums.dtype)
@@ -220,44 +202,44 @@ def multiply_fragments(
     else:
         read_b = lane % 16 * pitch_y + (warp_n + lane // 16 * 8)
 
-    tiles_m = (m + (tile_m - 1)) // tile_m
-    tiles_n = (n + (tile_n - 1)) // tile_n
+    tiles_m = (extents.m + (tile_m - 1)) // tile_m
+    tiles_n = (extents.n + (tile_n - 1)) // tile_n
     block = np.int32(cuda.blockIdx.x)
     batch = block // (tiles_m * tiles_n)
     piece = batch // batches
     tile_row, tile_column = tile_place(block % (tiles_m * tiles_n), tiles_m, tiles_n, plan.group)
     own_row, own_column = tile_row * tile_m, tile_column * tile_n
-    row0 = max(min(own_row, m - tile_m), 0)
-    column0 = max(min(own_column, n - tile_n), 0)
-    first, end = span_of(piece, pieces, k, tile_k, plan.levels)
+    row0 = max(min(own_row, extents.m - tile_m), 0)
+    column0 = max(min(own_column, extents.n - tile_n), 0)
+    first, end = span_of(piece, pieces.count, extents.k, tile_k, plan.levels)
     depth = end - first
     steps = (depth + (tile_k - 1)) // tile_k
 
     product = batch % batches
-    start_a, start_b = np.uint32(product) * batch_a, np.uint32(product) * batch_b
+    start_a, start_b = np.uint32(product) * a.batch, np.uint32(product) * b.batch
     if a_along:
         x_a, k_a = thread // (tile_k // plan.wide_a), thread % (tile_k // plan.wide_a) * plan.wide_a
         target_a = x_a * tile_k + _permuted(k_a // span, x_a, sixteens) * span + k_a % span
-        start_a += np.uint32(row0 + x_a) * pitch_a + np.uint32(first + k_a)
-        hop_a, next_a = pitch_a * np.uint32(threads * plan.wide_a // tile_k), np.uint32(tile_k)
+        start_a += np.uint32(row0 + x_a) * a.pitch + np.uint32(first + k_a)
+        hop_a, next_a = a.pitch * np.uint32(threads * plan.wide_a // tile_k), np.uint32(tile_k)
     else:
         x_a, k_a = thread % (tile_m // plan.wide_a) * plan.wide_a, thread // (tile_m // plan.wide_a)
         target_a = k_a * pitch_x + x_a
-        start_a += np.uint32(first + k_a) * pitch_a + np.uint32(row0 + x_a)
-        hop_a, next_a = pitch_a * np.uint32(max(threads * plan.wide_a // tile_m, 1)), pitch_a * np.uint32(tile_k)
+        start_a += np.uint32(first + k_a) * a.pitch + np.uint32(row0 + x_a)
+        hop_a, next_a = a.pitch * np.uint32(max(threads * plan.wide_a // tile_m, 1)), a.pitch * np.uint32(tile_k)
     if b_along:
         x_b, k_b = thread // (tile_k // plan.wide_b), thread % (tile_k // plan.wide_b) * plan.wide_b
         target_b = x_b * tile_k + _permuted(k_b // span, x_b, sixteens) * span + k_b % span
-        start_b += np.uint32(column0 + x_b) * pitch_b + np.uint32(first + k_b)
-        hop_b, next_b = pitch_b * np.uint32(threads * plan.wide_b // tile_k), np.uint32(tile_k)
+        start_b += np.uint32(column0 + x_b) * b.pitch + np.uint32(first + k_b)
+        hop_b, next_b = b.pitch * np.uint32(threads * plan.wide_b // tile_k), np.uint32(tile_k)
     else:
         x_b, k_b = thread % (tile_n // plan.wide_b) * plan.wide_b, thread // (tile_n // plan.wide_b)
         target_b = k_b * pitch_y + x_b
-        start_b += np.uint32(first + k_b) * pitch_b + np.uint32(column0 + x_b)
-        hop_b, next_b = pitch_b * np.uint32(max(threads * plan.wide_b // tile_n, 1)), pitch_b * np.uint32(tile_k)
+        start_b += np.uint32(first + k_b) * b.pitch + np.uint32(column0 + x_b)
+        hop_b, next_b = b.pitch * np.uint32(max(threads * plan.wide_b // tile_n, 1)), b.pitch * np.uint32(tile_k)
     copies_a = tile_m * tile_k // (threads * plan.wide_a)
     copies_b = tile_n * tile_k // (threads * plan.wide_b)
-    rest_m, rest_n = m - row0 - x_a, n - column0 - x_b
+    rest_m, rest_n = extents.m - row0 - x_a, extents.n - column0 - x_b
     left_a, left_b = depth - k_a, depth - k_b
 
     for i in cuda.unroll(range(blocks_m)):
@@ -266,12 +248,22 @@ def multiply_fragments(
                 acc[i, j // 2, j % 2, part] = 0
     for stage in cuda.unroll(range(stages - 1)):
         _fetch(
-            *(a, start_a, hop_a, ring_a, np.int32(stage), target_a, rest_m, left_a, a_along, tile_m, pitch_x, tile_k),
-            *(plan.wide_a, threads, plan.guard_a, plan.tail, 0, copies_a),
+            Source(a.memory, start_a, hop_a),
+            Target(ring_a, target_a),
+            np.int32(stage),
+            Rest(rest_m, left_a),
+            staging_a,
+            0,
+            copies_a,
         )
         _fetch(
-            *(b, start_b, hop_b, ring_b, np.int32(stage), target_b, rest_n, left_b, b_along, tile_n, pitch_y, tile_k),
-            *(plan.wide_b, threads, plan.guard_b, plan.tail, 0, copies_b),
+            Source(b.memory, start_b, hop_b),
+            Target(ring_b, target_b),
+            np.int32(stage),
+            Rest(rest_n, left_b),
+            staging_b,
+            0,
+            copies_b,
         )
         cuda.pipeline_commit()
         # at the end the last tiles are copied again, to places that nobody reads: cheaper than asking each time
@@ -284,8 +276,8 @@ def multiply_fragments(
     cuda.syncthreads()
     use = np.int32(0)
     fill = np.int32(stages - 1)
-    _load(rows[0], ring_a, use, read_a, starts_a, 0, blocks_m, a_along, single, span, pitch_x, (1, 3), (2, 3))
-    _load(columns[0], ring_b, use, read_b, starts_b, 0, blocks_n // 2, b_along, single, span, pitch_y, (2, 3), (1, 3))
+    _load(rows[0], ring_a, use, read_a, starts_a, 0, form_a)
+    _load(columns[0], ring_b, use, read_b, starts_b, 0, form_b)
     for step in range(np.int32(0), steps):
         following = use + 1 if use < stages - 1 else 0
         for group in cuda.unroll(range(groups)):
@@ -297,26 +289,8 @@ def multiply_fragments(
                 cuda.pipeline_wait_prior(stages - 2)
                 cuda.syncthreads()
                 place = following
-            _load(
-                *(rows[1 - here], ring_a, place, read_a, starts_a, ahead, blocks_m, a_along, single, span, pitch_x),
-                *((1, 3), (2, 3)),
-            )
-            _load(
-                *(
-                    columns[1 - here],
-                    ring_b,
-                    place,
-                    read_b,
-                    starts_b,
-                    ahead,
-                    blocks_n // 2,
-                    b_along,
-                    single,
-                    span,
-                    pitch_y,
-                ),
-                *((2, 3), (1, 3)),
-            )
+            _load(rows[1 - here], ring_a, place, read_a, starts_a, ahead, form_a)
+            _load(columns[1 - here], ring_b, place, read_b, starts_b, ahead, form_b)
             if single:
                 _round(rows[here], blocks_m)
                 _round(columns[here], blocks_n // 2)
@@ -324,14 +298,22 @@ def multiply_fragments(
                 if group == 0:
                     # copies go out between the products: many at once would hold up the loads behind them
                     _fetch(
-                        *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a, a_along, tile_m, pitch_x, tile_k),
-                        *(plan.wide_a, threads, plan.guard_a, plan.tail),
-                        *(i * copies_a // blocks_m, (i + 1) * copies_a // blocks_m),
+                        Source(a.memory, start_a, hop_a),
+                        Target(ring_a, target_a),
+                        fill,
+                        Rest(rest_m, left_a),
+                        staging_a,
+                        i * copies_a // blocks_m,
+                        (i + 1) * copies_a // blocks_m,
                     )
                     _fetch(
-                        *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b, b_along, tile_n, pitch_y, tile_k),
-                        *(plan.wide_b, threads, plan.guard_b, plan.tail),
-                        *(i * copies_b // blocks_m, (i + 1) * copies_b // blocks_m),
+                        Source(b.memory, start_b, hop_b),
+                        Target(ring_b, target_b),
+                        fill,
+                        Rest(rest_n, left_b),
+                        staging_b,
+                        i * copies_b // blocks_m,
+                        (i + 1) * copies_b // blocks_m,
                     )
                     if i == blocks_m - 1:
                         cuda.pipeline_commit()
@@ -348,32 +330,35 @@ def multiply_fragments(
             left_b -= tile_k
 
     if plan.levels and not add_parts(
-        *(acc.ravel(), parts, arrived, product * (tiles_m * tiles_n) + block % (tiles_m * tiles_n)),
-        *(piece, pieces, pieces, fan, thread, blocks_m * blocks_n * 4, plan.sums, plan.levels, 0, threads),
+        acc.ravel(),
+        Share(
+            pieces.memory,
+            pieces.arrived,
+            product * (tiles_m * tiles_n) + block % (tiles_m * tiles_n),
+            piece,
+            pieces.count,
+            pieces.count,
+            pieces.fan,
+        ),
+        thread,
+        Team(blocks_m * blocks_n * 4, plan.sums, plan.levels, 0, threads),
     ):
         return
-    start_c = np.uint32(product) * batch_c
+    start_c = np.uint32(product) * c.batch
     for i in cuda.unroll(range(blocks_m)):
         for part in cuda.unroll(range(2)):
             row = row0 + warp_m + (i * 16 + part * 8) + lane // 4
-            line = start_c + np.uint32(row) * pitch_c
-            if row >= own_row and row < m:
+            line = start_c + np.uint32(row) * c.pitch
+            if row >= own_row and row < extents.m:
                 for j in cuda.unroll(range(blocks_n)):
                     column = column0 + warp_n + j * 8 + lane % 4 * 2
                     at = line + np.uint32(column)
-                    low = alpha * acc[i, j // 2, j % 2, part * 2]
-                    high = alpha * acc[i, j // 2, j % 2, part * 2 + 1]
+                    low, high = acc[i, j // 2, j % 2, part * 2], acc[i, j // 2, j % 2, part * 2 + 1]
                     if plan.packed:
-                        if column >= own_column and column < n:
-                            if beta != 0:
-                                low += beta * np.float32(c[at])
-                                high += beta * np.float32(c[at + 1])
-                            packed = (
-                                cuda.pack_half2(low, high) if plan.packed == "half" else cuda.pack_bfloat162(low, high)
-                            )
-                            pairs[at // 2] = packed
+                        if column >= own_column and column < extents.n:
+                            store_pair(low, high, c.memory, pairs, at, row, column, factors, epilogue)
                     else:
-                        if column >= own_column and column < n:
-                            store_scaled(c, at, low, beta)
-                        if column + 1 >= own_column and column + 1 < n:
-                            store_scaled(c, at + 1, high, beta)
+                        if column >= own_column and column < extents.n:
+                            store_element(low, c.memory, at, row, column, factors, epilogue)
+                        if column + 1 >= own_column and column + 1 < extents.n:
+                            store_element(high, c.memory, at + 1, row, column + 1, factors, epilogue)

@@ -13,7 +13,7 @@ from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import name_of, vector_type
 from portagpu.blas.gemm.kernels.launch import SPLITS, is_modest, multiply, pieces_of
 from portagpu.blas.gemm.kernels.split_k import levels_of
-from portagpu.blas.gemm.variants.cost_model import seconds
+from portagpu.blas.gemm.variants.cost_model import PIPELINES, REGISTER_FILE, seconds
 from portagpu.blas.gemm.variants.mma.kernels import FragmentPlan, multiply_fragments
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
@@ -21,7 +21,6 @@ from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.tuning.tunables.space import Axis
 
 _kernels: dict[int, Dispatcher] = {}
-_GROUP_REGISTERS = 65536  # 32-bit registers that a work-group can have
 
 # by dtype: the instruction's kind and shape, the type of its operands as bits, and that of sums
 _UNITS = {
@@ -132,7 +131,7 @@ class FragmentVariant(Variant):
             and config.split_k <= max(1, problem.k // (2 * tile_k))
             and is_modest((config.tile_m, config.tile_n), (problem.m, problem.n), problem.batch, config.split_k)
             and config.local_memory <= caps.local_memory_static
-            and config.registers * threads <= _GROUP_REGISTERS
+            and config.registers * threads <= REGISTER_FILE
         )
 
     def predict(self, config: FragmentConfig, problem: Problem, caps: Capabilities) -> float:
@@ -143,7 +142,7 @@ class FragmentVariant(Variant):
         extents = zip((config.tile_m, config.tile_n), _copied_bytes(problem), strict=True)
         copies = sum(extent * config.bytes_k / wide for extent, wide in extents) / config.threads
         # where warp groups have units of their own, those of single warps were slower than all measured with them
-        alone = 1.5 if caps.ptx_target[0] == 9 and caps.architecture_ptx else 1.0
+        alone = PIPELINES.beside_warp_groups if caps.ptx_target[0] == 9 and caps.architecture_ptx else 1.0
         return alone * seconds(
             problem,
             caps,

@@ -14,10 +14,28 @@ Scheme: F. Van Zee, R. van de Geijn, "BLIS: A Framework for Rapidly Instantiatin
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from portagpu import cuda
 from portagpu.blas.gemm.kernels.epilogue import multiply_add, store_element, store_vector
 
 _ONE = (1, 1, 1)
+
+
+class Panels(NamedTuple):
+    """Packed panels of an operand, ``count`` of a matrix."""
+
+    memory: Any
+    count: Any
+
+
+class PanelPlan(NamedTuple):
+    """What is known when the kernel is compiled: the register tile, steps along k that are unrolled, integer sums."""
+
+    tile_m: int
+    vectors_n: int
+    unroll_k: int
+    whole: bool
 
 
 @cuda.jit(block_dim=_ONE)
@@ -27,124 +45,113 @@ def pack(
     lines,
     depth,
     chunk,
-    pitch,
-    step,
     tile: cuda.constexpr,
     width: cuda.constexpr,
     vector: cuda.constexpr,
     along: cuda.constexpr,
     transposed: cuda.constexpr,
 ):
-    """Pack panels of ``tile`` lines, which are rows of a or columns of b, for a batch of matrices ``step`` apart.
+    """Pack panels of ``tile`` lines, which are rows of a or columns of b, for a batch of matrices.
 
     ``packed[matrix, panel, k, i]`` is element k of line ``panel * tile + i``, zero outside. Lines have unit steps along
-    k if ``along``, and are ``pitch`` apart; else neighbouring lines have unit steps, and ``width`` of them are read as
+    k if ``along``, and are a pitch apart; else neighbouring lines have unit steps, and ``width`` of them are read as
     one ``vector`` of the type of sums. A work-group packs ``chunk`` steps of k of one panel.
     """
-    flat = source.T.ravel() if transposed and source.ndim == 2 else source.ravel()
+    flat = source.memory.T.ravel() if transposed and source.memory.ndim == 2 else source.memory.ravel()
     panel = type(chunk)(cuda.blockIdx.x)
     matrix = type(chunk)(cuda.blockIdx.z)
     first = panel * tile
     begin = type(chunk)(cuda.blockIdx.y) * chunk
     end = min(begin + chunk, depth)
-    start = matrix * step + (first * pitch if along else first)
+    start = matrix * source.batch + (first * source.pitch if along else first)
     if first + tile <= lines:
         for k in range(begin, end):
             if along:
                 for line in cuda.unroll(range(tile)):
-                    packed[matrix, panel, k, line] = flat[start + line * pitch + k]
+                    packed[matrix, panel, k, line] = flat[start + line * source.pitch + k]
             elif width > 1:
                 for part in cuda.unroll(range(tile // width)):
-                    lanes = vector(cuda.vload(flat, start + k * pitch + part * width, width))
+                    lanes = vector(cuda.vload(flat, start + k * source.pitch + part * width, width))
                     cuda.vstore(lanes, packed, (matrix, panel, k, part * width), aligned=True)
             else:
                 for line in cuda.unroll(range(tile)):
-                    packed[matrix, panel, k, line] = flat[start + k * pitch + line]
+                    packed[matrix, panel, k, line] = flat[start + k * source.pitch + line]
     else:
         for k in range(begin, end):
             for line in range(type(chunk)(tile)):
                 if first + line < lines:
-                    packed[matrix, panel, k, line] = flat[start + (line * pitch + k if along else k * pitch + line)]
+                    packed[matrix, panel, k, line] = flat[
+                        start + (line * source.pitch + k if along else k * source.pitch + line)
+                    ]
                 else:
                     packed[matrix, panel, k, line] = 0
 
 
 @cuda.jit(block_dim=_ONE)
 def multiply_panels(
-    packed_a,
-    packed_b,
+    a,
+    b,
     c,
-    m,
-    n,
-    c_pitch,
-    c_batch,
-    depth,
-    panels_m,
-    panels_n,
+    extents,
     group_m,
     group_n,
-    alpha,
-    beta,
-    tile_m: cuda.constexpr,
-    vectors_n: cuda.constexpr,
+    factors,
     vector: cuda.constexpr,
-    scaled: cuda.constexpr,
-    stored: cuda.constexpr,
-    scaling: cuda.constexpr,
-    whole: cuda.constexpr,
-    unroll_k: cuda.constexpr,
+    plan: cuda.constexpr,
+    epilogue: cuda.constexpr,
 ):
     """``c = alpha * a @ b + beta * c`` from packed operands; a work-group computes ``group_m`` x ``group_n`` tiles.
 
-    packed_a: (1 or batch, panels_m, depth, tile_m); packed_b: (1 or batch, panels_n, depth, vectors_n * lanes);
-    c: rows of n with unit steps, ``c_pitch`` apart, matrices ``c_batch`` apart.
+    a: (1 or batch, panels, depth, tile_m); b: (1 or batch, panels, depth, vectors_n * lanes), both `Panels`; c: a
+    `Matrix` whose rows have unit steps; ``extents.k`` is the depth.
     """
     lanes = vector.lanes
+    tile_m, vectors_n, unroll_k, whole = plan
     tile_n = vectors_n * lanes
-    first_m = type(depth)(cuda.blockIdx.x) * group_m
-    first_n = type(depth)(cuda.blockIdx.y) * group_n
-    matrix = type(depth)(cuda.blockIdx.z)
-    matrix_a = matrix if packed_a.shape[0] > 1 else type(depth)(0)
-    matrix_b = matrix if packed_b.shape[0] > 1 else type(depth)(0)
-    flat_c = c.ravel()
+    first_m = type(extents.k)(cuda.blockIdx.x) * group_m
+    first_n = type(extents.k)(cuda.blockIdx.y) * group_n
+    matrix = type(extents.k)(cuda.blockIdx.z)
+    matrix_a = matrix if a.memory.shape[0] > 1 else type(extents.k)(0)
+    matrix_b = matrix if b.memory.shape[0] > 1 else type(extents.k)(0)
+    flat_c = c.memory.ravel()
     acc = cuda.local.array((tile_m, vectors_n), vector)
-    b = cuda.local.array((vectors_n,), vector)
+    row_b = cuda.local.array((vectors_n,), vector)
     scratch = cuda.local.array(tile_m * tile_n, vector.dtype)
-    for panel_n in range(first_n, min(first_n + group_n, panels_n)):
-        for panel_m in range(first_m, min(first_m + group_m, panels_m)):
+    for panel_n in range(first_n, min(first_n + group_n, b.count)):
+        for panel_m in range(first_m, min(first_m + group_m, a.count)):
             for i in cuda.unroll(range(tile_m)):
                 for j in cuda.unroll(range(vectors_n)):
                     acc[i, j] = vector(0)
-            rounds = depth // unroll_k * unroll_k
-            for k0 in range(type(depth)(0), rounds, type(depth)(unroll_k)):
+            rounds = extents.k // unroll_k * unroll_k
+            for k0 in range(type(extents.k)(0), rounds, type(extents.k)(unroll_k)):
                 for step in cuda.unroll(range(unroll_k)):
                     k = k0 + step
                     for j in cuda.unroll(range(vectors_n)):
-                        b[j] = cuda.vload(packed_b, (matrix_b, panel_n, k, j * lanes), lanes, aligned=True)
+                        row_b[j] = cuda.vload(b.memory, (matrix_b, panel_n, k, j * lanes), lanes, aligned=True)
                     for i in cuda.unroll(range(tile_m)):
-                        scalar = packed_a[matrix_a, panel_m, k, i]
+                        scalar = a.memory[matrix_a, panel_m, k, i]
                         for j in cuda.unroll(range(vectors_n)):
-                            acc[i, j] = multiply_add(scalar, b[j], acc[i, j], whole)
-            for k in range(rounds, depth):
+                            acc[i, j] = multiply_add(scalar, row_b[j], acc[i, j], whole)
+            for k in range(rounds, extents.k):
                 for j in cuda.unroll(range(vectors_n)):
-                    b[j] = cuda.vload(packed_b, (matrix_b, panel_n, k, j * lanes), lanes, aligned=True)
+                    row_b[j] = cuda.vload(b.memory, (matrix_b, panel_n, k, j * lanes), lanes, aligned=True)
                 for i in cuda.unroll(range(tile_m)):
-                    scalar = packed_a[matrix_a, panel_m, k, i]
+                    scalar = a.memory[matrix_a, panel_m, k, i]
                     for j in cuda.unroll(range(vectors_n)):
-                        acc[i, j] = multiply_add(scalar, b[j], acc[i, j], whole)
+                        acc[i, j] = multiply_add(scalar, row_b[j], acc[i, j], whole)
             row0 = panel_m * tile_m
             column0 = panel_n * tile_n
-            start = matrix * c_batch + row0 * c_pitch + column0
-            if row0 + tile_m <= m and column0 + tile_n <= n:
+            start = matrix * c.batch + row0 * c.pitch + column0
+            if row0 + tile_m <= extents.m and column0 + tile_n <= extents.n:
                 for i in cuda.unroll(range(tile_m)):
                     for j in cuda.unroll(range(vectors_n)):
-                        place = start + i * c_pitch + j * lanes
-                        store_vector(acc[i, j], flat_c, place, alpha, beta, scaled, stored, scaling, False)
+                        place = start + i * c.pitch + j * lanes
+                        store_vector(acc[i, j], flat_c, place, row0 + i, column0 + j * lanes, factors, epilogue, False)
             else:
                 for i in cuda.unroll(range(tile_m)):
                     for j in cuda.unroll(range(vectors_n)):
                         cuda.vstore(acc[i, j], scratch, i * tile_n + j * lanes, aligned=True)
-                for i in range(min(type(m)(tile_m), m - row0)):
-                    for j in range(min(type(m)(tile_n), n - column0)):
-                        place = start + i * c_pitch + j
-                        store_element(scratch[i * tile_n + j], flat_c, place, alpha, beta, scaling)
+                for i in range(min(type(extents.m)(tile_m), extents.m - row0)):
+                    for j in range(min(type(extents.m)(tile_n), extents.n - column0)):
+                        place = start + i * c.pitch + j
+                        store_element(scratch[i * tile_n + j], flat_c, place, row0 + i, column0 + j, factors, epilogue)

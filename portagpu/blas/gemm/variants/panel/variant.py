@@ -1,8 +1,5 @@
 """The panel variant: packed panels and vector registers, for devices without on-chip local memory (`kernels`)."""
 
-# mypy: disable-error-code="call-arg"
-# launches with several starred arguments: mypy lets the first one take all parameters
-
 from __future__ import annotations
 
 import math
@@ -10,15 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type, scaling
+from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type
 from portagpu.blas.gemm.core.interface import Config, Product, Variant, clock_mhz
-from portagpu.blas.gemm.core.operands import Operand, index_type, operand
+from portagpu.blas.gemm.core.kernel_arguments import Extents
+from portagpu.blas.gemm.core.operands import Operand, index_type, matrix_of, operand
 from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.core.vector_registers import native_lanes, register_count
 from portagpu.blas.gemm.core.vector_types import name_of, vector_type
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.kernels.launch import MOST_TERMS
-from portagpu.blas.gemm.variants.panel.kernels import multiply_panels, pack
-from portagpu.blas.gemm.variants.tile.launch import add_parts
+from portagpu.blas.gemm.kernels.part_sums import add_parts
+from portagpu.blas.gemm.variants.panel.kernels import PanelPlan, Panels, multiply_panels, pack
 from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.tunables.space import Axis
 
@@ -47,17 +46,6 @@ class PanelConfig(Config):
     def registers(self) -> int:
         """Vector registers that the micro-kernel keeps live: accumulators, B, one broadcast of A."""
         return self.tile_m * self.vectors_n + self.vectors_n + 1
-
-
-def register_count(caps: Capabilities) -> int:
-    """Architectural vector registers: 32 with 512-bit vectors (AVX-512), 16 below (AVX2)."""
-    return 32 if caps.vector_width_float >= 16 else 16
-
-
-def native_lanes(caps: Capabilities, itemsize: int) -> int:
-    """Lanes of the device's vector registers for an element size."""
-    width = caps.vector_width_float * 4 // itemsize
-    return min(16, max(2, width))
 
 
 class PanelVariant(Variant):
@@ -164,22 +152,29 @@ def _multiply(config: PanelConfig, product: Product, c: Operand, depth: int) -> 
         grid = (packed.shape[1], -(-k // chunk), packed.shape[0])
         width = 1 if along else math.gcd(tile, config.lanes)
         vector = vector_type(name_of(dtype), width) if width > 1 else None
-        numbers = map(number, (lines, k, chunk, source.pitch, source.batch))
-        pack[grid, 1, stream](source.array, packed, *numbers, tile, width, vector, along, source.transposed)
+        pack[grid, 1, stream](
+            matrix_of(source, number),
+            packed,
+            number(lines),
+            number(k),
+            number(chunk),
+            tile,
+            width,
+            vector,
+            along,
+            source.transposed,
+        )
     group_m, group_n = min(config.group_m, panels_m), min(config.group_n, panels_n)
     grid = (-(-panels_m // group_m), -(-panels_n // group_n), batch)
     multiply_panels[grid, 1, stream](
-        packed_a,
-        packed_b,
-        c.array,
-        *map(number, (m, n, c.pitch, c.batch, k, panels_m, panels_n, group_m, group_n)),
-        *found.numbers(product.alpha, product.beta),
-        config.tile_m,
-        config.vectors_n,
+        Panels(packed_a, number(panels_m)),
+        Panels(packed_b, number(panels_n)),
+        matrix_of(c, number),
+        Extents(number(m), number(n), number(k)),
+        number(group_m),
+        number(group_n),
+        found.factors(product.alpha, product.beta),
         found.vector,
-        found.scaled,
-        found.stored,
-        scaling(product.alpha, product.beta),
-        found.whole,
-        config.unroll_k,
+        PanelPlan(config.tile_m, config.vectors_n, config.unroll_k, found.whole),
+        found.epilogue(product.alpha, product.beta),
     )

@@ -20,12 +20,15 @@ A. Kerr et al., "CUTLASS: Fast linear algebra in CUDA C++", 2017.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.gemm.kernels.split_k import add_parts
+from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, Epilogue
+from portagpu.blas.gemm.kernels.async_copy import Rest, Source, Staging, Target, fetch
+from portagpu.blas.gemm.kernels.epilogue import store_element, store_vector
+from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
 from portagpu.blas.gemm.kernels.stream_k import part_of, start_of
 from portagpu.blas.gemm.kernels.tile_order import span_of, tile_place
 
@@ -59,99 +62,35 @@ class Plan(NamedTuple):
     shared: bool
 
 
-@cuda.jit(device=True)
-def fetch(
-    source,
-    start,
-    hop,
-    tile,
-    place,
-    target,
-    rest_x,
-    rest_k,
-    along_k: cuda.constexpr,
-    extent: cuda.constexpr,
-    pitch: cuda.constexpr,
-    tile_k: cuda.constexpr,
-    wide: cuda.constexpr,
-    threads: cuda.constexpr,
-    guard: cuda.constexpr,
-    tail: cuda.constexpr,
-    begin: cuda.constexpr,
-    end: cuda.constexpr,
-):
-    """Begin to copy a tile of an operand to ``tile[place]``; the thread's first elements go to ``target`` there.
+class Span(NamedTuple):
+    """A block's work on a tile: its number in the product, and the k's from ``first`` up to ``end``."""
 
-    start: number of the thread's first element in the source; hop: distance to its elements of the next copy. rest_x,
-    rest_k: rows (columns) and k's that the operand has from the thread's first ones on; others become zero. Of the
-    thread's copies, those from number ``begin`` up to ``end`` are begun.
-    """
-    eights = tile_k // 8
-    across = extent // wide
-    for copy in cuda.unroll(range(begin, end)):
-        if along_k:
-            x, depth, count = copy // eights * (threads // 8), copy % eights * 8, 1
-            origin = start + (np.uint32(copy // eights) * hop + np.uint32(depth))
-        else:
-            x, depth, count = copy * threads % across * wide, copy * threads // across, wide
-            if threads < across:
-                origin = start + (np.uint32(depth) * hop + np.uint32(x))
-            else:
-                origin = start + np.uint32(copy) * hop
-        to = target + (depth * pitch + x)
-        if guard and tail:
-            inside = x < rest_x and depth < rest_k
-            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, count, valid=inside)
-        elif guard:
-            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, count, valid=x < rest_x)
-        elif tail:
-            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, count, valid=depth < rest_k)
-        else:
-            cuda.pipeline_memcpy_async(tile, (place, to), source, origin, count)
+    tile: Any
+    first: Any
+    end: Any
+
+
+class Rings(NamedTuple):
+    """Tiles of both operands in shared memory."""
+
+    a: Any
+    b: Any
+
+
+class Starts(NamedTuple):
+    """The first elements of a product's operands and result."""
+
+    a: Any
+    b: Any
+    c: Any
 
 
 @cuda.jit(device=True)
-def store_scaled(c, at, value, beta):
-    """Store a result; C is not read for a beta of zero."""
-    if beta != 0:
-        value += beta * c[at]
-    c[at] = value
+def _multiply_span(a, b, c, share, rings, extents, starts, span, factors, vector: cuda.constexpr, plan: cuda.constexpr):
+    """A block's work on a tile of a product, and its share in adding.
 
-
-@cuda.jit(device=True)
-def _multiply_span(
-    a,
-    b,
-    c,
-    parts,
-    arrived,
-    ring_a,
-    ring_b,
-    m,
-    n,
-    pitch_a,
-    pitch_b,
-    pitch_c,
-    start_a,
-    start_b,
-    start_c,
-    tile,
-    first,
-    end,
-    number,
-    piece,
-    pieces,
-    places,
-    fan,
-    alpha,
-    beta,
-    vector: cuda.constexpr,
-    plan: cuda.constexpr,
-):
-    """A block's work on a tile of a product, the k's from ``first`` up to ``end``, and its share in adding.
-
-    tile: its number; start_a, start_b, start_c: the product's first elements; number, piece, pieces, places, fan: of
-    the sum and this part of it, see `portagpu.blas.gemm.kernels.split_k.add_parts`. Others as of `multiply_pipelined`.
+    share: of the sum and this part of it, see `portagpu.blas.gemm.kernels.split_k.add_parts`. Others as of
+    `multiply_pipelined`.
     """
     thread_m, thread_n, tile_k = plan.thread_m, plan.thread_n, plan.tile_k
     tile_m = plan.warps_m * 4 * thread_m
@@ -161,6 +100,9 @@ def _multiply_span(
     spread = tile_k // plan.spread
     row_a = tile_m + 4 if a_along else tile_m
     row_b = tile_n + 4 if b_along else tile_n
+    staging_a = Staging(a_along, tile_m, row_a, tile_k, plan.wide_a, threads, plan.guard_a, plan.tail)
+    staging_b = Staging(b_along, tile_n, row_b, tile_k, plan.wide_b, threads, plan.guard_b, plan.tail)
+    epilogue = Epilogue(BETA_UNLESS_ZERO, vector, vector)
     rows = cuda.local.array((2, thread_m // 4), vector)
     columns = cuda.local.array((2, thread_n // 4), vector)
     acc = cuda.local.array((thread_m, thread_n), vector.dtype)
@@ -175,35 +117,36 @@ def _multiply_span(
     read_a = warp_m + lane_m * 4
     read_b = warp_n + lane_n * 4
 
-    tiles_m = (m + (tile_m - 1)) // tile_m
-    tiles_n = (n + (tile_n - 1)) // tile_n
-    tile_row, tile_column = tile_place(tile, tiles_m, tiles_n, plan.group)
+    tiles_m = (extents.m + (tile_m - 1)) // tile_m
+    tiles_n = (extents.n + (tile_n - 1)) // tile_n
+    tile_row, tile_column = tile_place(span.tile, tiles_m, tiles_n, plan.group)
     own_row, own_column = tile_row * tile_m, tile_column * tile_n
-    row0 = max(min(own_row, m - tile_m), 0)
-    column0 = max(min(own_column, n - tile_n), 0)
-    depth = end - first
+    row0 = max(min(own_row, extents.m - tile_m), 0)
+    column0 = max(min(own_column, extents.n - tile_n), 0)
+    depth = span.end - span.first
     steps = (depth + (tile_k - 1)) // tile_k
 
     # what a thread copies of its tiles: its first elements' places there, and the way to the next copy's and step's
+    start_a, start_b = starts.a, starts.b
     if a_along:
         x_a, k_a = thread // 8, thread % 8
-        start_a += np.uint32(row0 + x_a) * pitch_a + np.uint32(first + k_a)
-        hop_a, next_a = pitch_a * np.uint32(threads // 8), np.uint32(tile_k)
+        start_a += np.uint32(row0 + x_a) * a.pitch + np.uint32(span.first + k_a)
+        hop_a, next_a = a.pitch * np.uint32(threads // 8), np.uint32(tile_k)
     else:
         x_a, k_a = thread % (tile_m // plan.wide_a) * plan.wide_a, thread // (tile_m // plan.wide_a)
-        start_a += np.uint32(first + k_a) * pitch_a + np.uint32(row0 + x_a)
-        hop_a, next_a = pitch_a * np.uint32(max(threads * plan.wide_a // tile_m, 1)), pitch_a * np.uint32(tile_k)
+        start_a += np.uint32(span.first + k_a) * a.pitch + np.uint32(row0 + x_a)
+        hop_a, next_a = a.pitch * np.uint32(max(threads * plan.wide_a // tile_m, 1)), a.pitch * np.uint32(tile_k)
     target_a = k_a * row_a + x_a
     if b_along:
         x_b, k_b = thread // 8, thread % 8
-        start_b += np.uint32(column0 + x_b) * pitch_b + np.uint32(first + k_b)
-        hop_b, next_b = pitch_b * np.uint32(threads // 8), np.uint32(tile_k)
+        start_b += np.uint32(column0 + x_b) * b.pitch + np.uint32(span.first + k_b)
+        hop_b, next_b = b.pitch * np.uint32(threads // 8), np.uint32(tile_k)
     else:
         x_b, k_b = thread % (tile_n // plan.wide_b) * plan.wide_b, thread // (tile_n // plan.wide_b)
-        start_b += np.uint32(first + k_b) * pitch_b + np.uint32(column0 + x_b)
-        hop_b, next_b = pitch_b * np.uint32(max(threads * plan.wide_b // tile_n, 1)), pitch_b * np.uint32(tile_k)
+        start_b += np.uint32(span.first + k_b) * b.pitch + np.uint32(column0 + x_b)
+        hop_b, next_b = b.pitch * np.uint32(max(threads * plan.wide_b // tile_n, 1)), b.pitch * np.uint32(tile_k)
     target_b = k_b * row_b + x_b
-    rest_m, rest_n = m - row0 - x_a, n - column0 - x_b
+    rest_m, rest_n = extents.m - row0 - x_a, extents.n - column0 - x_b
     left_a, left_b = depth - k_a, depth - k_b
 
     for i in cuda.unroll(range(thread_m)):
@@ -213,12 +156,22 @@ def _multiply_span(
     copies_b = tile_n * tile_k // (threads * (1 if b_along else plan.wide_b))
     for stage in cuda.unroll(range(stages - 1)):
         fetch(
-            *(a, start_a, hop_a, ring_a, np.int32(stage), target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
-            *(plan.wide_a, threads, plan.guard_a, plan.tail, 0, copies_a),
+            Source(a.memory, start_a, hop_a),
+            Target(rings.a, target_a),
+            np.int32(stage),
+            Rest(rest_m, left_a),
+            staging_a,
+            0,
+            copies_a,
         )
         fetch(
-            *(b, start_b, hop_b, ring_b, np.int32(stage), target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
-            *(plan.wide_b, threads, plan.guard_b, plan.tail, 0, copies_b),
+            Source(b.memory, start_b, hop_b),
+            Target(rings.b, target_b),
+            np.int32(stage),
+            Rest(rest_n, left_b),
+            staging_b,
+            0,
+            copies_b,
         )
         cuda.pipeline_commit()
         # at the end the last tiles are copied again, to places that nobody reads: cheaper than asking each time
@@ -232,9 +185,9 @@ def _multiply_span(
     use = np.int32(0)
     fill = np.int32(stages - 1)
     for i in cuda.unroll(range(thread_m // 4)):
-        rows[0, i] = cuda.vload(ring_a, (use, read_a + i * 16), 4, aligned=True)
+        rows[0, i] = cuda.vload(rings.a, (use, read_a + i * 16), 4, aligned=True)
     for j in cuda.unroll(range(thread_n // 4)):
-        columns[0, j] = cuda.vload(ring_b, (use, read_b + j * 32), 4, aligned=True)
+        columns[0, j] = cuda.vload(rings.b, (use, read_b + j * 32), 4, aligned=True)
 
     for step in range(np.int32(0), steps):
         following = use + 1 if use < stages - 1 else 0
@@ -248,20 +201,28 @@ def _multiply_span(
                 place = following
             ahead = (inner + 1) % tile_k
             for i in cuda.unroll(range(thread_m // 4)):
-                rows[1 - here, i] = cuda.vload(ring_a, (place, read_a + (ahead * row_a + i * 16)), 4, aligned=True)
+                rows[1 - here, i] = cuda.vload(rings.a, (place, read_a + (ahead * row_a + i * 16)), 4, aligned=True)
             for j in cuda.unroll(range(thread_n // 4)):
-                columns[1 - here, j] = cuda.vload(ring_b, (place, read_b + (ahead * row_b + j * 32)), 4, aligned=True)
+                columns[1 - here, j] = cuda.vload(rings.b, (place, read_b + (ahead * row_b + j * 32)), 4, aligned=True)
             if inner % spread == 0:
                 turn = inner // spread
                 fetch(
-                    *(a, start_a, hop_a, ring_a, fill, target_a, rest_m, left_a, a_along, tile_m, row_a, tile_k),
-                    *(plan.wide_a, threads, plan.guard_a, plan.tail),
-                    *(turn * copies_a // plan.spread, (turn + 1) * copies_a // plan.spread),
+                    Source(a.memory, start_a, hop_a),
+                    Target(rings.a, target_a),
+                    fill,
+                    Rest(rest_m, left_a),
+                    staging_a,
+                    turn * copies_a // plan.spread,
+                    (turn + 1) * copies_a // plan.spread,
                 )
                 fetch(
-                    *(b, start_b, hop_b, ring_b, fill, target_b, rest_n, left_b, b_along, tile_n, row_b, tile_k),
-                    *(plan.wide_b, threads, plan.guard_b, plan.tail),
-                    *(turn * copies_b // plan.spread, (turn + 1) * copies_b // plan.spread),
+                    Source(b.memory, start_b, hop_b),
+                    Target(rings.b, target_b),
+                    fill,
+                    Rest(rest_n, left_b),
+                    staging_b,
+                    turn * copies_b // plan.spread,
+                    (turn + 1) * copies_b // plan.spread,
                 )
                 if turn == plan.spread - 1:
                     cuda.pipeline_commit()
@@ -283,30 +244,32 @@ def _multiply_span(
         cuda.syncthreads()
     if (
         plan.levels
-        and pieces > 1
-        and not add_parts(
-            *(acc.ravel(), parts, arrived, number, piece, pieces, places, fan),
-            *(thread, thread_m * thread_n, vector, plan.levels, 0, threads),
-        )
+        and share.count > 1
+        and not add_parts(acc.ravel(), share, thread, Team(thread_m * thread_n, vector, plan.levels, 0, threads))
     ):
         return
     for i in cuda.unroll(range(thread_m)):
         row = row0 + warp_m + lane_m * 4 + (i // 4 * 16 + i % 4)
-        line = start_c + np.uint32(row) * pitch_c
-        if row >= own_row and row < m:
+        line = starts.c + np.uint32(row) * c.pitch
+        if row >= own_row and row < extents.m:
             for j in cuda.unroll(range(thread_n // 4)):
                 column = column0 + warp_n + lane_n * 4 + j * 32
                 if plan.wide_c == 4:
-                    if column >= own_column and column < n:
+                    if column >= own_column and column < extents.n:
                         sums = vector(acc[i, j * 4], acc[i, j * 4 + 1], acc[i, j * 4 + 2], acc[i, j * 4 + 3])
-                        sums *= alpha
-                        if beta != 0:
-                            sums += beta * cuda.vload(c, line + np.uint32(column), 4, aligned=True)
-                        cuda.vstore(sums, c, line + np.uint32(column), aligned=True)
+                        store_vector(sums, c.memory, line + np.uint32(column), row, column, factors, epilogue, True)
                 else:
                     for lane in cuda.unroll(range(4)):
-                        if column + lane >= own_column and column + lane < n:
-                            store_scaled(c, line + np.uint32(column + lane), alpha * acc[i, j * 4 + lane], beta)
+                        if column + lane >= own_column and column + lane < extents.n:
+                            store_element(
+                                acc[i, j * 4 + lane],
+                                c.memory,
+                                line + np.uint32(column + lane),
+                                row,
+                                column + lane,
+                                factors,
+                                epilogue,
+                            )
 
 
 @cuda.jit
@@ -314,35 +277,21 @@ def multiply_pipelined(
     a,
     b,
     c,
-    parts,
-    arrived,
-    m,
-    n,
-    k,
+    extents,
     batches,
     pieces,
-    fan,
-    whole,
     workers,
-    pitch_a,
-    pitch_b,
-    pitch_c,
-    batch_a,
-    batch_b,
-    batch_c,
-    alpha,
-    beta,
+    factors,
     vector: cuda.constexpr,
     plan: cuda.constexpr,
 ):
-    """``c = alpha * a @ b + beta * c``, for ``batches`` products, each sum in ``pieces`` pieces.
+    """``c = alpha * a @ b + beta * c``, for ``batches`` products, each sum in pieces.
 
-    a, b, c: the memory of the operands from their first element on; m, n, k: extents; pitch_*: elements between rows
-    (columns, if the operand does not lie along its last axis); batch_*: elements between products. parts, arrived, fan:
-    see `portagpu.blas.gemm.kernels.split_k.add_parts`, not read where there is one piece. The grid has one block for
-    each tile and piece, walked in columns of ``plan.group`` tiles so that operands stay in the device's cache. With
-    ``plan.shared`` it has one for each of the first ``whole`` tiles, and ``workers`` that share the others, whose sums
-    are in ``pieces`` pieces at most.
+    a, b, c: each a `Matrix` of flat memory, whose pitch is that of columns if the operand does not lie along its last
+    axis; extents, pieces, factors: see `portagpu.blas.gemm.core.kernel_arguments`. The grid has one block for each tile
+    and piece, walked in columns of ``plan.group`` tiles so that operands stay in the device's cache. With
+    ``plan.shared`` it has one for each of the first ``workers.whole`` tiles, and ``workers.count`` that share the
+    others, whose sums are in ``pieces.count`` pieces at most.
     """
     tile_k = plan.tile_k
     tile_m = plan.warps_m * 4 * plan.thread_m
@@ -351,37 +300,53 @@ def multiply_pipelined(
     row_b = tile_n + 4 if plan.b_along_k else tile_n
     ring_a = cuda.shared.array((plan.stages, tile_k * row_a), vector.dtype, alignment=128)
     ring_b = cuda.shared.array((plan.stages, tile_k * row_b), vector.dtype, alignment=128)
-    tiles = (m + (tile_m - 1)) // tile_m * ((n + (tile_n - 1)) // tile_n)
+    rings = Rings(ring_a, ring_b)
+    tiles = (extents.m + (tile_m - 1)) // tile_m * ((extents.n + (tile_n - 1)) // tile_n)
     block = np.int32(cuda.blockIdx.x)
     if plan.shared:
-        rest = tiles * batches - whole
-        steps = (k + (tile_k - 1)) // tile_k
-        share, more = rest * steps // workers, rest * steps % workers
+        rest = tiles * batches - workers.whole
+        steps = (extents.k + (tile_k - 1)) // tile_k
+        share, more = rest * steps // workers.count, rest * steps % workers.count
         at, last = np.int32(0), steps
-        if block >= whole:
-            at, last = start_of(block - whole, share, more), start_of(block - whole + 1, share, more)
+        if block >= workers.whole:
+            at, last = start_of(block - workers.whole, share, more), start_of(block - workers.whole + 1, share, more)
         while at < last:
             shared, inside = at // steps, at % steps
             number, piece, count = block, np.int32(0), np.int32(1)
-            if block >= whole:
-                number = whole + shared
-                piece, count = part_of(block - whole, shared, steps, share, more)
+            if block >= workers.whole:
+                number = workers.whole + shared
+                piece, count = part_of(block - workers.whole, shared, steps, share, more)
             through = min(steps, inside + (last - at))
             product = np.uint32(number // tiles)
             _multiply_span(
-                *(a, b, c, parts, arrived, ring_a, ring_b, m, n, pitch_a, pitch_b, pitch_c),
-                *(product * batch_a, product * batch_b, product * batch_c, number % tiles),
-                *(inside * tile_k, min(k, through * tile_k), number - whole, piece, count, pieces, fan),
-                *(alpha, beta, vector, plan),
+                a,
+                b,
+                c,
+                Share(pieces.memory, pieces.arrived, number - workers.whole, piece, count, pieces.count, pieces.fan),
+                rings,
+                extents,
+                Starts(product * a.batch, product * b.batch, product * c.batch),
+                Span(number % tiles, inside * tile_k, min(extents.k, through * tile_k)),
+                factors,
+                vector,
+                plan,
             )
             at += through - inside
     else:
         piece = block // (tiles * batches)
         number = block % (tiles * batches)
         product = np.uint32(number // tiles)
-        first, end = span_of(piece, pieces, k, tile_k, plan.levels)
+        first, end = span_of(piece, pieces.count, extents.k, tile_k, plan.levels)
         _multiply_span(
-            *(a, b, c, parts, arrived, ring_a, ring_b, m, n, pitch_a, pitch_b, pitch_c),
-            *(product * batch_a, product * batch_b, product * batch_c, number % tiles),
-            *(first, end, number, piece, pieces, pieces, fan, alpha, beta, vector, plan),
+            a,
+            b,
+            c,
+            Share(pieces.memory, pieces.arrived, number, piece, pieces.count, pieces.count, pieces.fan),
+            rings,
+            extents,
+            Starts(product * a.batch, product * b.batch, product * c.batch),
+            Span(number % tiles, first, end),
+            factors,
+            vector,
+            plan,
         )

@@ -10,7 +10,7 @@ from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.kernels.launch import SPLITS, WORKERS, is_modest, multiply, pieces_of, pieces_of_last
 from portagpu.blas.gemm.kernels.split_k import levels_of
-from portagpu.blas.gemm.variants.cost_model import seconds
+from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE, seconds
 from portagpu.blas.gemm.variants.simt_async.kernels import Plan, multiply_pipelined
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
@@ -18,7 +18,6 @@ from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.tuning.tunables.space import Axis
 
 _kernels: dict[int, Dispatcher] = {}
-_GROUP_REGISTERS = 65536  # 32-bit registers that a work-group can have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +110,7 @@ class PipelinedVariant(Variant):
             and (config.workers == 0 or _is_shared(config, problem, caps))
             and is_modest((config.tile_m, config.tile_n), (problem.m, problem.n), problem.batch, config.split_k)
             and config.local_memory <= caps.local_memory_static
-            and config.registers * threads <= _GROUP_REGISTERS
+            and config.registers * threads <= REGISTER_FILE
         )
 
     def predict(self, config: PipelinedConfig, problem: Problem, caps: Capabilities) -> float:

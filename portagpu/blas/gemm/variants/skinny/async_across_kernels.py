@@ -16,9 +16,9 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.gemm.kernels.skinny_split_k import add_parts_in_order, leave_sums
+from portagpu.blas.gemm.kernels.skinny_split_k import Corner, Result, Shared, StripPlan, add_parts_in_order, leave_sums
 from portagpu.blas.gemm.kernels.split_k import arrive
-from portagpu.blas.gemm.variants.skinny.kernels import add_rows, stage_across
+from portagpu.blas.gemm.variants.skinny.kernels import Rows, Staged, add_rows, stage_across
 
 
 @cuda.jit(device=True)
@@ -37,22 +37,9 @@ def multiply_skinny_ring(
     b,
     c,
     parts,
-    arrived,
-    m,
-    n,
-    k,
-    x_row,
-    x_step,
-    x_batch,
-    b_pitch,
-    b_batch,
-    c_row,
-    c_column,
-    c_batch,
-    splits,
-    chunk,
-    alpha,
-    beta,
+    extents,
+    split,
+    factors,
     plan: cuda.constexpr,
     vector: cuda.constexpr,
     packed: cuda.constexpr,
@@ -71,31 +58,32 @@ def multiply_skinny_ring(
     pitch = (groups + 1 - groups % 2) * few
     turn = threads_y * plan.flight
     group = plan.flight * threads * lanes  # elements of a group of copies
+    strip = StripPlan(rows, width, threads, lanes, plan.split, plan.epilogue)
     acc = cuda.local.array(rows, vector)
     shared = cuda.shared.array(panel * pitch, accumulator, alignment=64)
     # vectors of b, later sums
-    words = plan.stages * group * b.itemsize // accumulator(0).itemsize
+    words = plan.stages * group * b.memory.itemsize // accumulator(0).itemsize
     sums = cuda.shared.array(max(words, threads_y * plan.together * width), accumulator, alignment=64)
-    ring = sums.view(b.dtype)
+    ring = sums.view(b.memory.dtype)
     latest = cuda.shared.array(1, np.int32)
 
-    kind = type(n)
+    kind = type(extents.n)
     thread = kind(cuda.threadIdx.x)
     along, depth = thread % threads_x, thread // threads_x
-    strips = (n + (width - 1)) // width
-    stacks = (m + (rows - 1)) // rows
+    strips = (extents.n + (width - 1)) // width
+    stacks = (extents.m + (rows - 1)) // rows
     block = kind(cuda.blockIdx.x)
     row0 = block % stacks * rows
     line0 = block // stacks % strips * width
-    share = block // (stacks * strips) % splits
-    batch = block // (stacks * strips) // splits
-    begin = share * chunk
-    end = min(k, begin + chunk)
-    start_b = batch * b_batch + min(line0 + along * lanes, n - lanes)
+    share = block // (stacks * strips) % split.count
+    batch = block // (stacks * strips) // split.count
+    begin = share * split.terms
+    end = min(extents.k, begin + split.terms)
+    start_b = batch * b.batch + min(line0 + along * lanes, extents.n - lanes)
     own = np.uint32(thread) * np.uint32(lanes)
     ahead = begin + depth
     for stage in cuda.unroll(range(plan.stages)):
-        _begin(ring, own + np.uint32(stage * group), b, start_b, ahead, end, b_pitch, lanes, plan)
+        _begin(ring, own + np.uint32(stage * group), b.memory, start_b, ahead, end, b.pitch, lanes, plan)
         ahead += turn
     place = own
     for i in cuda.unroll(range(rows)):
@@ -104,8 +92,15 @@ def multiply_skinny_ring(
         rest = min(kind(panel), end - first)
         cuda.syncthreads()
         stage_across(
-            *(shared, x, batch * x_batch + first * x_step, row0, m, rest, (rest + (turn - 1)) // turn * turn),
-            *(x_row, x_step, thread, plan, few, pitch, packed, accumulator),
+            shared,
+            Rows(x.memory, batch * x.batch + first * x.right, x.down, x.right),
+            row0,
+            extents.m,
+            rest,
+            (rest + (turn - 1)) // turn * turn,
+            thread,
+            plan,
+            Staged(few, pitch, packed, accumulator),
         )
         cuda.syncthreads()
         for p0 in range(kind(0), rest, kind(turn)):
@@ -113,14 +108,16 @@ def multiply_skinny_ring(
             for u in cuda.unroll(range(plan.flight)):
                 found = vector(cuda.vload(ring, place + np.uint32(u * threads * lanes), lanes, aligned=True))
                 add_rows(acc, found, shared, (p0 + depth + u * threads_y) * pitch, plan, few, plan.whole)
-            _begin(ring, place, b, start_b, ahead, end, b_pitch, lanes, plan)
+            _begin(ring, place, b.memory, start_b, ahead, end, b.pitch, lanes, plan)
             ahead += turn
             place = own if place >= (plan.stages - 1) * group else place + np.uint32(group)
 
     cuda.pipeline_wait_prior(0)  # the ring's places are those of sums
     where = (batch * strips + line0 // width) * stacks + row0 // rows
-    base = (where * splits + share) * (rows * width)
-    start_c = batch * c_batch
+    base = (where * split.count + share) * (rows * width)
+    start_c = batch * c.batch
+    result = Result(c.memory, start_c, c.down, c.right, extents.m, extents.n)
+    corner = Corner(row0, line0)
     for upper in cuda.unroll(range(0, rows, plan.together)):
         height = min(plan.together, rows - upper)
         cuda.syncthreads()
@@ -128,14 +125,20 @@ def multiply_skinny_ring(
             cuda.vstore(acc[upper + i], sums, (depth * height + i) * width + along * lanes, aligned=True)
         cuda.syncthreads()
         leave_sums(
-            *(sums, c, parts, base, start_c, row0, line0, m, n, c_row, c_column, alpha, beta, thread),
-            *(height, upper, width, threads_y, width, 1, height * width, threads, lanes, plan.split, plan.scaling),
+            sums,
+            Shared(threads_y, width, 1, height * width),
+            result,
+            parts.memory,
+            base,
+            corner,
+            factors,
+            thread,
+            height,
+            upper,
+            strip,
         )
     if plan.arrive:
-        last = arrive(arrived, where, splits, latest, thread, 0, threads)
+        last = arrive(parts.arrived, where, split.count, latest, thread, 0, threads)
         if last:
-            base = where * splits * (rows * width)
-            add_parts_in_order(
-                *(c, parts, base, start_c, row0, line0, m, n, c_row, c_column, alpha, beta, thread, splits),
-                *(rows, width, threads, lanes, plan.scaling, accumulator),
-            )
+            base = where * split.count * (rows * width)
+            add_parts_in_order(result, parts.memory, base, corner, factors, thread, split.count, strip, accumulator)

@@ -9,9 +9,9 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.gemm.kernels.epilogue import multiply_add
-from portagpu.blas.gemm.kernels.skinny_split_k import add_parts_in_order, leave_sums
+from portagpu.blas.gemm.kernels.skinny_split_k import Corner, Result, Shared, StripPlan, add_parts_in_order, leave_sums
 from portagpu.blas.gemm.kernels.split_k import arrive
-from portagpu.blas.gemm.variants.skinny.kernels import stage_along
+from portagpu.blas.gemm.variants.skinny.kernels import Rows, stage_along
 
 
 @cuda.jit(device=True)
@@ -32,22 +32,9 @@ def multiply_skinny_ring_along(
     b,
     c,
     parts,
-    arrived,
-    m,
-    n,
-    k,
-    x_row,
-    x_step,
-    x_batch,
-    b_pitch,
-    b_batch,
-    c_row,
-    c_column,
-    c_batch,
-    splits,
-    chunk,
-    alpha,
-    beta,
+    extents,
+    split,
+    factors,
     plan: cuda.constexpr,
     vector: cuda.constexpr,
     packed: cuda.constexpr,
@@ -64,44 +51,52 @@ def multiply_skinny_ring_along(
     pitch = panel + lanes
     turn = threads_x * lanes * plan.flight
     group = plan.flight * lines * threads * lanes  # elements of a group of copies
+    strip = StripPlan(rows, width, threads, 1, plan.split, plan.epilogue)
     acc = cuda.local.array((rows, lines), accumulator)
     taken = cuda.local.array(lines, vector)
-    columns = cuda.local.array(lines, type(n))
+    columns = cuda.local.array(lines, type(extents.n))
     shared = cuda.shared.array(rows * pitch, accumulator, alignment=64)
     # vectors of b, later sums
-    words = plan.stages * group * b.itemsize // accumulator(0).itemsize
+    words = plan.stages * group * b.memory.itemsize // accumulator(0).itemsize
     sums = cuda.shared.array(max(words, plan.together * width * (threads_x + 1)), accumulator, alignment=64)
-    ring = sums.view(b.dtype)
+    ring = sums.view(b.memory.dtype)
     latest = cuda.shared.array(1, np.int32)
 
-    kind = type(n)
+    kind = type(extents.n)
     thread = kind(cuda.threadIdx.x)
     along, column = thread % threads_x, thread // threads_x
-    strips = (n + (width - 1)) // width
-    stacks = (m + (rows - 1)) // rows
+    strips = (extents.n + (width - 1)) // width
+    stacks = (extents.m + (rows - 1)) // rows
     block = kind(cuda.blockIdx.x)
     row0 = block % stacks * rows
     line0 = block // stacks % strips * width
-    share = block // (stacks * strips) % splits
-    batch = block // (stacks * strips) // splits
-    begin = share * chunk
-    end = min(k, begin + chunk)
+    share = block // (stacks * strips) % split.count
+    batch = block // (stacks * strips) // split.count
+    begin = share * split.terms
+    end = min(extents.k, begin + split.terms)
     for j in cuda.unroll(range(lines)):
-        columns[j] = batch * b_batch + min(line0 + column * lines + j, n - 1) * b_pitch
+        columns[j] = batch * b.batch + min(line0 + column * lines + j, extents.n - 1) * b.pitch
         for i in cuda.unroll(range(rows)):
             acc[i, j] = 0
     own = np.uint32(thread) * np.uint32(lanes)
     ahead = begin + along * lanes
     for stage in cuda.unroll(range(plan.stages)):
-        _begin(ring, own + np.uint32(stage * group), b, columns, ahead, end, lanes, plan)
+        _begin(ring, own + np.uint32(stage * group), b.memory, columns, ahead, end, lanes, plan)
         ahead += turn
     place = own
     for first in range(begin, end, kind(panel)):
         rest = min(kind(panel), end - first)
         cuda.syncthreads()
         stage_along(
-            *(shared, x, batch * x_batch + first * x_step, row0, m, rest, x_row, x_step, thread),
-            *(plan, pitch, accumulator),
+            shared,
+            Rows(x.memory, batch * x.batch + first * x.right, x.down, x.right),
+            row0,
+            extents.m,
+            rest,
+            thread,
+            plan,
+            pitch,
+            accumulator,
         )
         cuda.syncthreads()
         for p0 in range(along * lanes, rest + along * lanes, kind(turn)):
@@ -115,14 +110,16 @@ def multiply_skinny_ring_along(
                     for lane in cuda.unroll(range(lanes)):
                         for j in cuda.unroll(range(lines)):
                             acc[i, j] = multiply_add(values[lane], taken[j][lane], acc[i, j], plan.whole)
-            _begin(ring, place, b, columns, ahead, end, lanes, plan)
+            _begin(ring, place, b.memory, columns, ahead, end, lanes, plan)
             ahead += turn
             place = own if place >= (plan.stages - 1) * group else place + np.uint32(group)
 
     cuda.pipeline_wait_prior(0)  # the ring's places are those of sums
     where = (batch * strips + line0 // width) * stacks + row0 // rows
-    base = (where * splits + share) * (rows * width)
-    start_c = batch * c_batch
+    base = (where * split.count + share) * (rows * width)
+    start_c = batch * c.batch
+    result = Result(c.memory, start_c, c.down, c.right, extents.m, extents.n)
+    corner = Corner(row0, line0)
     for upper in cuda.unroll(range(0, rows, plan.together)):
         height = min(plan.together, rows - upper)
         cuda.syncthreads()
@@ -131,15 +128,20 @@ def multiply_skinny_ring_along(
                 sums[(i * width + column * lines + j) * (threads_x + 1) + along] = acc[upper + i, j]
         cuda.syncthreads()
         leave_sums(
-            *(sums, c, parts, base, start_c, row0, line0, m, n, c_row, c_column, alpha, beta, thread),
-            *(height, upper, width, threads_x, width * (threads_x + 1), threads_x + 1, 1),
-            *(threads, 1, plan.split, plan.scaling),
+            sums,
+            Shared(threads_x, width * (threads_x + 1), threads_x + 1, 1),
+            result,
+            parts.memory,
+            base,
+            corner,
+            factors,
+            thread,
+            height,
+            upper,
+            strip,
         )
     if plan.arrive:
-        last = arrive(arrived, where, splits, latest, thread, 0, threads)
+        last = arrive(parts.arrived, where, split.count, latest, thread, 0, threads)
         if last:
-            base = where * splits * (rows * width)
-            add_parts_in_order(
-                *(c, parts, base, start_c, row0, line0, m, n, c_row, c_column, alpha, beta, thread, splits),
-                *(rows, width, threads, 1, plan.scaling, accumulator),
-            )
+            base = where * split.count * (rows * width)
+            add_parts_in_order(result, parts.memory, base, corner, factors, thread, split.count, strip, accumulator)

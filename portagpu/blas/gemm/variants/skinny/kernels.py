@@ -12,13 +12,13 @@ under way at once. Long sums are split among blocks in one launch (`portagpu.bla
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.gemm.kernels.epilogue import multiply_add
-from portagpu.blas.gemm.kernels.skinny_split_k import add_parts_in_order, leave_sums
+from portagpu.blas.gemm.kernels.skinny_split_k import Corner, Result, Shared, StripPlan, add_parts_in_order, leave_sums
 from portagpu.blas.gemm.kernels.split_k import arrive
 
 
@@ -29,7 +29,7 @@ class SkinnyPlan(NamedTuple):
     ``lines``: columns of a thread, ``flight``: loads that it has under way (across: rows of b; along: vectors of each
     column). ``panel``: k's in shared memory. ``together``: rows whose sums are added at once. ``few``: rows of x that
     a thread reads at once (across). ``split``: blocks share sums; ``arrive``: the last of them adds up.
-    ``x_lies_along``: x has its k's side by side. ``scaling``, ``whole``: see `kernels.epilogue`. ``stages``: groups of
+    ``x_lies_along``: x has its k's side by side. ``epilogue``, ``whole``: see `kernels.epilogue`. ``stages``: groups of
     ``flight`` loads that are under way to shared memory, see `async_across_kernels`; 1: loads are to registers.
     """
 
@@ -44,7 +44,7 @@ class SkinnyPlan(NamedTuple):
     split: bool
     arrive: bool
     x_lies_along: bool
-    scaling: int
+    epilogue: Any
     whole: bool
     aligned: bool
     stages: int
@@ -61,37 +61,40 @@ def panel_pitch(rows: int, itemsize: int) -> int:
     return (-(-rows // lanes) | 1) * lanes
 
 
+class Rows(NamedTuple):
+    """The few rows from a k on: element (row, k) is ``memory[start + row * down + k * right]``."""
+
+    memory: Any
+    start: Any
+    down: Any
+    right: Any
+
+
+class Staged(NamedTuple):
+    """How x lies in shared memory: ``few`` rows are stored at once, as ``packed``; k's are ``pitch`` apart."""
+
+    few: int
+    pitch: int
+    packed: Any
+    accumulator: Any
+
+
 @cuda.jit(device=True)
-def stage_across(
-    shared,
-    x,
-    start,
-    row0,
-    m,
-    rest,
-    padded,
-    x_row,
-    x_step,
-    thread,
-    plan: cuda.constexpr,
-    few: cuda.constexpr,
-    pitch: cuda.constexpr,
-    packed: cuda.constexpr,
-    accumulator: cuda.constexpr,
-):
+def stage_across(shared, x, row0, m, rest, padded, thread, plan: cuda.constexpr, form):
     """A panel of x, up to ``rest``: element (row, k) to ``shared[k * pitch + row]``; m's last row stands for others.
 
-    From ``rest`` up to ``padded`` elements are zero.
+    x: `Rows`; form: a `Staged`. From ``rest`` up to ``padded`` elements are zero.
     """
+    few, pitch, packed, accumulator = form
     groups = (plan.rows + few - 1) // few
     threads = plan.threads_x * plan.threads_y
     at_once = max(1, 16 // (groups * few))  # k's whose loads are under way together
     taken = cuda.local.array((at_once, groups * few), accumulator)
     for first in range(thread, padded, type(thread)(threads * at_once)):
         for j in cuda.unroll(range(at_once)):
-            at = start + min(first + j * threads, rest - 1) * x_step
+            at = x.start + min(first + j * threads, rest - 1) * x.right
             for i in cuda.unroll(range(groups * few)):
-                taken[j, i] = accumulator(x[at + min(row0 + i, m - 1) * x_row])
+                taken[j, i] = accumulator(x.memory[at + min(row0 + i, m - 1) * x.down])
         for j in cuda.unroll(range(at_once)):
             p = first + j * threads
             if p >= rest:
@@ -129,32 +132,20 @@ def multiply_skinny_across(
     b,
     c,
     parts,
-    arrived,
-    m,
-    n,
-    k,
-    x_row,
-    x_step,
-    x_batch,
-    b_pitch,
-    b_batch,
-    c_row,
-    c_column,
-    c_batch,
-    splits,
-    chunk,
-    alpha,
-    beta,
+    extents,
+    split,
+    factors,
     plan: cuda.constexpr,
     vector: cuda.constexpr,
     packed: cuda.constexpr,
     accumulator: cuda.constexpr,
 ):
-    """``c[i, j] = sum over p of x[i, p] * b[p, j]``; element (p, j) of b is at ``p * b_pitch + j``.
+    """``c[i, j] = sum over p of x[i, p] * b[p, j]``; element (p, j) of b is at ``p * b.pitch + j``.
 
-    All arrays are memory. A block has ``threads_x`` threads along n, each with a vector of columns, and ``threads_y``
-    along k. The grid is one-dimensional: for each product of the batch, each of ``splits`` parts of ``chunk``
-    k's, and each strip of columns a block for each ``plan.rows`` rows. Columns are at least as many as a vector's.
+    x, c: each a `StridedMatrix` of flat memory; b: a `Matrix`; parts: `Parts`. A block has ``threads_x`` threads along
+    n, each with a vector of columns, and ``threads_y`` along k. The grid is one-dimensional: for each product of the
+    batch, each part of a ``split``, and each strip of columns a block for each ``plan.rows`` rows. Columns are at least
+    as many as a vector's.
     ``packed``: the vector type in which x is staged.
     """
     lanes = vector.lanes
@@ -165,58 +156,68 @@ def multiply_skinny_across(
     groups = (rows + few - 1) // few
     pitch = (groups + 1 - groups % 2) * few
     turn_rows = threads_y * flight
+    strip = StripPlan(rows, width, threads, lanes, plan.split, plan.epilogue)
     taken = cuda.local.array(flight, vector)
     acc = cuda.local.array(rows, vector)
     # terms of x, later sums
     shared = cuda.shared.array(max(panel * pitch, threads_y * plan.together * width), accumulator, alignment=64)
     latest = cuda.shared.array(1, np.int32)
 
-    kind = type(n)
+    kind = type(extents.n)
     thread = kind(cuda.threadIdx.x)
     along, depth = thread % threads_x, thread // threads_x
-    strips = (n + (width - 1)) // width
-    stacks = (m + (rows - 1)) // rows
+    strips = (extents.n + (width - 1)) // width
+    stacks = (extents.m + (rows - 1)) // rows
     block = kind(cuda.blockIdx.x)
     row0 = block % stacks * rows
     line0 = block // stacks % strips * width
-    share = block // (stacks * strips) % splits
-    batch = block // (stacks * strips) // splits
-    column = min(line0 + along * lanes, n - lanes)
-    begin = share * chunk
-    end = min(k, begin + chunk)
-    start_b = batch * b_batch + column
+    share = block // (stacks * strips) % split.count
+    batch = block // (stacks * strips) // split.count
+    column = min(line0 + along * lanes, extents.n - lanes)
+    begin = share * split.terms
+    end = min(extents.k, begin + split.terms)
+    start_b = batch * b.batch + column
     for i in cuda.unroll(range(rows)):
         acc[i] = vector(0)
     for first in range(begin, end, kind(panel)):
         rest = min(kind(panel), end - first)
         for u in cuda.unroll(range(flight)):  # on their way while x is staged
-            cuda.prefetch(b, start_b + (first + min(depth + u * threads_y, rest - 1)) * b_pitch)
+            cuda.prefetch(b.memory, start_b + (first + min(depth + u * threads_y, rest - 1)) * b.pitch)
         cuda.syncthreads()
         stage_across(
-            *(shared, x, batch * x_batch + first * x_step, row0, m, rest, rest, x_row, x_step, thread),
-            *(plan, few, pitch, packed, accumulator),
+            shared,
+            Rows(x.memory, batch * x.batch + first * x.right, x.down, x.right),
+            row0,
+            extents.m,
+            rest,
+            rest,
+            thread,
+            plan,
+            Staged(few, pitch, packed, accumulator),
         )
         cuda.syncthreads()
         whole = rest // turn_rows * turn_rows
         for p0 in range(depth, whole, kind(turn_rows)):
-            at = start_b + (first + p0) * b_pitch
+            at = start_b + (first + p0) * b.pitch
             for u in cuda.unroll(range(flight)):
-                taken[u] = vector(cuda.vload(b, at + u * threads_y * b_pitch, lanes, aligned=plan.aligned))
+                taken[u] = vector(cuda.vload(b.memory, at + u * threads_y * b.pitch, lanes, aligned=plan.aligned))
             for u in cuda.unroll(range(flight)):
                 add_rows(acc, taken[u], shared, (p0 + u * threads_y) * pitch, plan, few, plan.whole)
         if whole < rest:
             for u in cuda.unroll(range(flight)):
                 p = whole + depth + u * threads_y
-                at = start_b + (first + min(p, rest - 1)) * b_pitch
-                taken[u] = vector(cuda.vload(b, at, lanes, aligned=plan.aligned))
+                at = start_b + (first + min(p, rest - 1)) * b.pitch
+                taken[u] = vector(cuda.vload(b.memory, at, lanes, aligned=plan.aligned))
             for u in cuda.unroll(range(flight)):
                 p = whole + depth + u * threads_y
                 if p < rest:
                     add_rows(acc, taken[u], shared, p * pitch, plan, few, plan.whole)
 
     place = (batch * strips + line0 // width) * stacks + row0 // rows
-    base = (place * splits + share) * (rows * width)
-    start_c = batch * c_batch
+    base = (place * split.count + share) * (rows * width)
+    start_c = batch * c.batch
+    result = Result(c.memory, start_c, c.down, c.right, extents.m, extents.n)
+    corner = Corner(row0, line0)
     for upper in cuda.unroll(range(0, rows, plan.together)):
         height = min(plan.together, rows - upper)
         cuda.syncthreads()
@@ -224,33 +225,28 @@ def multiply_skinny_across(
             cuda.vstore(acc[upper + i], shared, (depth * height + i) * width + along * lanes, aligned=True)
         cuda.syncthreads()
         leave_sums(
-            *(shared, c, parts, base, start_c, row0, line0, m, n, c_row, c_column, alpha, beta, thread),
-            *(height, upper, width, threads_y, width, 1, height * width, threads, lanes, plan.split, plan.scaling),
+            shared,
+            Shared(threads_y, width, 1, height * width),
+            result,
+            parts.memory,
+            base,
+            corner,
+            factors,
+            thread,
+            height,
+            upper,
+            strip,
         )
     if plan.arrive:
-        last = arrive(arrived, place, splits, latest, thread, 0, threads)
+        last = arrive(parts.arrived, place, split.count, latest, thread, 0, threads)
         if last:
-            base = place * splits * (rows * width)
-            add_parts_in_order(
-                *(c, parts, base, start_c, row0, line0, m, n, c_row, c_column, alpha, beta, thread, splits),
-                *(rows, width, threads, lanes, plan.scaling, accumulator),
-            )
+            base = place * split.count * (rows * width)
+            add_parts_in_order(result, parts.memory, base, corner, factors, thread, split.count, strip, accumulator)
 
 
 @cuda.jit(device=True)
 def stage_along(
-    shared,
-    x,
-    start,
-    row0,
-    m,
-    rest,
-    x_row,
-    x_step,
-    thread,
-    plan: cuda.constexpr,
-    pitch: cuda.constexpr,
-    accumulator: cuda.constexpr,
+    shared, x, row0, m, rest, thread, plan: cuda.constexpr, pitch: cuda.constexpr, accumulator: cuda.constexpr
 ):
     """A panel of x: element (row, k) to ``shared[row * pitch + k]``, up to ``rest``; zeros from there on."""
     threads = plan.threads_x * plan.threads_y
@@ -262,7 +258,7 @@ def stage_along(
         else:
             p, row = number // plan.rows, number % plan.rows
         if count % threads == 0 or number < count:
-            value = accumulator(x[start + min(p, rest - 1) * x_step + min(row0 + row, m - 1) * x_row])
+            value = accumulator(x.memory[x.start + min(p, rest - 1) * x.right + min(row0 + row, m - 1) * x.down])
             shared[row * pitch + p] = value if p < rest else accumulator(0)
 
 
@@ -300,28 +296,15 @@ def multiply_skinny_along(
     b,
     c,
     parts,
-    arrived,
-    m,
-    n,
-    k,
-    x_row,
-    x_step,
-    x_batch,
-    b_pitch,
-    b_batch,
-    c_row,
-    c_column,
-    c_batch,
-    splits,
-    chunk,
-    alpha,
-    beta,
+    extents,
+    split,
+    factors,
     plan: cuda.constexpr,
     vector: cuda.constexpr,
     packed: cuda.constexpr,
     accumulator: cuda.constexpr,
 ):
-    """As `multiply_skinny_across`; element (p, j) of b is at ``j * b_pitch + p``.
+    """As `multiply_skinny_across`; element (p, j) of b is at ``j * b.pitch + p``.
 
     A block has ``threads_x`` threads along k for each of ``threads_y`` groups of ``plan.lines`` columns.
     """
@@ -331,55 +314,65 @@ def multiply_skinny_along(
     width = threads_y * lines
     pitch = panel + lanes
     turn_k = threads_x * lanes * plan.flight
+    strip = StripPlan(rows, width, threads, 1, plan.split, plan.epilogue)
     taken = cuda.local.array((plan.flight, lines), vector)
     acc = cuda.local.array((rows, lines), accumulator)
     size = max(rows * pitch, plan.together * width * (threads_x + 1))
     shared = cuda.shared.array(size, accumulator, alignment=64)
     latest = cuda.shared.array(1, np.int32)
-    columns = cuda.local.array(lines, type(n))
+    columns = cuda.local.array(lines, type(extents.n))
 
-    kind = type(n)
+    kind = type(extents.n)
     thread = kind(cuda.threadIdx.x)
     along, group = thread % threads_x, thread // threads_x
-    strips = (n + (width - 1)) // width
-    stacks = (m + (rows - 1)) // rows
+    strips = (extents.n + (width - 1)) // width
+    stacks = (extents.m + (rows - 1)) // rows
     block = kind(cuda.blockIdx.x)
     row0 = block % stacks * rows
     line0 = block // stacks % strips * width
-    share = block // (stacks * strips) % splits
-    batch = block // (stacks * strips) // splits
-    begin = share * chunk
-    end = min(k, begin + chunk)
+    share = block // (stacks * strips) % split.count
+    batch = block // (stacks * strips) // split.count
+    begin = share * split.terms
+    end = min(extents.k, begin + split.terms)
     for j in cuda.unroll(range(lines)):
-        columns[j] = batch * b_batch + min(line0 + group * lines + j, n - 1) * b_pitch
+        columns[j] = batch * b.batch + min(line0 + group * lines + j, extents.n - 1) * b.pitch
         for i in cuda.unroll(range(rows)):
             acc[i, j] = 0
     for first in range(begin, end, kind(panel)):
         rest = min(kind(panel), end - first)
         for u in cuda.unroll(range(plan.flight)):  # on their way while x is staged
             for j in cuda.unroll(range(lines)):
-                cuda.prefetch(b, columns[j] + first + min((u * threads_x + along) * lanes, rest - 1))
+                cuda.prefetch(b.memory, columns[j] + first + min((u * threads_x + along) * lanes, rest - 1))
         cuda.syncthreads()
         stage_along(
-            *(shared, x, batch * x_batch + first * x_step, row0, m, rest, x_row, x_step, thread),
-            *(plan, pitch, accumulator),
+            shared,
+            Rows(x.memory, batch * x.batch + first * x.right, x.down, x.right),
+            row0,
+            extents.m,
+            rest,
+            thread,
+            plan,
+            pitch,
+            accumulator,
         )
         cuda.syncthreads()
         whole = rest // turn_k * turn_k
         for p0 in range(along * lanes, whole, kind(turn_k)):
-            _walk(acc, taken, b, columns, first, shared, p0, pitch, plan.flight, plan, vector)
+            _walk(acc, taken, b.memory, columns, first, shared, p0, pitch, plan.flight, plan, vector)
         vectors = rest // lanes * lanes
         for p0 in range(whole + along * lanes, vectors, kind(threads_x * lanes)):
-            _walk(acc, taken, b, columns, first, shared, p0, pitch, 1, plan, vector)
+            _walk(acc, taken, b.memory, columns, first, shared, p0, pitch, 1, plan, vector)
         for p in range(vectors + along, rest, kind(threads_x)):
             for j in cuda.unroll(range(lines)):
-                found = accumulator(b[columns[j] + first + p])
+                found = accumulator(b.memory[columns[j] + first + p])
                 for i in cuda.unroll(range(rows)):
                     acc[i, j] = multiply_add(shared[p + i * pitch], found, acc[i, j], plan.whole)
 
     place = (batch * strips + line0 // width) * stacks + row0 // rows
-    base = (place * splits + share) * (rows * width)
-    start_c = batch * c_batch
+    base = (place * split.count + share) * (rows * width)
+    start_c = batch * c.batch
+    result = Result(c.memory, start_c, c.down, c.right, extents.m, extents.n)
+    corner = Corner(row0, line0)
     for upper in cuda.unroll(range(0, rows, plan.together)):
         height = min(plan.together, rows - upper)
         cuda.syncthreads()
@@ -388,15 +381,20 @@ def multiply_skinny_along(
                 shared[(i * width + group * lines + j) * (threads_x + 1) + along] = acc[upper + i, j]
         cuda.syncthreads()
         leave_sums(
-            *(shared, c, parts, base, start_c, row0, line0, m, n, c_row, c_column, alpha, beta, thread),
-            *(height, upper, width, threads_x, width * (threads_x + 1), threads_x + 1, 1),
-            *(threads, 1, plan.split, plan.scaling),
+            shared,
+            Shared(threads_x, width * (threads_x + 1), threads_x + 1, 1),
+            result,
+            parts.memory,
+            base,
+            corner,
+            factors,
+            thread,
+            height,
+            upper,
+            strip,
         )
     if plan.arrive:
-        last = arrive(arrived, place, splits, latest, thread, 0, threads)
+        last = arrive(parts.arrived, place, split.count, latest, thread, 0, threads)
         if last:
-            base = place * splits * (rows * width)
-            add_parts_in_order(
-                *(c, parts, base, start_c, row0, line0, m, n, c_row, c_column, alpha, beta, thread, splits),
-                *(rows, width, threads, 1, plan.scaling, accumulator),
-            )
+            base = place * split.count * (rows * width)
+            add_parts_in_order(result, parts.memory, base, corner, factors, thread, split.count, strip, accumulator)

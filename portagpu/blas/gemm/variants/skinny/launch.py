@@ -1,8 +1,5 @@
 """What the launches of the kernels for few rows, and their models, have in common."""
 
-# mypy: disable-error-code="call-arg"
-# launches with several starred arguments: mypy lets the first one take all parameters
-
 from __future__ import annotations
 
 import math
@@ -10,32 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.gemm.core.accumulation import Conversion, number_type, scaling
+from portagpu.blas.gemm.core.accumulation import Conversion, number_type
 from portagpu.blas.gemm.core.few_rows import FewRows, Operands
 from portagpu.blas.gemm.core.interface import Product, clock_mhz
+from portagpu.blas.gemm.core.kernel_arguments import Extents, Matrix, Parts, Split, StridedMatrix
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.gemm.kernels.skinny_split_k import add_strips
+from portagpu.blas.gemm.kernels.skinny_split_k import StripPlan, add_strips
+from portagpu.blas.gemm.variants.cost_model import FEW_ROWS, REGISTER_FILE, THREADS_OF_UNIT
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.dispatcher import Dispatcher
+from portagpu.runtime.arrays.array import DeviceNDArray
 
 MOST_PARTS = 2**24
 """Sums of all parts of a product, at most."""
-REGISTER_FILE = 65536
-"""32-bit registers of a compute unit, and at most of a block."""
 MOST_REGISTERS = 128
 """Registers of a thread, at most, where what is under way is in shared memory: 16 warps then fit into a unit."""
-_BYTES_A_CYCLE = 13.0  # that a compute unit gets from memory
-_FLIGHT = 8000  # bytes under way, of a compute unit, with which it gets half of that
-_THREADS_OF_UNIT = 2048
-_LAUNCH_SECONDS = 4e-6
-_FURTHER_SECONDS = 12e-6  # of a second launch
-_IN_BLOCK = 1e-6  # seconds of adding up the sums of a block's threads
-_ARRIVAL = 1.5e-6  # of leaving parts and counting them
-_ALONE = 1.12  # what barriers cost a small block that has a compute unit to itself
-_ALONE_WITH_COPIES = 1.06  # the same while copies go on, where the few rows change
-_OVERLAP = 0.05  # share of the shorter one of loads and arithmetic that is not hidden among so many threads:
-_MANY = 512
 _NOTHING = np.int32(0)
 
 
@@ -49,7 +36,8 @@ def launch_strips(
     product: Product,
     view: FewRows,
     found: Operands,
-    arrays: tuple[Any, ...],
+    x: tuple[DeviceNDArray, ...],
+    b: tuple[DeviceNDArray, ...],
     types: Conversion,
     *,
     rows: int,
@@ -64,7 +52,7 @@ def launch_strips(
     """Enqueue a block for each ``rows`` x ``width`` sums and each part of them.
 
     Unless the last block adds up the parts (``arrive``), a second launch does. Columns are dealt to threads in vectors
-    of ``lanes``.
+    of ``lanes``. x, b: the arrays that the kernel takes of the few rows and of the large matrix.
     """
     stream, batch = product.stream, product.batch
     places = -(-view.rows // rows) * -(-view.n // width) * batch
@@ -75,23 +63,27 @@ def launch_strips(
         arrived = workspaces.zeros(stream, "arrived", places) if arrive else _NOTHING
     kind = np.uint64 if found.is_large else np.uint32
     few, large, result = found.few, found.large, found.result
-    numbers = (view.rows, view.n, view.k, *found.few_steps, few.batch, large.pitch, large.batch)
-    scales = types.numbers(product.alpha, product.beta)
+    extents = Extents(kind(view.rows), kind(view.n), kind(view.k))
+    steps = (kind(step) for step in (*found.few_steps, few.batch))
+    target = StridedMatrix(result.memory, *(kind(step) for step in (*found.result_steps, result.batch)))
+    factors = types.factors(product.alpha, product.beta)
     kernel[places * splits, threads, stream](
-        *arrays,
-        result.memory,
-        parts,
-        arrived,
-        *map(kind, (*numbers, *found.result_steps, result.batch, splits, chunk)),
-        *scales,
+        StridedMatrix(x[0], *steps),
+        *x[1:],
+        Matrix(b[0], kind(large.pitch), kind(large.batch)),
+        *b[1:],
+        target,
+        Parts(parts, arrived),
+        extents,
+        Split(kind(splits), kind(chunk)),
+        factors,
         *constants,
     )
     if splits > 1 and not arrive:
-        sizes = (view.rows, view.n, *found.result_steps, result.batch, splits)
-        mode, accumulator = scaling(product.alpha, product.beta), number_type(types.vector)
+        plan = StripPlan(rows, width, threads, lanes, False, types.epilogue(product.alpha, product.beta))
+        accumulator = number_type(types.vector)
         add_strips[places, threads, stream](
-            *(result.memory, parts, *map(kind, sizes), *scales),
-            *(rows, width, threads, lanes, mode, accumulator),
+            target, parts, extents.m, extents.n, kind(splits), factors, plan, accumulator
         )
 
 
@@ -124,28 +116,32 @@ def seconds(
     strips = math.ceil(view.n / width) * problem.batch
     stacks = math.ceil(view.rows / rows)
     blocks = strips * stacks * splits
-    fit = min(REGISTER_FILE // registers, _THREADS_OF_UNIT) // threads
+    fit = min(REGISTER_FILE // registers, THREADS_OF_UNIT) // threads
     fit = max(1, min(fit, max(1, caps.local_memory_static) // max(1, local_memory)))
     of_unit = blocks / units
     together = min(fit, math.ceil(of_unit))
     under_way = together * threads * flight
-    busy = under_way / (under_way + _FLIGHT) * min(1.0, 1.5 * of_unit)
+    busy = under_way / (under_way + FEW_ROWS.flight) * min(1.0, 1.5 * of_unit)
     # units with a block less leave their share of memory's bandwidth to the others
     uneven = math.ceil(of_unit) / of_unit
     used = strips * width / (view.n * problem.batch)
     traffic = problem.nbytes + (stacks - 1) * view.n * view.k * problem.batch * problem.itemsize / 2
-    if together == 1 and (threads < _MANY or copies):
-        uneven *= (_ALONE_WITH_COPIES if changes else 1.0) if copies else _ALONE
-    memory = traffic * (1 + (uneven - 1) / 2) / (units * _BYTES_A_CYCLE * clock * busy * min(1.0, 0.4 + segment / 192))
+    if together == 1 and (threads < FEW_ROWS.many or copies):
+        uneven *= (FEW_ROWS.alone_with_copies if changes else 1.0) if copies else FEW_ROWS.alone
+    memory = (
+        traffic
+        * (1 + (uneven - 1) / 2)
+        / (units * FEW_ROWS.memory_bytes * clock * busy * min(1.0, 0.4 + segment / 192))
+    )
     arithmetic = strips * stacks * view.k * cycles / units / clock * uneven
     # a block reads its rows of x, too, from the cache
-    few = strips * stacks * rows * view.k * problem.itemsize / (units * 3 * _BYTES_A_CYCLE * clock)
-    exposed = min(1.0, _OVERLAP * max(1.0, _MANY / (together * threads)))
+    few = strips * stacks * rows * view.k * problem.itemsize / (units * 3 * FEW_ROWS.memory_bytes * clock)
+    exposed = min(1.0, FEW_ROWS.overlap * max(1.0, FEW_ROWS.many / (together * threads)))
     longest = max(memory, arithmetic) + exposed * min(memory, arithmetic)
-    total = longest * max(1.0, used**0.5) + few / 4 + _LAUNCH_SECONDS + _IN_BLOCK
+    total = longest * max(1.0, used**0.5) + few / 4 + FEW_ROWS.launch + FEW_ROWS.in_block
     total += start
     if splits > 1:
         of_thread = math.ceil(rows * width / threads)
-        total += _ARRIVAL if arrives(caps) else _FURTHER_SECONDS
+        total += FEW_ROWS.arrival if arrives(caps) else FEW_ROWS.further
         total += splits * (0.1e-6 + 0.03e-6 * of_thread)
     return float(total)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.gemm.kernels.skinny_split_k import add_parts_in_order, leave_sums
+from portagpu.blas.gemm.kernels.skinny_split_k import Corner, Result, Shared, StripPlan, add_parts_in_order, leave_sums
 from portagpu.blas.gemm.kernels.split_k import arrive
 
 SLAB = 32
@@ -35,7 +35,7 @@ class SkinnyFragmentPlan(NamedTuple):
     ``multiply(acc, a, b)``: adds a product of fragments. ``rows``: of x, at most 32. ``warps_n``, ``warps_k``: warps of
     a block along either axis; ``flight``: slabs of k's of which a warp has all loads under way. ``along``: b has its
     k's side by side. ``vectors``: 16-byte loads of b; ``x_vectors``: of x. ``split``: blocks share sums; ``arrive``:
-    the last of them adds up. ``scaling``: see `portagpu.blas.gemm.kernels.epilogue`.
+    the last of them adds up. ``epilogue``: see `portagpu.blas.gemm.kernels.epilogue`.
     """
 
     multiply: Any
@@ -48,7 +48,7 @@ class SkinnyFragmentPlan(NamedTuple):
     x_vectors: bool
     split: bool
     arrive: bool
-    scaling: int
+    epilogue: Any
 
 
 @cuda.jit(device=True)
@@ -83,32 +83,26 @@ def _read(words, source, source_words, at, step, count, vectors: cuda.constexpr)
         _gather(words, source, at, step, count)
 
 
+class Operand(NamedTuple):
+    """An operand's memory, also as words of 32 bits; where a thread's columns (rows) begin; from one k to the next."""
+
+    memory: Any
+    words: Any
+    places: Any
+    step: Any
+
+
 @cuda.jit(device=True)
-def _load_slab(
-    taken,
-    few,
-    b,
-    b_words,
-    x,
-    x_words,
-    b_places,
-    b_pitch,
-    x_places,
-    x_step,
-    p,
-    end,
-    plan: cuda.constexpr,
-    whole: cuda.constexpr,
-):
+def _load_slab(taken, few, b, x, p, end, plan: cuda.constexpr, whole: cuda.constexpr):
     """A thread's eight k's from p on, of its columns and of its rows of x; guarded unless all k's are there."""
     zero = type(p)(0)
     count = type(p)(8) if whole else (min(end - p, type(p)(8)) if p < end else zero)
     vectors = plan.vectors and (whole or not plan.along)
     for i in cuda.unroll(range(8)):
         if plan.along:
-            _read(taken[i], b, b_words, b_places[i] + p, 1, count, vectors)
+            _read(taken[i], b.memory, b.words, b.places[i] + p, 1, count, vectors)
         elif whole or i < count:
-            _read(taken[i], b, b_words, b_places[0] + (p + i) * b_pitch, 1, type(p)(8), vectors)
+            _read(taken[i], b.memory, b.words, b.places[0] + (p + i) * b.step, 1, type(p)(8), vectors)
         else:
             for word in cuda.unroll(range(4)):
                 taken[i, word] = 0
@@ -116,8 +110,8 @@ def _load_slab(
     for upper in cuda.unroll(range((plan.rows + 15) // 16)):
         for half in cuda.unroll(range(2)):
             if upper * 16 + half * 8 < plan.rows:
-                at = x_places[upper * 2 + half] + p * x_step
-                _read(words, x, x_words, at, x_step, count, plan.x_vectors and whole)
+                at = x.places[upper * 2 + half] + p * x.step
+                _read(words, x.memory, x.words, at, x.step, count, plan.x_vectors and whole)
                 for i in cuda.unroll(range(4)):
                     few[i // 2, upper, half + i % 2 * 2] = words[i]
             else:
@@ -146,36 +140,12 @@ def _multiply_slab(acc, taken, few, plan: cuda.constexpr):
 
 
 @cuda.jit
-def multiply_skinny_fragments(
-    x,
-    x_words,
-    b,
-    b_words,
-    c,
-    parts,
-    arrived,
-    m,
-    n,
-    k,
-    x_row,
-    x_step,
-    x_batch,
-    b_pitch,
-    b_batch,
-    c_row,
-    c_column,
-    c_batch,
-    splits,
-    chunk,
-    alpha,
-    beta,
-    plan: cuda.constexpr,
-):
-    """``c[i, j] = sum over p of x[i, p] * b[p, j]``; element (p, j) of b is at ``p * b_pitch + j``, or the other way.
+def multiply_skinny_fragments(x, x_words, b, b_words, c, parts, extents, split, factors, plan: cuda.constexpr):
+    """``c[i, j] = sum over p of x[i, p] * b[p, j]``; element (p, j) of b is at ``p * b.pitch + j``, or the other way.
 
-    All arrays are memory: x and b as uint16 and (``_words``) as uint32. The grid is one-dimensional: for each product
-    of the batch and each of ``splits`` parts of ``chunk`` k's, a multiple of 32, a block for each strip of
-    ``64 * plan.warps_n`` columns. n is at least 8.
+    x, c: each a `StridedMatrix` of flat memory; b: a `Matrix`; x and b are uint16, and (``_words``) uint32. The grid is
+    one-dimensional: for each product of the batch and each part of a ``split``, whose k's are a multiple of 32, a block
+    for each strip of ``64 * plan.warps_n`` columns. n is at least 8.
     """
     rows, flight = plan.rows, plan.flight
     stacks = (rows + 15) // 16
@@ -184,34 +154,35 @@ def multiply_skinny_fragments(
     pitch = width + 8
     most = min(rows, 16)
     lanes = 1 if plan.along else 8
+    strip = StripPlan(rows, width, threads, lanes, plan.split, plan.epilogue)
     taken = cuda.local.array((flight, 8, 4), np.uint32)
     few = cuda.local.array((flight, 2, stacks, 4), np.uint32)
     acc = cuda.local.array((stacks, 8, 4), np.float32)
-    b_places = cuda.local.array(8, type(n))
-    x_places = cuda.local.array(stacks * 2, type(n))
+    b_places = cuda.local.array(8, type(extents.n))
+    x_places = cuda.local.array(stacks * 2, type(extents.n))
     shared = cuda.shared.array(plan.warps_k * most * pitch, np.float32, alignment=16)
     latest = cuda.shared.array(1, np.int32)
 
-    kind = type(n)
+    kind = type(extents.n)
     thread = kind(cuda.threadIdx.x)
     lane = thread % 32
     warp_n, warp_k = thread // 32 % plan.warps_n, thread // (32 * plan.warps_n)
-    strips = (n + (width - 1)) // width
+    strips = (extents.n + (width - 1)) // width
     block = kind(cuda.blockIdx.x)
     line0 = block % strips * width
-    share = block // strips % splits
-    batch = block // strips // splits
-    begin = share * chunk
-    end = min(k, begin + chunk)
+    share = block // strips % split.count
+    batch = block // strips // split.count
+    begin = share * split.terms
+    end = min(extents.k, begin + split.terms)
     own = lane % 4 * 8  # of the k's of a slab
     if plan.along:
         for i in cuda.unroll(range(8)):
-            column = min(line0 + warp_n * COLUMNS + i * 8 + lane // 4, n - 1)
-            b_places[i] = batch * b_batch + column * b_pitch
+            column = min(line0 + warp_n * COLUMNS + i * 8 + lane // 4, extents.n - 1)
+            b_places[i] = batch * b.batch + column * b.pitch
     else:
-        b_places[0] = batch * b_batch + min(line0 + warp_n * COLUMNS + lane // 4 * 8, n - 8)
+        b_places[0] = batch * b.batch + min(line0 + warp_n * COLUMNS + lane // 4 * 8, extents.n - 8)
     for i in cuda.unroll(range(stacks * 2)):
-        x_places[i] = batch * x_batch + min(lane // 4 + i * 8, m - 1) * x_row
+        x_places[i] = batch * x.batch + min(lane // 4 + i * 8, extents.m - 1) * x.down
     for upper in cuda.unroll(range(stacks)):
         for i in cuda.unroll(range(8)):
             for part in cuda.unroll(range(4)):
@@ -225,8 +196,14 @@ def multiply_skinny_fragments(
     for u in cuda.unroll(range(flight)):
         if first + u * step < slabs_end:
             _load_slab(
-                *(taken[u], few[u], b, b_words, x, x_words, b_places, b_pitch, x_places, x_step),
-                *(first + own + u * step, end, plan, True),
+                taken[u],
+                few[u],
+                Operand(b.memory, b_words, b_places, b.pitch),
+                Operand(x.memory, x_words, x_places, x.right),
+                first + own + u * step,
+                end,
+                plan,
+                True,
             )
     # a slab's registers are loaded again as soon as it is multiplied: the others are under way meanwhile
     for p0 in range(first, slabs_end, kind(turn)):
@@ -235,20 +212,34 @@ def multiply_skinny_fragments(
                 _multiply_slab(acc, taken[u], few[u], plan)
                 if p0 + (u * step + turn) < slabs_end:
                     _load_slab(
-                        *(taken[u], few[u], b, b_words, x, x_words, b_places, b_pitch, x_places, x_step),
-                        *(p0 + own + (u * step + turn), end, plan, True),
+                        taken[u],
+                        few[u],
+                        Operand(b.memory, b_words, b_places, b.pitch),
+                        Operand(x.memory, x_words, x_places, x.right),
+                        p0 + own + (u * step + turn),
+                        end,
+                        plan,
+                        True,
                     )
     if slabs_end < end and warp_k == 0:
         _load_slab(
-            *(taken[0], few[0], b, b_words, x, x_words, b_places, b_pitch, x_places, x_step),
-            *(slabs_end + own, end, plan, False),
+            taken[0],
+            few[0],
+            Operand(b.memory, b_words, b_places, b.pitch),
+            Operand(x.memory, x_words, x_places, x.right),
+            slabs_end + own,
+            end,
+            plan,
+            False,
         )
         _multiply_slab(acc, taken[0], few[0], plan)
 
     place = batch * strips + line0 // width
-    base = (place * splits + share) * (rows * width)
-    start_c = batch * c_batch
+    base = (place * split.count + share) * (rows * width)
+    start_c = batch * c.batch
     row0 = kind(0)
+    result = Result(c.memory, start_c, c.down, c.right, extents.m, extents.n)
+    corner = Corner(row0, line0)
     for upper in cuda.unroll(range(stacks)):
         height = min(16, rows - upper * 16)
         cuda.syncthreads()
@@ -259,18 +250,23 @@ def multiply_skinny_fragments(
                 _leave_row(acc[upper], shared, at, lane % 4, half, plan.along)
         cuda.syncthreads()
         leave_sums(
-            *(shared, c, parts, base, start_c, row0, line0, m, n, c_row, c_column, alpha, beta, thread),
-            *(height, upper * 16, width, plan.warps_k, pitch, 1, height * pitch),
-            *(threads, lanes, plan.split, plan.scaling),
+            shared,
+            Shared(plan.warps_k, pitch, 1, height * pitch),
+            result,
+            parts.memory,
+            base,
+            corner,
+            factors,
+            thread,
+            height,
+            upper * 16,
+            strip,
         )
     if plan.arrive:
-        last = arrive(arrived, place, splits, latest, thread, 0, threads)
+        last = arrive(parts.arrived, place, split.count, latest, thread, 0, threads)
         if last:
-            base = place * splits * (rows * width)
-            add_parts_in_order(
-                *(c, parts, base, start_c, row0, line0, m, n, c_row, c_column, alpha, beta, thread, splits),
-                *(rows, width, threads, lanes, plan.scaling, np.float32),
-            )
+            base = place * split.count * (rows * width)
+            add_parts_in_order(result, parts.memory, base, corner, factors, thread, split.count, strip, np.float32)
 
 
 @cuda.jit(device=True)

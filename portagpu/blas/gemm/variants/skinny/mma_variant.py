@@ -8,15 +8,16 @@ from functools import cache
 
 import numpy as np
 
-from portagpu.blas.gemm.core.accumulation import OUTPUTS, conversion, scaling
+from portagpu.blas.gemm.core.accumulation import OUTPUTS, conversion
 from portagpu.blas.gemm.core.few_rows import few_rows, operands, read_only
 from portagpu.blas.gemm.core.flat_operands import Operand
 from portagpu.blas.gemm.core.interface import Config, Product, Variant
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import name_of
 from portagpu.blas.gemm.kernels.launch import split_of
+from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE
 from portagpu.blas.gemm.variants.skinny import launch as skinny_launch
-from portagpu.blas.gemm.variants.skinny.launch import MOST_PARTS, REGISTER_FILE, launch_strips, seconds
+from portagpu.blas.gemm.variants.skinny.launch import MOST_PARTS, launch_strips, seconds
 from portagpu.blas.gemm.variants.skinny.mma_kernels import (
     COLUMNS,
     SLAB,
@@ -177,14 +178,15 @@ def launch(config: SkinnyFragmentConfig, product: Product, multiply: Dispatcher)
         x_vectors=x_vectors,
         split=splits > 1,
         arrive=arrive,
-        scaling=scaling(product.alpha, product.beta),
+        epilogue=types.epilogue(product.alpha, product.beta),
     )
     launch_strips(
         _kernel(config.threads),
         product,
         view,
         found,
-        (*_both(found.few), *_both(found.large)),
+        _both(found.few),
+        _both(found.large),
         types,
         rows=view.rows,
         width=config.width,

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type, scaling
+from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type
 from portagpu.blas.gemm.core.few_rows import FewRows, few_rows, operands, read_only
 from portagpu.blas.gemm.core.interface import Config, Product, Variant
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.kernels.launch import split_of
+from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE
 from portagpu.blas.gemm.variants.skinny import launch
 from portagpu.blas.gemm.variants.skinny.async_across_kernels import multiply_skinny_ring
 from portagpu.blas.gemm.variants.skinny.async_along_kernels import multiply_skinny_ring_along
@@ -22,7 +23,7 @@ from portagpu.blas.gemm.variants.skinny.kernels import (
     multiply_skinny_along,
     panel_pitch,
 )
-from portagpu.blas.gemm.variants.skinny.launch import MOST_PARTS, MOST_REGISTERS, REGISTER_FILE, launch_strips, seconds
+from portagpu.blas.gemm.variants.skinny.launch import MOST_PARTS, MOST_REGISTERS, launch_strips, seconds
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.dispatcher import Dispatcher
@@ -285,7 +286,7 @@ class SkinnyVariant(Variant):
             split=splits > 1,
             arrive=arrive,
             x_lies_along=found.few_steps[1] == 1,
-            scaling=scaling(product.alpha, product.beta),
+            epilogue=types.epilogue(product.alpha, product.beta),
             whole=types.whole,
             aligned=aligned,
             stages=config.stages if copies else 1,
@@ -296,7 +297,8 @@ class SkinnyVariant(Variant):
             product,
             view,
             found,
-            (read_only(found.few.memory), read_only(found.large.memory)),
+            (read_only(found.few.memory),),
+            (read_only(found.large.memory),),
             types,
             rows=shape.rows,
             width=shape.width,

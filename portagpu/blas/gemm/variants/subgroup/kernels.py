@@ -11,9 +11,13 @@ A through the cache.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from portagpu import cuda
+from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, SUM, Epilogue
+from portagpu.blas.gemm.kernels.epilogue import store_element
 
 
 @cuda.jit(device=True)
@@ -30,31 +34,33 @@ def _across(source, row, column, rows, columns, lane, block: cuda.constexpr):
     return _element(source, row, column + lane, rows, columns)
 
 
+class SubgroupPlan(NamedTuple):
+    """What is known when the kernel is compiled.
+
+    A block has ``groups_m`` x ``groups_n`` subgroups of ``size`` threads. ``zero`` is that of the dtype. ``exact``:
+    sizes are multiples of the tiles and rows begin at multiples of 16 bytes. ``scaled``: alpha is not 1, or beta not 0.
+    """
+
+    rows: int
+    vectors: int
+    size: int
+    groups_m: int
+    groups_n: int
+    zero: Any
+    a_transposed: bool
+    b_transposed: bool
+    exact: bool
+    scaled: bool
+
+
 @cuda.jit
-def multiply_subgroups(
-    a,
-    b,
-    c,
-    alpha,
-    beta,
-    rows: cuda.constexpr,
-    vectors: cuda.constexpr,
-    size: cuda.constexpr,
-    groups_m: cuda.constexpr,
-    groups_n: cuda.constexpr,
-    zero: cuda.constexpr,
-    a_transposed: cuda.constexpr,
-    b_transposed: cuda.constexpr,
-    exact: cuda.constexpr,
-    scaled: cuda.constexpr,
-):
+def multiply_subgroups(a, b, c, factors, plan: cuda.constexpr):
     """``c = alpha * a @ b + beta * c``.
 
-    a: (m, k), or (k, m) if ``a_transposed``; b: (k, n), or (n, k) if ``b_transposed``; c: (m, n). A block has
-    ``groups_m`` x ``groups_n`` subgroups of ``size`` threads. ``exact`` says that sizes are multiples of the tiles
-    and that rows begin at multiples of 16 bytes. Without ``scaled`` alpha is 1 and beta 0.
-    ``zero`` is that of the dtype.
+    a: (m, k), or (k, m) if transposed; b: (k, n), or (n, k) if transposed; c: (m, n).
     """
+    rows, vectors, size, groups_m, groups_n, zero, a_transposed, b_transposed, exact, scaled = plan
+    epilogue = Epilogue(BETA_UNLESS_ZERO if scaled else SUM)
     m, n = np.int32(c.shape[0]), np.int32(c.shape[1])
     k = np.int32(a.shape[0]) if a_transposed else np.int32(a.shape[1])
     lane = np.int32(cuda.threadIdx.x) % size
@@ -85,9 +91,4 @@ def multiply_subgroups(
         for j in cuda.unroll(range(vectors)):
             row, column = row0 + i, column0 + j * size + lane
             if exact or (row < m and column < n):
-                value = acc[i, j]
-                if scaled:
-                    value *= alpha
-                    if beta != 0:
-                        value += beta * c[row, column]
-                c[row, column] = value
+                store_element(acc[i, j], c, (row, column), row, column, factors, epilogue)

@@ -10,9 +10,13 @@ by their bits.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from portagpu import cuda
+from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, SUM, Epilogue
+from portagpu.blas.gemm.kernels.epilogue import store_element
 
 ROWS, DEPTH = 8, 16  # of one instruction
 
@@ -53,31 +57,34 @@ def _column(b, k0, column, k, n, lane, transposed: cuda.constexpr, exact: cuda.c
     return _pair(low, _bits(b, k0 + 1, column + lane, k, n, transposed, exact))
 
 
+class SubgroupMatrixPlan(NamedTuple):
+    """What is known when the kernel is compiled.
+
+    A block has ``groups_m`` x ``groups_n`` subgroups of ``size`` (8 or 16) threads; ``multiply(a, b, acc)`` is the
+    instruction. ``exact``: sizes are multiples of the tiles and rows begin at multiples of 16 bytes. ``scaled``: alpha
+    is not 1, or beta not 0.
+    """
+
+    parts_m: int
+    parts_n: int
+    size: int
+    groups_m: int
+    groups_n: int
+    multiply: Any
+    a_transposed: bool
+    b_transposed: bool
+    exact: bool
+    scaled: bool
+
+
 @cuda.jit
-def multiply_subgroup_matrices(
-    a,
-    b,
-    c,
-    alpha,
-    beta,
-    parts_m: cuda.constexpr,
-    parts_n: cuda.constexpr,
-    size: cuda.constexpr,
-    groups_m: cuda.constexpr,
-    groups_n: cuda.constexpr,
-    multiply: cuda.constexpr,
-    a_transposed: cuda.constexpr,
-    b_transposed: cuda.constexpr,
-    exact: cuda.constexpr,
-    scaled: cuda.constexpr,
-):
+def multiply_subgroup_matrices(a, b, c, factors, plan: cuda.constexpr):
     """``c = alpha * a @ b + beta * c``.
 
-    a: (m, k), or (k, m) if ``a_transposed``; b: (k, n), or (n, k) if ``b_transposed``, both by their bits as int16;
-    c: (m, n). A block has ``groups_m`` x ``groups_n`` subgroups of ``size`` (8 or 16) threads; ``multiply(a, b, acc)``
-    is the instruction. ``exact`` says that sizes are multiples of the tiles and rows begin at multiples of 16 bytes.
-    Without ``scaled`` alpha is 1 and beta 0.
+    a: (m, k), or (k, m) if transposed; b: (k, n), or (n, k) if transposed, both by their bits as int16; c: (m, n).
     """
+    parts_m, parts_n, size, groups_m, groups_n, multiply, a_transposed, b_transposed, exact, scaled = plan
+    epilogue = Epilogue(BETA_UNLESS_ZERO if scaled else SUM)
     operand = cuda.int16x8 if size == 16 else cuda.int32x8
     m, n = np.int32(c.shape[0]), np.int32(c.shape[1])
     k = np.int32(a.shape[0]) if a_transposed else np.int32(a.shape[1])
@@ -123,12 +130,7 @@ def multiply_subgroup_matrices(
             for e in cuda.unroll(range(ROWS)):
                 row, column = row0 + i * ROWS + e, column0 + j * size + lane
                 if exact or (row < m and column < n):
-                    value = acc[i, j][e]
-                    if scaled:
-                        value *= alpha
-                        if beta != 0:
-                            value += beta * c[row, column]
-                    c[row, column] = value
+                    store_element(acc[i, j][e], c, (row, column), row, column, factors, epilogue)
 
 
 def instruction(dtype):

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from portagpu.blas.gemm.core.interface import Config, Product, Variant
+from portagpu.blas.gemm.core.kernel_arguments import Factors
 from portagpu.blas.gemm.core.problem import Problem
-from portagpu.blas.gemm.variants.subgroup.matrix_kernels import DEPTH, ROWS, instruction, multiply_subgroup_matrices
+from portagpu.blas.gemm.variants.subgroup.matrix_kernels import (
+    DEPTH,
+    ROWS,
+    SubgroupMatrixPlan,
+    instruction,
+    multiply_subgroup_matrices,
+)
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.dispatcher import Dispatcher
@@ -122,20 +128,30 @@ class SubgroupMatrixVariant(Variant):
             bits_a,
             bits_b,
             c,
-            np.float32(product.alpha.real),
-            np.float32(product.beta.real),
-            *constants(config, problem.dtype).values(),
-            a_transposed,
-            b_transposed,
-            whole and problem.aligned,
-            problem.scaled,
+            Factors(np.float32(product.alpha.real), np.float32(product.beta.real)),
+            plan_of(
+                config,
+                problem.dtype,
+                a_transposed,
+                b_transposed,
+                exact=whole and problem.aligned,
+                scaled=problem.scaled,
+            ),
         )
 
 
-def constants(config: SubgroupMatrixConfig, dtype: str) -> dict[str, Any]:
-    """The kernel's compile-time parameters that follow from a configuration, in its order."""
-    names = ("parts_m", "parts_n", "size", "groups_m", "groups_n")
-    return {**{name: getattr(config, name) for name in names}, "multiply": _instruction(dtype)}
+def plan_of(
+    config: SubgroupMatrixConfig, dtype: str, a_transposed: bool, b_transposed: bool, *, exact: bool, scaled: bool
+) -> SubgroupMatrixPlan:
+    """What the compiler shall know of a launch."""
+    return SubgroupMatrixPlan(
+        **asdict(config),
+        multiply=_instruction(dtype),
+        a_transposed=a_transposed,
+        b_transposed=b_transposed,
+        exact=exact,
+        scaled=scaled,
+    )
 
 
 _instruction = cache(instruction)

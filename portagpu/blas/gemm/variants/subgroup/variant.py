@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from portagpu.blas.gemm.core.interface import Config, Product, Variant
+from portagpu.blas.gemm.core.kernel_arguments import Factors
 from portagpu.blas.gemm.core.problem import Problem
-from portagpu.blas.gemm.variants.subgroup.kernels import multiply_subgroups
+from portagpu.blas.gemm.variants.subgroup.kernels import SubgroupPlan, multiply_subgroups
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.dispatcher import Dispatcher
@@ -121,20 +120,23 @@ class SubgroupVariant(Variant):
             a.T if a_transposed else a,
             b.T if b_transposed else b,
             c,
-            number(product.alpha.real),
-            number(product.beta.real),
-            *constants(config, number).values(),
-            a_transposed,
-            b_transposed,
-            whole and problem.aligned,
-            problem.scaled,
+            Factors(number(product.alpha.real), number(product.beta.real)),
+            plan_of(config, number, a_transposed, b_transposed, exact=whole and problem.aligned, scaled=problem.scaled),
         )
 
 
-def constants(config: SubgroupConfig, number: Any = np.float32) -> dict[str, Any]:
-    """The kernel's compile-time parameters that follow from a configuration, in its order."""
-    names = ("rows", "vectors", "size", "groups_m", "groups_n")
-    return {**{name: getattr(config, name) for name in names}, "zero": number(0)}
+def plan_of(
+    config: SubgroupConfig, number: Any, a_transposed: bool, b_transposed: bool, *, exact: bool, scaled: bool
+) -> SubgroupPlan:
+    """What the compiler shall know of a launch; ``number``: the scalar type of the dtype."""
+    return SubgroupPlan(
+        **asdict(config),
+        zero=number(0),
+        a_transposed=a_transposed,
+        b_transposed=b_transposed,
+        exact=exact,
+        scaled=scaled,
+    )
 
 
 @cache

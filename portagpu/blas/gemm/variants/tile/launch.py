@@ -1,34 +1,27 @@
 """Launches of the tile kernel: of single products and batches, and of grouped ones."""
 
-# mypy: disable-error-code="call-arg"
-# launches with several starred arguments: mypy lets the first one take all parameters
-
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from portagpu.blas.gemm.core.accumulation import Conversion, conversion, number_type, scaling
+from portagpu.blas.gemm.core.accumulation import conversion, number_type
 from portagpu.blas.gemm.core.interface import Product
-from portagpu.blas.gemm.core.operands import Operand, index_type, operand
+from portagpu.blas.gemm.core.kernel_arguments import SUM, Epilogue, Extents, Factors, Split
+from portagpu.blas.gemm.core.operands import Operand, index_type, matrix_of, operand
 from portagpu.blas.gemm.core.vector_types import name_of
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.gemm.kernels.epilogue import sum_parts
 from portagpu.blas.gemm.kernels.launch import split_of
-from portagpu.blas.gemm.variants.tile.kernels import multiply_tiles
+from portagpu.blas.gemm.kernels.part_sums import add_parts
+from portagpu.blas.gemm.variants.tile.config import TileConfig
+from portagpu.blas.gemm.variants.tile.kernels import TilePlan, multiply_tiles
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.execution.stream import Stream
-
-if TYPE_CHECKING:
-    from portagpu.blas.gemm.variants.tile.variant import TileConfig
 
 _SMALL_FILE = 208  # registers of a thread: with no more, the smallest subgroups are asked for, where a thread has most
-_THREADS = 128  # of a block that adds parts
 
 
 def tile_lanes(itemsize: int) -> int:
@@ -45,11 +38,10 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
     found = conversion(name_of(product.a.dtype), name_of(product.c.dtype), tile_lanes(_sum_bytes(product)))
     lanes = found.vector.lanes
     split, chunk = (1, k) if grouped else split_of(config.split_k, config.tile_k, k)
-    target, mode, stored = c, scaling(product.alpha, product.beta), found
+    target, epilogue = c, found.epilogue(product.alpha, product.beta)
     if split > 1:
         parts = workspaces.of(product.stream, "parts", (batch, split, m, n), np.dtype(number_type(found.vector)))
-        target, mode = Operand(parts, n, m * n, False), 0
-        stored = Conversion(found.vector, found.vector, found.vector)
+        target, epilogue = Operand(parts, n, m * n, False), Epilogue(SUM, found.vector, found.vector)
     aligned = a.is_aligned(lanes) and b.is_aligned(lanes) and target.is_aligned(lanes)
     if grouped:
         aligned = aligned and not a.transposed  # groups begin anywhere
@@ -59,62 +51,40 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
         tiles *= -(-batch // config.problems) * split
     number = index_type(a.array, b.array, target.array)
     threads = config.threads * config.problems
-    alpha, beta = stored.numbers(product.alpha, product.beta)
+    kind = number_type(epilogue.scaled)
+    factors = Factors(kind(product.alpha.real), kind(product.beta.real))
     caps = product.c.context.capabilities
+    plan = TilePlan(
+        tile_m=config.tile_m,
+        tile_n=config.tile_n,
+        tile_k=config.tile_k,
+        thread_m=config.thread_m,
+        thread_n=config.thread_n,
+        problems=config.problems,
+        group=config.group,
+        vector=found.vector,
+        whole=found.whole,
+        a_transposed=a.transposed,
+        b_transposed=b.transposed,
+        aligned=aligned,
+        exact=exact,
+        grouped=grouped,
+        unroll=unroll_of(config, caps),
+    )
     tile_kernel(threads, subgroup_of(caps))[tiles, threads, product.stream](
-        a.array,
-        b.array,
-        target.array,
+        matrix_of(a, number),
+        matrix_of(b, number),
+        matrix_of(target, number),
         offsets,
-        *map(number, (m, n, k, a.pitch, a.batch, b.pitch, b.batch, target.pitch, target.batch)),
+        Extents(number(m), number(n), number(k)),
         number(batch * (1 if grouped else split)),
-        number(split),
-        number(chunk),
-        alpha,
-        beta,
-        config.tile_m,
-        config.tile_n,
-        config.tile_k,
-        config.thread_m,
-        config.thread_n,
-        config.problems,
-        config.group,
-        stored.vector,
-        stored.scaled,
-        stored.stored,
-        mode,
-        found.whole,
-        a.transposed,
-        b.transposed,
-        aligned,
-        exact,
-        grouped,
-        unroll_of(config, caps),
+        Split(number(split), number(chunk)),
+        factors,
+        plan,
+        epilogue,
     )
     if split > 1:
         add_parts(target.array, c, (batch, m, n), found, product.alpha, product.beta, product.stream)
-
-
-def add_parts(
-    parts: DeviceNDArray,
-    c: Operand,
-    shape: tuple[int, int, int],
-    found: Conversion,
-    alpha: complex,
-    beta: complex,
-    stream: Stream,
-) -> None:
-    """``c = alpha * (the sum of parts) + beta * c``; parts: (batch, split, m, n), shape: (batch, m, n)."""
-    batch, m, n = shape
-    number = index_type(parts, c.array)
-    threads = min(_THREADS, c.array.context.capabilities.max_work_group_size)
-    sum_parts[-(-batch * m * n // threads), threads, stream](
-        parts,
-        c.array,
-        *map(number, (m, n, c.pitch, c.batch, parts.shape[1])),
-        *found.numbers(alpha, beta),
-        scaling(alpha, beta),
-    )
 
 
 def _sum_bytes(product: Product) -> int:

@@ -3,54 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from portagpu.blas.gemm.core.accumulation import is_plain
-from portagpu.blas.gemm.core.interface import Config, Product, Variant, clock_mhz
+from portagpu.blas.gemm.core.interface import Product, Variant, clock_mhz
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.kernels.launch import split_of
+from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE, TILES
+from portagpu.blas.gemm.variants.tile.config import TileConfig
 from portagpu.blas.gemm.variants.tile.launch import launch_tiles, tile_lanes
 from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.tunables.space import Axis
 
-# 32-bit registers: what a thread of the tile kernel keeps besides its accumulators, what a thread can have, and what a
-# work-group can have (the register file of a compute unit, 256 KiB on today's GPUs)
+# 32-bit registers: what a thread of the tile kernel keeps besides its accumulators, and what a thread can have
 _OTHER_REGISTERS = 40
 _THREAD_REGISTERS = 208
-_GROUP_REGISTERS = 65536
 
-_BUSY = 0.92  # at best, of the arithmetic: what an H100 reached of its pipelined variant, which hides more loads
 _SMALL = 32  # rows and columns of matrices of which a block computes several
 _PART_BYTES = 2**28  # of parts of sums, at most
-_STEP_CYCLES = 1000.0  # a tile's way from memory through a barrier, when nothing hides it
-_LAUNCH_SECONDS = 4e-6
-_FURTHER_SECONDS = 12e-6  # of a second launch, which drivers take longer for than the device
-_ELEMENT_LOADS = 1.4  # how much longer it takes where rows are not aligned, so that elements are read one by one
-_BYTES_A_CYCLE = 12.0  # that a compute unit gets from memory
-_STORE_BYTES = 16.0  # a cycle, of a block's results on their way out
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TileConfig(Config):
-    """Parameters of the tile variant."""
-
-    tile_m: int
-    tile_n: int
-    tile_k: int
-    thread_m: int
-    thread_n: int
-    group: int
-    split_k: int = 1  # parts of a sum, of a block each
-    problems: int = 1  # products of a batch that a block computes
-
-    @property
-    def threads(self) -> int:
-        """Threads for a tile."""
-        return (self.tile_m // self.thread_m) * (self.tile_n // self.thread_n)
-
-    def local_memory(self, itemsize: int) -> int:
-        """Bytes of local memory: two buffers of padded tiles of A and B, for each product."""
-        return 2 * self.problems * self.tile_k * (self.tile_m + 4 + self.tile_n + 4) * itemsize
 
 
 class TileVariant(Variant):
@@ -103,7 +72,7 @@ class TileVariant(Variant):
             and config.local_memory(itemsize) <= caps.local_memory_static
             and registers <= _THREAD_REGISTERS
             and (caps.inline_ptx or self._is_modest(config, caps, itemsize))
-            and registers * whole <= _GROUP_REGISTERS
+            and registers * whole <= REGISTER_FILE
             and (config.problems == 1 or (problem.batch > 1 and split == 1))
             and (split == 1 or split * problem.m * problem.n * problem.batch * itemsize <= _PART_BYTES)
         )
@@ -131,7 +100,7 @@ class TileVariant(Variant):
         registers = config.thread_m * config.thread_n * itemsize // 4 + 64
         threads = config.threads * config.problems
         resident = min(
-            _GROUP_REGISTERS // (registers * threads), caps.local_memory_static // config.local_memory(itemsize)
+            REGISTER_FILE // (registers * threads), caps.local_memory_static // config.local_memory(itemsize)
         )
         resident = max(1, min(resident, math.ceil(blocks / units)))
         slots = units * resident
@@ -140,18 +109,18 @@ class TileVariant(Variant):
         intensity = config.tile_m * config.tile_n / (config.tile_m + config.tile_n)
         ratio = config.thread_m * config.thread_n / (config.thread_m + config.thread_n)
         hiding = min(1.0, resident * threads / 256)
-        busy = _BUSY * intensity / (intensity + 8) * ratio / (ratio + 0.5) * (0.6 + 0.4 * hiding)
+        busy = TILES.busy * intensity / (intensity + 8) * ratio / (ratio + 0.5) * (0.6 + 0.4 * hiding)
         padded = blocks * config.problems * config.tile_m * config.tile_n * chunk
-        loads = 1.0 if problem.aligned else _ELEMENT_LOADS
+        loads = 1.0 if problem.aligned else TILES.element_loads
         arithmetic = loads * padded / busy * waves / (units * 512 / itemsize) * cycle
-        steps = math.ceil(blocks / slots) * (chunk // config.tile_k) * _STEP_CYCLES * cycle
-        bandwidth = units * _BYTES_A_CYCLE / cycle
-        parts = 2 * split * problem.m * problem.n * problem.batch * itemsize / bandwidth + _FURTHER_SECONDS
+        steps = math.ceil(blocks / slots) * (chunk // config.tile_k) * TILES.step * cycle
+        bandwidth = units * TILES.memory_bytes / cycle
+        parts = 2 * split * problem.m * problem.n * problem.batch * itemsize / bandwidth + TILES.further
         # what takes longest hides the others but for a part, which decides where memory limits all configurations
         longest = max(arithmetic, steps, problem.nbytes / bandwidth) + 0.05 * (arithmetic + steps)
-        stored = config.problems * config.tile_m * config.tile_n * problem.out_itemsize / _STORE_BYTES
-        longest += math.ceil(blocks / slots) * (2 * _STEP_CYCLES + stored) * cycle
-        return longest + (parts if split > 1 else 0.0) + _LAUNCH_SECONDS
+        stored = config.problems * config.tile_m * config.tile_n * problem.out_itemsize / TILES.store_bytes
+        longest += math.ceil(blocks / slots) * (2 * TILES.step + stored) * cycle
+        return longest + (parts if split > 1 else 0.0) + TILES.launch
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[TileConfig, ...]:
         """From tiles that need a large register file to ones that fit everywhere."""

@@ -11,8 +11,30 @@ columns for the device.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from portagpu import cuda
 from portagpu.blas.gemm.kernels.epilogue import multiply_add, store_element
+
+
+class VectorPlan(NamedTuple):
+    """What is known when the kernels are compiled.
+
+    ``rows``: the few; ``lines``: columns of a block, or vectors of columns; ``vector``, ``accumulator``: types of sums,
+    which are integers if ``whole``. ``aligned``: vectors of b are. ``x_vectors``: elements of x lie side by side along
+    k (`multiply_along`); ``terms``: rows of b at a time (the others).
+    """
+
+    rows: int
+    lines: int
+    vector: Any
+    accumulator: Any
+    whole: bool
+    aligned: bool
+    x_transposed: bool
+    b_transposed: bool
+    x_vectors: bool
+    terms: int
 
 
 @cuda.jit(device=True)
@@ -61,45 +83,17 @@ def gathered(source, first, step, count, vector: cuda.constexpr):
 
 
 @cuda.jit(block_dim=(1, 1, 1))
-def multiply_along(
-    x,
-    b,
-    c,
-    n,
-    k,
-    x_row,
-    x_step,
-    x_batch,
-    b_pitch,
-    b_batch,
-    c_row,
-    c_column,
-    c_batch,
-    split,
-    chunk,
-    alpha,
-    beta,
-    rows: cuda.constexpr,
-    lines: cuda.constexpr,
-    vector: cuda.constexpr,
-    accumulator: cuda.constexpr,
-    scaling: cuda.constexpr,
-    whole: cuda.constexpr,
-    x_vectors: cuda.constexpr,
-    aligned: cuda.constexpr,
-    x_transposed: cuda.constexpr,
-    b_transposed: cuda.constexpr,
-):
-    """``c[i, j] = sum over p of x[i, p] * b[p, j]``: column j of b is a line of neighbours at ``j * b_pitch``.
+def multiply_along(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue: cuda.constexpr):
+    """``c[i, j] = sum over p of x[i, p] * b[p, j]``: column j of b is a line of neighbours at ``j * b.pitch``.
 
-    Element (i, p) of x is at ``i * x_row + p * x_step``, (i, j) of c at ``i * c_row + j * c_column``; ``x_vectors``:
-    x_step is 1. The grid is one-dimensional: for each product of the batch, and each of ``split`` parts of ``chunk``
-    terms, a block for each ``lines`` columns. Parts go to c as they are.
+    x, c: each a `StridedMatrix`; b: a `Matrix`; plan: a `VectorPlan`. The grid is one-dimensional: for each product of
+    the batch, and each part of a ``split``, a block for each ``lines`` columns. Parts go to c as they are.
     """
+    rows, lines, vector, accumulator, whole, aligned, x_transposed, b_transposed = plan[:8]
     lanes = vector.lanes
-    flat_x = x.T.ravel() if x_transposed and x.ndim == 2 else x.ravel()
-    flat_b = b.T.ravel() if b_transposed and b.ndim == 2 else b.ravel()
-    flat_c = c.ravel()
+    flat_x = x.memory.T.ravel() if x_transposed and x.memory.ndim == 2 else x.memory.ravel()
+    flat_b = b.memory.T.ravel() if b_transposed and b.memory.ndim == 2 else b.memory.ravel()
+    flat_c = c.memory.ravel()
     values = cuda.local.array(rows, vector)
     acc = cuda.local.array((rows, lines), vector)
     sums = cuda.local.array((rows, lines), accumulator)
@@ -108,40 +102,40 @@ def multiply_along(
     block = type(n)(cuda.blockIdx.x)
     matrix = block // blocks
     line0 = block % blocks * lines
-    begin = matrix % split * chunk
-    end = min(k, begin + chunk)
-    x_start = matrix // split * x_batch
-    b_start = matrix // split * b_batch
-    c_start = matrix * c_batch
+    begin = matrix % split.count * split.terms
+    end = min(k, begin + split.terms)
+    x_start = matrix // split.count * x.batch
+    b_start = matrix // split.count * b.batch
+    c_start = matrix * c.batch
     for i in cuda.unroll(range(rows)):
         for j in cuda.unroll(range(lines)):
             acc[i, j] = vector(0)
     vectors_end = begin + (end - begin) // lanes * lanes
     for p in range(begin, vectors_end, type(n)(lanes)):
         for i in cuda.unroll(range(rows)):
-            if x_vectors:
-                values[i] = vector(cuda.vload(flat_x, x_start + i * x_row + p, lanes))
+            if plan.x_vectors:
+                values[i] = vector(cuda.vload(flat_x, x_start + i * x.down + p, lanes))
             else:
-                first = x_start + i * x_row + p * x_step
-                values[i] = gathered(flat_x, first, x_step, lanes, vector)
+                first = x_start + i * x.down + p * x.right
+                values[i] = gathered(flat_x, first, x.right, lanes, vector)
         for j in cuda.unroll(range(lines)):
-            line = b_start + min(line0 + j, n - 1) * b_pitch
+            line = b_start + min(line0 + j, n - 1) * b.pitch
             found = vector(cuda.vload(flat_b, line + p, lanes, aligned=aligned))
             for i in cuda.unroll(range(rows)):
                 acc[i, j] = multiply_add(values[i], found, acc[i, j], whole)
     for j in cuda.unroll(range(lines)):
-        line = b_start + min(line0 + j, n - 1) * b_pitch
+        line = b_start + min(line0 + j, n - 1) * b.pitch
         for i in cuda.unroll(range(rows)):
             sums[i, j] = _sum_of_lanes(acc[i, j], lanes)
         for p in range(vectors_end, end):
             for i in cuda.unroll(range(rows)):
-                value = accumulator(flat_x[x_start + i * x_row + p * x_step])
+                value = accumulator(flat_x[x_start + i * x.down + p * x.right])
                 sums[i, j] = multiply_add(value, accumulator(flat_b[line + p]), sums[i, j], whole)
     for j in cuda.unroll(range(lines)):
         if line0 + j < n:
             for i in cuda.unroll(range(rows)):
-                place = c_start + i * c_row + (line0 + j) * c_column
-                store_element(sums[i, j], flat_c, place, alpha, beta, scaling)
+                place = c_start + i * c.down + (line0 + j) * c.right
+                store_element(sums[i, j], flat_c, place, i, line0 + j, factors, epilogue)
 
 
 @cuda.jit(device=True)
@@ -153,45 +147,18 @@ def _columns(source, place, column, n, vector: cuda.constexpr, aligned: cuda.con
 
 
 @cuda.jit(block_dim=(1, 1, 1))
-def multiply_across(
-    x,
-    b,
-    c,
-    n,
-    k,
-    x_row,
-    x_step,
-    x_batch,
-    b_pitch,
-    b_batch,
-    c_row,
-    c_column,
-    c_batch,
-    split,
-    chunk,
-    alpha,
-    beta,
-    rows: cuda.constexpr,
-    lines: cuda.constexpr,
-    vector: cuda.constexpr,
-    accumulator: cuda.constexpr,
-    scaling: cuda.constexpr,
-    whole: cuda.constexpr,
-    unroll_k: cuda.constexpr,
-    aligned: cuda.constexpr,
-    x_transposed: cuda.constexpr,
-    b_transposed: cuda.constexpr,
-):
-    """``c[i, j] = sum over p of x[i, p] * b[p, j]``: row p of b is a line of neighbours at ``p * b_pitch``.
+def multiply_across(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue: cuda.constexpr):
+    """``c[i, j] = sum over p of x[i, p] * b[p, j]``: row p of b is a line of neighbours at ``p * b.pitch``.
 
-    A block has ``lines`` vectors of columns, and ``unroll_k`` rows of b on their way at a time. The rest is as in
+    A block has ``lines`` vectors of columns, and ``plan.terms`` rows of b on their way at a time. The rest is as in
     `multiply_along`.
     """
+    rows, lines, vector, accumulator, whole, aligned, x_transposed, b_transposed = plan[:8]
     lanes = vector.lanes
-    flat_x = x.T.ravel() if x_transposed and x.ndim == 2 else x.ravel()
-    flat_b = b.T.ravel() if b_transposed and b.ndim == 2 else b.ravel()
-    flat_c = c.ravel()
-    found = cuda.local.array((unroll_k, lines), vector)
+    flat_x = x.memory.T.ravel() if x_transposed and x.memory.ndim == 2 else x.memory.ravel()
+    flat_b = b.memory.T.ravel() if b_transposed and b.memory.ndim == 2 else b.memory.ravel()
+    flat_c = c.memory.ravel()
+    found = cuda.local.array((plan.terms, lines), vector)
     acc = cuda.local.array((rows, lines), vector)
 
     width = lines * lanes
@@ -199,32 +166,32 @@ def multiply_across(
     block = type(n)(cuda.blockIdx.x)
     matrix = block // blocks
     column0 = block % blocks * width
-    begin = matrix % split * chunk
-    end = min(k, begin + chunk)
-    x_start = matrix // split * x_batch
-    b_start = matrix // split * b_batch
-    c_start = matrix * c_batch
+    begin = matrix % split.count * split.terms
+    end = min(k, begin + split.terms)
+    x_start = matrix // split.count * x.batch
+    b_start = matrix // split.count * b.batch
+    c_start = matrix * c.batch
     for i in cuda.unroll(range(rows)):
         for j in cuda.unroll(range(lines)):
             acc[i, j] = vector(0)
-    rounds = begin + (end - begin) // unroll_k * unroll_k
-    for p0 in range(begin, rounds, type(n)(unroll_k)):
-        for u in cuda.unroll(range(unroll_k)):
+    rounds = begin + (end - begin) // plan.terms * plan.terms
+    for p0 in range(begin, rounds, type(n)(plan.terms)):
+        for u in cuda.unroll(range(plan.terms)):
             for j in cuda.unroll(range(lines)):
                 column = column0 + j * lanes
-                place = b_start + (p0 + u) * b_pitch + column
+                place = b_start + (p0 + u) * b.pitch + column
                 found[u, j] = _columns(flat_b, place, column, n, vector, aligned)
-        for u in cuda.unroll(range(unroll_k)):
+        for u in cuda.unroll(range(plan.terms)):
             for i in cuda.unroll(range(rows)):
-                value = accumulator(flat_x[x_start + i * x_row + (p0 + u) * x_step])
+                value = accumulator(flat_x[x_start + i * x.down + (p0 + u) * x.right])
                 for j in cuda.unroll(range(lines)):
                     acc[i, j] = multiply_add(value, found[u, j], acc[i, j], whole)
     for p in range(rounds, end):
         for j in cuda.unroll(range(lines)):
             column = column0 + j * lanes
-            found[0, j] = _columns(flat_b, b_start + p * b_pitch + column, column, n, vector, aligned)
+            found[0, j] = _columns(flat_b, b_start + p * b.pitch + column, column, n, vector, aligned)
         for i in cuda.unroll(range(rows)):
-            value = accumulator(flat_x[x_start + i * x_row + p * x_step])
+            value = accumulator(flat_x[x_start + i * x.down + p * x.right])
             for j in cuda.unroll(range(lines)):
                 acc[i, j] = multiply_add(value, found[0, j], acc[i, j], whole)
     for j in cuda.unroll(range(lines)):
@@ -232,5 +199,5 @@ def multiply_across(
             column = column0 + j * lanes + lane
             if column < n:
                 for i in cuda.unroll(range(rows)):
-                    place = c_start + i * c_row + column * c_column
-                    store_element(acc[i, j][lane], flat_c, place, alpha, beta, scaling)
+                    place = c_start + i * c.down + column * c.right
+                    store_element(acc[i, j][lane], flat_c, place, i, column, factors, epilogue)

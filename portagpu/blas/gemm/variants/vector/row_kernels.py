@@ -23,43 +23,16 @@ def _last_columns(source, place, held, vector: cuda.constexpr):
 
 
 @cuda.jit(block_dim=(1, 1, 1))
-def multiply_lines(
-    x,
-    b,
-    c,
-    n,
-    k,
-    x_row,
-    x_step,
-    x_batch,
-    b_pitch,
-    b_batch,
-    c_row,
-    c_column,
-    c_batch,
-    split,
-    chunk,
-    alpha,
-    beta,
-    rows: cuda.constexpr,
-    lines: cuda.constexpr,
-    vector: cuda.constexpr,
-    accumulator: cuda.constexpr,
-    scaling: cuda.constexpr,
-    whole: cuda.constexpr,
-    terms: cuda.constexpr,
-    aligned: cuda.constexpr,
-    x_transposed: cuda.constexpr,
-    b_transposed: cuda.constexpr,
-):
-    """As `kernels.multiply_across`, with sums of ``lines`` vectors in memory and ``terms`` rows of b at once."""
+def multiply_lines(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue: cuda.constexpr):
+    """As `kernels.multiply_across`, sums of ``lines`` vectors in memory, ``plan.terms`` rows of b at once."""
+    rows, lines, vector, accumulator, whole, aligned, x_transposed, b_transposed = plan[:8]
     lanes = vector.lanes
-    flat_x = x.T.ravel() if x_transposed and x.ndim == 2 else x.ravel()
-    flat_b = b.T.ravel() if b_transposed and b.ndim == 2 else b.ravel()
-    flat_c = c.ravel()
+    flat_x = x.memory.T.ravel() if x_transposed and x.memory.ndim == 2 else x.memory.ravel()
+    flat_b = b.memory.T.ravel() if b_transposed and b.memory.ndim == 2 else b.memory.ravel()
+    flat_c = c.memory.ravel()
     sums = cuda.local.array((rows, lines), vector)
-    values = cuda.local.array((rows, terms), vector)
-    found = cuda.local.array(terms, vector)
+    values = cuda.local.array((rows, plan.terms), vector)
+    found = cuda.local.array(plan.terms, vector)
     acc = cuda.local.array(rows, vector)
 
     width = lines * lanes
@@ -67,45 +40,45 @@ def multiply_lines(
     block = type(n)(cuda.blockIdx.x)
     matrix = block // blocks
     column0 = block % blocks * width
-    begin = matrix % split * chunk
-    end = min(k, begin + chunk)
-    x_start = matrix // split * x_batch
-    b_start = matrix // split * b_batch + column0
-    c_start = matrix * c_batch
+    begin = matrix % split.count * split.terms
+    end = min(k, begin + split.terms)
+    x_start = matrix // split.count * x.batch
+    b_start = matrix // split.count * b.batch + column0
+    c_start = matrix * c.batch
     held = min(n - column0, type(n)(width))
     vectors = held // lanes
     rest = held % lanes
     for i in cuda.unroll(range(rows)):
         for j in range(type(n)(lines)):
             sums[i, j] = vector(0)
-    rounds = begin + (end - begin) // terms * terms
-    for p0 in range(begin, rounds, type(n)(terms)):
+    rounds = begin + (end - begin) // plan.terms * plan.terms
+    for p0 in range(begin, rounds, type(n)(plan.terms)):
         for i in cuda.unroll(range(rows)):
-            for u in cuda.unroll(range(terms)):
-                values[i, u] = vector(accumulator(flat_x[x_start + i * x_row + (p0 + u) * x_step]))
+            for u in cuda.unroll(range(plan.terms)):
+                values[i, u] = vector(accumulator(flat_x[x_start + i * x.down + (p0 + u) * x.right]))
         for j in range(vectors):
             for i in cuda.unroll(range(rows)):
                 acc[i] = sums[i, j]
-            for u in cuda.unroll(range(terms)):
-                found[u] = vector(cuda.vload(flat_b, b_start + (p0 + u) * b_pitch + j * lanes, lanes, aligned=aligned))
+            for u in cuda.unroll(range(plan.terms)):
+                found[u] = vector(cuda.vload(flat_b, b_start + (p0 + u) * b.pitch + j * lanes, lanes, aligned=aligned))
                 for i in cuda.unroll(range(rows)):
                     acc[i] = multiply_add(values[i, u], found[u], acc[i], whole)
             for i in cuda.unroll(range(rows)):
                 sums[i, j] = acc[i]
         if rest > 0:
-            for u in cuda.unroll(range(terms)):
-                last = _last_columns(flat_b, b_start + (p0 + u) * b_pitch, held, vector)
+            for u in cuda.unroll(range(plan.terms)):
+                last = _last_columns(flat_b, b_start + (p0 + u) * b.pitch, held, vector)
                 for i in cuda.unroll(range(rows)):
                     sums[i, vectors] = multiply_add(values[i, u], last, sums[i, vectors], whole)
     for p in range(rounds, end):
         for i in cuda.unroll(range(rows)):
-            values[i, 0] = vector(accumulator(flat_x[x_start + i * x_row + p * x_step]))
+            values[i, 0] = vector(accumulator(flat_x[x_start + i * x.down + p * x.right]))
         for j in range(vectors):
-            found[0] = vector(cuda.vload(flat_b, b_start + p * b_pitch + j * lanes, lanes, aligned=aligned))
+            found[0] = vector(cuda.vload(flat_b, b_start + p * b.pitch + j * lanes, lanes, aligned=aligned))
             for i in cuda.unroll(range(rows)):
                 sums[i, j] = multiply_add(values[i, 0], found[0], sums[i, j], whole)
         if rest > 0:
-            last = _last_columns(flat_b, b_start + p * b_pitch, held, vector)
+            last = _last_columns(flat_b, b_start + p * b.pitch, held, vector)
             for i in cuda.unroll(range(rows)):
                 sums[i, vectors] = multiply_add(values[i, 0], last, sums[i, vectors], whole)
     for i in cuda.unroll(range(rows)):
@@ -117,5 +90,5 @@ def multiply_lines(
             for lane in cuda.unroll(range(lanes)):
                 column = first + lane
                 if column >= j * lanes and column < held:
-                    place = c_start + i * c_row + (column0 + column) * c_column
-                    store_element(acc[i][lane], flat_c, place, alpha, beta, scaling)
+                    place = c_start + i * c.down + (column0 + column) * c.right
+                    store_element(acc[i][lane], flat_c, place, i, column0 + column, factors, epilogue)

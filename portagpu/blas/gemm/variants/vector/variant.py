@@ -1,8 +1,5 @@
 """The vector variant: products with at most sixteen rows or columns on CPUs, limited by memory (`kernels`)."""
 
-# mypy: disable-error-code="call-arg"
-# launches with several starred arguments: mypy lets the first one take all parameters
-
 from __future__ import annotations
 
 import math
@@ -10,17 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type, scaling
+from portagpu.blas.gemm.core.accumulation import conversion, is_plain, number_type
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.few_rows import FewRows, few_rows
 from portagpu.blas.gemm.core.interface import Config, Product, Variant, clock_mhz, order_of
-from portagpu.blas.gemm.core.operands import Operand, index_type, operand
+from portagpu.blas.gemm.core.kernel_arguments import SUM, Epilogue, Factors, Split, StridedMatrix
+from portagpu.blas.gemm.core.operands import Operand, index_type, matrix_of, operand
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.kernels.launch import MOST_TERMS, split_of
+from portagpu.blas.gemm.kernels.part_sums import add_parts
 from portagpu.blas.gemm.kernels.transpose import swapped_order
-from portagpu.blas.gemm.variants.tile.launch import add_parts
-from portagpu.blas.gemm.variants.vector.kernels import multiply_across, multiply_along
+from portagpu.blas.gemm.variants.vector.kernels import VectorPlan, multiply_across, multiply_along
 from portagpu.blas.gemm.variants.vector.row_kernels import multiply_lines
 from portagpu.device.capabilities import Capabilities
 from portagpu.tuning.tunables.space import Axis
@@ -134,39 +132,41 @@ class VectorVariant(Variant):
         lanes = _lanes(problem, context.capabilities, view.rows)
         found = conversion(problem.dtype, problem.out_dtype, lanes)
         split, chunk = split_of(_parts(config, view, lanes), lanes, view.k)
-        target, mode = c, scaling(product.alpha, product.beta)
+        target, epilogue = c, found.epilogue(product.alpha, product.beta)
+        factors = found.factors(product.alpha, product.beta)
         if split > 1:
             parts = workspaces.of(product.stream, "parts", (batch, split, m, n), np.dtype(number_type(found.vector)))
-            target, mode = Operand(parts, n, m * n, False), 0
+            kind = number_type(found.vector)
+            target, epilogue = Operand(parts, n, m * n, False), Epilogue(SUM, found.vector, found.vector)
+            factors = Factors(kind(0), kind(0))
         c_row, c_column = (1, target.pitch) if view.swapped else (target.pitch, 1)
         x_row, x_step = (1, few.pitch) if few_transposed else (few.pitch, 1)
         width = config.lines * (1 if view.along else lanes)
         number = index_type(few.array, large.array, target.array)
-        alpha, beta = (
-            conversion(problem.dtype, found.vector.dtype.name, lanes).numbers(0, 0)
-            if split > 1
-            else (found.numbers(product.alpha, product.beta))
-        )
-        numbers = (view.n, view.k, x_row, x_step, few.batch, large.pitch, large.batch, c_row, c_column, target.batch)
         wide = config.lines > _MOST_LINES
+        plan = VectorPlan(
+            rows=view.rows,
+            lines=config.lines,
+            vector=found.vector,
+            accumulator=number_type(found.vector),
+            whole=found.whole,
+            aligned=large.is_aligned(lanes),
+            x_transposed=few.transposed,
+            b_transposed=large.transposed,
+            x_vectors=view.along and x_step == 1,
+            terms=0 if view.along else _WIDE_UNROLL_K if wide else _UNROLL_K,
+        )
         kernel = multiply_along if view.along else multiply_lines if wide else multiply_across
         kernel[-(-view.n // width) * split * batch, 1, product.stream](
-            few.array,
-            large.array,
-            target.array,
-            *map(number, (*numbers, split, chunk)),
-            alpha,
-            beta,
-            view.rows,
-            config.lines,
-            found.vector,
-            number_type(found.vector),
-            mode,
-            found.whole,
-            (x_step == 1) if view.along else _WIDE_UNROLL_K if wide else _UNROLL_K,
-            large.is_aligned(lanes),
-            few.transposed,
-            large.transposed,
+            StridedMatrix(few.array, number(x_row), number(x_step), number(few.batch)),
+            matrix_of(large, number),
+            StridedMatrix(target.array, number(c_row), number(c_column), number(target.batch)),
+            number(view.n),
+            number(view.k),
+            Split(number(split), number(chunk)),
+            factors,
+            plan,
+            epilogue,
         )
         if split > 1:
             add_parts(target.array, c, (batch, m, n), found, product.alpha, product.beta, product.stream)

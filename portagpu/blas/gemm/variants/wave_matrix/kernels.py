@@ -13,9 +13,13 @@ that A and B share.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from portagpu import cuda
+from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, SUM, Epilogue
+from portagpu.blas.gemm.kernels.epilogue import store_element
 
 PADDING = 8  # elements between rows of a tile in local memory
 
@@ -51,33 +55,37 @@ def _fragment(tile, row, place, elements: cuda.constexpr):
     return cuda.vload(tile, (row, place), elements, aligned=True)
 
 
+class WavePlan(NamedTuple):
+    """What is known when the kernel is compiled; see `wave_matrix.variant` for the first six.
+
+    ``multiply(a, b, acc)`` is the instruction. ``exact``: all sizes are multiples of the tiles and all rows aligned to
+    16 bytes. ``scaled``: alpha is not 1, or beta not 0. ``group``: tiles of a band.
+    """
+
+    tile_m: int
+    tile_n: int
+    tile_k: int
+    wave_m: int
+    wave_n: int
+    layout: Any
+    multiply: Any
+    a_transposed: bool
+    b_transposed: bool
+    exact: bool
+    scaled: bool
+    group: int
+
+
 @cuda.jit
-def multiply_waves(
-    a,
-    b,
-    c,
-    alpha,
-    beta,
-    tile_m: cuda.constexpr,
-    tile_n: cuda.constexpr,
-    tile_k: cuda.constexpr,
-    wave_m: cuda.constexpr,
-    wave_n: cuda.constexpr,
-    layout: cuda.constexpr,
-    multiply: cuda.constexpr,
-    a_transposed: cuda.constexpr,
-    b_transposed: cuda.constexpr,
-    exact: cuda.constexpr,
-    scaled: cuda.constexpr,
-    group: cuda.constexpr,
-):
+def multiply_waves(a, b, c, factors, plan: cuda.constexpr):
     """``c = alpha * a @ b + beta * c``.
 
-    a: (m, k), or (k, m) if ``a_transposed``; b: (k, n), or (n, k) if ``b_transposed``, both by their bits as int16;
-    c: (m, n). ``layout``: see `portagpu.blas.gemm.variants.wave_matrix.variant.Layout`; ``multiply(a, b, acc)`` is the
-    instruction. ``exact`` says that all sizes are multiples of the tiles and all rows aligned to 16 bytes. Without
-    ``scaled`` alpha is 1 and beta 0. The grid has one block for each tile of C, walked in bands of ``group`` tiles.
+    a: (m, k), or (k, m) if transposed; b: (k, n), or (n, k) if transposed, both by their bits as int16; c: (m, n). The
+    grid has one block for each tile of C, walked in bands of ``plan.group`` tiles.
     """
+    tile_m, tile_n, tile_k, wave_m, wave_n, layout, multiply = plan[:7]
+    a_transposed, b_transposed, exact, scaled, group = plan[7:]
+    epilogue = Epilogue(BETA_UNLESS_ZERO if scaled else SUM)
     size, depth, elements, lanes = layout.size, layout.depth, layout.elements, layout.lanes
     m, n = np.int32(c.shape[0]), np.int32(c.shape[1])
     k = np.int32(a.shape[0]) if a_transposed else np.int32(a.shape[1])
@@ -158,12 +166,7 @@ def multiply_waves(
                 within_part = e // layout.run * layout.stride + e % layout.run
                 row = row0 + wave_row + i * size + within_part + part * layout.part
                 if exact or (row < m and column < n):
-                    value = acc[i, j][e]
-                    if scaled:
-                        value *= alpha
-                        if beta != 0:
-                            value += beta * c[row, column]
-                    c[row, column] = value
+                    store_element(acc[i, j][e], c, (row, column), row, column, factors, epilogue)
 
 
 def instruction(function, shape, dtype):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
 from portagpu.blas.gemm.core.interface import Config, Product, Variant
+from portagpu.blas.gemm.core.kernel_arguments import Factors
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
-from portagpu.blas.gemm.variants.wave_matrix.kernels import PADDING, instruction, multiply_waves
+from portagpu.blas.gemm.variants.wave_matrix.kernels import PADDING, WavePlan, instruction, multiply_waves
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
 from portagpu.dialect.names import VectorMaker
@@ -193,14 +193,15 @@ class WaveMatrixVariant(Variant):
             bits_a,
             bits_b,
             c,
-            np.float32(product.alpha.real),
-            np.float32(product.beta.real),
-            *constants(config, problem.dtype).values(),
-            a_transposed,
-            b_transposed,
-            whole and problem.aligned,
-            problem.scaled,
-            config.group,
+            Factors(np.float32(product.alpha.real), np.float32(product.beta.real)),
+            plan_of(
+                config,
+                problem.dtype,
+                a_transposed,
+                b_transposed,
+                exact=whole and problem.aligned,
+                scaled=problem.scaled,
+            ),
         )
 
 
@@ -208,15 +209,25 @@ def _layouts(caps: Capabilities) -> tuple[str, ...]:
     return tuple(name for name, layout in LAYOUTS.items() if layout.unit in caps.matrix_units)
 
 
-def constants(config: WaveConfig, dtype: str) -> dict[str, Any]:
-    """The kernel's compile-time parameters that follow from a configuration, in its order."""
-    names = ("tile_m", "tile_n", "tile_k", "wave_m", "wave_n")
+def plan_of(
+    config: WaveConfig, dtype: str, a_transposed: bool, b_transposed: bool, *, exact: bool, scaled: bool
+) -> WavePlan:
+    """What the compiler shall know of a launch."""
     layout = LAYOUTS[config.layout]
-    return {
-        **{name: getattr(config, name) for name in names},
-        "layout": layout,
-        "multiply": _instruction(layout.function, layout.shape, dtype),
-    }
+    return WavePlan(
+        tile_m=config.tile_m,
+        tile_n=config.tile_n,
+        tile_k=config.tile_k,
+        wave_m=config.wave_m,
+        wave_n=config.wave_n,
+        layout=layout,
+        multiply=_instruction(layout.function, layout.shape, dtype),
+        a_transposed=a_transposed,
+        b_transposed=b_transposed,
+        exact=exact,
+        scaled=scaled,
+        group=config.group,
+    )
 
 
 _instruction = cache(instruction)

@@ -16,10 +16,14 @@ V. Thakkar et al., CUTLASS; "Matrix-multiply-accumulate using wgmma" and "cp.asy
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.gemm.kernels.split_k import add_parts
+from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, SUM, Epilogue
+from portagpu.blas.gemm.kernels.epilogue import divided, finished, packed_pair
+from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
 
 # bits of a descriptor: 128-byte swizzle; the distance of groups of eight rows, 1024 bytes, in units of 16
 _SWIZZLE = 1 << 62
@@ -51,81 +55,74 @@ def _shared_out(number, size):
     return quotient, number - quotient * size
 
 
-@cuda.jit(device=True)
-def _scaled(value, c, batch, row, column, m, n, alpha, beta, sums: cuda.constexpr):
-    """``alpha * value + beta * c``; C is not read for a beta of zero."""
-    value *= alpha
-    if beta != 0 and row < m and column < n:
-        value += beta * sums(c[batch, row, column] if c.ndim == 3 else c[row, column])
-    return value
+class WarpgroupPlan(NamedTuple):
+    """What is known when the kernel is compiled.
 
+    ``kind`` is the matrix unit's name for ``element``, ``sums`` the type of sums. A block has a tile of ``tile_m`` rows
+    and ``tile_n`` columns, a ring of ``stages`` and so many ``consumers``; ``group``: tiles of a band. With ``splits``,
+    so many blocks share the depth of a tile, none of them without a part; ``fan`` and ``levels`` are those of
+    `portagpu.blas.gemm.kernels.split_k`. ``a_transposed`` says that A lies as (depth, m), ``b_transposed`` that B lies
+    as (n, depth). Results leave in strips of ``columns``, 128 bytes each: 64 of ``packed`` 16 bits ("half" or "brain"),
+    32 of 32 bits. ``scaled``: alpha is not 1, or beta not 0.
 
-@cuda.jit(device=True)
-def _divided(value, exponent):
-    """``value / 2**exponent`` in two exact steps, each with a factor that float32 holds."""
-    half = exponent >> 1
-    first = ((np.int32(127) - half) << 23).view(np.float32)
-    second = ((np.int32(127) - (exponent - half)) << 23).view(np.float32)
-    return value * first * second
-
-
-@cuda.jit
-def multiply_warpgroups(
-    maps,
-    a,
-    b,
-    c,
-    parts,
-    arrived,
-    batches,
-    m,
-    n,
-    depth,
-    apart_a,
-    apart_b,
-    alpha,
-    beta,
-    kind: cuda.constexpr,
-    element: cuda.constexpr,
-    sums: cuda.constexpr,
-    tile_m: cuda.constexpr,
-    tile_n: cuda.constexpr,
-    stages: cuda.constexpr,
-    consumers: cuda.constexpr,
-    group: cuda.constexpr,
-    splits: cuda.constexpr,
-    fan: cuda.constexpr,
-    levels: cuda.constexpr,
-    a_transposed: cuda.constexpr,
-    b_transposed: cuda.constexpr,
-    columns: cuda.constexpr,
-    brain: cuda.constexpr,
-    scaled: cuda.constexpr,
-    row_exponents,
-    column_exponents,
-    exponents: cuda.constexpr,
-    products: cuda.constexpr,
-    pieces_a: cuda.constexpr,
-    pieces_b: cuda.constexpr,
-    promote: cuda.constexpr,
-):
-    """``c = alpha * a @ b + beta * c``; a: (batch, m, depth), b: (batch, depth, n), c: (batch, m, n).
-
-    maps: tensor maps of A, B and the result. a and b are read by their addresses there; as arguments, their memory is
-    the kernel's until it ends. ``a_transposed`` says that A lies as (depth, m), ``b_transposed`` that B
-    lies as (n, depth); ``apart_a`` and ``apart_b`` are 0 where all products share the operand. ``kind`` is the matrix
-    unit's name for ``element``, ``sums`` the type of sums. Results leave in strips of ``columns``, 128 bytes each: 64
-    of float16 (or bfloat16, if ``brain``), 32 of 32 bits. With ``splits``, so many blocks share the depth of a
-    tile, none of them without a part; parts, arrived, ``fan`` and ``levels`` are those of
-    `portagpu.blas.gemm.kernels.split_k.add_parts`.
-
-    Operands may be sums of pieces, which lie one after the other along the depth, ``depth`` of each, a multiple of the
-    tile. The result is then a sum of ``products``: of the pieces of A whose numbers are in ``pieces_a``, four bits
-    each, with those of B in ``pieces_b``. With ``exponents``, row i and column j of the result are divided by 2 to
-    the ``row_exponents[i] + column_exponents[j]``.
+    Operands may be sums of pieces, which lie one after the other along the depth. The result is then a sum of
+    ``products``: of the pieces of A whose numbers are in ``pieces_a``, four bits each, with those of B in
+    ``pieces_b``. With ``exponents``, row i and column j of the result are divided by 2 to the ``exponents.rows[i] +
+    exponents.columns[j]``.
 
     The matrix units round sums towards zero. With ``promote``, sums of so many steps are added to others in float32.
     """
+
+    kind: str
+    element: Any
+    sums: Any
+    tile_m: int
+    tile_n: int
+    stages: int
+    consumers: int
+    group: int
+    splits: int
+    fan: int
+    levels: int
+    a_transposed: bool
+    b_transposed: bool
+    columns: int
+    packed: str
+    scaled: bool
+    exponents: bool
+    products: int
+    pieces_a: int
+    pieces_b: int
+    promote: int
+
+
+class Mapped(NamedTuple):
+    """A matrix that is read by its tensor map: as an argument, its memory is the kernel's until it ends.
+
+    apart: 0 where all products share the matrix, else 1.
+    """
+
+    memory: Any
+    apart: Any
+
+
+class Exponents(NamedTuple):
+    """Of two, for each row and column of the result."""
+
+    rows: Any
+    columns: Any
+
+
+@cuda.jit
+def multiply_warpgroups(maps, a, b, c, parts, batches, extents, factors, exponents, plan: cuda.constexpr):
+    """``c = alpha * a @ b + beta * c``; a: (batch, m, depth), b: (batch, depth, n), c: (batch, m, n).
+
+    maps: tensor maps of A, B and the result, in this order; a, b: each a `Mapped`; ``extents.k`` is the depth, of each
+    piece where there are several, and then a multiple of the tile; parts: `Parts`, see `WarpgroupPlan` for the rest.
+    """
+    kind, element, sums, tile_m, tile_n, stages, consumers, group, splits, fan, levels = plan[:11]
+    a_transposed, b_transposed, columns, promote = plan.a_transposed, plan.b_transposed, plan.columns, plan.promote
+    epilogue = Epilogue(BETA_UNLESS_ZERO if plan.scaled else SUM)
     size = element.itemsize
     vector = cuda.int32x4 if sums == np.int32 else cuda.float32x4
     tile_k = 128 // size
@@ -142,11 +139,11 @@ def multiply_warpgroups(
     bars = cuda.shared.array(2 * stages, np.uint64)
     thread = np.int32(cuda.threadIdx.x)
     team = thread // 128
-    tiles_m = (m + (tile_m - 1)) // tile_m
-    tiles_n = (n + (tile_n - 1)) // tile_n
+    tiles_m = (extents.m + (tile_m - 1)) // tile_m
+    tiles_n = (extents.n + (tile_n - 1)) // tile_n
     tiles = tiles_m * tiles_n
-    steps_of_piece = (depth + (tile_k - 1)) // tile_k
-    steps_of_all = steps_of_piece * products
+    steps_of_piece = (extents.k + (tile_k - 1)) // tile_k
+    steps_of_all = steps_of_piece * plan.products
     work = tiles * batches * splits
     first = np.int32(cuda.blockIdx.x)
     blocks_of_grid = np.int32(cuda.gridDim.x)
@@ -170,15 +167,15 @@ def multiply_warpgroups(
                 tile_row, tile_column = _tile_of(tile, tiles_m, tiles_n, group)
                 row = tile_row * tile_m
                 column = tile_column * tile_n
-                batch_a = batch * apart_a
-                batch_b = batch * apart_b
+                batch_a = batch * a.apart
+                batch_b = batch * b.apart
                 share = part_of_all % splits
                 for step in range(share * steps_of_all // splits, (share + 1) * steps_of_all // splits):
                     at_a = at_b = step * tile_k
-                    if products > 1:
+                    if plan.products > 1:
                         which = step // steps_of_piece
-                        at_a = (step % steps_of_piece + (pieces_a >> which * 4 & 15) * steps_of_piece) * tile_k
-                        at_b = (step % steps_of_piece + (pieces_b >> which * 4 & 15) * steps_of_piece) * tile_k
+                        at_a = (step % steps_of_piece + (plan.pieces_a >> which * 4 & 15) * steps_of_piece) * tile_k
+                        at_b = (step % steps_of_piece + (plan.pieces_b >> which * 4 & 15) * steps_of_piece) * tile_k
                     cuda.mbarrier_wait_parity(bars, stages + place, phase)
                     cuda.mbarrier_arrive_expect_tx(bars, place, bytes_a + bytes_b)
                     if a_transposed:
@@ -275,9 +272,18 @@ def multiply_warpgroups(
             is_last = True
             if splits > 1:
                 is_last = add_parts(
-                    *((total if promote else acc).ravel(), parts, arrived),
-                    *(part_of_all // splits * tiles + tile, share, np.int32(splits), np.int32(splits), np.int32(fan)),
-                    *(thread - 128, blocks * (tile_n // 2), vector, levels, 8, 128 * consumers),
+                    (total if promote else acc).ravel(),
+                    Share(
+                        parts.memory,
+                        parts.arrived,
+                        part_of_all // splits * tiles + tile,
+                        share,
+                        np.int32(splits),
+                        np.int32(splits),
+                        np.int32(fan),
+                    ),
+                    thread - 128,
+                    Team(blocks * (tile_n // 2), vector, levels, 8, 128 * consumers),
                 )
             if is_last:
                 for block in cuda.unroll(range(blocks)):
@@ -301,41 +307,22 @@ def multiply_warpgroups(
                                 line = row + np.uint32(half * 8)
                                 at_row = np.uint32(row0) + line
                                 at_column = np.uint32(column0 + part * 8 + lane % 4 * 2)
-                                if exponents and at_row < m:
-                                    down = row_exponents[at_row]
-                                    if at_column < n:
-                                        low = _divided(low, down + column_exponents[at_column])
-                                    if at_column + np.uint32(1) < n:
-                                        high = _divided(high, down + column_exponents[at_column + np.uint32(1)])
-                                if scaled:
-                                    low = _scaled(
-                                        low,
-                                        c,
-                                        np.uint32(part_of_all // splits),
-                                        at_row,
-                                        at_column,
-                                        m,
-                                        n,
-                                        alpha,
-                                        beta,
-                                        sums,
-                                    )
-                                    high = _scaled(
-                                        high,
-                                        c,
-                                        np.uint32(part_of_all // splits),
-                                        at_row,
-                                        at_column + np.uint32(1),
-                                        m,
-                                        n,
-                                        alpha,
-                                        beta,
-                                        sums,
+                                if plan.exponents and at_row < extents.m:
+                                    down = exponents.rows[at_row]
+                                    if at_column < extents.n:
+                                        low = divided(low, down + exponents.columns[at_column])
+                                    if at_column + np.uint32(1) < extents.n:
+                                        high = divided(high, down + exponents.columns[at_column + np.uint32(1)])
+                                if plan.scaled:
+                                    product = np.uint32(part_of_all // splits)
+                                    low = finished(low, c, product, at_row, at_column, extents, factors, epilogue)
+                                    high = finished(
+                                        high, c, product, at_row, at_column + np.uint32(1), extents, factors, epilogue
                                     )
                                 # 128-byte lines, their 16-byte parts permuted in the pattern that the copy undoes
                                 if columns == 64:
                                     word = (np.uint32(part) ^ (line & 7)) * 4 + np.uint32(lane % 4)
-                                    packed = cuda.pack_bfloat162(low, high) if brain else cuda.pack_half2(low, high)
+                                    packed = packed_pair(low, high, plan.packed)
                                     drawer[mine, side, line * 32 + word] = packed
                                 else:
                                     word = ((np.uint32(part * 2) + np.uint32(lane % 4 // 2)) ^ (line & 7)) * 4

@@ -21,50 +21,46 @@ bytes are swizzled in parts of 16, and the four parts that half a warp touches i
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.gemm.kernels.split_k import add_parts
-from portagpu.blas.gemm.variants.wgmma.kernels import _GROUPS, _SWIZZLE, _scaled, _shared_out, _tile_of
+from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, SUM, Epilogue, Extents
+from portagpu.blas.gemm.kernels.epilogue import finished
+from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
+from portagpu.blas.gemm.variants.wgmma.kernels import _GROUPS, _SWIZZLE, _shared_out, _tile_of
 
 _SPAN = 32  # elements of a line
 _SLICES = 4  # of a step along k, 8 elements each
 
 
+class AcrossPlan(NamedTuple):
+    """What is known when the kernel is compiled: as in `portagpu.blas.gemm.variants.wgmma.kernels.WarpgroupPlan`.
+
+    A tile has 64 rows for each of the ``consumers`` and ``tile_n`` columns. ``c_transposed``: C lies as (n, m).
+    """
+
+    tile_n: int
+    stages: int
+    consumers: int
+    group: int
+    splits: int
+    fan: int
+    levels: int
+    c_transposed: bool
+    scaled: bool
+
+
 @cuda.jit
-def multiply_across(
-    maps,
-    a,
-    b,
-    c,
-    parts,
-    arrived,
-    batches,
-    m,
-    n,
-    depth,
-    apart_a,
-    apart_b,
-    alpha,
-    beta,
-    tile_n: cuda.constexpr,
-    stages: cuda.constexpr,
-    consumers: cuda.constexpr,
-    group: cuda.constexpr,
-    splits: cuda.constexpr,
-    fan: cuda.constexpr,
-    levels: cuda.constexpr,
-    c_transposed: cuda.constexpr,
-    scaled: cuda.constexpr,
-):
+def multiply_across(maps, a, b, c, parts, batches, extents, factors, plan: cuda.constexpr):
     """``c = alpha * a @ b + beta * c`` in TF32; a: (batch, m, depth), b: (batch, depth, n), c: (batch, m, n).
 
-    A lies as (depth, m), B as (n, depth), C as (m, n), or, ``c_transposed``, as (n, m): so is the array ``c``. maps:
-    tensor maps of the three; a and b are read by their addresses there; as arguments, their memory is the kernel's
-    until it ends. A tile has 64 rows for each of the ``consumers`` and ``tile_n`` columns. ``apart_a`` and
-    ``apart_b`` are 0 where all products share the operand. With ``splits``, so many blocks share the depth of a tile,
-    as in `portagpu.blas.gemm.variants.wgmma.kernels.multiply_warpgroups`: ``parts`` and ``arrived`` are the same.
+    A lies as (depth, m), B as (n, depth), C as (m, n), or, ``plan.c_transposed``, as (n, m): so is the array ``c``.
+    Parameters as of `portagpu.blas.gemm.variants.wgmma.kernels.multiply_warpgroups`.
     """
+    tile_n, stages, consumers, group, splits, fan, levels, c_transposed, scaled = plan
+    epilogue = Epilogue(BETA_UNLESS_ZERO if scaled else SUM)
     tile_m = 64 * consumers
     bytes_of_step = (tile_m + tile_n) * (_SPAN * 4)
     columns_of_fragment = tile_n // 2
@@ -75,10 +71,10 @@ def multiply_across(
     thread = np.int32(cuda.threadIdx.x)
     team = thread // 128
     lane = thread % 32
-    tiles_m = (m + (tile_m - 1)) // tile_m
-    tiles_n = (n + (tile_n - 1)) // tile_n
+    tiles_m = (extents.m + (tile_m - 1)) // tile_m
+    tiles_n = (extents.n + (tile_n - 1)) // tile_n
     tiles = tiles_m * tiles_n
-    steps_of_all = (depth + (_SPAN - 1)) // _SPAN
+    steps_of_all = (extents.k + (_SPAN - 1)) // _SPAN
     work = tiles * batches * splits
     first = np.int32(cuda.blockIdx.x)
     blocks_of_grid = np.int32(cuda.gridDim.x)
@@ -106,9 +102,9 @@ def multiply_across(
                     cuda.mbarrier_wait_parity(bars, stages + place, phase)
                     cuda.mbarrier_arrive_expect_tx(bars, place, bytes_of_step)
                     for part in cuda.unroll(range(tile_m // _SPAN)):
-                        at_a = (batch * apart_a, at, tile_row * tile_m + part * _SPAN)
+                        at_a = (batch * a.apart, at, tile_row * tile_m + part * _SPAN)
                         cuda.tma_load(ring_a, (place, part * (_SPAN * _SPAN)), maps, 0, at_a, bars, place)
-                    at_b = (batch * apart_b, tile_column * tile_n, at)
+                    at_b = (batch * b.apart, tile_column * tile_n, at)
                     cuda.tma_load(ring_b, (place, 0), maps, 16, at_b, bars, place)
                     place += 1
                     if place == stages:
@@ -183,17 +179,18 @@ def multiply_across(
             is_last = True
             if splits > 1:
                 is_last = add_parts(
-                    *(
-                        acc,
-                        parts,
-                        arrived,
+                    acc,
+                    Share(
+                        parts.memory,
+                        parts.arrived,
                         batch * tiles + tile,
                         share,
                         np.int32(splits),
                         np.int32(splits),
                         np.int32(fan),
                     ),
-                    *(thread - 128, columns_of_fragment, cuda.float32x4, levels, 8, 128 * consumers),
+                    thread - 128,
+                    Team(columns_of_fragment, cuda.float32x4, levels, 8, 128 * consumers),
                 )
             if is_last:
                 row0 = tile_row * tile_m + mine * 64
@@ -214,13 +211,15 @@ def multiply_across(
                                 if scaled:
                                     at_row = np.uint32(row0 + own + i)
                                     at_column = np.uint32(column0 + part * 8 + column * 2 + j)
+                                    product = np.uint32(batch)
                                     if c_transposed:
-                                        value = _scaled(
-                                            value, c, np.uint32(batch), at_column, at_row, n, m, alpha, beta, np.float32
+                                        turned = Extents(extents.n, extents.m, extents.k)
+                                        value = finished(
+                                            value, c, product, at_column, at_row, turned, factors, epilogue
                                         )
                                     else:
-                                        value = _scaled(
-                                            value, c, np.uint32(batch), at_row, at_column, m, n, alpha, beta, np.float32
+                                        value = finished(
+                                            value, c, product, at_row, at_column, extents, factors, epilogue
                                         )
                                 values[i, j] = value
                         for i in cuda.unroll(range(2)):

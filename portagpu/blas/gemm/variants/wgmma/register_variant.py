@@ -10,9 +10,11 @@ import numpy as np
 
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import Config, Product, order_of
+from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Parts
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.kernels.split_k import counters_of, fan_of, levels_of
-from portagpu.blas.gemm.variants.wgmma.register_kernels import multiply_across
+from portagpu.blas.gemm.variants.wgmma.kernels import Mapped
+from portagpu.blas.gemm.variants.wgmma.register_kernels import AcrossPlan, multiply_across
 from portagpu.blas.gemm.variants.wgmma.tensor_maps import Box, tensor_maps
 from portagpu.cuda import jit
 from portagpu.dispatch.dispatcher import Dispatcher
@@ -83,31 +85,33 @@ def launch_across(config: WarpgroupConfig, product: Product, a: DeviceNDArray, b
     scaled = product.alpha != 1 or product.beta != 0
     number: Any = np.float32
     grid = min(tiles * config.splits, c.context.capabilities.compute_units)
+    plan = AcrossPlan(
+        tile_n=tile_n,
+        stages=config.stages,
+        consumers=config.consumers,
+        group=config.group,
+        splits=config.splits,
+        fan=fan_of(config.splits),
+        levels=levels_of(config.splits),
+        c_transposed=turned,
+        scaled=scaled,
+    )
     _kernel(config.threads)[grid, config.threads, stream](
         maps,
-        a,
-        b,
+        mapped(a),
+        mapped(b),
         c,
-        parts,
-        arrived,
+        Parts(parts, arrived),
         np.int32(batch),
-        np.int32(m),
-        np.int32(n),
-        np.int32(a.shape[-1]),
-        np.int32(a.ndim == 3 and a.strides[0] != 0),
-        np.int32(b.ndim == 3 and b.strides[0] != 0),
-        number(product.alpha if scaled else 1),
-        number(product.beta if scaled else 0),
-        tile_n,
-        config.stages,
-        config.consumers,
-        config.group,
-        config.splits,
-        fan_of(config.splits),
-        levels_of(config.splits),
-        turned,
-        scaled,
+        Extents(np.int32(m), np.int32(n), np.int32(a.shape[-1])),
+        Factors(number(product.alpha if scaled else 1), number(product.beta if scaled else 0)),
+        plan,
     )
+
+
+def mapped(x: DeviceNDArray) -> Mapped:
+    """An operand as kernels take it beside its tensor map."""
+    return Mapped(x, np.int32(x.ndim == 3 and x.strides[0] != 0))
 
 
 @lru_cache(maxsize=4)

@@ -5,37 +5,34 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 from portagpu import cuda
 
 _SWIZZLE = 128  # bytes of the pattern in which the copies permute parts of a row
 
 
-@cuda.jit
-def encode_maps(
-    maps,
-    a,
-    shape_a,
-    strides_a,
-    box_a: cuda.constexpr,
-    kind_a: cuda.constexpr,
-    b,
-    shape_b,
-    strides_b,
-    box_b: cuda.constexpr,
-    kind_b: cuda.constexpr,
-    c,
-    shape_c,
-    strides_c,
-    box_c: cuda.constexpr,
-    kind_c: cuda.constexpr,
-):
-    """Write the tensor maps of A, B and C: (batch, rows, columns) as they lie in memory, strides in bytes.
+class Lying(NamedTuple):
+    """A matrix as it lies in memory: (batch, rows, columns) and steps in bytes."""
 
-    ``maps`` has 16 words for each.
-    """
+    memory: Any
+    shape: Any
+    strides: Any
+
+
+class Tiles(NamedTuple):
+    """Tiles of a matrix that are copied, and as what elements they are, see `cuda.tensor_map_encode`."""
+
+    box: tuple[int, int, int]
+    kind: str
+
+
+@cuda.jit
+def encode_maps(maps, a, b, c, of_a: cuda.constexpr, of_b: cuda.constexpr, of_c: cuda.constexpr):
+    """Write the tensor maps of A, B and C, each `Lying`, whose `Tiles` are given; ``maps`` has 16 words for each."""
     if cuda.grid(1) == 0:
         for i in range(len(maps)):
             maps[i] = 0
-        cuda.tensor_map_encode(maps, 0, a, shape_a, strides_a, box_a, _SWIZZLE, kind_a)
-        cuda.tensor_map_encode(maps, 16, b, shape_b, strides_b, box_b, _SWIZZLE, kind_b)
-        cuda.tensor_map_encode(maps, 32, c, shape_c, strides_c, box_c, _SWIZZLE, kind_c)
+        cuda.tensor_map_encode(maps, 0, a.memory, a.shape, a.strides, of_a.box, _SWIZZLE, of_a.kind)
+        cuda.tensor_map_encode(maps, 16, b.memory, b.shape, b.strides, of_b.box, _SWIZZLE, of_b.kind)
+        cuda.tensor_map_encode(maps, 32, c.memory, c.shape, c.strides, of_c.box, _SWIZZLE, of_c.kind)

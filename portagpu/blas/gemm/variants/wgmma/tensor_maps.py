@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.gemm.core.array_cache import Kept
-from portagpu.blas.gemm.variants.wgmma.tensor_map_kernels import encode_maps
+from portagpu.blas.gemm.variants.wgmma.tensor_map_kernels import Lying, Tiles, encode_maps
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 
@@ -78,11 +78,8 @@ class TensorMaps:
         if found is not None:
             return found
         made = device_array(16 * len(boxes), np.dtype(np.uint64), context=context)
-        arguments: list[Any] = []
-        for box in boxes:
-            shape, strides = box.facts()
-            arguments += [box.array, shape, strides, (1, *box.box), box.kind]
-        encode_maps[1, 32, stream](made, *arguments)
+        matrices = (Lying(box.array, *box.facts()) for box in boxes)
+        encode_maps[1, 32, stream](made, *matrices, *(Tiles((1, *box.box), box.kind) for box in boxes))
         if not any(box.is_foreign for box in boxes):
             self._kept.keep(context, key, made)
         return made

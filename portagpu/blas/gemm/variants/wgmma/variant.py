@@ -12,13 +12,14 @@ import numpy as np
 
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import Product, Variant, order_of
+from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Parts
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.kernels.split_k import counters_of, fan_of, levels_of
 from portagpu.blas.gemm.kernels.transpose import swapped_order
 from portagpu.blas.gemm.variants.cost_model import adding_cycles
-from portagpu.blas.gemm.variants.wgmma.kernels import multiply_warpgroups
-from portagpu.blas.gemm.variants.wgmma.register_variant import LINE, STRIP_ROWS, WarpgroupConfig, launch_across
+from portagpu.blas.gemm.variants.wgmma.kernels import Exponents, WarpgroupPlan, multiply_warpgroups
+from portagpu.blas.gemm.variants.wgmma.register_variant import LINE, STRIP_ROWS, WarpgroupConfig, launch_across, mapped
 from portagpu.blas.gemm.variants.wgmma.tensor_maps import Box, tensor_maps
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
@@ -283,44 +284,40 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
     )
     grid = min(tiles * config.splits, c.context.capabilities.compute_units)
     number = kind.sums
+    plan = WarpgroupPlan(
+        kind=kind.name,
+        element=kind.element,
+        sums=kind.sums,
+        tile_m=config.tile_m,
+        tile_n=config.tile_n,
+        stages=config.stages,
+        consumers=config.consumers,
+        group=config.group,
+        splits=config.splits,
+        fan=fan_of(config.splits),
+        levels=levels_of(config.splits),
+        a_transposed=a_transposed,
+        b_transposed=b_transposed,
+        columns=columns,
+        packed="brain" if c.dtype.name == "bfloat16" else "half",
+        scaled=scaled,
+        exponents=operands.row_exponents is not _NOTHING,
+        products=len(operands.pieces),
+        pieces_a=_packed(i for i, _ in operands.pieces),
+        pieces_b=_packed(j for _, j in operands.pieces),
+        promote=operands.promote,
+    )
     _kernel(config.threads)[grid, config.threads, stream](
         maps,
-        a,
-        b,
+        mapped(a),
+        mapped(b),
         c,
-        parts,
-        arrived,
+        Parts(parts, arrived),
         np.int32(batch),
-        np.int32(m),
-        np.int32(n),
-        np.int32(operands.depth),
-        np.int32(a.ndim == 3 and a.strides[0] != 0),
-        np.int32(b.ndim == 3 and b.strides[0] != 0),
-        number(product.alpha if scaled else 1),
-        number(product.beta if scaled else 0),
-        kind.name,
-        kind.element,
-        kind.sums,
-        config.tile_m,
-        config.tile_n,
-        config.stages,
-        config.consumers,
-        config.group,
-        config.splits,
-        fan_of(config.splits),
-        levels_of(config.splits),
-        a_transposed,
-        b_transposed,
-        columns,
-        c.dtype.name == "bfloat16",
-        scaled,
-        operands.row_exponents,
-        operands.column_exponents,
-        operands.row_exponents is not _NOTHING,
-        len(operands.pieces),
-        _packed(i for i, _ in operands.pieces),
-        _packed(j for _, j in operands.pieces),
-        operands.promote,
+        Extents(np.int32(m), np.int32(n), np.int32(operands.depth)),
+        Factors(number(product.alpha if scaled else 1), number(product.beta if scaled else 0)),
+        Exponents(operands.row_exponents, operands.column_exponents),
+        plan,
     )
 
 

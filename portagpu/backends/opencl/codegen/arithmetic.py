@@ -1,0 +1,105 @@
+"""Lowering of arithmetic: OpenCL's functions, Python's division, comparisons, and operations on bits."""
+
+from __future__ import annotations
+
+from portagpu.backends.opencl.codegen.c_types import c_type
+from portagpu.backends.opencl.codegen.registry import EQUALITY, POSTFIX, PRODUCT, UNARY, Lowered, Printing, register
+from portagpu.dtypes import FLOAT32
+from portagpu.ir.nodes import Operation
+from portagpu.ir.types import Scalar, Vector
+
+
+def _args(printer: Printing, expr: Operation) -> str:
+    return ", ".join(printer.text(a) for a in expr.args)
+
+
+# OpenCL's builtins that have the operation's own name
+_SAME = (
+    *("sqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan"),
+    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "tgamma", "lgamma", "cbrt", "rsqrt"),
+    *("radians", "degrees", "floor", "ceil", "trunc", "rint", "fabs", "atan2", "copysign", "fmod", "hypot", "pow"),
+    *("remainder", "nextafter", "ldexp", "fma", "fmin", "fmax"),
+)
+
+
+@register(*_SAME)
+def _same(printer: Printing, expr: Operation) -> Lowered:
+    if isinstance(expr.type, Scalar) and expr.type.dtype.is_complex:  # only powers: the others are dialect functions
+        for helper in ("complex_mul", "complex_div"):
+            printer.helpers.use("complex", helper, c_type(expr.type))
+        return f"{printer.helpers.use('complex', 'complex_pow', c_type(expr.type))}({_args(printer, expr)})", POSTFIX
+    if expr.name == "erfc" and expr.type == Scalar(FLOAT32) and printer.helpers.caps.inline_ptx:
+        # that driver's own has branches and takes twice as long as CUDA's
+        return f"{printer.helpers.use('arithmetic', 'erfc_ptx', 'float')}({_args(printer, expr)})", POSTFIX
+    return f"{expr.name}({_args(printer, expr)})", POSTFIX
+
+
+@register("isnan", "isinf", "isfinite", "signbit")
+def _classify(printer: Printing, expr: Operation) -> Lowered:
+    return f"{expr.name}({_args(printer, expr)}) != 0", EQUALITY
+
+
+@register("iabs")
+def _iabs(printer: Printing, expr: Operation) -> Lowered:
+    assert isinstance(expr.type, Scalar | Vector)
+    if isinstance(expr.type, Vector):
+        return f"convert_{c_type(expr.type)}(abs({_args(printer, expr)}))", POSTFIX
+    if expr.type.dtype.size >= 4:  # a driver's abs may take for granted that the most negative value does not occur
+        return f"{printer.helpers.use('arithmetic', 'iabs', c_type(expr.type))}({_args(printer, expr)})", POSTFIX
+    # for a negated or absolute int16 -32768, one GPU compiler would widen 32768 (docs/driver-quirks.md)
+    return f"{printer.helpers.use('arithmetic', 'iabs_small', c_type(expr.type))}({_args(printer, expr)})", POSTFIX
+
+
+@register("min", "max")
+def _extreme(printer: Printing, expr: Operation) -> Lowered:
+    kind = expr.type
+    assert isinstance(kind, Scalar | Vector)
+    if kind.dtype.is_integer:
+        return f"{expr.name}({_args(printer, expr)})", POSTFIX
+    if isinstance(kind, Vector):
+        return f"f{expr.name}({_args(printer, expr)})", POSTFIX
+    return _helper(printer, expr)
+
+
+@register("floordiv", "mod")
+def _division(printer: Printing, expr: Operation) -> Lowered:
+    """Python's division of integers, which is C's where neither is negative and the divisor is not zero."""
+    left, right = expr.args
+    kind = expr.type
+    if isinstance(kind, Scalar) and kind.dtype.is_integer and kind.dtype.size >= 4:
+        exact = printer.facts.exact
+        if exact.of(left).is_nonnegative and exact.of(right).is_positive:
+            symbol = "/" if expr.name == "floordiv" else "%"
+            return f"{printer.text(left, PRODUCT)} {symbol} {printer.text(right, PRODUCT + 1)}", PRODUCT
+    return _helper(printer, expr)
+
+
+@register("shl", "shr", "ipow", "slice_bound", "slice_length", "minimum", "maximum", "frexp_mantissa")
+def _helper(printer: Printing, expr: Operation) -> Lowered:
+    assert isinstance(expr.type, Scalar)
+    return f"{printer.helpers.use('arithmetic', expr.name, c_type(expr.type))}({_args(printer, expr)})", POSTFIX
+
+
+@register(*(f"compare_{c}" for c in ("lt", "le", "gt", "ge", "eq", "ne")))
+def _compare_mixed(printer: Printing, expr: Operation) -> Lowered:
+    """Exact comparison of int64 with uint64."""
+    symbol = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}[expr.name[-2:]]
+    helper = printer.helpers.use("arithmetic", "compare_mixed", "long")
+    left, right = (printer.text(a) for a in expr.args)
+    first = expr.args[0].type
+    if isinstance(first, Scalar) and c_type(first) == "long":
+        return f"{helper}({left}, {right}) {symbol} 0", EQUALITY
+    return f"0 {symbol} {helper}({right}, {left})", EQUALITY
+
+
+@register("popc", "clz")
+def _bits(printer: Printing, expr: Operation) -> Lowered:
+    name = {"popc": "popcount", "clz": "clz"}[expr.name]
+    return f"(int){name}({_args(printer, expr)})", UNARY
+
+
+@register("ffs", "brev", "frexp_exponent")
+def _bit_helper(printer: Printing, expr: Operation) -> Lowered:
+    operand = expr.args[0].type
+    assert isinstance(operand, Scalar)
+    return f"{printer.helpers.use('arithmetic', expr.name, c_type(operand))}({_args(printer, expr)})", POSTFIX

@@ -1,0 +1,103 @@
+"""Lowering of atomic operations, and of what records a thread's exception."""
+
+from __future__ import annotations
+
+from portagpu.backends.opencl.codegen.c_types import SPACES, c_type
+from portagpu.backends.opencl.codegen.registry import EQUALITY, POSTFIX, UNARY, Lowered, Printing, register
+from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.errors import MissingCapabilityError
+from portagpu.ir.nodes import Operation
+from portagpu.ir.types import Pointer, Scalar, Space
+
+
+def _args(printer: Printing, expr: Operation) -> str:
+    return ", ".join(printer.text(a) for a in expr.args)
+
+
+def _atomic_parts(printer: Printing, expr: Operation) -> tuple[str, Scalar, Space, list[str]]:
+    place = expr.args[0]
+    assert isinstance(place.type, Pointer) and isinstance(place.type.element, Scalar)
+    element, space = place.type.element, place.type.space
+    if element.dtype.size == 8:
+        if not printer.helpers.caps.int64_atomics:
+            name = expr.name.replace("_", ".", 1) + ("_" if expr.name in ("atomic_and", "atomic_or") else "")
+            raise MissingCapabilityError(
+                f"this device has no 64-bit atomics, which cuda.{name} on {element} needs",
+                span=expr.span,
+                hint="use a 32-bit array (int32, uint32, float32)",
+            )
+        for extension in ("cl_khr_int64_base_atomics", "cl_khr_int64_extended_atomics"):
+            printer.helpers.extension(extension)
+    pointer = f"(volatile {SPACES[space]} {c_type(element)}*)({printer.text(place)})"
+    return pointer, element, space, [printer.text(a) for a in expr.args[1:]]
+
+
+@register(
+    "atomic_add", "atomic_sub", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_exch"
+)
+def _atomic(printer: Printing, expr: Operation) -> Lowered:
+    pointer, element, space, operands = _atomic_parts(printer, expr)
+    name = expr.name.removeprefix("atomic_")
+    if element.dtype.is_integer:
+        prefix = "atomic" if element.dtype.size == 4 else "atom"
+        builtin = "xchg" if name == "exch" else name
+        return f"{prefix}_{builtin}({pointer}, {operands[0]})", POSTFIX
+    if name == "exch" and element.dtype.size == 4:
+        return f"atomic_xchg({pointer}, {operands[0]})", POSTFIX
+    if name == "sub":
+        name, operands = "add", [f"-({operands[0]})"]
+    if name == "add" and printer.helpers.caps.inline_ptx:
+        return (
+            f"{_helper(printer, 'atomic_add_ptx', element, space)}({pointer}, {operands[0]})",
+            POSTFIX,
+        )
+    if name == "add" and _adds_floats(printer.helpers.caps, element, space):
+        printer.helpers.extension("cl_ext_float_atomics")
+        name = "add_native"
+    return f"{_helper(printer, f'atomic_{name}', element, space)}({pointer}, {operands[0]})", POSTFIX
+
+
+def _helper(printer: Printing, name: str, element: Scalar, space: Space) -> str:
+    return printer.helpers.use("atomics", name, c_type(element), SPACES[space])
+
+
+def _adds_floats(caps: Capabilities, element: Scalar, space: Space) -> bool:
+    """Whether the driver's own addition to a float in shared memory is taken: a CPU's, which was measured."""
+    if caps.device_type is not DeviceType.CPU or space is not Space.LOCAL:
+        return False
+    return caps.float_atomic_add_local if element.dtype.size == 4 else caps.double_atomic_add_local
+
+
+@register("atomic_inc", "atomic_dec", "atomic_nanmax", "atomic_nanmin")
+def _atomic_loop(printer: Printing, expr: Operation) -> Lowered:
+    pointer, element, space, operands = _atomic_parts(printer, expr)
+    name = expr.name
+    if element.dtype.is_integer and name in ("atomic_nanmax", "atomic_nanmin"):
+        return _atomic(printer, Operation(name.replace("nan", ""), expr.args, expr.type, effect=True, span=expr.span))
+    return f"{_helper(printer, name, element, space)}({pointer}, {operands[0]})", POSTFIX
+
+
+@register("claim_fault")
+def _claim_fault(printer: Printing, expr: Operation) -> Lowered:
+    """Whether this thread is the first of the launch to record an exception."""
+    helper = printer.helpers.use("atomics", "atomic_claim_fault", "long", "__global")
+    return f"{helper}({_args(printer, expr)}) != 0", EQUALITY
+
+
+@register("fault_bits")
+def _fault_bits(printer: Printing, expr: Operation) -> Lowered:
+    """A float's bits as a 64-bit integer."""
+    operand = expr.args[0].type
+    assert isinstance(operand, Scalar)
+    text = _args(printer, expr)
+    return (f"as_long({text})", POSTFIX) if operand.dtype.size == 8 else (f"(long)as_int({text})", UNARY)
+
+
+@register("atomic_cas")
+def _atomic_cas(printer: Printing, expr: Operation) -> Lowered:
+    pointer, element, space, operands = _atomic_parts(printer, expr)
+    if element.dtype.is_integer:
+        function = "atomic_cmpxchg" if element.dtype.size == 4 else "atom_cmpxchg"
+        return f"{function}({pointer}, {operands[0]}, {operands[1]})", POSTFIX
+    helper = _helper(printer, "atomic_cas", element, space)
+    return f"{helper}({pointer}, {operands[0]}, {operands[1]})", POSTFIX

@@ -1,0 +1,85 @@
+"""What the IR's types, address spaces and operators are called in OpenCL C."""
+
+from __future__ import annotations
+
+from portagpu import dtypes
+from portagpu.dtypes import DType
+from portagpu.ir.nodes import BinaryOp, CompareOp, LogicalOp
+from portagpu.ir.types import Element, Pointer, Scalar, Space, Struct, Type, Vector, Void, short
+
+SPACES = {
+    Space.GLOBAL: "__global",
+    Space.LOCAL: "__local",
+    Space.PRIVATE: "__private",
+    Space.CONSTANT: "__constant",
+}
+OPERATORS: dict[BinaryOp | CompareOp | LogicalOp, str] = {
+    BinaryOp.ADD: "+",
+    BinaryOp.SUB: "-",
+    BinaryOp.MUL: "*",
+    BinaryOp.DIV: "/",
+    BinaryOp.REM: "%",
+    BinaryOp.AND: "&",
+    BinaryOp.OR: "|",
+    BinaryOp.XOR: "^",
+    BinaryOp.SHL: "<<",
+    BinaryOp.SHR: ">>",
+    CompareOp.LT: "<",
+    CompareOp.LE: "<=",
+    CompareOp.GT: ">",
+    CompareOp.GE: ">=",
+    CompareOp.EQ: "==",
+    CompareOp.NE: "!=",
+    LogicalOp.AND: "&&",
+    LogicalOp.OR: "||",
+}
+# the type of a value, and what ends a literal of it; in memory a bool is a byte, and a bfloat16 is its bits
+_VALUES: dict[DType, tuple[str, str]] = {
+    dtypes.BOOL: ("bool", ""),
+    dtypes.INT8: ("char", ""),
+    dtypes.INT16: ("short", ""),
+    dtypes.INT32: ("int", ""),
+    dtypes.INT64: ("long", "L"),
+    dtypes.UINT8: ("uchar", ""),
+    dtypes.UINT16: ("ushort", ""),
+    dtypes.UINT32: ("uint", "u"),
+    dtypes.UINT64: ("ulong", "UL"),
+    dtypes.FLOAT16: ("half", "h"),
+    dtypes.FLOAT32: ("float", "f"),
+    dtypes.FLOAT64: ("double", ""),
+    dtypes.COMPLEX64: ("float2", "f"),
+    dtypes.COMPLEX128: ("double2", ""),
+    dtypes.BFLOAT16: ("ushort", ""),
+}
+
+
+def c_name(dtype: DType) -> str:
+    """Name of the type of a value."""
+    return _VALUES[dtype][0]
+
+
+def suffix(dtype: DType) -> str:
+    """What ends a literal of a type."""
+    return _VALUES[dtype][1]
+
+
+def c_type(kind: Type) -> str:
+    """Name of a type; of a pointer with its address space and qualifiers."""
+    match kind:
+        case Scalar():
+            return c_name(kind.dtype)
+        case Vector():
+            return f"{c_name(kind.dtype)}{kind.lanes}" if kind.lanes > 1 else c_name(kind.dtype)
+        case Pointer():
+            const = "const " if kind.readonly and kind.space is not Space.CONSTANT else ""
+            restrict = " restrict" if kind.restrict else ""
+            return f"{SPACES[kind.space]} {const}{storage(kind.element)}*{restrict}"
+        case Struct():
+            return "pg_tuple_" + "_".join(map(short, kind.items))
+        case Void():
+            return "void"
+
+
+def storage(element: Element) -> str:
+    """Name of an element in memory."""
+    return "uchar" if isinstance(element, Scalar) and element.dtype is dtypes.BOOL else c_type(element)

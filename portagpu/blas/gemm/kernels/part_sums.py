@@ -1,0 +1,35 @@
+"""Launch of the kernel that adds parts of sums which other kernels left in memory."""
+
+from __future__ import annotations
+
+from portagpu.blas.gemm.core.accumulation import Conversion
+from portagpu.blas.gemm.core.operands import Operand, index_type, matrix_of
+from portagpu.blas.gemm.kernels.epilogue import sum_parts
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.stream import Stream
+
+_THREADS = 128  # of a block
+
+
+def add_parts(
+    parts: DeviceNDArray,
+    c: Operand,
+    shape: tuple[int, int, int],
+    found: Conversion,
+    alpha: complex,
+    beta: complex,
+    stream: Stream,
+) -> None:
+    """``c = alpha * (the sum of parts) + beta * c``; parts: (batch, split, m, n), shape: (batch, m, n)."""
+    batch, m, n = shape
+    number = index_type(parts, c.array)
+    threads = min(_THREADS, c.array.context.capabilities.max_work_group_size)
+    sum_parts[-(-batch * m * n // threads), threads, stream](
+        parts,
+        matrix_of(c, number),
+        number(m),
+        number(n),
+        number(parts.shape[1]),
+        found.factors(alpha, beta),
+        found.epilogue(alpha, beta),
+    )

@@ -1,0 +1,104 @@
+"""What passes share that replace statements, or hand something of the kernel's down to functions that need it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from portagpu.ir.nodes import CallFunction, Expr, For, If, Operation, Stmt, Var, While
+from portagpu.ir.program import Function, Parameter, Program
+from portagpu.ir.walk import all_expressions, all_statements, expressions, rebuilt
+
+Change = Callable[[Stmt], Iterable[Stmt]]
+
+
+def functions_of(program: Program) -> tuple[Function, ...]:
+    """All functions, the kernel last."""
+    return (*program.functions, program.kernel)
+
+
+def operations(function: Function) -> Iterator[Operation]:
+    """All named operations of a function."""
+    for statement in all_statements(function.body):
+        for top in expressions(statement):
+            for expr in all_expressions(top):
+                if isinstance(expr, Operation):
+                    yield expr
+
+
+def replaced(body: tuple[Stmt, ...], change: Change) -> tuple[Stmt, ...]:
+    """The statements with each one that holds no others replaced by what ``change`` makes of it."""
+    made: list[Stmt] = []
+    for statement in body:
+        match statement:
+            case If():
+                then, orelse = replaced(statement.then, change), replaced(statement.orelse, change)
+                made.append(replace(statement, then=then, orelse=orelse))
+            case For() | While():
+                made.append(replace(statement, body=replaced(statement.body, change)))
+            case _:
+                made += change(statement)
+    return tuple(made)
+
+
+def with_bodies(program: Program, change: Change) -> Program:
+    """The program with `replaced` statements in all its functions."""
+
+    def changed(function: Function) -> Function:
+        return replace(function, body=replaced(function.body, change))
+
+    return replace(program, kernel=changed(program.kernel), functions=tuple(map(changed, program.functions)))
+
+
+def handed_down(program: Program, parameters: tuple[Parameter, ...], needs: Callable[[Function], bool]) -> Program:
+    """The program with parameters for functions that need something of the kernel's, and for those that call such."""
+    needing: set[str] = set()
+    functions: list[Function] = []
+    for function in program.functions:  # callees come first
+        calls_one = _calls(function, needing)
+        if calls_one:
+            function = _with_arguments(function, needing, parameters)
+        if calls_one or needs(function):
+            needing.add(function.name)
+            function = replace(function, parameters=(*function.parameters, *parameters))
+        functions.append(function)
+    kernel = program.kernel
+    if _calls(kernel, needing):
+        kernel = _with_arguments(kernel, needing, parameters)
+    return replace(program, kernel=kernel, functions=tuple(functions))
+
+
+def _calls(function: Function, names: set[str]) -> bool:
+    return any(
+        isinstance(expr, CallFunction) and expr.function in names
+        for statement in all_statements(function.body)
+        for top in expressions(statement)
+        for expr in all_expressions(top)
+    )
+
+
+def _with_arguments(function: Function, needing: set[str], parameters: tuple[Parameter, ...]) -> Function:
+    """The function with the parameters passed on in calls of functions that need them."""
+
+    def change(expr: Expr) -> Expr:
+        expr = rebuilt(expr, change)
+        if isinstance(expr, CallFunction) and expr.function in needing:
+            passed = tuple(Var(p.name, p.type, span=expr.span) for p in parameters)
+            return replace(expr, args=(*expr.args, *passed))
+        return expr
+
+    def visit(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        made: list[Stmt] = []
+        for statement in body:
+            statement = rebuilt(statement, change)
+            match statement:
+                case If():
+                    statement = replace(statement, then=visit(statement.then), orelse=visit(statement.orelse))
+                case For() | While():
+                    statement = replace(statement, body=visit(statement.body))
+                case _:
+                    pass
+            made.append(statement)
+        return tuple(made)
+
+    return replace(function, body=visit(function.body))

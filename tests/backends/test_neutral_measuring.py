@@ -1,7 +1,0 @@
-"""The tests of `tests/runtime/test_measuring.py` on the back end of `tiny`."""
-
-from __future__ import annotations
-
-from neutral import shared
-
-globals().update(shared("test_measuring"))

@@ -1,0 +1,7 @@
+"""The tests of `tests/runtime/execution/test_stream_timing.py` on the back end of `tiny`."""
+
+from __future__ import annotations
+
+from neutral import shared
+
+globals().update(shared("runtime/execution/test_stream_timing"))

@@ -1,0 +1,108 @@
+"""Which combinations of parameters run: every pair of values of two parameters meets, not every triple.
+
+Most faults need one or two particular values (Kuhn, Wallace, Gallo: Software Fault Interactions and Implications for
+Software Testing, IEEE Transactions on Software Engineering 30, 2004), and nearly all of a test's time is the
+compilation of its kernels. What they find is mostly wrong on all devices, so each device meets a share only of the
+values of a parameter that has many, or that is the only one; and tests marked with ``one_device``, whose subject comes
+before any driver, run on one device each. Of both, a device whose driver compiles slowly has a small part. With
+``pytest --thorough`` every test meets every device, and ``--all-combinations`` runs all there is.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter, defaultdict
+from itertools import combinations
+
+MANY = 4  # values of a parameter: if it has more, not every device meets all
+SLOW = 3  # a device whose driver compiles slowly has one of a parameter's values for so many of each other device
+SLOW_MARKED = 7  # and one of the tests marked ``one_device``
+TARGETS = 3  # a test of all targets of offline compilers meets one in so many, and neighbours others
+Values = dict[str, int]  # of one test: its parameters, and which objects they are
+
+
+def chosen(tests: list[Values], slow: frozenset[int] = frozenset()) -> list[int]:
+    """Places of tests in which every pair of values occurs that occurs in all, but for those of a device and one of
+    many values; the device that has the fewest tests first (one that is ``slow``: few of them), then the earliest.
+
+    In each step the test with the most pairs that are new, as in Tai and Lei's and similar greedy algorithms.
+    """
+    if not tests or len(tests[0]) < 2:
+        return list(range(len(tests)))
+    counts = {name: len({test[name] for test in tests}) for name in tests[0]}
+    # where two others meet in all pairs of values, devices meet the values at hardly any cost
+    few = {name for name, count in counts.items() if count <= MANY and len(counts) > 2}
+    pairs = [_pairs(test, few) for test in tests]
+    missing = set().union(*pairs)
+    rest = dict(enumerate(pairs))
+    found: list[int] = []
+    devices: Counter[int | None] = Counter()
+    while missing:
+        place = max(rest, key=lambda n: (len(rest[n] & missing), -devices[tests[n].get("device")], -n))
+        found.append(place)
+        devices[tests[place].get("device")] += SLOW if tests[place].get("device") in slow else 1
+        missing -= rest.pop(place)
+    return sorted(found)
+
+
+def _pairs(test: Values, few: set[str]) -> frozenset[tuple[object, ...]]:
+    """What a test covers: pairs of values, of a device only those with parameters of few, and each value by itself."""
+    both = (
+        (one, other)
+        for one, other in combinations(sorted(test.items()), 2)
+        if "device" not in (one[0], other[0]) or {one[0], other[0]} <= few
+    )
+    return frozenset((*both, *((value,) for value in test.items())))
+
+
+def on_others(items, slow: frozenset[int] = frozenset()) -> set[str]:
+    """Ids of collected tests with the mark ``one_device`` that run on another device; which one depends on their names,
+    so that it is the same in each run and process. ``slow``: ids of devices that get few.
+    """
+    same: dict[str, dict[tuple[int, ...], list]] = defaultdict(lambda: defaultdict(list))
+    for item in items:
+        if hasattr(item, "callspec") and "device" in item.callspec.params and item.get_closest_marker("one_device"):
+            others = tuple(id(value) for name, value in sorted(item.callspec.params.items()) if name != "device")
+            same[item.nodeid.partition("[")[0]][others].append(item)
+    found = set()
+    for function, groups in same.items():
+        for place, group in enumerate(groups.values()):  # neighbours among the values run on different ones
+            turns = [
+                item for item in group for _ in range(1 if id(item.callspec.params["device"]) in slow else SLOW_MARKED)
+            ]
+            turn = turns[(zlib.crc32(function.encode()) + place * SLOW_MARKED) % len(turns)]
+            found |= {item.nodeid for item in group} - {turn.nodeid}
+    return found
+
+
+def of_other_tests(items) -> set[str]:
+    """Ids of collected tests of a target for which neighbours are compiled: of ``TARGETS`` tests each has a share."""
+    functions = defaultdict(list)
+    for item in items:
+        if hasattr(item, "callspec") and "target" in item.callspec.params:
+            functions[item.nodeid.partition("[")[0]].append(item)
+    return {
+        item.nodeid
+        for number, group in enumerate(functions.values())
+        for place, item in enumerate(group)
+        if (place + number) % TARGETS
+    }
+
+
+def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = False) -> set[str]:
+    """Ids of collected tests whose pairs of values other tests of the same function have, or another device.
+
+    With ``thorough`` each device has all pairs of the other values, and tests marked with ``one_device``, too; each
+    target of offline compilers has all tests; and tests marked with ``thorough`` run.
+    """
+    long = {item.nodeid for item in items if item.get_closest_marker("thorough")}
+    found = set() if thorough else long | on_others(items, slow) | of_other_tests(items)
+    functions = defaultdict(list)
+    for item in items:
+        if hasattr(item, "callspec") and item.nodeid not in found:
+            device = id(item.callspec.params.get("device")) if thorough else None
+            functions[item.nodeid.partition("[")[0], device].append(item)
+    for group in functions.values():
+        kept = chosen([{name: id(value) for name, value in item.callspec.params.items()} for item in group], slow)
+        found |= {item.nodeid for item in group} - {group[place].nodeid for place in kept}
+    return found

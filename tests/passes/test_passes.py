@@ -1,0 +1,327 @@
+"""Each pass of the pipeline alone, on a small kernel: what it changes in the text of the IR, and when it applies."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from portagpu import cuda
+from portagpu.device.capabilities import DeviceType
+from portagpu.device.ideal_device import IDEAL
+from portagpu.dtypes import FLOAT16, FLOAT32, INT32
+from portagpu.errors import LaunchConfigError, UnsupportedSyntaxError
+from portagpu.frontend.specialize import specialise
+from portagpu.ir.program import GridShape
+from portagpu.ir.text import program_text
+from portagpu.ir.types import PYINT, ArrayType, Layout, Scalar
+from portagpu.ir.verify import verify
+from portagpu.passes.pipeline import PIPELINE, Pass, legalise, ordered, refused_statements, run_pass
+
+FLOATS, INTEGERS, HALVES = (ArrayType(Scalar(d), 1, Layout.C) for d in (FLOAT32, INT32, FLOAT16))
+PLAIN = dataclasses.replace(IDEAL, inline_ptx=False, ptx_target=(0, 0), architecture_ptx=False)
+FULL = 0xFFFFFFFF
+
+
+def lowered(kernel, *types, caps=PLAIN, **options):
+    """The frontend's program."""
+    program = specialise(kernel.source, types, caps, **options)
+    verify(program)
+    return program
+
+
+def after(name, program, caps=PLAIN, launch=None):
+    """The text of the program after one pass."""
+    made = run_pass(name, program, caps, launch)
+    verify(made)
+    return program_text(made)
+
+
+@cuda.jit
+def neighbours(x, y, n):
+    tile = cuda.shared.array(32, np.float32)
+    i = cuda.grid(1)
+    if i >= n:
+        return
+    tile[cuda.threadIdx.x] = x[i]
+    cuda.syncthreads()
+    y[i] = tile[31 - cuda.threadIdx.x]
+
+
+@cuda.jit
+def exchange(x, n):
+    i = cuda.grid(1)
+    for _ in range(x[i]):
+        x[i] += cuda.shfl_down_sync(FULL, x[i], 1)
+        x[i] += cuda.shfl_down_sync(FULL, x[i], 2)
+
+
+def test_the_order_is_checked():
+    names = [each.name for each in PIPELINE]
+    assert ordered(*PIPELINE) == PIPELINE and len(set(names)) == len(names)
+    for each in PIPELINE:
+        if each.after:
+            with pytest.raises(ValueError, match=f"the pass {each.name} must come once, and after {each.after[0]}"):
+                ordered(each, *(p for p in PIPELINE if p is not each))
+    with pytest.raises(ValueError, match="must come once"):
+        ordered(PIPELINE[0], PIPELINE[0])
+
+
+def test_every_pass_says_what_it_does():
+    for each in PIPELINE:
+        assert isinstance(each, Pass) and each.does and each.when, each.name
+
+
+def test_emulated_warps_exchanges_through_shared_memory():
+    @cuda.jit(device=True)
+    def votes(v):
+        return cuda.any_sync(FULL, v > 0) or cuda.all_sync(FULL, v > 1) or cuda.eq_sync(FULL, v > 2)
+
+    @cuda.jit
+    def operations(x):
+        i = cuda.grid(1)
+        mask, same = cuda.match_all_sync(cuda.activemask(), x[i])
+        cuda.syncwarp(mask)
+        if same and votes(x[i]):
+            x[i] = cuda.shfl_sync(FULL, x[i], 3) + cuda.ballot_sync(FULL, i > 3) + cuda.match_any_sync(FULL, i)
+
+    program = lowered(operations, INTEGERS)
+    assert "warp_shfl(" in program_text(program) and not program.shared
+    made = run_pass("emulated_warps", program, PLAIN)
+    verify(made)
+    text = program_text(made)
+    assert [a.name for a in made.shared] == ["pg.warp", "pg.warp_flags"]
+    for name, count in (("warp_shuffle(pg.warp, pg.warp_flags, ", 1), ("warp_ballots(", 5), ("warp_match(", 2)):
+        assert text.count(name) == count, name
+    assert text.count("warp_barrier()") == 1
+    assert "votes(x[" in text and ", pg.warp, pg.warp_flags)" in text  # the function takes the arrays
+    left = (
+        "warp_shfl(",
+        "warp_any(",
+        "warp_all(",
+        "warp_eq(",
+        "warp_ballot(",
+        "warp_match_a",
+        "warp_active(",
+        "warp_sync(",
+    )
+    assert not any(name in text for name in left)
+    native = lowered(operations, INTEGERS, caps=IDEAL)
+    assert program_text(native) == program_text(program)  # the frontend lowers alike
+    assert run_pass("emulated_warps", native, IDEAL) is native
+
+
+def test_grid_barriers_are_cells_or_the_barrier_of_the_block():
+    @cuda.jit(device=True)
+    def wait():
+        cuda.cg.this_grid().sync()
+
+    @cuda.jit
+    def waits(x):
+        wait()
+        x[0] = 1
+
+    program = lowered(waits, FLOATS)
+    assert "grid_sync()" in program_text(program)
+    assert "syncthreads()" in after("grid_barriers", program) and "grid_sync" not in after("grid_barriers", program)
+    text = after("grid_barriers", program, IDEAL)
+    assert "grid_sync(pg.grid)" in text and "wait(pg.grid)" in text
+    assert run_pass("grid_barriers", program, IDEAL).kernel.parameters[-1].role.name == "GRID_CELLS"
+
+
+def test_async_copies_are_instructions_or_made_at_once():
+    @cuda.jit
+    def copies(x, y, n):
+        tile = cuda.shared.array(64, np.float32)
+        t = cuda.threadIdx.x
+        cuda.pipeline_memcpy_async(tile, 4 * t, x, 4 * t, 4)
+        cuda.pipeline_memcpy_async(tile, t, x, t, 1, valid=t < n)
+        cuda.pipeline_commit()
+        cuda.pipeline_wait_prior(0)
+        cuda.syncthreads()
+        y[t] = tile[63 - t]
+
+    program = lowered(copies, FLOATS, FLOATS, PYINT)
+    text = program_text(program)
+    assert "async_copy.16(offset(" in text and "async_copy_commit()" in text and "async_copy_wait.0()" in text
+    text = after("async_copies", program)
+    assert "copy_16(" in text and "copy_4(" in text and "async" not in text
+    text = after("async_copies", program, IDEAL)
+    assert "async_copy_bytes.16(shared_address(" in text and "async_copy_wait.0()" in text
+    assert ", select(" in text  # how many bytes are read
+
+
+def test_hints_that_a_device_lacks_are_dropped():
+    @cuda.jit
+    def hinted(x):
+        cuda.prefetch(x, 5)
+        cuda.nanosleep(100)
+        x[0] = 1
+
+    program = lowered(hinted, FLOATS)
+    text = program_text(program)
+    assert "prefetch(" in text and "nanosleep(" in text
+    assert run_pass("hints", program, IDEAL) is program
+    assert "nanosleep" not in after("hints", program) and "prefetch" in after("hints", program)
+    cpu = dataclasses.replace(PLAIN, device_type=DeviceType.CPU, builtin_prefetch=False)
+    assert "prefetch" not in after("hints", program, cpu)
+    assert "prefetch" in after("hints", program, dataclasses.replace(cpu, builtin_prefetch=True))
+
+
+def test_races_adds_remarks_to_kernels_of_users():
+    @cuda.jit
+    def racy(x):
+        tile = cuda.shared.array(64, np.float32)
+        t = cuda.threadIdx.x
+        tile[t] = x[t]
+        x[t] = tile[63 - t]
+
+    program = lowered(racy, FLOATS)
+    (remark,) = run_pass("races", program, PLAIN).remarks
+    assert "syncthreads" in remark.text
+    assert run_pass("races", dataclasses.replace(program, library=True), PLAIN).remarks == ()
+
+
+def test_grid_fusion_makes_one_group_of_a_grid():
+    @cuda.jit
+    def waits(x):
+        i = cuda.grid(1)
+        cuda.cg.this_grid().sync()
+        x[i] = cuda.blockIdx.x
+
+    program = lowered(waits, FLOATS)
+    launch = GridShape((4, 1, 1), (8, 1, 1), 0)
+    fused = run_pass("grid_fusion", program, PLAIN, launch)
+    assert fused.fused == launch and fused.block_dim == (32, 1, 1)
+    assert "div(threadIdx(0), 8)" in program_text(fused)
+    for single in (None, GridShape((1, 1, 1), (8, 1, 1), 0)):
+        assert run_pass("grid_fusion", program, PLAIN, single) is program
+    assert run_pass("grid_fusion", program, IDEAL, launch) is program
+    with pytest.raises(LaunchConfigError, match="waits for its whole grid"):
+        run_pass("grid_fusion", program, PLAIN, GridShape((1000, 1, 1), (8, 1, 1), 0))
+
+
+def test_loop_directions_finds_the_sign_of_a_step():
+    @cuda.jit
+    def strided(x):
+        for i in range(cuda.grid(1), x.size, cuda.blockDim.x):
+            x[i] = 0
+
+    (before,) = (s for s in lowered(strided, FLOATS).kernel.body if type(s).__name__ == "For")
+    program = run_pass("loop_directions", lowered(strided, FLOATS), PLAIN)
+    (loop,) = (s for s in program.kernel.body if type(s).__name__ == "For")
+    assert before.descending is None and loop.descending is False
+
+
+def test_lockstep_votes_on_loops_around_exchanges():
+    program = lowered(exchange, INTEGERS, PYINT)
+    text = after("lockstep", emulated(program))
+    assert text.count("syncthreads_or(") == 2 and "while ne(pg.votes" in text
+    assert run_pass("lockstep", program, IDEAL) is program  # whose warps are native
+
+
+def test_converge_lets_threads_that_left_reach_the_barrier():
+    program = lowered(neighbours, FLOATS, FLOATS, PYINT)
+    assert "return" in program_text(program)
+    text = after("converge", program)
+    assert "return" not in text and "pg.live1 = False" in text
+    assert "    syncthreads()\n    if pg.live1:" in text
+
+
+def test_converge_gates_branches_where_the_driver_keeps_no_barrier_under_one():
+    @cuda.jit
+    def under_a_branch(x, n):
+        if n > 3:
+            cuda.syncthreads()
+            x[0] = 1
+
+    program = lowered(under_a_branch, FLOATS, PYINT)
+    gates = dataclasses.replace(PLAIN, conditional_barriers=False)
+    assert "        syncthreads()" in after("converge", program)
+    assert "\n    syncthreads()" in after("converge", program, gates)
+
+
+def test_converge_refuses_what_threads_that_left_would_steer():
+    @cuda.jit
+    def steered(x, n):
+        i = cuda.grid(1)
+        if i >= n:
+            return
+        last = x[i]
+        for _ in range(last):
+            cuda.syncthreads()
+
+    program = lowered(steered, INTEGERS, PYINT)
+    (statement,) = refused_statements(program, PLAIN)
+    with pytest.raises(UnsupportedSyntaxError, match="decides how often a loop") as caught:
+        run_pass("converge", program, PLAIN)
+    assert caught.value.span == statement.span
+    assert not refused_statements(lowered(neighbours, FLOATS, FLOATS, PYINT), PLAIN)
+
+
+def test_exchange_buffers_takes_turns():
+    @cuda.jit
+    def twice(x):
+        i = cuda.grid(1)
+        x[i] = cuda.shfl_down_sync(FULL, cuda.shfl_down_sync(FULL, x[i], 1), 2)
+
+    text = after("exchange_buffers", emulated(lowered(twice, INTEGERS)))
+    assert text.count("warp_shuffle(") == 2 and text.count("offset(pg.warp, 1024)") == 1
+    assert "warp_barrier" not in text
+
+
+def test_bare_subscripts_asks_for_the_sign_once():
+    @cuda.jit
+    def guarded(x, y):
+        i = cuda.grid(1) - 1
+        if i >= 0:
+            y[i] = x[i]
+
+    program = lowered(guarded, FLOATS, FLOATS)
+    assert "wrap(" in program_text(program) and "wrap(" not in after("bare_subscripts", program)
+    checked = lowered(guarded, FLOATS, FLOATS, bounds=True)
+    assert run_pass("bare_subscripts", checked, PLAIN) is checked
+
+
+def test_low_bits_counts_in_the_width_of_the_array():
+    @cuda.jit
+    def total(x, y):
+        found = 0
+        for k in range(x.size):
+            found += x[k]
+        y[0] = found
+
+    program = lowered(total, INTEGERS, INTEGERS)
+    assert "int64(x[" in program_text(program)
+    assert "int64(x[" not in after("low_bits", program)
+
+
+def test_halves_are_computed_as_the_device_can():
+    @cuda.jit
+    def sines(h):
+        h[0] = cuda.fp16.hsin(h[0]) + h[0]
+
+    program = lowered(sines, HALVES)
+    assert run_pass("halves", program, PLAIN) is not None
+    stored = dataclasses.replace(PLAIN, fp16=False, extensions=frozenset())
+    assert "round_half(" in after("halves", program, stored) and "load_half(" in after("halves", program, stored)
+    arithmetic = dataclasses.replace(PLAIN, extensions=frozenset())
+    text = after("halves", program, arithmetic)
+    assert "float16(sin(float32(" in text and "load_half" not in text
+    assert not lowered(neighbours, FLOATS, FLOATS, PYINT).halves
+
+
+def emulated(program):
+    """The program with its warps emulated."""
+    return run_pass("emulated_warps", program, PLAIN)
+
+
+def test_all_passes_in_turn():
+    for kernel, types in ((neighbours, (FLOATS, FLOATS, PYINT)), (exchange, (INTEGERS, PYINT))):
+        for caps in (PLAIN, IDEAL, dataclasses.replace(PLAIN, conditional_barriers=False)):
+            program = step = lowered(kernel, *types, caps=caps)
+            for each in PIPELINE:
+                step = run_pass(each.name, step, caps)
+                verify(step)
+            assert program_text(step) == program_text(legalise(program, caps))
