@@ -15,6 +15,11 @@ _CODE = tuple(
 )
 _PYTHON = tuple(path for path in _CODE if path.suffix == ".py")
 _VENDOR = re.compile(r"(?i)\b(nvidia|intel|amd|apple|qualcomm|pocl|rusticl|adreno|mali|radeon|geforce)\b")
+# words of OpenCL C and PTX that a back end alone says; its documents may be named in docstrings
+_BACK_END = re.compile(
+    r"__(global|local|private|constant)\b|asm volatile|\.sync\.|\.reg \.pred|get_(local|group|global)_(id|size)"
+    r"|CLK_|__builtin|\bv(load|store)\d|sub_group_\w+\(|cl_khr_\w+\""
+)
 _UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 
 # modules that import inside functions, and what: see the comments there
@@ -62,6 +67,13 @@ def _late_imports(path: Path) -> set[str]:
 
 def test_there_is_code() -> None:
     assert len(_PYTHON) > 80
+
+
+def test_back_ends_alone_say_opencl_c_and_ptx() -> None:
+    above = tuple(p for p in _PYTHON if _name(p).startswith(("portagpu/frontend/", "portagpu/ir/", "portagpu/passes/")))
+    assert len(above) > 100 and not [line for line in _lines(above, _BACK_END) if "in caps.extensions" not in line]
+    code = tuple(p for p in _PYTHON if _name(p).startswith("portagpu/backends/opencl/codegen/"))
+    assert len(_lines(code, _BACK_END)) > 20
 
 
 def test_vendors_are_named_only_where_devices_are_found_and_described() -> None:

@@ -59,7 +59,7 @@ class Constant(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Var(Node):
-    """A C variable: a slot, parameter, local or shared array."""
+    """A variable: a slot, parameter, local or shared array."""
 
     name: str
     type: Type

@@ -45,7 +45,7 @@ class ConstantArray:
 
 
 class ParameterRole(Enum):
-    """What a C parameter of a kernel carries."""
+    """What a parameter of a kernel carries."""
 
     POINTER = "pointer"
     OFFSET = "offset"
@@ -60,9 +60,10 @@ class ParameterRole(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """A C parameter. ``path`` leads to the Python argument: its index, then those in tuples; ``axis``: the axis.
+    """A parameter of a function.
 
-    Strides and offsets are counted in ``unit`` bytes; 0 stands for the argument's elements.
+    ``path`` leads to the Python argument: its index, then those in tuples; ``axis``: the axis. Strides and offsets
+    are counted in ``unit`` bytes; 0 stands for the argument's elements.
     """
 
     name: str

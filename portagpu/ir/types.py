@@ -69,7 +69,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """An OpenCL vector of 2, 3, 4, 8 or 16 lanes; one of a single lane is a number in C."""
+    """A vector of 2, 3, 4, 8 or 16 lanes; one of a single lane is a number."""
 
     dtype: DType
     lanes: int
@@ -142,7 +142,7 @@ def in_memory(element: Scalar) -> Scalar: ...
 @overload
 def in_memory(element: Element) -> Element: ...
 def in_memory(element: Element) -> Element:
-    """What pointers to an element point to: of a bfloat16 its bits, as C has no such type."""
+    """What pointers to an element point to: of a bfloat16 its bits, in which kernels do not compute."""
     return Scalar(UINT16) if isinstance(element, Scalar) and element.dtype is BFLOAT16 else element
 
 

@@ -42,7 +42,7 @@ class VerificationError(AssertionError):
 
 
 def _c(kind: Any) -> Any:
-    """Types that are the same in C."""
+    """Types of one representation, weak or not."""
     if isinstance(kind, Scalar):
         return kind.dtype
     if isinstance(kind, Pointer):

@@ -1,5 +1,6 @@
 """Launches with the arguments of an earlier launch take a shorter way, and must not differ in anything else."""
 
+import enum
 import gc
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -121,6 +122,29 @@ def test_the_same_array_twice_in_tuples(device):
     for _ in range(3):
         add_line[1, 8](Line(x, 1), (Line(x, 1), 1.0), 0)
     np.testing.assert_array_equal(x.copy_to_host(), 7)
+
+
+class Way(enum.Enum):
+    UP = 1
+    DOWN = 2
+
+
+@cuda.jit
+def add_optional(x, other, way):
+    i = cuda.grid(1)
+    if i < x.size:
+        step = 1 if way is Way.UP else -1
+        x[i] += step if other is None else step * other[i]
+
+
+def test_none_and_members_of_enums_have_plans(device):
+    x, y = zeros(), cuda.to_device(np.arange(8.0))
+    launch = add_optional[1, 8]
+    for _ in range(3):
+        for other, way in ((None, Way.UP), (None, Way.DOWN), (y, Way.UP), (None, Way.UP)):
+            launch(x, other, way)
+            assert launch._plan is not None
+    np.testing.assert_array_equal(x.copy_to_host(), 3 + 3 * np.arange(8.0))
 
 
 @cuda.jit

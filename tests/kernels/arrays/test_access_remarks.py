@@ -136,7 +136,7 @@ def told(context, block, function, *args):
 
 def test_warnings_say_where_and_how_to_silence_them(device):
     (text,) = told(_Gpu(0.0), (16, 16, 1), rows, matrix)
-    assert text.startswith("test_access_findings.py:") and "uncoalesced" in text and "PORTAGPU_WARNINGS=0" in text
+    assert text.startswith("test_access_remarks.py:") and "uncoalesced" in text and "PORTAGPU_WARNINGS=0" in text
     assert not told(_Gpu(0.0), (1, 256, 1), rows, matrix)  # no threads that follow each other along x
 
 

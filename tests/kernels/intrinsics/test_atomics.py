@@ -1,4 +1,4 @@
-"""Atomics beyond `test_memory`: NaN, forms of the index, old values of many threads."""
+"""Atomics beyond `test_memory_spaces`: NaN, forms of the index, old values of many threads."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def store_element(total, c, place, row, column, factors, epilogue):
 
 @cuda.jit(device=True)
 def store_vector(total, c, place, row, column, factors, epilogue, aligned: cuda.constexpr):
-    """Make a vector of sums the elements from ``c[place]`` on."""
+    """Make a vector of sums the elements from ``c[place]`` on; row, column: those of the first."""
     value = epilogue.scaled(total)
     if epilogue.scaling > SUM:
         value = value * factors.alpha
@@ -57,7 +57,7 @@ def store_vector(total, c, place, row, column, factors, epilogue, aligned: cuda.
 def finished(total, c, product, row, column, extents, factors, epilogue):
     """What a sum becomes as element (row, column) of one of c's matrices, for kernels whose copies store it.
 
-    There may be no such element: then nobody sees it.
+    There may be no such element: then nobody sees it. ``epilogue.scaling`` is `SUM`, `ALPHA` or `BETA_UNLESS_ZERO`.
     """
     value = total
     if epilogue.scaling > SUM:
@@ -77,7 +77,7 @@ def packed_pair(low, high, kind: cuda.constexpr):
 def store_pair(low, high, c, pairs, place, row, column, factors, epilogue):
     """Make two sums the elements ``c[place]`` and ``c[place + 1]``, of 16 bits, in one store; place is even.
 
-    pairs: c's memory as uint32. ``epilogue.stored``: see `packed_pair`.
+    pairs: c's memory as uint32. ``epilogue.stored``: see `packed_pair`; ``epilogue.scaling``: as for `finished`.
     """
     if epilogue.scaling > SUM:
         low *= factors.alpha

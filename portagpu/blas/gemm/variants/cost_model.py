@@ -74,7 +74,7 @@ class FewRowsCosts:
     many: int
 
 
-_H100 = "NVIDIA H100"
+_H100 = "H100"
 
 PIPELINES = PipelineCosts(
     origin=Origin(
