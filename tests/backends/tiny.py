@@ -29,7 +29,7 @@ from portagpu.device.sources import Discovery
 from portagpu.errors import BuildError, DeviceLostError, DriverError, OutOfMemoryError
 from portagpu.ir.program import ParameterRole
 
-_MEMORY = 2**28  # bytes
+_MEMORY = 2**26  # bytes
 _HEAD = "tiny "
 _progress = threading.Condition(threading.RLock())
 _queues: weakref.WeakSet[Queue] = weakref.WeakSet()
@@ -58,8 +58,9 @@ class Event:
             while not self.done:
                 if not _run():
                     _progress.wait(0.01)
-        if self.queue.failure is not None:
-            raise TinyError("a command failed") from self.queue.failure
+        failure, self.queue.failure = self.queue.failure, None
+        if failure is not None:
+            raise TinyError("a command failed") from failure
 
     def end(self, failed):
         self.done, self.failed, self.time = True, failed, time.perf_counter_ns()

@@ -137,6 +137,7 @@ def add_optional(x, other, way):
         x[i] += step if other is None else step * other[i]
 
 
+@pytest.mark.opencl
 def test_none_and_members_of_enums_have_plans(device):
     x, y = zeros(), cuda.to_device(np.arange(8.0))
     launch = add_optional[1, 8]
