@@ -15,7 +15,7 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
-from portagpu.backends.source import KernelBinary
+from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT64
@@ -64,13 +64,13 @@ def lower(call: str, rest: Sequence[str], arguments: dict[str, ArgumentType], ca
     return Lowered(_describe(binary, call, [f.name for f in program.functions]), _extensions(binary, arguments))
 
 
-def _extensions(binary: KernelBinary, arguments: dict[str, ArgumentType]) -> tuple[str, ...]:
+def _extensions(binary: KernelSource, arguments: dict[str, ArgumentType]) -> tuple[str, ...]:
     """Extensions that the program enables, without that of the result's float64."""
     found = re.findall(r"#pragma OPENCL EXTENSION (\w+)", binary.source)
     return tuple(e for e in found if e not in ("cl_khr_fp64", "cl_khr_fp16", "cl_khr_int64_extended_atomics"))
 
 
-def _statements(binary: KernelBinary, call: str) -> list[str]:
+def _statements(binary: KernelSource, call: str) -> list[str]:
     """The C lines of the call."""
     lines = binary.source.split("\n")
     found = [
@@ -131,7 +131,7 @@ def _instructions(text: str) -> list[str]:
     return found
 
 
-def _describe(binary: KernelBinary, call: str, functions: Sequence[str]) -> str:
+def _describe(binary: KernelSource, call: str, functions: Sequence[str]) -> str:
     text = _expression(_statements(binary, call))
     if any(re.search(rf"\b{name}\w*\(", text) for name in functions):
         return "a function in the dialect"

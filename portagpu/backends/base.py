@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from portagpu.backends.offline import Compiled, OfflineTarget
-from portagpu.backends.source import KernelBinary
+from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
@@ -428,7 +428,7 @@ class Backend(DeviceSource, ABC):
         *,
         static_dynamic_shared: int = 0,
         subgroup_size: int | None = None,
-    ) -> KernelBinary:
+    ) -> KernelSource:
         """The text of a typed program for its compiler.
 
         ``static_dynamic_shared``: bytes of dynamic shared memory that become a static array.

@@ -10,7 +10,7 @@ from portagpu.source import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KernelBinary:
+class KernelSource:
     """A generated kernel: text, entry point, the C parameters that remain, and the way back to Python lines."""
 
     source: str

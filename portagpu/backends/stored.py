@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from portagpu import dtypes
-from portagpu.backends.source import KernelBinary
+from portagpu.backends.source import KernelSource
 from portagpu.ir.analysis.memory_access import Finding
 from portagpu.ir.program import Fault, GridShape, Parameter, ParameterRole, Recorded, Remark
 from portagpu.ir.types import Pointer, Scalar, Space, Type, Vector
@@ -21,7 +21,7 @@ _Data = dict[str, Any]
 _DTYPES = {d.name: d for d in (*dtypes.ALL, dtypes.BFLOAT16)}
 
 
-def as_data(binary: KernelBinary, files: Sequence[str], values: Sequence[Any]) -> _Data | None:
+def as_data(binary: KernelSource, files: Sequence[str], values: Sequence[Any]) -> _Data | None:
     """A kernel as what JSON can say; None where it cannot.
 
     ``files`` are those of the functions that were lowered, ``values`` what they read, each in order.
@@ -54,14 +54,14 @@ def as_data(binary: KernelBinary, files: Sequence[str], values: Sequence[Any]) -
         return None
 
 
-def from_data(data: _Data, files: Sequence[str], values: Sequence[Any]) -> KernelBinary:
+def from_data(data: _Data, files: Sequence[str], values: Sequence[Any]) -> KernelSource:
     """The kernel of `as_data`. Raises `ValueError`, `TypeError`, `LookupError` or `AssertionError` for other data."""
     spans: list[Span] = []
     for file, line, column, end, text in data["spans"]:
         name = file if isinstance(file, str) else files[_int(file)]
         spans.append(Span(filename=name, line=_int(line), column=_int(column), end_column=_int(end), text=_text(text)))
     fused = data["fused"]
-    return KernelBinary(
+    return KernelSource(
         source=_text(data["source"]),
         name=_text(data["name"]),
         parameters=tuple(_parameter_of(p) for p in data["parameters"]),

@@ -16,7 +16,7 @@ from portagpu.blas.arguments import (
     operands_of,
     promoted,
 )
-from portagpu.blas.gemm.core.alignment import aligned_copy, new_rows
+from portagpu.blas.gemm.core.alignment import aligned_copy, new_aligned_rows
 from portagpu.blas.gemm.core.interface import Product, order_of
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import name_of
@@ -190,7 +190,7 @@ def _multiply(
         return
     known = [t for t in _TILES.shortlist(problem, caps) if t.problems == t.split_k == 1]
     config: TileConfig = min(known, key=lambda t: _TILES.predict(t, problem, caps))
-    target = c if order_of(c) == "C" else new_rows(c, stream, copied=beta != 0)
+    target = c if order_of(c) == "C" else new_aligned_rows(c, stream, copied=beta != 0)
     product = Product(
         a=a if order_of(a) else aligned_copy(a, stream),
         b=b if order_of(b) else aligned_copy(b, stream),

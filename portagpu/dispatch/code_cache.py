@@ -23,7 +23,7 @@ import numpy as np
 
 from portagpu import notices
 from portagpu.backends.base import Backend
-from portagpu.backends.source import KernelBinary
+from portagpu.backends.source import KernelSource
 from portagpu.backends.stored import as_data, from_data
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.definition import KernelDefinition
@@ -74,7 +74,7 @@ class Request:
         return self.launch is not None and self.launch.blocks > 1 and not self.caps.inline_ptx
 
 
-def code_for(kernel: KernelDefinition, request: Request, settings: Settings) -> KernelBinary:
+def code_for(kernel: KernelDefinition, request: Request, settings: Settings) -> KernelSource:
     """The code of a kernel, from the disk if it is kept there. Raises `KernelError` subclasses."""
     if not kernel.keeps_code or not settings.disk_cache:
         return _new_code(kernel, request, None)
@@ -92,7 +92,7 @@ def code_for(kernel: KernelDefinition, request: Request, settings: Settings) -> 
     return binary
 
 
-def _new_code(kernel: KernelDefinition, request: Request, record: Dependencies | None) -> KernelBinary:
+def _new_code(kernel: KernelDefinition, request: Request, record: Dependencies | None) -> KernelSource:
     caps = request.caps
     program = kernel.lowered(
         request.types, caps, wide=request.wide, launch=request.launch, block=request.block, dependencies=record
@@ -172,7 +172,7 @@ def _readings(cache: FileCache, key: str) -> list[list[Row]]:
         return []
 
 
-def _kept_code(cache: FileCache, start: Digest, request: Request) -> KernelBinary | None:
+def _kept_code(cache: FileCache, start: Digest, request: Request) -> KernelSource | None:
     listed = _list_key(start)
     for rows in _readings(cache, listed):
         digest = start.fork()
@@ -197,7 +197,7 @@ def _kept_code(cache: FileCache, start: Digest, request: Request) -> KernelBinar
     return None
 
 
-def _keep(cache: FileCache, start: Digest, request: Request, record: Dependencies, binary: KernelBinary) -> None:
+def _keep(cache: FileCache, start: Digest, request: Request, record: Dependencies, binary: KernelSource) -> None:
     data = None
     if not record.trouble:
         data = as_data(binary, record.digest.files, record.values)

@@ -101,10 +101,10 @@ class _Leaves:
             return self._add_items(name, value, prepared)
         self.checks.append(f"{name}.__class__ is C{name}")
         if kind is DeviceNDArray or kind is DeviceRecord:
-            if value.card is None:
+            if value.layout_token is None:
                 return False
-            self.names[f"K{name}"] = value.card
-            self.checks.append(f"{name}.card is K{name}")
+            self.names[f"K{name}"] = value.layout_token
+            self.checks.append(f"{name}.layout_token is K{name}")
             self.tokens.append(f"{name}.token")
             self.allocations.append(f"{name}.allocation_key")
             self.keys.append(value.allocation_key)

@@ -8,7 +8,7 @@ from typing import Any
 
 from portagpu.backends.offline import OfflineFigures, OfflineTarget
 from portagpu.backends.registry import chosen
-from portagpu.backends.source import KernelBinary
+from portagpu.backends.source import KernelSource
 from portagpu.dispatch.code_cache import Request, code_for
 from portagpu.dispatch.definition import KernelDefinition
 from portagpu.dispatch.type_names import argument_type
@@ -31,7 +31,7 @@ class OfflineKernel:
 
     name: str
     target: OfflineTarget
-    binary: KernelBinary
+    binary: KernelSource
     figures: OfflineFigures
     assembly: str | None
     log: str

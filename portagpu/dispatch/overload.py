@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from portagpu.backends.source import KernelBinary
+from portagpu.backends.source import KernelSource
 from portagpu.dispatch.type_names import public_type
 from portagpu.errors import unknown_attribute
 from portagpu.ir.types import ArgumentType, ArrayType
@@ -36,7 +36,7 @@ class Overload:
     """One specialisation."""
 
     signature: tuple[ArgumentType, ...]
-    binary: KernelBinary
+    binary: KernelSource
     compiled: CompiledKernel
     build_options: tuple[str, ...]
     wide: bool  # 64-bit subscripts

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from portagpu.backends.source import KernelBinary
+from portagpu.backends.source import KernelSource
 from portagpu.dispatch import arguments
 from portagpu.dispatch.code_cache import Request, code_for
 from portagpu.dispatch.definition import KernelDefinition
@@ -76,7 +76,7 @@ class Specialisations(KernelDefinition):
         shared: int = 0,
         launch: GridShape | None = None,
         block: Extent | None = None,
-    ) -> KernelBinary:
+    ) -> KernelSource:
         """OpenCL C for argument types, made or found on disk; nothing is built."""
         caps, settings = context.capabilities, context.settings
         return code_for(self, Request(context.backend, types, caps, wide, shared, launch, block), settings)

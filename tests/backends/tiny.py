@@ -21,7 +21,7 @@ import numpy as np
 
 from portagpu.backends import registry
 from portagpu.backends.base import Backend, Built, Driver, HostRange
-from portagpu.backends.source import KernelBinary
+from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import DeviceType
 from portagpu.device.ideal_device import IDEAL
 from portagpu.device.record import DeviceRecord
@@ -491,7 +491,7 @@ class Tiny(Backend):
         ]
         source = f"{_HEAD}{json.dumps([kernel.span.filename, kernel.span.line, kernel.name])}\n{json.dumps(rows)}"
         parameters = tuple(p for p in kernel.parameters if p.role is not ParameterRole.DYNAMIC_SHARED)
-        return KernelBinary(
+        return KernelSource(
             source=source,
             name=kernel.name,
             parameters=parameters,

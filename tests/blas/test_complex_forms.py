@@ -69,7 +69,7 @@ def test_of_a_matrix_and_a_vector_the_vector_is_copied(device, monkeypatch, a, b
         raise AssertionError("an operand was copied")
 
     monkeypatch.setattr(complex_products, "_made", noted)
-    monkeypatch.setattr(complex_products, "new_rows", refuse)
+    monkeypatch.setattr(complex_products, "new_aligned_rows", refuse)
     generator = np.random.default_rng(5)
     left, right = (np.asarray(numbers(generator, s, np.complex128), order=o) for s, o in ((a, a_order), (b, b_order)))
     found = portagpu.matmul(cuda.to_device(left), cuda.to_device(right)).copy_to_host()
@@ -117,7 +117,7 @@ def test_two_vectors_are_read_where_they_lie(device, monkeypatch, steps, dtype):
     def refuse(*args):
         raise AssertionError("an operand was copied")
 
-    for name in ("_made", "new_rows"):
+    for name in ("_made", "new_aligned_rows"):
         monkeypatch.setattr(complex_products, name, refuse)
     generator = np.random.default_rng(9)
     for k in (2, 3, 1000):

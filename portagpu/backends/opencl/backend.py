@@ -18,7 +18,7 @@ from portagpu.backends.opencl.offline.compilers import compile_offline
 from portagpu.backends.opencl.offline.target import Target
 from portagpu.backends.opencl.offline.targets import find_target
 from portagpu.backends.opencl.options import SPILL_REMARKS, options_for
-from portagpu.backends.source import KernelBinary
+from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
 from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
@@ -72,7 +72,7 @@ class OpenCL(Backend):
         *,
         static_dynamic_shared: int = 0,
         subgroup_size: int | None = None,
-    ) -> KernelBinary:
+    ) -> KernelSource:
         """OpenCL C of a program."""
         return generate(program, capabilities, static_dynamic_shared=static_dynamic_shared, subgroup_size=subgroup_size)
 

@@ -20,7 +20,7 @@ from typing import Protocol
 
 import numpy as np
 
-from portagpu.blas.gemm.core.alignment import new_rows, swapped
+from portagpu.blas.gemm.core.alignment import new_aligned_rows, swapped
 from portagpu.blas.gemm.core.interface import Product, order_of
 from portagpu.blas.gemm.core.kernel_arguments import Complex, StridedMatrix
 from portagpu.blas.gemm.core.operands import index_type, real_dtype, real_flat, real_rows, with_strides
@@ -149,7 +149,7 @@ def _multiply(product: Product, separated: bool, multiply: Multiply) -> None:
     c, stream, alpha, beta = product.c, product.stream, product.alpha, product.beta
     joined = separated or np.imag(alpha) != 0  # c is made of real sums by a kernel of its own
     if not (order_of(c) if joined else _has_rows(c)):
-        held = new_rows(c, stream, copied=beta != 0)
+        held = new_aligned_rows(c, stream, copied=beta != 0)
         _multiply(replace(product, c=held), separated, multiply)
         copy_strided(held, c, stream)
         return
@@ -178,7 +178,7 @@ def _in_rows(matrix: DeviceNDArray, stream: Stream) -> DeviceNDArray:
     if _has_rows(matrix):
         return matrix
     shared = _is_shared(matrix)
-    rows = new_rows(matrix[0] if shared else matrix, stream)
+    rows = new_aligned_rows(matrix[0] if shared else matrix, stream)
     return rows.broadcast_to(matrix.shape) if shared else rows
 
 
@@ -206,7 +206,7 @@ def _made(
     shared = _is_shared(matrix)
     matrix = matrix[0] if shared else matrix
     if not order_of(matrix):
-        matrix = new_rows(matrix, stream)
+        matrix = new_aligned_rows(matrix, stream)
     (m, n), real = shape[-2:], real_dtype(matrix.dtype)
     made = device_array((*matrix.shape[:-2], *shape_of(m, n)), real, context=matrix.context)
     steps, batch = _steps(matrix)

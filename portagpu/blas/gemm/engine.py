@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from portagpu.blas.gemm.complex_products import multiply_complex
-from portagpu.blas.gemm.core.alignment import aligned_copy, begins_aligned, new_rows
+from portagpu.blas.gemm.core.alignment import aligned_copy, begins_aligned, new_aligned_rows
 from portagpu.blas.gemm.core.interface import ALIGNMENT, Config, Product, clock_mhz, ends_aligned, order_of
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.scaling import scale
@@ -127,7 +127,7 @@ def _run(plan: Plan, product: Product) -> None:
     result, stream = product.c, product.stream
     if plan.copied:
         fits = order_of(result) == "C" and begins_aligned(result) and ends_aligned(result)
-        target = result if fits else new_rows(result, stream, copied=product.beta != 0)
+        target = result if fits else new_aligned_rows(result, stream, copied=product.beta != 0)
         product = replace(product, a=aligned_copy(product.a, stream), b=aligned_copy(product.b, stream), c=target)
     variant_of(plan.config).run(plan.config, product)
     if product.c is not result:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from portagpu.blas.gemm.core.alignment import new_rows, swapped
+from portagpu.blas.gemm.core.alignment import new_aligned_rows, swapped
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.kernel_arguments import Complex, Matrix
 from portagpu.blas.gemm.core.operands import index_type, operand, real_dtype, real_flat
@@ -22,7 +22,7 @@ def scale(c: DeviceNDArray, beta: complex, stream: Stream) -> None:
         return
     order = order_of(c)
     if not order:
-        held = new_rows(c, stream, copied=beta != 0)
+        held = new_aligned_rows(c, stream, copied=beta != 0)
         scale(held, beta, stream)
         copy_strided(held, c, stream)
         return

@@ -28,7 +28,7 @@ from portagpu.ir.walk import all_expressions
 from portagpu.types.record_layout import Record
 
 
-def moved(ctx: FunctionState, base: Expr, steps: Expr) -> Expr:
+def offset_pointer(ctx: FunctionState, base: Expr, steps: Expr) -> Expr:
     """The pointer ``base + steps``."""
     if isinstance(steps, Constant) and steps.value == 0:
         return base
@@ -74,7 +74,7 @@ def _without_factor(ctx: FunctionState, stride: Expr, size: int) -> Expr | None:
     return None
 
 
-def held(ctx: FunctionState, array: ArrayValue) -> ArrayValue:
+def pinned(ctx: FunctionState, array: ArrayValue) -> ArrayValue:
     """The array, at a place that does not change when the memory is written that was read to find it."""
     if any(isinstance(e, Load | VectorLoad | CallFunction) for e in all_expressions(array.base)):
         return replace(array, base=ctx.temp(array.base))
@@ -85,7 +85,7 @@ def load(ctx: FunctionState, array: ArrayValue, index: Expr) -> Value:
     """The element at a flat index: a number, or a reference to a record."""
     element = array.element
     if isinstance(element, Record):
-        return replace(array, base=moved(ctx, array.base, index), shape=(), strides=())
+        return replace(array, base=offset_pointer(ctx, array.base, index), shape=(), strides=())
     found = Load(array.base, index, in_memory(element), bool(array.align), span=ctx.span)
     return value_of(found) if is_bfloat16(element) else found
 

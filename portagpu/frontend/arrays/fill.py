@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from portagpu.errors import KernelValueError
-from portagpu.frontend.arrays.addressing import held, load, store
+from portagpu.frontend.arrays.addressing import load, pinned, store
 from portagpu.frontend.arrays.indexing import flat_index, to_index
 from portagpu.frontend.core.convert import constant, describe, number_type
 from portagpu.frontend.core.exceptions import Raise, check
@@ -23,9 +23,9 @@ def fill(ctx: FunctionState, target: ArrayValue, value: Value, copy_record: Copy
     if isinstance(value, TupleValue) or (isinstance(value, Const) and isinstance(value.value, tuple)):
         _from_tuple(ctx, target, value, copy_record)
         return
-    target = held(ctx, target)
+    target = pinned(ctx, target)
     if isinstance(value, ArrayValue) and value.shape:
-        value = _broadcast(ctx, target, held(ctx, value))
+        value = _broadcast(ctx, target, pinned(ctx, value))
     elif isinstance(target.element, Record):
         pass  # `copy_record` says what fits
     elif not isinstance(number_type(ctx, value), Scalar):
@@ -44,7 +44,7 @@ def _from_tuple(ctx: FunctionState, target: ArrayValue, value: TupleValue | Cons
             kind=KernelValueError,
             hint="a tuple fits a row of as many elements; assign element by element",
         )
-    target = held(ctx, target)
+    target = pinned(ctx, target)
     with ctx.nested() as block:
         for n, item in enumerate(items):
             place = flat_index(ctx, target, [(0, constant(ctx, n, ctx.program.index_type))])

@@ -16,7 +16,7 @@ import numpy as np
 
 from portagpu import dtypes
 from portagpu.errors import DTypeError, KernelNameError
-from portagpu.frontend.arrays.addressing import held, load, mark_written, moved, store, typed
+from portagpu.frontend.arrays.addressing import load, mark_written, offset_pointer, pinned, store, typed
 from portagpu.frontend.arrays.fill import fill
 from portagpu.frontend.arrays.text_elements import in_memory
 from portagpu.frontend.core.convert import constant, convert, describe, number_type, require_fp64
@@ -84,7 +84,7 @@ def field_view(ctx: FunctionState, array: ArrayValue, name: str) -> ArrayValue:
     view = replace(
         array,
         element=element,
-        base=moved(ctx, array.base, constant(ctx, field.offset, kind)),
+        base=offset_pointer(ctx, array.base, constant(ctx, field.offset, kind)),
         shape=(*array.shape, *(constant(ctx, n, PYINT) for n in field.shape)),
         strides=(*array.strides, *inner),
         align=gcd(array.align, field.offset, size if field.shape else 0),
@@ -135,7 +135,7 @@ def copy_record(ctx: FunctionState, target: Value, source: Value) -> None:
             else "assign another record, or field by field: rec.x = value",
         )
     wanted, given = target.record, source.record
-    target, source = held(ctx, target), held(ctx, source)
+    target, source = pinned(ctx, target), pinned(ctx, source)
     if wanted == given:
         mark_written(ctx, target)
         _copy_bytes(ctx, target, source, wanted.itemsize)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from portagpu.errors import KernelValueError
-from portagpu.frontend.arrays.addressing import moved
+from portagpu.frontend.arrays.addressing import offset_pointer
 from portagpu.frontend.arrays.indexing import SliceValue, flat_index, subscript, to_index
 from portagpu.frontend.core.convert import as_number, constant, describe, number_type
 from portagpu.frontend.core.operators import ring
@@ -29,7 +29,7 @@ def view(ctx: FunctionState, array: ArrayValue, items: tuple[Any, ...]) -> Array
             strides.append(ring(ctx, BinaryOp.MUL, to_index(ctx, array.strides[axis]), step))
         else:
             fixed.append((axis, subscript(ctx, item, array, axis)))
-    base = moved(ctx, array.base, flat_index(ctx, array, fixed))
+    base = offset_pointer(ctx, array.base, flat_index(ctx, array, fixed))
     keeps_c = array.layout is Layout.C and all(
         isinstance(i, SliceValue) and i.start is None and i.stop is None and i.step is None
         for i in items[_first_slice(items) + 1 :]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.frontend.arrays.addressing import held
+from portagpu.frontend.arrays.addressing import pinned
 from portagpu.frontend.arrays.static_arrays import captured_array
 from portagpu.frontend.core.convert import constant, convert, describe
 from portagpu.frontend.core.state import FunctionState
@@ -54,7 +54,7 @@ def equal(ctx: FunctionState, left: Value, right: Value) -> Const | Expr:
         )
     if a.itemsize < b.itemsize:
         left, right, a, b = right, left, b, a
-    left, right = held(ctx, left), held(ctx, right)
+    left, right = pinned(ctx, left), pinned(ctx, right)
     same = ctx.temp(Constant(True, BOOLEAN, span=ctx.span))
     _compare_bytes(ctx, same, left, right, 0, b.itemsize)
     _compare_bytes(ctx, same, left, None, b.itemsize, a.itemsize)

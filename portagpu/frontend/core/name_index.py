@@ -10,7 +10,7 @@ from types import UnionType
 from portagpu.frontend.core.state import FunctionState
 
 
-class Occurrences:
+class NameIndex:
     """An index of the names of one syntax tree, made in one walk.
 
     Nodes are numbered in the order of the text, so what a node contains is an interval of numbers.
@@ -45,14 +45,14 @@ class Occurrences:
         return self._ends[node]
 
 
-_known: weakref.WeakKeyDictionary[ast.AST, Occurrences] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[ast.AST, NameIndex] = weakref.WeakKeyDictionary()
 
 
-def occurrences(tree: ast.AST) -> Occurrences:
+def occurrences(tree: ast.AST) -> NameIndex:
     """The index of a tree, made once."""
     found = _known.get(tree)
     if found is None:
-        found = _known[tree] = Occurrences(tree)
+        found = _known[tree] = NameIndex(tree)
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.frontend.arrays.addressing import moved, typed
+from portagpu.frontend.arrays.addressing import offset_pointer, typed
 from portagpu.frontend.core.convert import (
     as_number,
     common_type,
@@ -100,7 +100,7 @@ def array_part(ctx: FunctionState, array: ArrayValue, name: str) -> ArrayValue:
     if array.align:
         size = lane.dtype.size
         step = constant(ctx, size if name == "imag" else 0, ctx.program.index_type)
-        bytes_ = replace(array, element=lane, base=moved(ctx, array.base, step), align=gcd(array.align, size))
+        bytes_ = replace(array, element=lane, base=offset_pointer(ctx, array.base, step), align=gcd(array.align, size))
         return typed(ctx, replace(bytes_, layout=Layout.ANY))
     pointer = Pointer(lane, array.space, array.base.type.readonly)
     base: Expr = Operation("reinterpret", (array.base,), pointer, span=ctx.span)

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from portagpu.errors import UnsupportedSyntaxError
-from portagpu.frontend.arrays.addressing import held, load, store
+from portagpu.frontend.arrays.addressing import load, pinned, store
 from portagpu.frontend.arrays.iteration_order import flat_item
 from portagpu.frontend.arrays.records import field_at, field_name, field_view, set_field
 from portagpu.frontend.arrays.subscripts import address, get_item, set_item
@@ -214,7 +214,7 @@ def lower_augmented(ctx: FunctionState, node: ast.AugAssign) -> None:
 def _augmented_place(ctx: FunctionState, target: ast.expr) -> tuple[ArrayValue, tuple[Any, ...]]:
     """Array and indices of ``a[i] += value``, or of the field that ``rec.x += value`` names."""
     if isinstance(target, ast.Attribute):
-        return held(ctx, field_view(ctx, _record(ctx, target), target.attr)), ()
+        return pinned(ctx, field_view(ctx, _record(ctx, target), target.attr)), ()
     assert isinstance(target, ast.Subscript)
     owner = lower(ctx, target.value)
     if isinstance(owner, PlacesValue) and owner.array is not None:
@@ -225,4 +225,4 @@ def _augmented_place(ctx: FunctionState, target: ast.expr) -> tuple[ArrayValue, 
     name = field_name(items)
     if name is None and owner.record is not None and items:
         name = field_at(ctx, owner.record, items)
-    return (owner, items) if name is None else (held(ctx, field_view(ctx, owner, name)), ())
+    return (owner, items) if name is None else (pinned(ctx, field_view(ctx, owner, name)), ())

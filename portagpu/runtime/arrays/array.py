@@ -54,11 +54,11 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         "align",
         "allocation_key",
         "base",
-        "card",
         "context",
         "is_large",
         "itemsize",
         "layout",
+        "layout_token",
         "ndim",
         "offset",
         "readonly",
@@ -112,8 +112,8 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
         own = base is None or type(base) is DeviceNDArray
         self.token = object() if own else None
         # one object for all arrays of the context that the same kernels take; None where launches must look closer
-        card = (self.type_key, self.is_large)
-        self.card = context.cards.setdefault(card, card) if own else None
+        layout_token = (self.type_key, self.is_large)
+        self.layout_token = context.layout_tokens.setdefault(layout_token, layout_token) if own else None
 
     def _make(self, shape: Any, dtype: Any, strides: Any, stream: Stream | int) -> None:
         """As programs of CUDA-Python make arrays, with new memory: ``DeviceNDArray(shape, strides, dtype)``."""
@@ -196,7 +196,7 @@ class DeviceNDArray(ArrayItems, ArrayOperators, ArrayNames):
     def close(self) -> None:
         """Give the memory back now; using the array afterwards raises `ClosedError`."""
         buffer, self._buffer = self._buffer, None
-        self.card = None
+        self.layout_token = None
         self.context.epoch = object()
         if self.base is None and buffer is not None:
             self.context.release(buffer)

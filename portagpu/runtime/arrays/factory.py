@@ -7,7 +7,7 @@ from typing import Any
 from portagpu.runtime.arrays.array import DeviceNDArray, allocations
 
 
-class Mould:
+class ArrayFactory:
     """Makes uninitialised arrays of the shape, strides and dtype of a pattern, which owns its memory.
 
     It keeps neither the pattern nor its memory alive.

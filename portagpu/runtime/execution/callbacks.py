@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from portagpu.runtime.execution.weak_registry import Living
+from portagpu.runtime.execution.weak_registry import WeakRegistry
 
 _LONGEST = 30.0  # seconds; a driver that lost its device may never call
 _AT_EXIT = 5.0  # seconds that the end of a program waits for callbacks
@@ -63,7 +63,7 @@ class Callbacks:
                 self._open.remove(first)
 
 
-_expecting: Living[Callbacks] = Living()
+_expecting: WeakRegistry[Callbacks] = WeakRegistry()
 
 
 @atexit.register

@@ -29,8 +29,8 @@ from portagpu.runtime.execution.errors import translate_errors
 from portagpu.runtime.execution.event import Event
 from portagpu.runtime.execution.specialisations import Specialisations
 from portagpu.runtime.execution.stream import Stream
-from portagpu.runtime.execution.timeline import Kept, Tail, drop
-from portagpu.runtime.execution.weak_registry import Living
+from portagpu.runtime.execution.timeline import RetainedMemory, Timeline, drop
+from portagpu.runtime.execution.weak_registry import WeakRegistry
 from portagpu.settings import Settings
 
 _lock = threading.RLock()  # for contexts, the order of streams and memory: see above
@@ -72,15 +72,15 @@ class Context(ContextNames):
         self.only_builds = False  # whether launches build their kernels, but enqueue nothing
         self.lost = False
         self.prints = False  # a kernel that prints was launched
-        self.cards: dict[Any, Any] = {}  # what launches must know of an array: one object for all arrays alike
+        self.layout_tokens: dict[Any, Any] = {}  # what launches must know of an array: one object for all arrays alike
         self.epoch = object()  # another one from when memory was given back: kernels may not use what they remember
         self._abandoned = self._several_streams = False
         self._buried: list[Any] = []  # in a forked child
         self.ordered = False  # whether the default stream must look after other streams
-        self.streams: Living[Stream] = Living()
-        self.tails: list[Tail] = []  # of all streams but the default one, also of those that are gone
-        self.kept = Kept(self._driver)
-        self.holders: Living[Holder] = Living()
+        self.streams: WeakRegistry[Stream] = WeakRegistry()
+        self.timelines: list[Timeline] = []  # of all streams but the default one, also of those that are gone
+        self.kept = RetainedMemory(self._driver)
+        self.holders: WeakRegistry[Holder] = WeakRegistry()
         self.default_stream = Stream(self)
         self._pool = self._driver.allocator(self.default_stream.ready())
         self._wrapped: OrderedDict[int, Stream] = OrderedDict()
@@ -200,9 +200,9 @@ class Context(ContextNames):
     def _register(self, stream: Stream) -> Stream:
         self.stop_pooling()
         with self.order_lock, translate_errors(self):
-            drop(self.tails, [tail for tail in list(self.tails) if tail.has_run()])
+            drop(self.timelines, [timeline for timeline in list(self.timelines) if timeline.has_run()])
             self.streams.add(stream)
-            self.tails.append(stream._tail)
+            self.timelines.append(stream._timeline)
             self.ordered = True
         return stream
 
@@ -213,8 +213,8 @@ class Context(ContextNames):
                 self._several_streams = True
                 self._pool.stop_holding()
 
-    def _all_tails(self) -> list[Tail]:
-        return [self.default_stream._tail, *self.tails]
+    def _all_timelines(self) -> list[Timeline]:
+        return [self.default_stream._timeline, *self.timelines]
 
     # memory ---------------------------------------------------------------------------------------------------------
 
@@ -276,22 +276,22 @@ class Context(ContextNames):
                 self._closed = True
                 self._driver.close()
             self._wrapped.clear()
-            for tail in self._all_tails():  # also those of streams that only a cycle holds
-                tail.finish()
-            self.tails.clear()
+            for timeline in self._all_timelines():  # also those of streams that only a cycle holds
+                timeline.finish()
+            self.timelines.clear()
             self.kept.trim()
             self.reset()
 
     def finish_copies(self) -> None:
         """Wait for what uses host memory, in all streams."""
-        for tail in self._all_tails():
-            tail.finish_copies()
+        for timeline in self._all_timelines():
+            timeline.finish_copies()
         self.kept.finish()
 
     def keep(self, memory: Any) -> None:
         """Keep host memory until all that streams have been given so far is done. For finalisers: hardly waits."""
         if not (self.closed or self.lost):
-            self.kept.keep(self._all_tails(), memory)
+            self.kept.keep(self._all_timelines(), memory)
 
     def abandon(self) -> list[Any]:
         """Make the context unusable without a word to the driver; returns what must never be freed."""
@@ -306,7 +306,11 @@ class Context(ContextNames):
             self.kept.abandon(),
         ]
         self._closed = True
-        return kept + [stream.abandon() for stream in self._all_streams()] + [tail.abandon() for tail in self.tails]
+        return (
+            kept
+            + [stream.abandon() for stream in self._all_streams()]
+            + [timeline.abandon() for timeline in self.timelines]
+        )
 
     def reset(self) -> None:
         """Give back memory that is kept for reuse, and built programs. Arrays and streams stay usable."""

@@ -24,8 +24,8 @@ from portagpu.runtime.execution.callbacks import Callbacks
 from portagpu.runtime.execution.errors import translate_errors
 from portagpu.runtime.execution.printf_flush import flush_output
 from portagpu.runtime.execution.recorder import active
-from portagpu.runtime.execution.timeline import Kept, Tail, drop, marker
-from portagpu.runtime.execution.weak_registry import Living
+from portagpu.runtime.execution.timeline import RetainedMemory, Timeline, drop, marker
+from portagpu.runtime.execution.weak_registry import WeakRegistry
 
 if TYPE_CHECKING:
     import asyncio
@@ -46,9 +46,9 @@ class StreamContext(Protocol):
     device: DeviceRecord
     ordered: bool
     prints: bool
-    streams: Living[Stream]
-    tails: list[Tail]
-    kept: Kept
+    streams: WeakRegistry[Stream]
+    timelines: list[Timeline]
+    kept: RetainedMemory
     default_stream: Stream
 
     @property
@@ -98,7 +98,7 @@ class Stream:
         "_changing",
         "_measures",
         "_seen",
-        "_tail",
+        "_timeline",
         "context",
         "external",
         "label",
@@ -114,7 +114,7 @@ class Stream:
         self._callbacks = Callbacks()
         self._measures = queue is not None  # whether the queue will not be replaced by one that measures time
         self._changing = False  # whether it is being replaced
-        self._tail = Tail(context.driver, queue or self._new_queue())
+        self._timeline = Timeline(context.driver, queue or self._new_queue())
 
     def __reduce__(self) -> NoReturn:
         raise ArgumentTypeError(
@@ -134,29 +134,29 @@ class Stream:
         """
         if self._measures:
             return
-        tail = self._tail
+        timeline = self._timeline
         with translate_errors(self.context), self.context.order_lock:
-            queue, driver = self._new_queue(profiling=True), tail.driver
+            queue, driver = self._new_queue(profiling=True), timeline.driver
             self._changing = True
             try:
-                while not self._measures and (former := tail.queue) is not None:  # the context may have been closed
-                    used = tail.used
+                while not self._measures and (former := timeline.queue) is not None:  # the context may have been closed
+                    used = timeline.used
                     driver.barrier(queue, [marker(driver, former)])
-                    if tail.queue is former and used == tail.used:  # else a finaliser was at it
-                        tail.queue, self._measures = queue, True
-                        while used != tail.used:  # another thread was, just before the change
-                            used = tail.used
+                    if timeline.queue is former and used == timeline.used:  # else a finaliser was at it
+                        timeline.queue, self._measures = queue, True
+                        while used != timeline.used:  # another thread was, just before the change
+                            used = timeline.used
                             driver.barrier(queue, [marker(driver, former)])
             finally:
                 self._changing = False
 
     def _follow(self, former: Queue) -> None:
         """After a command on a queue that was replaced meanwhile: what comes on the new one waits for it."""
-        tail = self._tail
+        timeline = self._timeline
         with translate_errors(self.context), self.context.order_lock:
-            if tail.queue is not None:
-                tail.driver.barrier(tail.queue, [marker(tail.driver, former)])
-                tail.used = next(_uses)
+            if timeline.queue is not None:
+                timeline.driver.barrier(timeline.queue, [marker(timeline.driver, former)])
+                timeline.used = next(_uses)
 
     @property
     def queue(self) -> Any:
@@ -167,21 +167,21 @@ class Stream:
         """
         self.measure()
         queue = self.ready()
-        self._tail.used = next(_uses)
+        self._timeline.used = next(_uses)
         return queue
 
     @property
     def closed(self) -> bool:
         """Whether `close` was called."""
-        return self._tail.queue is None or self.context.closed
+        return self._timeline.queue is None or self.context.closed
 
     def owns(self, queue: Queue) -> bool:
         """Whether a queue is this stream's."""
-        return self._tail.handle() == self._tail.driver.handle(queue)
+        return self._timeline.handle() == self._timeline.driver.handle(queue)
 
     def is_named(self, handle: Any) -> bool:
         """Whether `int` of this stream gave a number."""
-        return self._tail.queue is not None and self._tail.handle() == handle and not self.closed
+        return self._timeline.queue is not None and self._timeline.handle() == handle and not self.closed
 
     def ready(self) -> Any:
         """The queue, after barriers for what must run before the next command."""
@@ -189,30 +189,30 @@ class Stream:
         if self._changing:
             with context.order_lock:  # until another thread is ready with it
                 pass
-        tail, default = self._tail, context.default_stream
-        if tail.ended:
+        timeline, default = self._timeline, context.default_stream
+        if timeline.ended:
             self._revive()
         while True:
-            queue = tail.queue
+            queue = timeline.queue
             if queue is None:
                 raise self._unusable()
             if self is not default:
-                if self._seen != default._tail.used:
+                if self._seen != default._timeline.used:
                     self._wait_for_default(queue, default)
             elif context.ordered:
                 self._wait_for_others(queue)
-            if tail.queue is queue:  # else what was waited for may be in the other queue only
+            if timeline.queue is queue:  # else what was waited for may be in the other queue only
                 return queue
 
     def _revive(self) -> None:
         """A finaliser uses a stream that is gone."""
-        context, tail = self.context, self._tail
+        context, timeline = self.context, self._timeline
         with context.order_lock:
-            tail.end = None
+            timeline.end = None
             if context.closed:
-                tail.finish()
-            elif tail.queue is not None and tail not in context.tails:
-                context.tails.append(tail)
+                timeline.finish()
+            elif timeline.queue is not None and timeline not in context.timelines:
+                context.timelines.append(timeline)
                 context.ordered = True
 
     def _unusable(self) -> PortaGPUError:
@@ -221,52 +221,52 @@ class Stream:
     def _wait_for_default(self, queue: Queue, default: Stream) -> None:
         # the lock makes a second thread wait until the barrier is in the queue
         with translate_errors(self.context), self.context.order_lock:
-            seen = default._tail.used
-            if seen != self._seen and default._tail.queue is not None:
-                self._wait(queue, [marker(default._tail.driver, default._tail.queue)])
+            seen = default._timeline.used
+            if seen != self._seen and default._timeline.queue is not None:
+                self._wait(queue, [marker(default._timeline.driver, default._timeline.queue)])
                 self._seen = seen
 
     def _wait_for_others(self, queue: Queue) -> None:
         context = self.context
         with translate_errors(context), context.order_lock:
-            tails = list(context.tails)
-            if not tails:
+            timelines = list(context.timelines)
+            if not timelines:
                 context.ordered = False
-                if context.tails:  # since it was looked
+                if context.timelines:  # since it was looked
                     context.ordered = True
                 return
-            waiting = [(t, q, t.used) for t in tails if t.used != t.joined and (q := t.queue) is not None]
+            waiting = [(t, q, t.used) for t in timelines if t.used != t.joined and (q := t.queue) is not None]
             if waiting:
-                self._wait(queue, [marker(tail.driver, its) for tail, its, _ in waiting])
-            for tail, _, used in waiting:
-                tail.joined = used
-            drop(context.tails, [tail for tail in tails if tail.is_over()])
+                self._wait(queue, [marker(timeline.driver, its) for timeline, its, _ in waiting])
+            for timeline, _, used in waiting:
+                timeline.joined = used
+            drop(context.timelines, [timeline for timeline in timelines if timeline.is_over()])
 
     def _wait(self, queue: Queue, ends: list[Completion]) -> None:
         """A barrier in this stream's queue, and in the one that it may have got meanwhile."""
-        self._tail.driver.barrier(queue, ends)
-        if self._tail.queue is not queue:
+        self._timeline.driver.barrier(queue, ends)
+        if self._timeline.queue is not queue:
             self._follow(queue)
 
     def wait_stream(self, other: Stream) -> None:
         """Let what is enqueued from now on wait for everything in another stream of the context."""
         with enqueuing(other) as queue:
-            end = marker(other._tail.driver, queue)
+            end = marker(other._timeline.driver, queue)
         with enqueuing(self) as queue:
-            self._tail.driver.barrier(queue, [end])
+            self._timeline.driver.barrier(queue, [end])
 
     def keep(self, event: Completion, memory: Any) -> None:
         """Keep host memory until a copy is done. A driver's event may keep it, too, but wait when it is dropped."""
-        self._tail.keep(event, memory)
+        self._timeline.keep(event, memory)
 
     def synchronize(self) -> None:
         """Wait for everything in this stream, callbacks too; for the default stream, everything in the context."""
         with translate_errors(self.context):
             self.ready().finish()
-            self._tail.trim()
+            self._timeline.trim()
             if self is self.context.default_stream:
-                for tail in list(self.context.tails):
-                    tail.trim()
+                for timeline in list(self.context.timelines):
+                    timeline.trim()
             self.context.kept.trim()
         for stream in (self, *(self.context.streams if self is self.context.default_stream else ())):
             if stream._callbacks:
@@ -276,13 +276,13 @@ class Stream:
 
     def answers(self) -> bool:
         """Whether the queue still works. Asks the driver only: what orders streams may be what failed."""
-        queue = self._tail.queue
+        queue = self._timeline.queue
         if queue is None:
             return False
         try:
-            self._tail.driver.marker(queue)
+            self._timeline.driver.marker(queue)
             queue.finish()
-        except self._tail.driver.backend.errors:
+        except self._timeline.driver.backend.errors:
             return False
         return True
 
@@ -302,7 +302,7 @@ class Stream:
                 hint="wait on the host: event.synchronize()",
             )
         with enqueuing(self) as queue:
-            self._tail.driver.barrier(queue, [event.cl_event])
+            self._timeline.driver.barrier(queue, [event.cl_event])
 
     def add_callback(self, callback: Callable[[Stream, int, Any], None], arg: Any = None) -> None:
         """Call ``callback(stream, status, arg)`` from a driver's thread once everything so far is done.
@@ -315,9 +315,9 @@ class Stream:
                 hint="pass a function: stream.add_callback(lambda stream, status, arg: ...)",
             )
         with enqueuing(self) as queue:
-            end = self._tail.driver.marker(queue)
+            end = self._timeline.driver.marker(queue)
             call = self._callbacks.expect(lambda status: callback(self, status, arg))
-            self._tail.driver.notify(end, call)
+            self._timeline.driver.notify(end, call)
             queue.flush()
 
     def async_done(self) -> asyncio.Future[Stream]:
@@ -347,20 +347,20 @@ class Stream:
 
     def close(self) -> None:
         """Wait for the stream and give its queue back."""
-        if self._tail.queue is not None:
+        if self._timeline.queue is not None:
             self.synchronize()
-            self._tail.finish()
+            self._timeline.finish()
 
     def abandon(self) -> tuple[Any, ...]:
         """Make the stream unusable without a word to the driver; returns what must never be freed."""
         self._callbacks.abandon()
-        return self._tail.abandon()
+        return self._timeline.abandon()
 
     def __del__(self) -> None:
-        """The context keeps the tail until nobody has to wait for it."""
-        tail = getattr(self, "_tail", None)  # None where the driver made no queue
-        if tail is not None:
-            tail.ended = True  # what looks through the tails finds it later: nothing is done here
+        """The context keeps the timeline until nobody has to wait for it."""
+        timeline = getattr(self, "_timeline", None)  # None where the driver made no queue
+        if timeline is not None:
+            timeline.ended = True  # what looks through the timelines finds it later: nothing is done here
 
     @property
     def handle(self) -> StreamHandle:
@@ -373,7 +373,7 @@ class Stream:
 
     def __int__(self) -> int:
         """The handle of the driver's queue, which `cuda.external_stream` takes; 0 for the default stream."""
-        return 0 if self is self.context.default_stream else self._tail.driver.handle(self.queue)
+        return 0 if self is self.context.default_stream else self._timeline.driver.handle(self.queue)
 
     def __repr__(self) -> str:
         kind = (
@@ -402,7 +402,7 @@ class enqueuing:
             recorder.commands += 1
         stream = self._stream
         context = stream.context
-        queue = stream._tail.queue
+        queue = stream._timeline.queue
         # the former: nothing to wait for
         if stream is not context.default_stream or context.ordered or stream._changing or queue is None:
             queue = stream.ready()
@@ -413,9 +413,9 @@ class enqueuing:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         stream = self._stream
-        tail = stream._tail
-        tail.used = next(_uses)
-        if tail.queue is not self._queue and self._queue is not None:
+        timeline = stream._timeline
+        timeline.used = next(_uses)
+        if timeline.queue is not self._queue and self._queue is not None:
             stream._follow(self._queue)
         if error is not None and isinstance(error, stream.context.backend.errors):
             raise stream.context.translated(error) from error

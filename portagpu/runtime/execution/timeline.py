@@ -13,7 +13,7 @@ _SHORTLY = 1e-3  # seconds: where nothing is under way, memory goes at once and 
 _MAX_PENDING = 256  # copies whose host memory is kept; the next one waits for the oldest
 
 
-class Tail:
+class Timeline:
     """A stream's queue, the numbers of its latest use and of the one that the default stream waits for, memory in use.
 
     ``joined`` is set after the wait is in the default stream's queue, ``used`` after a command is in this one.
@@ -89,10 +89,10 @@ class Tail:
         return kept
 
 
-class Kept:
+class RetainedMemory:
     """Memory of others, until what streams had been given by then is done.
 
-    Not in tails: a tail may be dropped, and with it its memory, while somebody still looks through others.
+    Not in timelines: a timeline may be dropped, and with it its memory, while somebody still looks through others.
     """
 
     __slots__ = ("_driver", "_open")
@@ -101,12 +101,12 @@ class Kept:
         self._driver = driver
         self._open: dict[object, tuple[list[Completion], Any]] = {}
 
-    def keep(self, tails: list[Tail], memory: Any) -> None:
+    def keep(self, timelines: list[Timeline], memory: Any) -> None:
         """Keep memory until the present ends of streams. Waits for hardly longer than nothing: finalisers call it."""
         driver, ends = self._driver, list[Completion]()
-        for tail in tails:
+        for timeline in timelines:
             with contextlib.suppress(*driver.backend.errors):  # one that failed keeps no other from being waited for
-                if (queue := tail.queue) is not None:
+                if (queue := timeline.queue) is not None:
                     ends.append(marker(driver, queue))
         self._open[object()] = ends, memory
         until = time.monotonic() + _SHORTLY
@@ -136,11 +136,11 @@ class Kept:
         return kept
 
 
-def drop(tails: list[Tail], over: list[Tail]) -> None:
+def drop(timelines: list[Timeline], over: list[Timeline]) -> None:
     """Take out those of streams that are over, which finalisers may have done meanwhile."""
-    for tail in over:
+    for timeline in over:
         with contextlib.suppress(ValueError):
-            tails.remove(tail)
+            timelines.remove(timeline)
 
 
 def marker(driver: Driver, queue: Queue) -> Completion:

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 T = TypeVar("T")
 
 
-class Living(Generic[T]):
+class WeakRegistry(Generic[T]):
     """A set by identity that keeps nothing alive; iterating gives those that live.
 
     Threads, finalisers and signal handlers may add to it while others iterate: with `weakref.WeakSet` that raises.
@@ -39,5 +39,5 @@ class Living(Generic[T]):
         return any(True for _ in self)
 
 
-of_threads: Living[Any] = Living()
+of_threads: WeakRegistry[Any] = WeakRegistry()
 """What threads keep for themselves, with objects of drivers: a fork must not end it in the child."""

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.backends.base import KernelObject, LaunchSizes
-from portagpu.backends.source import KernelBinary
+from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import BOOL
 from portagpu.errors import BuildError, LaunchConfigError, LaunchConfigTypeError
@@ -178,7 +178,7 @@ class _OfThread(threading.local):
 class CompiledKernel:
     """A kernel built for one context; launches from any thread."""
 
-    def __init__(self, context: Context, binary: KernelBinary, options: tuple[str, ...]) -> None:
+    def __init__(self, context: Context, binary: KernelSource, options: tuple[str, ...]) -> None:
         self.key = next(_keys)
         self.reference = weakref.ref(self)
         self.binary = binary
@@ -348,7 +348,7 @@ def scalar_dtype(parameter: Parameter) -> Any:
     return np.dtype(parameter.type.dtype.name if parameter.type.dtype is not BOOL else "uint8")
 
 
-def _extractor(binary: KernelBinary, context: Context) -> Callable[..., tuple[Any, ...]]:
+def _extractor(binary: KernelSource, context: Context) -> Callable[..., tuple[Any, ...]]:
     """A function from kernel arguments to C arguments, as Python code: it runs at each launch."""
     body, names = c_arguments(binary.parameters, context)
     if binary.fused is not None:  # one part for each block
@@ -408,7 +408,7 @@ def c_arguments(
 _LINE = re.compile(r"(?:^|[:\s(])(\d+):(\d+):? (?:fatal )?error: (.*)")
 
 
-def _died(error: BuildError, binary: KernelBinary) -> BuildError:
+def _died(error: BuildError, binary: KernelSource) -> BuildError:
     result = BuildError(
         f"{str(error).splitlines()[0]} (kernel {binary.name})",
         span=next((span for span in binary.lines if span is not None), None),
@@ -419,7 +419,7 @@ def _died(error: BuildError, binary: KernelBinary) -> BuildError:
     return result
 
 
-def locate(error: BuildError, binary: KernelBinary) -> BuildError:
+def locate(error: BuildError, binary: KernelSource) -> BuildError:
     """The driver's complaint with the Python line that it is about."""
     if error.died:
         return _died(error, binary)

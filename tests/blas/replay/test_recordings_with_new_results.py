@@ -12,7 +12,7 @@ from portagpu import cuda
 from portagpu.blas.gemm.replay import device_products
 from portagpu.errors import ArgumentTypeError, ClosedError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.arrays.factory import Mould
+from portagpu.runtime.arrays.factory import ArrayFactory
 from portagpu.runtime.execution.context import Context
 
 pytestmark = pytest.mark.one_device
@@ -182,7 +182,7 @@ def test_what_launches_nothing_is_looked_at_once(device, monkeypatch):
 @pytest.mark.parametrize("shape", [(), (3,), (4, 5), (0, 4)])
 def test_arrays_of_a_mould(device, shape):
     pattern = device_array(shape, np.float32)
-    made = Mould(pattern).array()
+    made = ArrayFactory(pattern).array()
     assert type(made) is DeviceNDArray and made.buffer is not pattern.buffer
     assert made.token is not None and made.token is not pattern.token
     for name in DeviceNDArray.__slots__:

@@ -11,7 +11,7 @@ import pytest
 
 import portagpu
 from portagpu import cuda
-from portagpu.blas.gemm.core.array_cache import Kept
+from portagpu.blas.gemm.core.array_cache import ArrayCache
 from portagpu.blas.gemm.core.workspace import Workspaces, workspaces
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.gemm.replay import device_products, host_products
@@ -38,7 +38,7 @@ def another(context):
 def test_bytes_and_numbers_are_limited(device):
     context = cuda.current_context()
     limit = 2**16
-    kept = Kept(4, context.capabilities.global_memory // limit)
+    kept = ArrayCache(4, context.capabilities.global_memory // limit)
     limit = context.capabilities.global_memory // (context.capabilities.global_memory // limit)
     for n in range(8):
         kept.keep(context, n, room(context, 16))
@@ -57,7 +57,7 @@ def test_bytes_and_numbers_are_limited(device):
 def test_contexts_do_not_drive_each_other_out(device):
     here = cuda.current_context()
     other = another(here)
-    kept = Kept(2, 64)
+    kept = ArrayCache(2, 64)
     kept.keep(here, "a", room(here, 16))
     for n in range(4):
         kept.keep(other, n, room(other, 16))

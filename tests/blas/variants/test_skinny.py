@@ -26,11 +26,7 @@ from portagpu.blas.gemm.core.kernel_arguments import (
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.selection.registry import default_config, variant_of, variants_for
 from portagpu.blas.gemm.variants.skinny import launch as skinny_launch
-from portagpu.blas.gemm.variants.skinny.mma_kernels import (
-    SkinnyFragmentPlan,
-    multiply_halves,
-    multiply_skinny_fragments,
-)
+from portagpu.blas.gemm.variants.skinny.mma_kernels import SkinnyFragmentPlan, mma_float16, multiply_skinny_fragments
 from portagpu.blas.gemm.variants.skinny.mma_variant import SkinnyFragmentConfig, SkinnyFragmentVariant, launch
 from portagpu.blas.gemm.variants.skinny.variant import SkinnyConfig, SkinnyVariant
 from portagpu.device.ideal_device import IDEAL
@@ -262,7 +258,7 @@ def test_the_instruction_itself(device):
 def test_text_of_fragments(device, along):
     """Loads that may begin early, the instruction, a fence for the whole device."""
     plan = SkinnyFragmentPlan(
-        multiply=multiply_halves,
+        multiply=mma_float16,
         rows=16,
         warps_n=1,
         warps_k=8,

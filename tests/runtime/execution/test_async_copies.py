@@ -122,9 +122,9 @@ def test_kept_memory_is_bounded(device, monkeypatch):
     array, host = cuda.to_device(np.arange(8.0)), pinned_zeros(8)
     for _ in range(20):
         array.copy_to_host(host, stream=stream)
-        assert len(stream._tail.pending) <= 4
+        assert len(stream._timeline.pending) <= 4
     stream.synchronize()
-    assert not stream._tail.pending
+    assert not stream._timeline.pending
 
 
 def test_host_arguments_may_change_after_the_launch(device):

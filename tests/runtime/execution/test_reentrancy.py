@@ -19,7 +19,7 @@ from portagpu import cuda, errors
 from portagpu.runtime.arrays import cuda_array_interface
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution import timeline as tail_module
-from portagpu.runtime.execution.weak_registry import Living
+from portagpu.runtime.execution.weak_registry import WeakRegistry
 from portagpu.runtime.programs.launch import _BOUND, CompiledKernel
 from portagpu.tuning.choice import Chooser
 from portagpu.tuning.store.store import Store, TaskKey
@@ -108,7 +108,7 @@ def test_a_launch_where_a_stream_gets_another_queue(own, arrays, monkeypatch):
     gates = []
 
     def within():
-        gates.append(closed_gate(stream._tail.queue))
+        gates.append(closed_gate(stream._timeline.queue))
         gates[0].__enter__().open_soon()
         put[1, 8, stream](x, 7)
 
@@ -202,11 +202,11 @@ def test_tails_of_streams_do_not_pile_up(own, arrays):
         put[1, 8, stream](x, 7)
         stream.synchronize()
     del stream
-    assert len(own.tails) < 40  # some markers take a while
+    assert len(own.timelines) < 40  # some markers take a while
     cuda.synchronize()
     own.stream()
     cuda.synchronize()
-    assert not own.tails
+    assert not own.timelines
 
 
 def test_a_stream_made_while_the_default_one_looks(own, arrays, monkeypatch):
@@ -223,7 +223,7 @@ def test_a_stream_made_while_the_default_one_looks(own, arrays, monkeypatch):
 
     made = []
     own.ordered = True
-    monkeypatch.setattr(own, "tails", Tails(own.tails))
+    monkeypatch.setattr(own, "timelines", Tails(own.timelines))
     put[1, 8](x, 1)
     assert made and own.ordered
 
@@ -301,7 +301,7 @@ def test_what_is_known_as_long_as_it_lives():
     class Thing:
         __hash__ = None  # type: ignore[assignment]
 
-    known, things = Living(), [Thing(), Thing()]
+    known, things = WeakRegistry(), [Thing(), Thing()]
     for thing in (*things, things[0]):
         known.add(thing)
     assert [id(thing) for thing in known] == [id(thing) for thing in things]

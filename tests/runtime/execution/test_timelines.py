@@ -22,7 +22,7 @@ from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution import timeline as tail_module
 from portagpu.runtime.execution.context import Context
 from portagpu.runtime.execution.stream import Stream, enqueuing
-from portagpu.runtime.execution.timeline import Tail, marker
+from portagpu.runtime.execution.timeline import Timeline, marker
 
 pytestmark = pytest.mark.one_device
 
@@ -97,14 +97,14 @@ def test_two_finalisers_within_one_change_of_queues(own, arrays, monkeypatch):
     gates = []
 
     def hold():
-        gate = closed_gate(stream._tail.queue)
+        gate = closed_gate(stream._timeline.queue)
         gates.append((gate, gate.__enter__()))
         put[1, 8, stream](x, 7)
 
     def use():
         copy[1, 8, stream](x, y)
 
-    within = {"if tail.queue is former": hold, "while used != tail.used": use}
+    within = {"if timeline.queue is former": hold, "while used != timeline.used": use}
     with before_lines(Stream.measure, within) as called:
         stream.measure()
     assert len(called) == 2
@@ -125,9 +125,9 @@ def test_tails_of_streams_go_where_nobody_uses_the_default_one(own, arrays, way)
             stream.close()
     del stream
     until = time.monotonic() + _LONGEST
-    while len(own.tails) > 2 and time.monotonic() < until:  # markers take a while
+    while len(own.timelines) > 2 and time.monotonic() < until:  # markers take a while
         own.stream()
-    assert len(own.tails) <= 2
+    assert len(own.timelines) <= 2
 
 
 def test_a_stream_that_finalisers_use_after_its_tail_was_dropped(own, arrays):
@@ -142,7 +142,7 @@ def test_a_stream_that_finalisers_use_after_its_tail_was_dropped(own, arrays):
         def __del__(self):
             self.stream.__del__()  # as the collector may order finalisers
             put[1, 8](other, 1)  # the default stream looks, and the other one is gone
-            assert not own.tails
+            assert not own.timelines
             gate = closed_gate(self.queue)
             gates.append((gate, gate.__enter__()))
             put[1, 8, self.stream](x, 7)
@@ -249,10 +249,10 @@ def test_memory_of_others_while_another_thread_drops_the_tail(device, own, array
         put[1, 8, stream](shared, 7)
         del stream  # its work is still there
         within = {"while not self._are_done": by_another_thread(launch)}
-        with before_lines(tail_module.Kept.keep, within) as called:
+        with before_lines(tail_module.RetainedMemory.keep, within) as called:
             del host, shared
         gc.collect()
-        assert called and not own.tails
+        assert called and not own.timelines
         assert seen() is not None
         gate.open_soon()
         cuda.synchronize()
@@ -286,22 +286,22 @@ def test_memory_of_others_where_a_queue_fails(device, own, monkeypatch):
 
 def test_memory_stays_in_sight_while_it_is_looked_at(own, monkeypatch):
     queue = cl.CommandQueue(own.cl_context)
-    tail = Tail(own.driver, queue)
-    tail.ended = True
+    timeline = Timeline(own.driver, queue)
+    timeline.ended = True
     with closed_gate(queue) as gate:
-        tail.keep(marker(own.driver, queue), object())
+        timeline.keep(marker(own.driver, queue), object())
         over, real = [], own.driver.is_done
 
         def is_done(event):
             if not over:
                 over.append(None)
-                over[0] = tail.is_over()  # by another thread
+                over[0] = timeline.is_over()  # by another thread
             return real(event)
 
         monkeypatch.setattr(own.driver, "is_done", is_done)
-        tail.trim()
-        assert over == [False] and len(tail.pending) == 1
+        timeline.trim()
+        assert over == [False] and len(timeline.pending) == 1
         gate.open()
         queue.finish()
-    tail.trim()
-    assert tail.is_over()
+    timeline.trim()
+    assert timeline.is_over()

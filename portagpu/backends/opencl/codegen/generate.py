@@ -15,7 +15,7 @@ from portagpu.backends.opencl.codegen.names import Names, distinct, identifier
 from portagpu.backends.opencl.codegen.printer import Printer, literal
 from portagpu.backends.opencl.codegen.rendering import render
 from portagpu.backends.opencl.codegen.subgroups import subgroup_attribute
-from portagpu.backends.source import KernelBinary
+from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
@@ -68,7 +68,7 @@ class ProgramView:
 @deeply_nested
 def generate(
     program: Program, caps: Capabilities, *, static_dynamic_shared: int = 0, subgroup_size: int | None = None
-) -> KernelBinary:
+) -> KernelSource:
     """Print a program for a device.
 
     ``subgroup_size`` is what the kernel's subgroups must have. With ``static_dynamic_shared`` bytes, dynamic shared
@@ -114,7 +114,7 @@ def generate(
     spans += [line.span for line in lines]
     spans += [None] * (source.count("\n") + 1 - len(spans))
     waiting = waiting_loop(program, steered=True)
-    return KernelBinary(
+    return KernelSource(
         source=source,
         name=functions[program.kernel.name],
         parameters=parameters,

@@ -21,13 +21,13 @@ def aligned_copy(matrix: DeviceNDArray, stream: Stream) -> DeviceNDArray:
     if order and begins_aligned(flipped):
         return matrix
     shared = matrix.ndim == 3 and matrix.strides[0] == 0
-    made = new_rows(flipped[0] if shared else flipped, stream, copied=True)
+    made = new_aligned_rows(flipped[0] if shared else flipped, stream, copied=True)
     if shared:
         made = made.broadcast_to((matrix.shape[0], *made.shape))
     return swapped(made) if order == "F" else made
 
 
-def new_rows(matrix: DeviceNDArray, stream: Stream, *, copied: bool = True) -> DeviceNDArray:
+def new_aligned_rows(matrix: DeviceNDArray, stream: Stream, *, copied: bool = True) -> DeviceNDArray:
     """A new array of a matrix's shape whose rows begin at multiples of the alignment; a copy, unless told not to."""
     *outer, rows, columns = matrix.shape
     pad = max(1, ALIGNMENT // matrix.itemsize)

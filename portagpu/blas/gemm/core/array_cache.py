@@ -10,7 +10,7 @@ from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.context import Context
 
 
-class Kept:
+class ArrayCache:
     """The latest arrays of each context, by key: at most so many, and of a share of the device's memory.
 
     ``share`` 64 means that they take at most a 64th of it together; a larger array is not kept at all. Arrays that go

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.gemm.core.array_cache import Kept
+from portagpu.blas.gemm.core.array_cache import ArrayCache
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.context import Context, context_of
@@ -30,7 +30,7 @@ class Workspaces:
     """
 
     def __init__(self) -> None:
-        self._kept = Kept(_REMEMBERED, _SHARE)
+        self._kept = ArrayCache(_REMEMBERED, _SHARE)
 
     def zeros(self, stream: Stream, role: str, count: int) -> DeviceNDArray:
         """Numbers of 32 bits that are zero, and are again when the product that uses them is done."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from portagpu.blas.gemm.replay.recordings import Known, Recordings
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.factory import Mould
+from portagpu.runtime.arrays.factory import ArrayFactory
 from portagpu.runtime.replay.replay import Replay, kept_by, recorded
 
 _REMEMBERED = 128  # products of a thread in a context
@@ -22,7 +22,7 @@ _recordings = Recordings(Known)
 
 class _Recording(NamedTuple):
     replay: Replay
-    mould: Mould | None  # of the result, if it is new each time
+    factory: ArrayFactory | None  # of the result, if it is new each time
 
 
 _Table = OrderedDict[Any, _Recording | bool]  # False: seen once; True: none can be made
@@ -40,15 +40,15 @@ def again(a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray | None, stream:
     found = mine.known.get(key)
     if found is None or found is True or found is False or not mine.holds(context):
         return None
-    replay, mould = found
-    if mould is None:
+    replay, factory = found
+    if factory is None:
         return out if replay.launch(stream) else None
     if replay.busy:
         return None
     if b.context is not context or a.token is None or b.token is None:
         return None
     mine.known.move_to_end(key)
-    result = mould.array()
+    result = factory.array()
     return result if replay.launch(stream, (a.buffer, b.buffer, result.buffer)) else None
 
 
@@ -90,11 +90,11 @@ def _record(
     if not new:
         replay = recorded(lambda: multiply(c), (a, b, c))
         return None if replay is None else _Recording(replay, None)
-    mould = Mould(c)
+    factory = ArrayFactory(c)
     # under another name: the recording writes what is kept for this one (maps of tensors) anew for each result
-    own = mould.array(c.buffer)
+    own = factory.array(c.buffer)
     replay = recorded(lambda: multiply(own), (a, b, own))
-    return None if replay is None else _Recording(replay, mould)
+    return None if replay is None else _Recording(replay, factory)
 
 
 def _key(a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray | None, stream: Any, numbers: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from portagpu.blas.gemm.selection.choice import chooser_of
 from portagpu.runtime.execution.context import Context
-from portagpu.runtime.execution.weak_registry import Living, of_threads
+from portagpu.runtime.execution.weak_registry import WeakRegistry, of_threads
 from portagpu.settings import Settings
 from portagpu.tuning import Chooser
 
@@ -60,7 +60,7 @@ class Recordings(Generic[K]):
         self._new_known = new
         self._mine = threading.local()
         self._lock = threading.RLock()  # a collection inside may run code that multiplies
-        self._threads: Living[_Contexts] = Living()
+        self._threads: WeakRegistry[_Contexts] = WeakRegistry()
 
     def of(self, context: Context) -> K:
         """Those of this thread in a context."""

@@ -52,13 +52,13 @@ class SkinnyFragmentPlan(NamedTuple):
 
 
 @cuda.jit(device=True)
-def multiply_halves(acc, a, b):
+def mma_float16(acc, a, b):
     """``acc += a @ b`` of float16."""
     cuda.mma_sync("m16n8k16", "float16", acc, a, b)
 
 
 @cuda.jit(device=True)
-def multiply_brains(acc, a, b):
+def mma_bfloat16(acc, a, b):
     """``acc += a @ b`` of bfloat16."""
     cuda.mma_sync("m16n8k16", "bfloat16", acc, a, b)
 

@@ -22,8 +22,8 @@ from portagpu.blas.gemm.variants.skinny.mma_kernels import (
     COLUMNS,
     SLAB,
     SkinnyFragmentPlan,
-    multiply_brains,
-    multiply_halves,
+    mma_bfloat16,
+    mma_float16,
     multiply_skinny_fragments,
 )
 from portagpu.cuda import jit
@@ -35,7 +35,7 @@ from portagpu.tuning.tunables.space import Axis
 FEW = 32
 """Rows, or columns, at the most."""
 
-_UNITS = {"float16": multiply_halves, "bfloat16": multiply_brains}
+_UNITS = {"float16": mma_float16, "bfloat16": mma_bfloat16}
 _LEAST = 8  # columns of the large matrix: those of a load
 _START = 0.3e-6  # seconds: nothing waits for what is in shared memory
 _SLAB_CYCLES = 40  # of a compute unit for a warp's slab: instructions over four schedulers

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.gemm.core.array_cache import Kept
+from portagpu.blas.gemm.core.array_cache import ArrayCache
 from portagpu.blas.gemm.variants.wgmma.tensor_map_kernels import Lying, Tiles, encode_maps
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
@@ -68,7 +68,7 @@ class TensorMaps:
     """Maps of three matrices each (a, b, c), in one array on the device, 16 words each; the latest are kept."""
 
     def __init__(self) -> None:
-        self._kept = Kept(_REMEMBERED, _SHARE)
+        self._kept = ArrayCache(_REMEMBERED, _SHARE)
 
     def of(self, stream: Stream, *boxes: Box) -> DeviceNDArray:
         """The maps of three boxes; a kernel that writes new ones is enqueued."""
