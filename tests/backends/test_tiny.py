@@ -66,7 +66,7 @@ def test_host_arrays_in_place_and_copied(own, device):
 
 def test_memory_runs_out(own):
     with pytest.raises(errors.OutOfMemoryError, match="Tiny"):
-        kept = [cuda.device_array(2**22) for _ in range(100)]
+        kept = [cuda.device_array(2**19) for _ in range(100)]
         del kept
     assert cuda.to_device(np.ones(3)).copy_to_host().sum() == 3
 

@@ -29,7 +29,7 @@ from portagpu.device.sources import Discovery
 from portagpu.errors import BuildError, DeviceLostError, DriverError, OutOfMemoryError
 from portagpu.ir.program import ParameterRole
 
-_MEMORY = 2**28  # bytes
+_MEMORY = 2**26  # bytes
 _HEAD = "tiny "
 _progress = threading.Condition(threading.RLock())
 _queues: weakref.WeakSet[Queue] = weakref.WeakSet()
@@ -58,8 +58,9 @@ class Event:
             while not self.done:
                 if not _run():
                     _progress.wait(0.01)
-        if self.failed:
-            raise TinyError("a command failed")
+        failure, self.queue.failure = self.queue.failure, None
+        if failure is not None:
+            raise TinyError("a command failed") from failure
 
     def end(self, failed):
         self.done, self.failed, self.time = True, failed, time.perf_counter_ns()
@@ -71,6 +72,7 @@ class Queue:
     def __init__(self, context, device, profiling):
         self.context, self.device, self.profiling = context, device, profiling
         self.commands = deque()
+        self.failure = None  # of a command
         with _progress:
             _queues.add(self)
 
@@ -117,7 +119,8 @@ def _run():
                 try:
                     action()
                     event.end(False)
-                except Exception:
+                except Exception as error:
+                    queue.failure = error
                     event.end(True)
                 again = ran = True
     if ran:
@@ -222,13 +225,17 @@ class Kernel:
     def arguments(self):
         """The Python function's arguments: arrays over memory, numbers."""
         found = {}
-        for (role, number, axis, unit, dtype), value in zip(self.program.parameters, self.values, strict=True):
+        for (role, path, axis, unit, dtype), value in zip(self.program.parameters, self.values, strict=True):
+            facts = found.setdefault(tuple(path), {})
             if role in ("pointer", "scalar"):
-                value = value() if role == "pointer" else value
-                found.setdefault(number, {})[role] = value, dtype
+                facts[role] = value() if role == "pointer" else value, dtype
             else:
-                found.setdefault(number, {})[role, axis] = int(value), unit
-        return [self._argument(facts) for _, facts in sorted(found.items())]
+                facts[role, axis] = int(value), unit
+        items = {}  # of arguments: themselves, or those that a parameter collects
+        for (first, *rest), facts in sorted(found.items()):
+            assert len(rest) < 2, "tuples in tuples are beyond this back end"
+            items.setdefault(first, []).append(self._argument(facts))
+        return [item for _, several in sorted(items.items()) for item in several]
 
     @staticmethod
     def _argument(facts):
@@ -480,7 +487,7 @@ class Tiny(Backend):
     def render(self, program, capabilities, *, static_dynamic_shared=0, subgroup_size=None):
         kernel = program.kernel
         rows = [
-            [p.role.value, p.path[0] if p.path else -1, p.axis, p.unit, _dtype(p)]
+            [p.role.value, p.path, p.axis, p.unit, _dtype(p)]
             for p in kernel.parameters
             if p.role is not ParameterRole.DYNAMIC_SHARED
         ]

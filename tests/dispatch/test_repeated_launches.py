@@ -90,6 +90,7 @@ def add_line(target, sources, k):
         target.memory[i * target.step] += sources[0].memory[i * sources[0].step] + sources[1] + k
 
 
+@pytest.mark.opencl
 def test_tuples_of_arrays_and_numbers(device, monkeypatch):
     """Items are looked at one by one: as many plans as there are types, and none for what is no plan's."""
     plans = []
@@ -115,6 +116,7 @@ def test_tuples_of_arrays_and_numbers(device, monkeypatch):
     np.testing.assert_array_equal(x.copy_to_host(), before + 4 * (y.copy_to_host()[0] + 1))
 
 
+@pytest.mark.opencl
 def test_the_same_array_twice_in_tuples(device):
     x = zeros()
     for _ in range(3):
@@ -135,6 +137,7 @@ def add_optional(x, other, way):
         x[i] += step if other is None else step * other[i]
 
 
+@pytest.mark.opencl
 def test_none_and_members_of_enums_have_plans(device):
     x, y = zeros(), cuda.to_device(np.arange(8.0))
     launch = add_optional[1, 8]

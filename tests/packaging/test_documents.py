@@ -182,14 +182,20 @@ def test_made_pages_are_fresh(name):
     assert TEXTS[f"docs/{name}"] == MADE[name](), "python -m tools.documents writes it"
 
 
-@pytest.mark.parametrize("name", ["docs/architecture.md", "docs/where-to-add.md", "docs/decisions.md"])
-def test_files_that_are_named_exist(name):
-    """Paths with a slash, below the package or the repository; NAME and * stand for what a reader fills in."""
-    text = re.sub(r"^## The rooms$.*?<!-- end of rooms -->", "", TEXTS[name], flags=re.M | re.S)
-    named = set(
-        re.findall(r"(?<![\w.-])(?:\.?[\w*-]+/)+[\w*.-]*\w", "\n".join(re.findall(r"`[^`\n]+`|^\S+/\S+", text, re.M)))
-    )
-    paths = {path for path in named if not re.search(r"[A-Z]{4}", path)}
-    assert len(paths) >= 5
-    missing = {path for path in paths if not any(any(root.glob(path)) for root in (ROOT, ROOT / "portagpu"))}
+_PATH = re.compile(r"(?<![\w./-])(?:\.?[\w*-]+/)+[\w*.-]*\w/?")
+
+
+def test_files_that_are_named_exist():
+    """Paths in text, below the package or the repository; NAME and * stand for what a reader fills in."""
+    named = set()
+    for name, text in TEXTS.items():
+        if name != "CHANGELOG.md":  # which tells what was
+            shown = "\n".join(re.findall(r"`[^`\n]+`", BLOCK.sub("", text)))
+            named |= {(name, path) for path in _PATH.findall(shown) if path.endswith((".py", ".mako", ".cl", "/"))}
+    ways = re.findall(r"^([\w*]+/[\w*/.]*) ", TEXTS["docs/architecture.md"], re.M)  # of a launch and of a product
+    assert len(ways) >= 15
+    named |= {("docs/architecture.md", path) for path in ways}
+    paths = {(name, path) for name, path in named if not re.search(r"[A-Z]{4}", path)}
+    assert len(paths) >= 30
+    missing = {row for row in paths if not any(any(root.glob(row[1])) for root in (ROOT, ROOT / "portagpu"))}
     assert not missing

@@ -144,6 +144,7 @@ def test_host_arguments_may_change_after_the_launch(device):
     assert (target.copy_to_host() == 10).all()
 
 
+@pytest.mark.opencl
 def test_end_of_the_process_waits_for_copies(device):
     done = subprocess.run(
         [sys.executable, "-c", _AT_EXIT, str(device.index)], capture_output=True, text=True, timeout=120
