@@ -3,7 +3,7 @@ static inline ${h.type} ${h.name}(ushort${h.lanes} bits) {
 % if h.lanes:
     return as_${h.type}(convert_uint${h.lanes}(bits) << 16);
 % else:
-    return as_${h.type}((uint)bits << 16); // not convert_uint, which one CPU compiler gets wrong: docs/architecture.md
+    return as_${h.type}((uint)bits << 16); // not convert_uint, which one CPU compiler gets wrong: docs/driver-quirks.md
 % endif
 }
 </%def>
