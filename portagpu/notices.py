@@ -1,4 +1,4 @@
-"""Warnings that name the user's line: the first one outside the package on the way to what warns."""
+"""Warnings at the user's line: the first one outside the package."""
 
 from __future__ import annotations
 

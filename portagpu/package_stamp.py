@@ -1,4 +1,4 @@
-"""What tells one state of the package from another: its version, and the sizes and times of its files.
+"""A stamp of the package's state: version, sizes and times of its files.
 
 Whatever is kept on disk and depends on how the package works is kept under this stamp, so that a change of a template
 or of the compiler is felt at once, also where the version stays the same.

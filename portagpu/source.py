@@ -1,4 +1,4 @@
-"""Source spans and caret excerpts: where in the user's Python text something is."""
+"""Source spans and caret excerpts of the user's Python text."""
 
 from __future__ import annotations
 

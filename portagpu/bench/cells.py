@@ -1,4 +1,4 @@
-"""What is measured: a problem, an implementation, and the result as a value."""
+"""Cells of a benchmark: a problem, an implementation, and the result, as values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new kernel costs before it runs: type inference and rendering, the driver's compiler; beside CuPy's compiler.
+"""Compilation time of a new kernel: type inference and rendering, the driver's compiler; beside CuPy's.
 
 Run as ``python -m portagpu.bench.compiling [DEVICE]``.
 """

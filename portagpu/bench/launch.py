@@ -1,4 +1,4 @@
-"""What a launch costs beside PyOpenCL's own kernel call and CuPy's `RawKernel`, and a process's first launch.
+"""Launch time beside PyOpenCL's own kernel call and CuPy's `RawKernel`, and a process's first launch.
 
 Run as ``python -m portagpu.bench.launch [DEVICE]``.
 """

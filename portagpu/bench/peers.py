@@ -1,4 +1,4 @@
-"""The libraries that PortaGPU is compared with: what is importable and fits the device."""
+"""Peer libraries that are importable and fit the device."""
 
 from __future__ import annotations
 

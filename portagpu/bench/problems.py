@@ -1,4 +1,4 @@
-"""Which products are measured: shapes as texts, and named sets of them."""
+"""Problems of benchmarks: shapes as text, and named sets of them."""
 
 from __future__ import annotations
 

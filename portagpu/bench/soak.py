@@ -1,4 +1,4 @@
-"""Whether memory grows over many launches.
+"""A soak test: memory over many launches.
 
 Run as ``python -m portagpu.bench.soak [DEVICE [LAUNCHES]]``; on Linux. Prints the growth of the resident memory after
 each tenth, for arrays that differ each time, NumPy arrays, and arrays that are made and dropped on streams in turns.

@@ -1,4 +1,4 @@
-"""What tuning brings: the speed of a product untuned, after a short search and after a long one, in one run.
+"""Gains of tuning: a product untuned, after a short search and after a long one, in one run.
 
 For each product a search runs under the short budget, with results in a folder of its own, and goes on until the long
 budget ends. Each begins with its start and ends with its run-off. Then the products are computed as users

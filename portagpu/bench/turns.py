@@ -1,4 +1,4 @@
-"""How products are timed: implementations take turns, each repeats its product for a while.
+"""Timing in turns: each implementation repeats its product for a while, then the next one does.
 
 On NumPy arrays each product is waited for and timed by itself. On device arrays, where calls return before the product
 is done, a turn is a batch of calls back to back, enough for 50 ms, and one wait at the end: the time of a call is what

@@ -1,4 +1,4 @@
-"""What warp operations and shared atomics cost beside barriers and arrays.
+"""Costs of warp operations and shared atomics beside barriers and arrays.
 
 Run as ``python -m portagpu.bench.warps [DEVICE [NAME...]]``. Each algorithm of `warp_kernels` is timed in both forms,
 which take turns in one run, and both results are compared with NumPy's. On a device without warps, a CPU, the ratio is

@@ -1,4 +1,4 @@
-"""What callers of products may pass: operands, dtypes, scalars, precision."""
+"""Arguments of matrix products: operands, dtypes, scalars and precision, checked."""
 
 from __future__ import annotations
 

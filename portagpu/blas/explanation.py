@@ -1,4 +1,4 @@
-"""Says which rule chooses the kernel of a product."""
+"""Explanation of a product's kernel: which rule chose it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options and commands that know what a misspelt one was meant to be."""
+"""Suggestions for misspelt options and commands."""
 
 from __future__ import annotations
 

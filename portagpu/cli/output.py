@@ -1,4 +1,4 @@
-"""Where commands print: a console without blanks at the ends of lines, and prints of users' files kept out of it."""
+"""Output of commands: a console without trailing blanks, apart from prints of users' files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What CUDA calls the facts of a device, for programs that ask `cuda.get_current_device()` about it."""
+"""Device attributes under CUDA's names, for `cuda.get_current_device()`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes of devices: what a result that was measured on one machine may serve on another.
+"""Device classes: on which machines a measured result may serve.
 
 One of the modules in which vendors' names may appear.
 """

@@ -1,4 +1,4 @@
-"""A device that can do everything: what is wrong with a kernel on it is wrong with the kernel's text."""
+"""The ideal device, which can do everything: what is wrong on it is wrong with the kernel's text."""
 
 from __future__ import annotations
 

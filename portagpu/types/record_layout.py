@@ -1,4 +1,4 @@
-"""What structured dtypes look like in memory: fields, offsets, nested records and nested arrays."""
+"""Memory layout of structured dtypes: fields, offsets, nested records and arrays."""
 
 from __future__ import annotations
 

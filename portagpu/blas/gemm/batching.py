@@ -1,4 +1,4 @@
-"""Products with leading axes, as few products of matrices or of batches as their strides allow."""
+"""Products with leading axes, as few batched products as the strides allow."""
 
 from __future__ import annotations
 

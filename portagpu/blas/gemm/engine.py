@@ -1,4 +1,4 @@
-"""Runs products of device matrices: brings them into a form that a variant takes, chooses variant and parameters."""
+"""The GEMM engine: operands in a form that a variant takes, choice of variant and parameters, launch."""
 
 from __future__ import annotations
 

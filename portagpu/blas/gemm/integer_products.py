@@ -1,4 +1,4 @@
-"""Products of integers and bools: as products of unsigned numbers, which wrap around as those of any sign do.
+"""Products of integers and bools, as products of unsigned integers, which wrap around alike.
 
 Modulo 2^n, sums and products have the same bits whether the highest one is a sign or not, and unsigned numbers are the
 ones that C lets wrap. So kernels know three dtypes (`problem.UNSIGNED`), and arrays of the others are read as these. A

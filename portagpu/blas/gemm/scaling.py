@@ -1,4 +1,4 @@
-"""``c = beta * c``: what is left of a product whose sums are empty or not wanted."""
+"""``c = beta * c``, for products whose sums are empty or not wanted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which dtypes sums are formed, scaled and stored in, and the values that kernels get for them."""
+"""Dtypes of accumulation, scaling and storage, and the conversions that kernels get."""
 
 from __future__ import annotations
 

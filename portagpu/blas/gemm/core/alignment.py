@@ -1,4 +1,4 @@
-"""Matrices in rows that begin where wide loads may: views that are so already, and copies."""
+"""Row alignment for wide loads: views that have it, and copies that get it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays of the library's own that are kept on a device for the next product."""
+"""A cache of device arrays that the library keeps for the next product."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products with few rows or columns, seen as few rows times a large matrix."""
+"""Products with few rows or columns, in the form: few rows times a large matrix."""
 
 from __future__ import annotations
 

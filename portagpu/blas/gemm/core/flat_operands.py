@@ -1,4 +1,4 @@
-"""Operands as the kernels with asynchronous copies take them: flat memory from the first element to the last."""
+"""Flat operands: memory from a matrix's first element to its last, for asynchronous copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a GEMM variant is: kernels with parameters, what they can do, and what they are expected to take."""
+"""`Variant`: the interface of a GEMM variant; `Product`, `Config`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matrices as kernels take them: flat memory, and the steps between rows and between the matrices of a batch."""
+"""Operands: a matrix's flat memory, its pitch, and the step between matrices of a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a GEMM is asked to do, as a value."""
+"""`Problem`: shape, dtypes, orders and scaling of a GEMM, as a value."""
 
 from __future__ import annotations
 

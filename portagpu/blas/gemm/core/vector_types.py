@@ -1,4 +1,4 @@
-"""Names of dtypes, and the dialect's vector types by them, remembered: NumPy makes names anew each time."""
+"""The dialect's vector types by dtype, cached."""
 
 from __future__ import annotations
 

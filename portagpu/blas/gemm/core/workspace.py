@@ -1,4 +1,4 @@
-"""Scratch memory of products, kept for the next one: new memory costs time, and so do tensor maps of it."""
+"""Workspaces: scratch memory of products, kept for the next one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The epilogue: how sums become elements of the result. All kernels store through here; in the dialect.
+"""The epilogue of all GEMM kernels: scaling, conversion and storage of sums; in the dialect.
 
 Sums are formed in one type (``vector`` of kernels), scaled in another (that of alpha and beta: float32 where integers
 become floats) and stored in a third. There is a function for each way in which kernels hold and store sums (one,

@@ -1,4 +1,4 @@
-"""Launches of kernels that compute tiles of C, and sums along k in pieces that several blocks compute."""
+"""Launches of tiles of C, with sums along k split among blocks."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
 

@@ -1,4 +1,4 @@
-"""Strips of few rows that several blocks form parts of: left row by row, and added in order; in the dialect.
+"""Split-k of few rows: parts left row by row, and added in order; in the dialect.
 
 The last block to arrive adds (`portagpu.blas.gemm.kernels.split_k`, whose parts lie as threads hold them; these lie as
 rows, for blocks that have shared their sums already). That needs a fence for the whole device, which OpenCL C before

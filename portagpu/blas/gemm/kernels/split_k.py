@@ -1,4 +1,4 @@
-"""Sums that several blocks share, in one launch: the last block to arrive adds what all of them left; in the dialect.
+"""Split-k in one launch: the last block to arrive adds the parts that all of them left; in the dialect.
 
 Each block writes its sums to a place of its own, makes them visible to the device, and counts itself; the one that
 finds all others counted adds the parts, always in the order of their numbers, whoever is last. Counters are zero

@@ -1,4 +1,4 @@
-"""Stream-K: the tiles that do not fill a device once more are shared out among all its blocks, along k.
+"""Stream-K: the last tiles are shared out along k among all blocks of a device; in the dialect.
 
 Where tiles are computed by blocks of their own, a device with 132 places takes four turns for 512 tiles, and is idle
 for an eighth of the last one. So whole tiles fill the places evenly, and the steps along k of what is left, tile after

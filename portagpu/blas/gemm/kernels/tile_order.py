@@ -1,4 +1,4 @@
-"""Which tile of C a block computes, and which piece of its sums; in the dialect."""
+"""Tile order: which tile of C, and which part of its sums, a block computes; in the dialect."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
 # ruff: noqa: ANN001, ANN201

@@ -1,4 +1,4 @@
-"""Products of device arrays that are asked for again: their launches are recorded and made at once.
+"""Replay of products of device arrays.
 
 With ``out`` a recording is for these very arrays. For new results it serves all operands of the same shapes, strides
 and dtypes, whatever memory they are in: products follow one another, each on the result of the last one.

@@ -1,4 +1,4 @@
-"""Products of NumPy arrays that are like an earlier one: its launches are made again, on the memory of these arrays.
+"""Replay of products of NumPy arrays, on the memory of the new arrays.
 
 Shapes, layouts and numbers decide which kernels run, and where arrays begin within their buffers is among the
 arguments; everything else is the memory that the operands lie in. So a recording serves all arrays that agree in the

@@ -1,4 +1,4 @@
-"""Where recordings of products are: each thread has its own for each context, until that is closed."""
+"""The recordings of products, by thread and context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parameters a product gets: tuned ones where the store or the package has them, else the model's."""
+"""The choice of a product's parameters: tuned or shipped ones, else the model's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What choosing GEMM's parameters needs to know: search space, model, roof."""
+"""Search space, model and roof of GEMM, for the tuner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The GEMM variants: which ones can compute a problem on a device, and their configurations as values."""
+"""The registry of GEMM variants, and configurations as values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks a product without computing it again in full.
+"""Verification of a product without computing it again in full (Freivalds).
 
 Two checks against float64. Freivalds': ``c v = a (b v)`` for random sign vectors v sees any wrong tile at the cost of a
 few matrix-vector products. And a sample of rows, element by element, sees what a sum over a row could hide.

@@ -1,4 +1,4 @@
-"""What the launches of the kernels for few rows, and their models, have in common."""
+"""Launches, and a model, that the skinny variants share."""
 
 from __future__ import annotations
 
