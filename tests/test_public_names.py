@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import portagpu
-from portagpu import cuda
+from portagpu import cuda, errors
 
 
 def test_compilers_for_cpus_are_those_of_an_installed_numba(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,3 +117,14 @@ class Holder:
 
 def test_a_kernel_of_a_class_is_itself() -> None:
     assert Holder().kernel is Holder.kernel is axpy
+
+
+def test_every_error_is_listed() -> None:
+    """In ``__all__``, and in the tree that the module's docstring shows."""
+    classes = {
+        name
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, BaseException | Warning) and kind.__module__ == errors.__name__
+    }
+    assert classes - {name for name in classes if name.startswith("_")} <= set(errors.__all__)
+    assert not {name for name in classes if not name.startswith("_") and name not in (errors.__doc__ or "")}

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from portagpu.errors import unknown_attribute
 
+_ROUTINES = dict.fromkeys(("cgemm", "dgemm", "sgemm", "zgemm"), "level3.gemm")  # the module of each
+
 __all__ = ["cgemm", "dgemm", "sgemm", "zgemm"]
 
 
@@ -21,10 +23,10 @@ else:
 
     def __getattr__(name: str) -> Any:
         """The functions of BLAS: the kernels' sources are read at first use."""
-        if name in __all__:
-            return getattr(importlib.import_module("portagpu.blas.level3.gemm"), name)
+        if name in _ROUTINES:
+            return getattr(importlib.import_module(f"portagpu.blas.{_ROUTINES[name]}"), name)
         raise unknown_attribute("portagpu.blas", name, sys.modules[__name__], __dir__())
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_ROUTINES})

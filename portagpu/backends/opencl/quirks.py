@@ -1,7 +1,7 @@
 """The one table of what vendors' devices do that cannot be asked of them: one row a quirk, with the reason.
 
 docs/driver-quirks.md says what the package does about each field, and what else drivers do. Vendors' names appear
-here and in `portagpu.backends.opencl.drivers.search`, nowhere else.
+here and in `portagpu.backends.opencl.drivers.search`, and where device classes are named, nowhere else.
 """
 
 from __future__ import annotations

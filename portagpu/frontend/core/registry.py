@@ -65,12 +65,19 @@ FOLDABLE: set[Any] = set()  # callables that Python may evaluate when every argu
 ON_ARRAYS: dict[type, Handler] = {}  # by the class of a callable that has an array among its arguments
 
 
+def add_new(table: dict[Any, Any], key: Any, handler: Any) -> None:
+    """Add a handler to a table. Raises `ValueError` where the key has one: the order of imports would decide."""
+    known = table.setdefault(key, handler)
+    if known is not handler:
+        raise ValueError(f"{key} is lowered by {known.__module__} already, {handler.__module__} cannot lower it, too")
+
+
 def handles(*keys: Any, foldable: bool = True) -> Callable[[Handler], Handler]:
     """Register a handler for Python callables."""
 
     def register(handler: Handler) -> Handler:
         for key in keys:
-            TABLE[key] = handler
+            add_new(TABLE, key, handler)
             if foldable:
                 FOLDABLE.add(key)
         return handler
@@ -83,7 +90,7 @@ def intrinsic(*names: str) -> Callable[[Handler], Handler]:
 
     def register(handler: Handler) -> Handler:
         for name in names:
-            INTRINSICS[name] = handler
+            add_new(INTRINSICS, name, handler)
         return handler
 
     return register
@@ -93,7 +100,7 @@ def handles_on_arrays(kind: type) -> Callable[[Handler], Handler]:
     """Register a handler for calls of a class's objects that have an array among their arguments."""
 
     def register(handler: Handler) -> Handler:
-        ON_ARRAYS[kind] = handler
+        add_new(ON_ARRAYS, kind, handler)
         return handler
 
     return register

@@ -27,7 +27,7 @@ from portagpu.runtime.execution.crash_hint import show_hint_on_crash
 from portagpu.runtime.execution.cuda_members import ContextNames
 from portagpu.runtime.execution.errors import translate_errors
 from portagpu.runtime.execution.event import Event
-from portagpu.runtime.execution.specialisations import Specialisations
+from portagpu.runtime.execution.kernel_cache import KernelCache
 from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.execution.timeline import RetainedMemory, Timeline, drop
 from portagpu.runtime.execution.weak_registry import WeakRegistry
@@ -66,7 +66,7 @@ class Context(ContextNames):
         self.settings = settings
         self.key = next(_keys)
         self.programs: dict[str, Any] = {}
-        self.specialisations = Specialisations(settings.specialisations)
+        self.specialisations = KernelCache(settings.specialisations)
         self.element_reads = 0  # elements that the host has read alone
         self.remarks: tuple[str, ...] = ()  # options that change only what the compiler says in its log
         self.only_builds = False  # whether launches build their kernels, but enqueue nothing

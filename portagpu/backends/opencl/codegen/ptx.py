@@ -50,7 +50,7 @@ _FIXED = {
     "wgmma_commit_group": "wgmma.commit_group.sync.aligned;",
     "wgmma_fence": "wgmma.fence.sync.aligned;",
 }
-# what exists on one architecture alone, so that drivers refuse it in source (`portagpu.device.architecture_ptx`)
+# what exists on one architecture alone, so that drivers refuse it in source (`backends.opencl.architecture_ptx`)
 ARCHITECTURE = frozenset(
     {
         *("setmaxnreg", "tensor_map_fix", "tensor_map_replace"),

@@ -49,11 +49,12 @@ def lower_operation(printer: Printing, expr: Operation) -> Lowered:
 
 
 def register(*names: str) -> Callable[[Lowering], Lowering]:
-    """Register the lowering of operations."""
+    """Register the lowering of operations. Raises `ValueError` where one has a lowering already."""
 
     def add(function: Lowering) -> Lowering:
         for name in names:
-            LOWERINGS[name] = function
+            if LOWERINGS.setdefault(name, function) is not function:
+                raise ValueError(f"the operation {name} has C text in {LOWERINGS[name].__module__} already")
         return function
 
     return add

@@ -26,7 +26,7 @@ class Compiled(Protocol):
 _Entry = tuple[Callable[[], Any], Any, Callable[[], Any]]
 
 
-class Specialisations:
+class KernelCache:
     """The compiled kernels of a context in the order in which they were made, or found in use.
 
     A launch only marks its kernel (`CompiledKernel.used`). Who is next to go and is marked loses the mark and goes to
