@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from portagpu import cuda
+from portagpu.device import working_devices
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _for_these_tests_only():
+    """The device that was chosen last stays current: those of `tiny` shall not for tests that name none."""
+    yield
+    devices = working_devices()
+    if devices:
+        cuda.select_device(devices[0])
+
 
 def pytest_collection_modifyitems(config, items):
     """Leave them out here."""
