@@ -1,4 +1,4 @@
-"""Ctrl-C while the command's modules are imported, before anything of it runs: one line, as later."""
+"""Ctrl-C while the command's modules are imported: one line, as later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Smaller functions of CUDA-Python's host side: named streams, profiling, checks of devices, what was found."""
+"""Host functions of CUDA-Python: named streams, profiling, checks of a device, detection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nested loops that threads run or leave apart.
+"""Detection of loops in loops that threads of a block run or leave at different times.
 
 Where a compiler runs neighbouring threads in the lanes of a vector, it keeps for each lane whether it still takes part:
 in loops within loops one compiler loses count, and lanes run an iteration too many or too few, or it dies.

@@ -1,4 +1,4 @@
-"""The dialect's own names inside kernels: indices, memory, atomics, barriers, vectors."""
+"""Lowering of thread indices, barriers, votes, atomics and bit operations."""
 
 from __future__ import annotations
 
