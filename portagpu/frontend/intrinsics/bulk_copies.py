@@ -17,12 +17,12 @@ from portagpu.frontend.intrinsics.instructions import (
     constant_of,
     emit_instruction,
     global_address,
-    index_items,
     number,
     require_architecture,
     require_target,
     shared_address,
 )
+from portagpu.frontend.operations.environment import index_items
 from portagpu.ir.nodes import Expr
 from portagpu.ir.types import Scalar, Space
 

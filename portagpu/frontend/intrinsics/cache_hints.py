@@ -6,15 +6,14 @@ from portagpu.frontend.arrays.subscripts import address, get_item, set_item
 from portagpu.frontend.core.convert import describe
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
-from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value
-from portagpu.frontend.operations.environment import tuple_items
+from portagpu.frontend.core.values import ArrayValue, Const, Value
+from portagpu.frontend.operations.environment import index_items
 
 
 def _place(ctx: FunctionState, name: str, array: Value, index: Value) -> tuple[ArrayValue, tuple[Value, ...]]:
     if not isinstance(array, ArrayValue):
         ctx.fail(f"cuda.{name} takes an array, not {describe(ctx, array)}")
-    several = isinstance(index, TupleValue) or (isinstance(index, Const) and isinstance(index.value, tuple))
-    items = tuple(tuple_items(ctx, index)) if several else (index,)
+    items = index_items(ctx, index)
     address(ctx, array, items)  # one element, and no more
     return array, items
 

@@ -14,7 +14,7 @@ from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, UnrollValue, Value
 from portagpu.frontend.intrinsics.local_atomics import FUNCTIONS as LOCAL_ATOMICS
 from portagpu.frontend.intrinsics.memory import use_shared
-from portagpu.frontend.operations.environment import tuple_items
+from portagpu.frontend.operations.environment import index_items, tuple_items
 from portagpu.ir.nodes import Evaluate, Offset, Operation, Var
 from portagpu.ir.program import MemoryArray
 from portagpu.ir.types import INT, VOID, Element, Pointer, Scalar, Space, Vector
@@ -116,11 +116,7 @@ def _array(ctx: FunctionState, name: str, array: Value) -> tuple[ArrayValue, Sca
 
 
 def _place(ctx: FunctionState, array: ArrayValue, element: Scalar, index: Value) -> Offset:
-    items = (
-        tuple_items(ctx, index)
-        if isinstance(index, TupleValue) or (isinstance(index, Const) and isinstance(index.value, tuple))
-        else (index,)
-    )
+    items = index_items(ctx, index)
     ctx.effect = True
     place = address(ctx, array, items)
     return Offset(array.base, place, Pointer(element, array.space), span=ctx.span)

@@ -11,8 +11,8 @@ from portagpu.errors import KernelValueError, MissingCapabilityError
 from portagpu.frontend.arrays.subscripts import address
 from portagpu.frontend.core.convert import convert, describe, number_type
 from portagpu.frontend.core.state import FunctionState
-from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value
-from portagpu.frontend.operations.environment import tuple_items
+from portagpu.frontend.core.values import ArrayValue, Const, Value
+from portagpu.frontend.operations.environment import index_items
 from portagpu.ir.nodes import Constant, Expr, Instruction, Load, Offset, Operation, Var
 from portagpu.ir.types import INT, Pointer, Scalar, Space, Vector, in_memory
 from portagpu.types.record_layout import Record
@@ -53,12 +53,6 @@ def constant_of(ctx: FunctionState, name: str, what: str, value: Value) -> objec
 def flag_of(ctx: FunctionState, name: str, what: str, value: Value) -> bool:
     """A compile-time flag."""
     return bool(constant_of(ctx, name, what, value))
-
-
-def index_items(ctx: FunctionState, index: Value) -> tuple[Value, ...]:
-    """The indices that one subscript stands for."""
-    several = isinstance(index, TupleValue) or (isinstance(index, Const) and isinstance(index.value, tuple))
-    return tuple(tuple_items(ctx, index)) if several else (index,)
 
 
 def array_of(ctx: FunctionState, name: str, what: str, value: Value, space: Space) -> ArrayValue:

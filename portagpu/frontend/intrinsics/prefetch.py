@@ -7,8 +7,8 @@ from portagpu.frontend.arrays.indexing import flat_index, to_index
 from portagpu.frontend.core.convert import as_number, constant, describe, number_type
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
-from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value
-from portagpu.frontend.operations.environment import tuple_items
+from portagpu.frontend.core.values import ArrayValue, Const, Value
+from portagpu.frontend.operations.environment import index_items
 from portagpu.ir.nodes import Evaluate, Expr, Offset, Operation
 from portagpu.ir.types import VOID, Pointer, Scalar, Space
 
@@ -32,8 +32,7 @@ def _prefetch(ctx: FunctionState, site: Call) -> Value:
             kind=KernelTypeError,
             hint="shared and local arrays are near already",
         )
-    several = isinstance(index, TupleValue) or (isinstance(index, Const) and isinstance(index.value, tuple))
-    items = tuple_items(ctx, index) if several else (index,)
+    items = index_items(ctx, index)
     if len(items) != array.ndim:
         ctx.fail(f"{array.describe()} needs {array.ndim} indices to name an element, {len(items)} given")
     place = flat_index(ctx, array, [(axis, _plain_index(ctx, item)) for axis, item in enumerate(items)])

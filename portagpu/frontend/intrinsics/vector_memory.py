@@ -9,9 +9,9 @@ from portagpu.frontend.core.bfloat16 import bits_of, is_bfloat16, value_of
 from portagpu.frontend.core.convert import as_number, describe, number_type
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
-from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value
+from portagpu.frontend.core.values import ArrayValue, Const, Value
 from portagpu.frontend.intrinsics.indices_atomics import refuse_packed
-from portagpu.frontend.operations.environment import tuple_items
+from portagpu.frontend.operations.environment import index_items
 from portagpu.ir.nodes import Expr, VectorLoad, VectorStore
 from portagpu.ir.types import Scalar, Vector, in_memory
 from portagpu.types.record_layout import Record
@@ -28,8 +28,7 @@ def vector_place(ctx: FunctionState, name: str, array: Value, index: Value) -> t
             f"{name} needs consecutive elements along the last axis; {array.describe()} has another layout",
             hint="pass a C-contiguous array, or a row of one",
         )
-    several = isinstance(index, TupleValue) or (isinstance(index, Const) and isinstance(index.value, tuple))
-    return array, array.element, address(ctx, array, tuple_items(ctx, index) if several else (index,))
+    return array, array.element, address(ctx, array, index_items(ctx, index))
 
 
 @intrinsic("vload")

@@ -42,6 +42,12 @@ def tuple_items(ctx: FunctionState, value: Value) -> tuple[Value, ...]:
     ctx.fail(f"a tuple is needed here, not {describe(ctx, value)}")
 
 
+def index_items(ctx: FunctionState, index: Value) -> tuple[Value, ...]:
+    """The indices that one subscript stands for."""
+    several = isinstance(index, TupleValue) or (isinstance(index, Const) and isinstance(index.value, tuple))
+    return tuple_items(ctx, index) if several else (index,)
+
+
 def bind(ctx: FunctionState, name: str, value: Value) -> Value:
     """Give a Python name a value: constants stay constants, everything else lives in variables of its own."""
     from_parts = []

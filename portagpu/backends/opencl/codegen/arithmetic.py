@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from portagpu.backends.opencl.codegen.c_types import c_type
-from portagpu.backends.opencl.codegen.registry import EQUALITY, POSTFIX, PRODUCT, UNARY, Lowered, Printing, register
+from portagpu.backends.opencl.codegen.registry import (
+    EQUALITY,
+    POSTFIX,
+    PRODUCT,
+    UNARY,
+    Lowered,
+    Printing,
+    argument_text,
+    register,
+)
 from portagpu.dtypes import FLOAT32
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import Scalar, Vector
-
-
-def _args(printer: Printing, expr: Operation) -> str:
-    return ", ".join(printer.text(a) for a in expr.args)
-
 
 # OpenCL's builtins that have the operation's own name
 _SAME = (
@@ -27,27 +31,36 @@ def _same(printer: Printing, expr: Operation) -> Lowered:
     if isinstance(expr.type, Scalar) and expr.type.dtype.is_complex:  # only powers: the others are dialect functions
         for helper in ("complex_mul", "complex_div"):
             printer.helpers.use("complex", helper, c_type(expr.type))
-        return f"{printer.helpers.use('complex', 'complex_pow', c_type(expr.type))}({_args(printer, expr)})", POSTFIX
+        return (
+            f"{printer.helpers.use('complex', 'complex_pow', c_type(expr.type))}({argument_text(printer, expr)})",
+            POSTFIX,
+        )
     if expr.name == "erfc" and expr.type == Scalar(FLOAT32) and printer.helpers.caps.inline_ptx:
         # that driver's own has branches and takes twice as long as CUDA's
-        return f"{printer.helpers.use('arithmetic', 'erfc_ptx', 'float')}({_args(printer, expr)})", POSTFIX
-    return f"{expr.name}({_args(printer, expr)})", POSTFIX
+        return f"{printer.helpers.use('arithmetic', 'erfc_ptx', 'float')}({argument_text(printer, expr)})", POSTFIX
+    return f"{expr.name}({argument_text(printer, expr)})", POSTFIX
 
 
 @register("isnan", "isinf", "isfinite", "signbit")
 def _classify(printer: Printing, expr: Operation) -> Lowered:
-    return f"{expr.name}({_args(printer, expr)}) != 0", EQUALITY
+    return f"{expr.name}({argument_text(printer, expr)}) != 0", EQUALITY
 
 
 @register("iabs")
 def _iabs(printer: Printing, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar | Vector)
     if isinstance(expr.type, Vector):
-        return f"convert_{c_type(expr.type)}(abs({_args(printer, expr)}))", POSTFIX
+        return f"convert_{c_type(expr.type)}(abs({argument_text(printer, expr)}))", POSTFIX
     if expr.type.dtype.size >= 4:  # a driver's abs may take for granted that the most negative value does not occur
-        return f"{printer.helpers.use('arithmetic', 'iabs', c_type(expr.type))}({_args(printer, expr)})", POSTFIX
+        return (
+            f"{printer.helpers.use('arithmetic', 'iabs', c_type(expr.type))}({argument_text(printer, expr)})",
+            POSTFIX,
+        )
     # for a negated or absolute int16 -32768, one GPU compiler would widen 32768 (docs/driver-quirks.md)
-    return f"{printer.helpers.use('arithmetic', 'iabs_small', c_type(expr.type))}({_args(printer, expr)})", POSTFIX
+    return (
+        f"{printer.helpers.use('arithmetic', 'iabs_small', c_type(expr.type))}({argument_text(printer, expr)})",
+        POSTFIX,
+    )
 
 
 @register("min", "max")
@@ -55,9 +68,9 @@ def _extreme(printer: Printing, expr: Operation) -> Lowered:
     kind = expr.type
     assert isinstance(kind, Scalar | Vector)
     if kind.dtype.is_integer:
-        return f"{expr.name}({_args(printer, expr)})", POSTFIX
+        return f"{expr.name}({argument_text(printer, expr)})", POSTFIX
     if isinstance(kind, Vector):
-        return f"f{expr.name}({_args(printer, expr)})", POSTFIX
+        return f"f{expr.name}({argument_text(printer, expr)})", POSTFIX
     return _helper(printer, expr)
 
 
@@ -77,7 +90,7 @@ def _division(printer: Printing, expr: Operation) -> Lowered:
 @register("shl", "shr", "ipow", "slice_bound", "slice_length", "minimum", "maximum", "frexp_mantissa")
 def _helper(printer: Printing, expr: Operation) -> Lowered:
     assert isinstance(expr.type, Scalar)
-    return f"{printer.helpers.use('arithmetic', expr.name, c_type(expr.type))}({_args(printer, expr)})", POSTFIX
+    return f"{printer.helpers.use('arithmetic', expr.name, c_type(expr.type))}({argument_text(printer, expr)})", POSTFIX
 
 
 @register(*(f"compare_{c}" for c in ("lt", "le", "gt", "ge", "eq", "ne")))
@@ -95,11 +108,11 @@ def _compare_mixed(printer: Printing, expr: Operation) -> Lowered:
 @register("popc", "clz")
 def _bits(printer: Printing, expr: Operation) -> Lowered:
     name = {"popc": "popcount", "clz": "clz"}[expr.name]
-    return f"(int){name}({_args(printer, expr)})", UNARY
+    return f"(int){name}({argument_text(printer, expr)})", UNARY
 
 
 @register("ffs", "brev", "frexp_exponent")
 def _bit_helper(printer: Printing, expr: Operation) -> Lowered:
     operand = expr.args[0].type
     assert isinstance(operand, Scalar)
-    return f"{printer.helpers.use('arithmetic', expr.name, c_type(operand))}({_args(printer, expr)})", POSTFIX
+    return f"{printer.helpers.use('arithmetic', expr.name, c_type(operand))}({argument_text(printer, expr)})", POSTFIX

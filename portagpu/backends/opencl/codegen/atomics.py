@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from portagpu.backends.opencl.codegen.c_types import SPACES, c_type
-from portagpu.backends.opencl.codegen.registry import EQUALITY, POSTFIX, UNARY, Lowered, Printing, register
+from portagpu.backends.opencl.codegen.registry import (
+    EQUALITY,
+    POSTFIX,
+    UNARY,
+    Lowered,
+    Printing,
+    argument_text,
+    register,
+)
 from portagpu.device.capabilities import Capabilities, DeviceType
 from portagpu.errors import MissingCapabilityError
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import Pointer, Scalar, Space
-
-
-def _args(printer: Printing, expr: Operation) -> str:
-    return ", ".join(printer.text(a) for a in expr.args)
 
 
 def _atomic_parts(printer: Printing, expr: Operation) -> tuple[str, Scalar, Space, list[str]]:
@@ -81,7 +85,7 @@ def _atomic_loop(printer: Printing, expr: Operation) -> Lowered:
 def _claim_fault(printer: Printing, expr: Operation) -> Lowered:
     """Whether this thread is the first of the launch to record an exception."""
     helper = printer.helpers.use("atomics", "atomic_claim_fault", "long", "__global")
-    return f"{helper}({_args(printer, expr)}) != 0", EQUALITY
+    return f"{helper}({argument_text(printer, expr)}) != 0", EQUALITY
 
 
 @register("fault_bits")
@@ -89,7 +93,7 @@ def _fault_bits(printer: Printing, expr: Operation) -> Lowered:
     """A float's bits as a 64-bit integer."""
     operand = expr.args[0].type
     assert isinstance(operand, Scalar)
-    text = _args(printer, expr)
+    text = argument_text(printer, expr)
     return (f"as_long({text})", POSTFIX) if operand.dtype.size == 8 else (f"(long)as_int({text})", UNARY)
 
 

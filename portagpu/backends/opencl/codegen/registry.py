@@ -43,6 +43,11 @@ Lowering = Callable[[Printing, Operation], Lowered]
 LOWERINGS: dict[str, Lowering] = {}
 
 
+def argument_text(printer: Printing, expr: Operation) -> str:
+    """C text of an operation's operands, separated by commas."""
+    return ", ".join(printer.text(a) for a in expr.args)
+
+
 def lower_operation(printer: Printing, expr: Operation) -> Lowered:
     """C text and precedence of an operation. Raises `MissingCapabilityError` where the device cannot do it."""
     return LOWERINGS[expr.name](printer, expr)

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from portagpu.backends.opencl.codegen.c_types import c_type
-from portagpu.backends.opencl.codegen.registry import POSTFIX, PRIMARY, PRODUCT, SUM, UNARY, Lowered, Printing, register
+from portagpu.backends.opencl.codegen.registry import (
+    POSTFIX,
+    PRIMARY,
+    PRODUCT,
+    SUM,
+    UNARY,
+    Lowered,
+    Printing,
+    argument_text,
+    register,
+)
 from portagpu.dtypes import INT32
 from portagpu.ir.nodes import Operation
 from portagpu.ir.types import WARP, Pointer, Scalar
-
-
-def _args(printer: Printing, expr: Operation) -> str:
-    return ", ".join(printer.text(a) for a in expr.args)
-
 
 _WORK_ITEM = {
     "threadIdx": "get_local_id",
@@ -29,11 +34,13 @@ def _work_item(printer: Printing, expr: Operation) -> Lowered:
     if expr.name == "blockDim":
         return printer.block_size(expr.args[0]), PRIMARY
     if expr.name == "grid" and printer.wide:  # one CPU driver's get_global_id has 32 bits in the lanes of a vector
-        block = f"({c_type(expr.type)})get_group_id({_args(printer, expr)}) * {printer.block_size(expr.args[0])}"
-        return f"{block} + (int)get_local_id({_args(printer, expr)})", SUM
+        block = (
+            f"({c_type(expr.type)})get_group_id({argument_text(printer, expr)}) * {printer.block_size(expr.args[0])}"
+        )
+        return f"{block} + (int)get_local_id({argument_text(printer, expr)})", SUM
     if expr.name == "gridsize" and expr.type.dtype.size == 8:  # one GPU driver's get_global_size has 32 bits
         return (
-            f"({c_type(expr.type)})get_num_groups({_args(printer, expr)}) * {printer.block_size(expr.args[0])}",
+            f"({c_type(expr.type)})get_num_groups({argument_text(printer, expr)}) * {printer.block_size(expr.args[0])}",
             PRODUCT,
         )
     held = printer.thread_id(expr.args[0]) if expr.name == "threadIdx" else None
@@ -41,7 +48,7 @@ def _work_item(printer: Printing, expr: Operation) -> Lowered:
         return (held, PRIMARY) if expr.type.dtype is INT32 else (f"({c_type(expr.type)}){held}", UNARY)
     # int first: one CPU's compiler takes subscripts that are shifts of a 64-bit id in its block for runs of elements
     first = "(int)" if expr.name == "threadIdx" and expr.type.dtype.size == 8 else ""
-    return f"({c_type(expr.type)}){first}{_WORK_ITEM[expr.name]}({_args(printer, expr)})", UNARY
+    return f"({c_type(expr.type)}){first}{_WORK_ITEM[expr.name]}({argument_text(printer, expr)})", UNARY
 
 
 @register("laneid")

@@ -7,7 +7,6 @@ folder's name is a digest of its content, so processes that run at the same time
 
 from __future__ import annotations
 
-import atexit
 import errno
 import hashlib
 import logging
@@ -263,14 +262,8 @@ def _vendors_folder(parent: Path, drivers: Sequence[DriverRecord]) -> Path:
     except OSError as error:
         _logger.debug("cache folder unusable (%s); a temporary one is used", error)
         temporary = Path(tempfile.mkdtemp(prefix="portagpu-vendors-"))
-        atexit.register(_remove, temporary, os.getpid())
+        usable_folders.remove_at_exit(temporary)
         return _filled(temporary / "vendors", files)
-
-
-def _remove(folder: Path, creator: int) -> None:
-    """Remove a folder at the end of the process that made it, and not of one that was forked from it."""
-    if os.getpid() == creator:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _filled(folder: Path, files: Mapping[str, str]) -> Path:

@@ -60,7 +60,7 @@ def _kernels(settings: Settings, environ: MutableMapping[str, str]) -> None:
         except OSError as error:
             _logger.debug("no folder for PoCL's kernels can be made: %s", error)
             return
-        atexit.register(_remove, own, os.getpid())
+        remove_at_exit(own)
     else:
         with private_folder(own):
             pass
@@ -87,6 +87,11 @@ def is_usable(folder: Path) -> bool:
             os.close(handle)
             with contextlib.suppress(OSError):
                 tried.unlink()
+
+
+def remove_at_exit(folder: Path) -> None:
+    """Remove a folder at the end of this process, and not of one that was forked from it."""
+    atexit.register(_remove, folder, os.getpid())
 
 
 def _remove(folder: Path, creator: int) -> None:
