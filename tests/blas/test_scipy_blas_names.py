@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
+import pickle
+import pydoc
 import subprocess
 import sys
 
@@ -199,6 +202,34 @@ def test_the_names_are_found_without_their_kernels():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False dgemm\n"
     with pytest.raises(ImportError):
         from portagpu.blas import hgemm  # noqa: F401
+
+
+@pytest.mark.parametrize("letter", FUNCTIONS)
+def test_functions_are_those_that_programs_import(letter):
+    """One routine in four dtypes; each is a function of its own name, to pickle, `help` and `inspect`."""
+    function, dtype = FUNCTIONS[letter]
+    name = f"{letter}gemm"
+    assert (function.__name__, function.__qualname__) == (name, name)
+    assert pickle.loads(pickle.dumps(function)) is function
+    parameters = inspect.signature(function).parameters
+    assert [*parameters] == "alpha a b beta c trans_a trans_b overwrite_c stream".split()
+    assert parameters["stream"].kind is inspect.Parameter.KEYWORD_ONLY
+    page = pydoc.render_doc(function, renderer=pydoc.plaintext)
+    assert f"{name}(alpha: 'Any', a: 'Array', b: 'Array', beta: 'Any' = 0.0," in page and np.dtype(dtype).name in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "problem"),
+    [
+        ((1,), {}, "dgemm: missing a required argument: 'a'"),
+        ((1, 2, 3), {"trans": 1}, "dgemm: got an unexpected keyword argument 'trans'"),
+        ((1, 2, 3, 4, 5, 6, 7, 8, 9), {}, "dgemm: too many positional arguments"),
+    ],
+)
+def test_wrong_calls_name_the_function(arguments, options, problem):
+    with pytest.raises(errors.ArgumentTypeError) as caught:
+        dgemm(*arguments, **options)
+    assert problem in str(caught.value) and "call it as dgemm(alpha, a, b, beta=0.0," in str(caught.value)
 
 
 def test_overwriting_is_a_whole_number(device):

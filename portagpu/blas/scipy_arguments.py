@@ -1,0 +1,174 @@
+"""Arguments of BLAS routines as `scipy.linalg.blas` takes them: dtypes, op(A), numbers, what may be overwritten.
+
+A routine is written once, for all its dtypes, with a `Routine` as its first parameter; `in_dtype` makes the function of
+one dtype from it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+
+from portagpu.blas.arguments import check_scalar, conversion, operand_of
+from portagpu.blas.gemm.kernels.conjugate import conjugated
+from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.execution.host_pool import out_of_memory, results
+from portagpu.runtime.execution.stream import Stream, as_stream
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routine:
+    """A routine in one dtype: what its arguments become, and the name that errors have it under."""
+
+    name: str  # sgemm
+    dtype: np.dtype[Any]
+
+    def scalar(self, value: Any, name: str) -> complex:
+        """A factor such as alpha. Raises `ArgumentTypeError`."""
+        return check_scalar(_number(value), name, self.dtype, self.dtype)
+
+    def matrix(self, value: Any, name: str) -> Any:
+        """An argument with two axes in the routine's dtype; a vector is a column.
+
+        Raises `ArgumentTypeError`, `ShapeError`, `DTypeError`, `OutOfMemoryError`.
+        """
+        found = operand_of(value, name)
+        if found.ndim > 2:
+            raise ShapeError(f"{self.name} takes matrices; {name} has {found.ndim} axes", hint="use matmul for batches")
+        found = self._converted(found, name)
+        return found if found.ndim == 2 else found.reshape((found.size, 1))
+
+    def _converted(self, found: Any, name: str) -> Any:
+        """An array in the routine's dtype: SciPy converts NumPy's; arrays on the device must have it."""
+        if found.dtype == self.dtype:
+            return found
+        if isinstance(found, DeviceNDArray):
+            raise DTypeError(
+                f"{self.name} takes {self.dtype}; {name} is {found.dtype}",
+                hint="call the function of its dtype, or convert it with a kernel",
+            )
+        if not _is_converted(found.dtype, self.dtype):
+            raise DTypeError(f"{self.name} takes {self.dtype}; {name} is {found.dtype}", hint=self._hint(found, name))
+        with out_of_memory(found.shape, self.dtype, f"{name}, converted,"):
+            return found.astype(self.dtype)
+
+    def _hint(self, found: Any, name: str) -> str:
+        if found.dtype.kind == "c":
+            return f"call c{self.name[1:]} or z{self.name[1:]}"
+        if found.dtype.kind in "OSU":
+            return f"where all elements are numbers, convert them: {name}.astype(np.{self.dtype})"
+        return conversion(name, found)
+
+
+def in_dtype(
+    routine: Callable[Concatenate[Routine, _P], _R], name: str, dtype: str, doc: str | None
+) -> Callable[_P, _R]:
+    """The public function of a routine in one dtype, with the routine's other parameters.
+
+    It is pickled, shown by `help` and known to type checkers as a function that was written out under ``name``.
+    """
+    chosen = Routine(name=name, dtype=np.dtype(dtype))
+
+    @functools.wraps(routine)
+    def function(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            return routine(chosen, *args, **kwargs)
+        except TypeError as error:
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:  # not by the call itself
+                raise
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError as problem:
+                raise ArgumentTypeError(f"{name}: {problem}", hint=f"call it as {name}{shown}") from None
+            raise
+
+    whole = inspect.signature(routine)
+    first, *others = whole.parameters.values()
+    signature = whole.replace(parameters=others)
+    bare = [parameter.replace(annotation=inspect.Parameter.empty) for parameter in others]
+    shown = inspect.Signature(bare)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    function.__annotations__ = {key: value for key, value in routine.__annotations__.items() if key != first.name}
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function
+
+
+def op(matrix: Any, name: str, trans: Any, stream: Stream | None) -> Any:
+    """BLAS's op(A): the matrix (0), its transpose (1), or its conjugate transpose (2).
+
+    name: of the argument ``trans``. Raises `UnknownOptionError`.
+    """
+    try:
+        number = operator.index(_number(trans))
+    except TypeError:
+        number = -1
+    if number not in (0, 1, 2):
+        raise UnknownOptionError(
+            f"{name} is {trans!r}", hint="0 leaves the matrix as it is, 1 transposes, 2 transposes and conjugates"
+        )
+    if number == 2 and matrix.dtype.kind == "c":
+        on_device = isinstance(matrix, DeviceNDArray)
+        matrix = conjugated(matrix, as_stream(stream, matrix.context)) if on_device else matrix.conj()
+    return matrix.T if number else matrix
+
+
+def may_overwrite(flag: Any, name: str) -> bool:
+    """What ``overwrite_NAME`` says of an argument. Raises `UnknownOptionError`."""
+    try:
+        return bool(operator.index(_number(flag)))
+    except TypeError:
+        raise UnknownOptionError(
+            f"overwrite_{name} is {flag!r}", hint=f"0 leaves {name} as it is, 1 lets it be overwritten"
+        ) from None
+
+
+def can_take_the_result(converted: Any, whole: Any, given: Any) -> bool:
+    """Whether an argument that may be overwritten has the given array's memory, and that may be written.
+
+    given: by the caller; whole: as an array; converted: as the matrix that the routine computes with.
+    """
+    if isinstance(converted, DeviceNDArray):
+        return not converted.readonly
+    # what only becomes an array may have been copied
+    own = whole is given and converted.dtype == whole.dtype
+    return own and bool(converted.flags.f_contiguous and converted.flags.writeable)
+
+
+def new_matrix(like: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
+    """A matrix in Fortran order with any values, where ``like`` is: on the device, or in the host's memory."""
+    on_device, rows = isinstance(like, DeviceNDArray), shape[::-1]
+    return (device_array(rows, dtype, context=like.context) if on_device else results.empty(rows, dtype)).T
+
+
+def copied(matrix: Any, stream: Stream | None) -> Any:
+    """A copy in Fortran order, where the matrix is."""
+    if not isinstance(matrix, DeviceNDArray):
+        return matrix.copy(order="F")
+    made = device_array(matrix.shape, matrix.dtype, order="F", context=matrix.context)
+    made.copy_to_device(matrix, as_stream(stream, matrix.context))
+    return made
+
+
+def _number(value: Any) -> Any:
+    """A number as SciPy's functions take it: arrays with one element and bools are numbers, too."""
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.reshape(())[()]
+    return int(value) if isinstance(value, bool | np.bool_) else value
+
+
+def _is_converted(given: np.dtype[Any], dtype: np.dtype[Any]) -> bool:
+    """Whether NumPy arrays of a dtype are converted to the routine's: those of numbers, but complex ones to real."""
+    if given.kind == "V":  # those of ml_dtypes, which NumPy knows how to convert, and records, which it does not
+        return np.can_cast(given, dtype)
+    return given.kind in ("bifuc" if dtype.kind == "c" else "biuf")
