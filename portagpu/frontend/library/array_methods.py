@@ -6,6 +6,7 @@ The reductions are functions of the dialect, compiled as device functions: each 
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -23,7 +24,7 @@ from portagpu.frontend.core.registry import METHODS, Call, handles
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, MethodValue, TupleValue, Value
 from portagpu.frontend.intrinsics.memory import local_memory
-from portagpu.frontend.library import array_reductions
+from portagpu.frontend.library import array_reductions as reductions
 from portagpu.frontend.library.builtins import integer_result
 from portagpu.frontend.operations.environment import tuple_items
 from portagpu.frontend.source.callables import PythonFunction
@@ -46,28 +47,29 @@ def _method(*names: str) -> Callable[[Method], Method]:
 # reductions --------------------------------------------------------------------------------------------------------
 
 
-_REDUCTIONS: dict[str, tuple[PythonFunction, tuple[Any, ...]]] = {
-    "sum": (array_reductions.array_sum, (np.sum,)),
-    "prod": (array_reductions.array_prod, (np.prod,)),
-    "min": (array_reductions.array_min, (np.min, np.amin)),
-    "max": (array_reductions.array_max, (np.max, np.amax)),
-    "argmin": (array_reductions.array_argmin, (np.argmin,)),
-    "argmax": (array_reductions.array_argmax, (np.argmax,)),
-    "mean": (array_reductions.array_mean, (np.mean,)),
-    "var": (array_reductions.array_var, (np.var,)),
-    "std": (array_reductions.array_std, (np.std,)),
-    "any": (array_reductions.array_any, (np.any,)),
-    "all": (array_reductions.array_all, (np.all,)),
-    "nansum": (array_reductions.array_nansum, (np.nansum,)),
-    "nanprod": (array_reductions.array_nanprod, (np.nanprod,)),
-    "nanmin": (array_reductions.array_nanmin, (np.nanmin,)),
-    "nanmax": (array_reductions.array_nanmax, (np.nanmax,)),
-    "nanmean": (array_reductions.array_nanmean, (np.nanmean,)),
-    "count_nonzero": (array_reductions.array_count_nonzero, (np.count_nonzero,)),
+# by name: the device function, its arguments behind the array, and the functions of NumPy
+_REDUCTIONS: dict[str, tuple[PythonFunction, tuple[Any, ...], tuple[Any, ...]]] = {
+    "sum": (reductions.array_total, (operator.add, 0, False), (np.sum,)),
+    "prod": (reductions.array_total, (operator.mul, 1, False), (np.prod,)),
+    "min": (reductions.array_extreme, (operator.lt,), (np.min, np.amin)),
+    "max": (reductions.array_extreme, (operator.gt,), (np.max, np.amax)),
+    "argmin": (reductions.array_arg_extreme, (operator.lt,), (np.argmin,)),
+    "argmax": (reductions.array_arg_extreme, (operator.gt,), (np.argmax,)),
+    "mean": (reductions.array_mean, (), (np.mean,)),
+    "var": (reductions.array_var, (), (np.var,)),
+    "std": (reductions.array_std, (), (np.std,)),
+    "any": (reductions.array_any, (), (np.any,)),
+    "all": (reductions.array_all, (), (np.all,)),
+    "nansum": (reductions.array_total, (operator.add, 0, True), (np.nansum,)),
+    "nanprod": (reductions.array_total, (operator.mul, 1, True), (np.nanprod,)),
+    "nanmin": (reductions.array_nan_extreme, (operator.lt,), (np.nanmin,)),
+    "nanmax": (reductions.array_nan_extreme, (operator.gt,), (np.nanmax,)),
+    "nanmean": (reductions.array_nanmean, (), (np.nanmean,)),
+    "count_nonzero": (reductions.array_count_nonzero, (), (np.count_nonzero,)),
 }
 
 
-def _reduction(name: str, callee: PythonFunction) -> None:
+def _reduction(name: str, callee: PythonFunction, constants: tuple[Any, ...], of_numpy: tuple[Any, ...]) -> None:
 
     def reduce_array(ctx: FunctionState, array: ArrayValue, site: Call) -> Value:
         if site.args or site.keywords:
@@ -82,23 +84,24 @@ def _reduction(name: str, callee: PythonFunction) -> None:
             array = _contiguous(ctx, array, (constant(ctx, 1, ctx.program.index_type),), array.element)
         if array.ndim > 1 and name.startswith("arg"):
             array = _flat(ctx, array, name)
-        call = Call(node=site.node, function=Const(callee), args=(array,), keywords={})
+        args: tuple[Value, ...] = (array, *map(Const, constants))
+        call = Call(node=site.node, function=Const(callee), args=args, keywords={})
         return ctx.program.lower_call(ctx, callee, call)
 
     if hasattr(np.ndarray, name):
         METHODS[name] = reduce_array
 
-    def of_numpy(ctx: FunctionState, site: Call) -> Value:
+    def reduce_first(ctx: FunctionState, site: Call) -> Value:
         if not site.args or not isinstance(site.args[0], ArrayValue):
             ctx.fail(f"np.{name} needs an array in a kernel")
         inner = Call(node=site.node, function=site.function, args=site.args[1:], keywords=site.keywords)
         return reduce_array(ctx, site.args[0], inner)
 
-    handles(*_REDUCTIONS[name][1], foldable=False)(of_numpy)
+    handles(*of_numpy, foldable=False)(reduce_first)
 
 
-for _name, (_function, _) in _REDUCTIONS.items():
-    _reduction(_name, _function)
+for _name, _row in _REDUCTIONS.items():
+    _reduction(_name, *_row)
 
 
 # views ----------------------------------------------------------------------------------------------------------------

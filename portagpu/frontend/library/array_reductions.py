@@ -6,71 +6,45 @@ An array of several axes is reduced by calling the same function for its sub-arr
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
 
+from portagpu.dialect.names import constexpr
 from portagpu.frontend.source.callables import PythonFunction
 
 
 @PythonFunction
-def array_sum(a: Any) -> Any:
-    """Sum of all elements; integers are added in 64 bits, as in NumPy."""
-    total = a.dtype.type(0) + 0
+def array_total(a: Any, combine: Any, start: constexpr, skips_nan: constexpr) -> Any:
+    """Sum or product of all elements, or of those that are no nan; of integers in 64 bits, as in NumPy.
+
+    combine: `operator.add` or `operator.mul`; start: what changes nothing there.
+    """
+    total = combine(a.dtype.type(start), start)
     if a.dtype.kind == "i" or a.dtype.kind == "b":
-        total = np.int64(0)
+        total = np.int64(start)
     if a.dtype.kind == "u":
-        total = np.uint64(0)
+        total = np.uint64(start)
     for item in a:
-        if a.ndim == 1:
-            total += item
-        else:
-            total += array_sum(item)
+        if a.ndim > 1:
+            total = combine(total, array_total(item, combine, start, skips_nan))
+        elif not skips_nan or item == item:
+            total = combine(total, item)
     return total
 
 
 @PythonFunction
-def array_prod(a: Any) -> Any:
-    """Product of all elements; integers are multiplied in 64 bits, as in NumPy."""
-    total = a.dtype.type(1) * 1
-    if a.dtype.kind == "i" or a.dtype.kind == "b":
-        total = np.int64(1)
-    if a.dtype.kind == "u":
-        total = np.uint64(1)
-    for item in a:
-        if a.ndim == 1:
-            total *= item
-        else:
-            total *= array_prod(item)
-    return total
-
-
-@PythonFunction
-def array_min(a: Any) -> Any:
-    """Least element; nan if one is."""
+def array_extreme(a: Any, precedes: Any) -> Any:
+    """Least (precedes: `operator.lt`) or greatest (`operator.gt`) element; nan if one is."""
     best = array_first(a)
     for item in a:
         if a.ndim == 1:
-            if item < best or item != item:
+            if precedes(item, best) or item != item:
                 best = item
         else:
-            inner = array_min(item)
-            if inner < best or inner != inner:
-                best = inner
-    return best
-
-
-@PythonFunction
-def array_max(a: Any) -> Any:
-    """Greatest element; nan if one is."""
-    best = array_first(a)
-    for item in a:
-        if a.ndim == 1:
-            if item > best or item != item:
-                best = item
-        else:
-            inner = array_max(item)
-            if inner > best or inner != inner:
+            inner = array_extreme(item, precedes)
+            if precedes(inner, best) or inner != inner:
                 best = inner
     return best
 
@@ -84,28 +58,14 @@ def array_first(a: Any) -> Any:
 
 
 @PythonFunction
-def array_argmin(a: Any) -> Any:
-    """Index of the least element, or of the first nan."""
+def array_arg_extreme(a: Any, precedes: Any) -> Any:
+    """Index of the least or greatest element, or of the first nan."""
     best = a[0]
     found = 0
     for i in range(a.size):
         if best != best:
             break
-        if a[i] < best or a[i] != a[i]:
-            best = a[i]
-            found = i
-    return found
-
-
-@PythonFunction
-def array_argmax(a: Any) -> Any:
-    """Index of the greatest element, or of the first nan."""
-    best = a[0]
-    found = 0
-    for i in range(a.size):
-        if best != best:
-            break
-        if a[i] > best or a[i] != a[i]:
+        if precedes(a[i], best) or a[i] != a[i]:
             best = a[i]
             found = i
     return found
@@ -188,63 +148,16 @@ def array_all(a: Any) -> Any:
 
 
 @PythonFunction
-def array_nansum(a: Any) -> Any:
-    """Sum of the elements that are no nan."""
-    total = a.dtype.type(0) + 0
-    if a.dtype.kind == "i" or a.dtype.kind == "b":
-        total = np.int64(0)
-    if a.dtype.kind == "u":
-        total = np.uint64(0)
-    for item in a:
-        if a.ndim > 1:
-            total += array_nansum(item)
-        elif item == item:
-            total += item
-    return total
-
-
-@PythonFunction
-def array_nanprod(a: Any) -> Any:
-    """Product of the elements that are no nan."""
-    total = a.dtype.type(1) * 1
-    if a.dtype.kind == "i" or a.dtype.kind == "b":
-        total = np.int64(1)
-    if a.dtype.kind == "u":
-        total = np.uint64(1)
-    for item in a:
-        if a.ndim > 1:
-            total *= array_nanprod(item)
-        elif item == item:
-            total *= item
-    return total
-
-
-@PythonFunction
-def array_nanmin(a: Any) -> Any:
-    """Least element that is no nan; nan if all are."""
+def array_nan_extreme(a: Any, precedes: Any) -> Any:
+    """Least or greatest element that is no nan; nan if all are."""
     best = array_first(a)
     for item in a:
         if a.ndim == 1:
-            if item < best or best != best:
+            if precedes(item, best) or best != best:
                 best = item
         else:
-            inner = array_nanmin(item)
-            if inner < best or best != best:
-                best = inner
-    return best
-
-
-@PythonFunction
-def array_nanmax(a: Any) -> Any:
-    """Greatest element that is no nan; nan if all are."""
-    best = array_first(a)
-    for item in a:
-        if a.ndim == 1:
-            if item > best or best != best:
-                best = item
-        else:
-            inner = array_nanmax(item)
-            if inner > best or best != best:
+            inner = array_nan_extreme(item, precedes)
+            if precedes(inner, best) or best != best:
                 best = inner
     return best
 
@@ -266,7 +179,7 @@ def array_nanmean(a: Any) -> Any:
     """Mean of the elements that are no nan; nan if all are."""
     if a.dtype.kind == "i" or a.dtype.kind == "b" or a.dtype.kind == "u":
         return array_mean(a)
-    return array_nansum(a) / a.dtype.type(array_count_known(a))
+    return array_total(a, operator.add, 0, True) / a.dtype.type(array_count_known(a))
 
 
 @PythonFunction
