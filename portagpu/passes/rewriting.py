@@ -26,16 +26,21 @@ def operations(function: Function) -> Iterator[Operation]:
                     yield expr
 
 
-def replaced(body: tuple[Stmt, ...], change: Change) -> tuple[Stmt, ...]:
-    """The statements with each one that holds no others replaced by what ``change`` makes of it."""
+def replaced(
+    body: tuple[Stmt, ...], change: Change, operand: Callable[[Expr], Expr] = lambda expr: expr
+) -> tuple[Stmt, ...]:
+    """The statements with each one that holds no others replaced by what ``change`` makes of it.
+
+    ``operand`` changes the expressions of each statement before: values, conditions, ranges of loops.
+    """
     made: list[Stmt] = []
     for statement in body:
-        match statement:
+        match statement := rebuilt(statement, operand):
             case If():
-                then, orelse = replaced(statement.then, change), replaced(statement.orelse, change)
+                then, orelse = (replaced(part, change, operand) for part in (statement.then, statement.orelse))
                 made.append(replace(statement, then=then, orelse=orelse))
             case For() | While():
-                made.append(replace(statement, body=replaced(statement.body, change)))
+                made.append(replace(statement, body=replaced(statement.body, change, operand)))
             case _:
                 made += change(statement)
     return tuple(made)
@@ -80,25 +85,11 @@ def _calls(function: Function, names: set[str]) -> bool:
 def _with_arguments(function: Function, needing: set[str], parameters: tuple[Parameter, ...]) -> Function:
     """The function with the parameters passed on in calls of functions that need them."""
 
-    def change(expr: Expr) -> Expr:
-        expr = rebuilt(expr, change)
+    def extended(expr: Expr) -> Expr:
+        expr = rebuilt(expr, extended)
         if isinstance(expr, CallFunction) and expr.function in needing:
             passed = tuple(Var(p.name, p.type, span=expr.span) for p in parameters)
             return replace(expr, args=(*expr.args, *passed))
         return expr
 
-    def visit(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-        made: list[Stmt] = []
-        for statement in body:
-            statement = rebuilt(statement, change)
-            match statement:
-                case If():
-                    statement = replace(statement, then=visit(statement.then), orelse=visit(statement.orelse))
-                case For() | While():
-                    statement = replace(statement, body=visit(statement.body))
-                case _:
-                    pass
-            made.append(statement)
-        return tuple(made)
-
-    return replace(function, body=visit(function.body))
+    return replace(function, body=replaced(function.body, lambda statement: (statement,), extended))
