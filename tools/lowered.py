@@ -58,24 +58,24 @@ def lower(call: str, rest: Sequence[str], arguments: dict[str, ArgumentType], ca
     try:
         program = lower_kernel(kernel.source, (*arguments.values(), OUT), caps)
         verify(program)
-        binary = generate(program, caps)
+        generated = generate(program, caps)
     except KernelError as error:
         return Lowered("", error=error)
-    return Lowered(_describe(binary, call, [f.name for f in program.functions]), _extensions(binary, arguments))
+    return Lowered(_describe(generated, call, [f.name for f in program.functions]), _extensions(generated, arguments))
 
 
-def _extensions(binary: KernelSource, arguments: dict[str, ArgumentType]) -> tuple[str, ...]:
+def _extensions(generated: KernelSource, arguments: dict[str, ArgumentType]) -> tuple[str, ...]:
     """Extensions that the program enables, without that of the result's float64."""
-    found = re.findall(r"#pragma OPENCL EXTENSION (\w+)", binary.source)
+    found = re.findall(r"#pragma OPENCL EXTENSION (\w+)", generated.source)
     return tuple(e for e in found if e not in ("cl_khr_fp64", "cl_khr_fp16", "cl_khr_int64_extended_atomics"))
 
 
-def _statements(binary: KernelSource, call: str) -> list[str]:
+def _statements(generated: KernelSource, call: str) -> list[str]:
     """The C lines of the call."""
-    lines = binary.source.split("\n")
+    lines = generated.source.split("\n")
     found = [
         line.strip()
-        for line, span in zip(lines, binary.lines, strict=True)
+        for line, span in zip(lines, generated.lines, strict=True)
         if span is not None and span.line == _LINE and not line.strip().startswith("//")
     ]
     declared = [line.strip() for line in lines if re.match(r" *__local (?!ulong2 warp)\w+ \w+\[|__constant ", line)]
@@ -131,12 +131,12 @@ def _instructions(text: str) -> list[str]:
     return found
 
 
-def _describe(binary: KernelSource, call: str, functions: Sequence[str]) -> str:
-    text = _expression(_statements(binary, call))
+def _describe(generated: KernelSource, call: str, functions: Sequence[str]) -> str:
+    text = _expression(_statements(generated, call))
     if any(re.search(rf"\b{name}\w*\(", text) for name in functions):
         return "a function in the dialect"
     helpers = list(dict.fromkeys(re.findall(r"\bpg_\w+(?=\()", text)))
-    bodies = "\n".join(_helper(name, binary.source, text) for name in helpers)
+    bodies = "\n".join(_helper(name, generated.source, text) for name in helpers)
     instructions = _instructions(text + bodies)
     if instructions:
         counter = "a counter in global memory and " if "atomic_inc(" in bodies else ""

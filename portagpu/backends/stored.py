@@ -21,7 +21,7 @@ _Data = dict[str, Any]
 _DTYPES = {d.name: d for d in (*dtypes.ALL, dtypes.BFLOAT16)}
 
 
-def as_data(binary: KernelSource, files: Sequence[str], values: Sequence[Any]) -> _Data | None:
+def as_data(generated: KernelSource, files: Sequence[str], values: Sequence[Any]) -> _Data | None:
     """A kernel as what JSON can say; None where it cannot.
 
     ``files`` are those of the functions that were lowered, ``values`` what they read, each in order.
@@ -29,26 +29,28 @@ def as_data(binary: KernelSource, files: Sequence[str], values: Sequence[Any]) -
     spans = _SpanTable(files)
     try:
         return {
-            "source": binary.source,
-            "name": binary.name,
-            "parameters": [_parameter(p) for p in binary.parameters],
-            "lines": [spans.number(s) for s in binary.lines],
-            "block_dim": binary.block_dim,
-            "fused": None if binary.fused is None else [binary.fused.grid, binary.fused.block, binary.fused.shared],
-            "max_threads": binary.max_threads,
-            "findings": [[f.text, spans.number(f.span), f.needs_width, f.only_slow_double] for f in binary.findings],
-            "remarks": [[r.text, spans.number(r.span), r.needs_width] for r in binary.remarks],
-            "waits": spans.number(binary.waits),
-            "faults": [_fault(f, spans, values) for f in binary.faults],
+            "source": generated.source,
+            "name": generated.name,
+            "parameters": [_parameter(p) for p in generated.parameters],
+            "lines": [spans.number(s) for s in generated.lines],
+            "block_dim": generated.block_dim,
+            "fused": None
+            if generated.fused is None
+            else [generated.fused.grid, generated.fused.block, generated.fused.shared],
+            "max_threads": generated.max_threads,
+            "findings": [[f.text, spans.number(f.span), f.needs_width, f.only_slow_double] for f in generated.findings],
+            "remarks": [[r.text, spans.number(r.span), r.needs_width] for r in generated.remarks],
+            "waits": spans.number(generated.waits),
+            "faults": [_fault(f, spans, values) for f in generated.faults],
             "spans": spans.rows,
-            "static_shared": binary.static_shared,
-            "constant_bytes": binary.constant_bytes,
-            "shared_bytes": binary.shared_bytes,
-            "local_bytes": binary.local_bytes,
-            "cooperative": binary.cooperative,
-            "has_line_directives": binary.has_line_directives,
-            "prints": binary.prints,
-            "python_name": binary.python_name,
+            "static_shared": generated.static_shared,
+            "constant_bytes": generated.constant_bytes,
+            "shared_bytes": generated.shared_bytes,
+            "local_bytes": generated.local_bytes,
+            "cooperative": generated.cooperative,
+            "has_line_directives": generated.has_line_directives,
+            "prints": generated.prints,
+            "python_name": generated.python_name,
         }
     except _UnsayableError:
         return None

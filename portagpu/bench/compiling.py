@@ -114,8 +114,8 @@ def driver_seconds(context: Context) -> float:
     for _ in range(3):
         text = f"{source}\n__kernel void salt(__global ulong *p) {{ *p = {time.time_ns()}; }}\n"
         begin = time.perf_counter()
-        types = [scalar_dtype(p) for p in overload.binary.parameters]
-        compile_and_launch(queue, text, overload.binary.name, types, arguments, 64)
+        types = [scalar_dtype(p) for p in overload.kernel_source.parameters]
+        compile_and_launch(queue, text, overload.kernel_source.name, types, arguments, 64)
         spent.append(time.perf_counter() - begin)
     return statistics.median(spent)
 

@@ -95,7 +95,7 @@ def launch_cost(context: Context, launched: Any = scale, turns: int = 1) -> Laun
         sets = [[cuda.to_device(np.zeros(64, np.float32)) for _ in range(count)] for _ in range(turns)]
         launched[1, 64](*sets[0])
         source = next(iter(launched.inspect_opencl().values()))
-        name = next(iter(launched.overloads.values())).binary.name
+        name = next(iter(launched.overloads.values())).kernel_source.name
         plain, finish = launches(context.cl_context, context.device.cl_device, source, name, 64)
         # the kernels ask for the size of their first vector only
         buffers = [[vectors[0].buffer, np.int32(64), *(v.buffer for v in vectors[1:])] for vectors in sets]

@@ -83,13 +83,13 @@ def code_for(kernel: KernelDefinition, request: Request, settings: Settings) -> 
         return _new_code(kernel, request, None)
     told = partial(notices.unkept, settings)
     cache = FileCache(settings.cache_dir / "code", ".code", _MAGIC, _LIMIT_BYTES, told)
-    binary = _kept_code(cache, start, request)
-    if binary is not None:
-        return binary
+    generated = _kept_code(cache, start, request)
+    if generated is not None:
+        return generated
     record = Dependencies(start.fork(), request.types)
-    binary = _new_code(kernel, request, record)
-    _keep(cache, start, request, record, binary)
-    return binary
+    generated = _new_code(kernel, request, record)
+    _keep(cache, start, request, record, generated)
+    return generated
 
 
 def _new_code(kernel: KernelDefinition, request: Request, record: Dependencies | None) -> KernelSource:
@@ -191,26 +191,26 @@ def _kept_code(cache: FileCache, start: Digest, request: Request) -> KernelSourc
             if data is None:
                 continue
             try:
-                binary = from_data(data, digest.files, values)
+                generated = from_data(data, digest.files, values)
             except (ValueError, TypeError, LookupError, AttributeError) as error:
                 _log.debug("cache file %s is not understood: %s", cache.path(key), error)
                 continue
-            if binary.cooperative and request.may_fuse and not fused:
+            if generated.cooperative and request.may_fuse and not fused:
                 continue  # made for a single block
             cache.touch(key)
             cache.touch(listed)
-            return binary
+            return generated
     return None
 
 
-def _keep(cache: FileCache, start: Digest, request: Request, record: Dependencies, binary: KernelSource) -> None:
+def _keep(cache: FileCache, start: Digest, request: Request, record: Dependencies, generated: KernelSource) -> None:
     data = None
     if not record.trouble:
-        data = as_data(binary, record.digest.files, record.values)
+        data = as_data(generated, record.digest.files, record.values)
     if data is None:
-        _log.debug("the code of `%s` is not kept: %s", binary.name, record.trouble or "its exceptions")
+        _log.debug("the code of `%s` is not kept: %s", generated.name, record.trouble or "its exceptions")
         return
     rows, listed = record.rows, _list_key(start)
-    _write(cache, _code_key(record.digest, rows, request, fused=binary.fused is not None), data)
+    _write(cache, _code_key(record.digest, rows, request, fused=generated.fused is not None), data)
     known = [r for r in _readings(cache, listed) if r != rows]
     _write(cache, listed, [rows, *known][:_MAX_READINGS])

@@ -102,9 +102,9 @@ class Inspection(Specialisations, OfflineCompilation):
     def inspect_opencl(self, signature: Any = None) -> Any:
         """OpenCL C for a signature, or without one of each specialisation by signature. Print it to read it."""
         if signature is not None:
-            return self._selected(signature).binary.source
+            return self._selected(signature).kernel_source.source
         found = keyed(self._launched()) or self.overloads
-        return OpenCLSources((key, o.binary.source) for key, o in found.items())
+        return OpenCLSources((key, o.kernel_source.source) for key, o in found.items())
 
     def inspect_asm(self, signature: Any = None) -> Any:
         """The driver's assembly (PTX), where its binaries are text. Raises `MissingCapabilityError` elsewhere."""

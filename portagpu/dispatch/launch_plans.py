@@ -144,8 +144,8 @@ def plan_of(
     ``constants`` are the places of compile-time arguments: the plan holds for these very values. None where a launch
     must look at its context, at values, or at what is neither an array nor a number, nor a tuple of these.
     """
-    binary = overload.binary
-    if binary.faults or binary.cooperative or binary.prints:
+    kernel_source = overload.kernel_source
+    if kernel_source.faults or kernel_source.cooperative or kernel_source.prints:
         return None
     found = _Leaves(shape.shared)
     for n, value in enumerate(args):
@@ -157,7 +157,7 @@ def plan_of(
         return None
     unpack = f"({''.join(f'a{n}, ' for n in range(len(args)))}) = args"
     apart = f"len({{{', '.join(found.allocations)}}}) == {len(found.keys)}" if len(found.keys) > 1 else "True"
-    parameters, helpers = c_arguments(binary.parameters, overload.compiled.context, planned=True)
+    parameters, helpers = c_arguments(kernel_source.parameters, overload.compiled.context, planned=True)
     lines = [
         "def tokens(args):",
         f"    if len(args) != {len(args)}: return None",

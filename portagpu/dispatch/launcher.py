@@ -132,23 +132,23 @@ class Configured(Generic[P]):
         work.after += after
         prepared = dispatcher.prepare(args, context, stream, work)
         overload = dispatcher.overload(prepared, self.shape, context)
-        shape = self.shape.fused(overload.binary.fused)
+        shape = self.shape.fused(overload.kernel_source.fused)
         compiled = overload.compiled
         if compiled.key not in self._checked:
             check_shape(shape, context.capabilities, context.device.name)
             self._check_shared(overload, context)
             compiled.check_block(shape)
             self._checked.add(compiled.key)
-            remark(context, self.shape, overload.binary.remarks)
+            remark(context, self.shape, overload.kernel_source.remarks)
             if not str(dispatcher.__module__).startswith("portagpu."):  # whose users have no say in it
-                advise(context, self.shape, args, overload.binary.findings)
+                advise(context, self.shape, args, overload.kernel_source.findings)
         for other in others:
             stream.wait_stream(other)
-        if overload.binary.prints:
+        if overload.kernel_source.prints:
             context.prints = True
         with finished(stream) if work.pending else contextlib.nullcontext():
             with enqueuing(stream) as queue:
-                if overload.binary.faults:
+                if overload.kernel_source.faults:
                     launch_checked(compiled, queue, shape, prepared)
                 else:
                     compiled.launch(queue, shape, compiled.extract(prepared, self.shape.shared))
@@ -175,8 +175,8 @@ class Configured(Generic[P]):
             self._base._plan = plan
 
     def _check_shared(self, overload: Overload, context: Context) -> None:
-        fused = overload.binary.fused
-        used = overload.binary.static_shared + self.shape.shared * (1 if fused is None else fused.blocks)
+        fused = overload.kernel_source.fused
+        used = overload.kernel_source.static_shared + self.shape.shared * (1 if fused is None else fused.blocks)
         caps = context.capabilities
         limit = max(caps.local_memory_static, caps.local_memory_argument)
         if used > limit:

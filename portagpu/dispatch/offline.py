@@ -24,14 +24,14 @@ from portagpu.types import Signature, Type, as_signature, as_type, is_type
 class OfflineKernel:
     """A kernel as compiled for a target.
 
-    ``figures``: registers, spills, memory and occupancy. ``binary``: the generated program. ``assembly``: the
+    ``figures``: registers, spills, memory and occupancy. ``kernel_source``: the generated program. ``assembly``: the
     compiler's text, or None where it gives none. ``log``: what the compiler said. ``remark``: why a figure is missing,
     and what to install for it.
     """
 
     name: str
     target: OfflineTarget
-    binary: KernelSource
+    kernel_source: KernelSource
     figures: OfflineFigures
     assembly: str | None
     log: str
@@ -40,7 +40,7 @@ class OfflineKernel:
     @property
     def source(self) -> str:
         """The OpenCL C."""
-        return self.binary.source
+        return self.kernel_source.source
 
 
 class OfflineCompilation(KernelDefinition):
@@ -74,20 +74,20 @@ class OfflineCompilation(KernelDefinition):
         failure: KernelError | None = None
         try:
             request = Request(backend=backend, types=types, caps=found.capabilities, shared=dynamic, block=fixed)
-            binary = code_for(self, request, Settings.from_environment())
+            kernel_source = code_for(self, request, Settings.from_environment())
         except KernelError as error:
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
             raise failure.with_traceback(None)
-        options = backend.build_options(self.options, found.capabilities, binary.source)
+        options = backend.build_options(self.options, found.capabilities, kernel_source.source)
         try:
-            compiled = backend.compile_offline(found, binary.source, options)
+            compiled = backend.compile_offline(found, kernel_source.source, options)
         except BuildError as error:
-            raise locate(error, binary) from error
+            raise locate(error, kernel_source) from error
         return OfflineKernel(
             name=self.__name__,
             target=found,
-            binary=binary,
+            kernel_source=kernel_source,
             figures=compiled.figures,
             assembly=compiled.assembly,
             log=compiled.log,

@@ -36,7 +36,7 @@ class Overload:
     """One specialisation."""
 
     signature: tuple[ArgumentType, ...]
-    binary: KernelSource
+    kernel_source: KernelSource
     compiled: CompiledKernel
     build_options: tuple[str, ...]
     wide: bool  # 64-bit subscripts
@@ -79,7 +79,7 @@ class Overload:
     @property
     def cooperative(self) -> bool:
         """Whether the kernel's blocks wait for each other (``cuda.cg.this_grid()``)."""
-        return self.binary.cooperative
+        return self.kernel_source.cooperative
 
     def max_cooperative_grid_blocks(self, blockdim: int | tuple[int, ...], dynsmemsize: int = 0) -> int:
         """Blocks of the given size that a launch may have whose threads all wait for each other."""

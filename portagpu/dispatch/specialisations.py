@@ -44,19 +44,19 @@ class Specialisations(KernelDefinition):
         """
         failure: KernelError | None = None
         try:
-            binary = self.generate(types, context, wide=wide, shared=shared, launch=launch, block=block)
+            kernel_source = self.generate(types, context, wide=wide, shared=shared, launch=launch, block=block)
         except KernelError as error:
             failure = error
         if failure is not None:  # the user's mistake: the compiler's own frames would only hide it
             if context.settings.traceback:
                 raise failure
             raise failure.with_traceback(None) from None
-        options = self.options.build_options(context, binary.source)
-        compiled = CompiledKernel(context, binary, options)
+        options = self.options.build_options(context, kernel_source.source)
+        compiled = CompiledKernel(context, kernel_source, options)
         dynamic = shared if shared > context.capabilities.local_memory_argument else 0
         return Overload(
             signature=types,
-            binary=binary,
+            kernel_source=kernel_source,
             compiled=compiled,
             build_options=options,
             wide=wide,
@@ -109,9 +109,9 @@ class Specialisations(KernelDefinition):
             )
             context.holders.add(self)
             made = self.build(types, context, wide=wide, shared=shape.shared, launch=launch, block=block)
-            if made.binary.cooperative and not context.capabilities.inline_ptx:
+            if made.kernel_source.cooperative and not context.capabilities.inline_ptx:
                 self._grids.add(key[:5])
-                key = key if made.binary.fused is None else (*key[:5], launch)
+                key = key if made.kernel_source.fused is None else (*key[:5], launch)
             self._overloads[key] = made
             context.specialisations.add(self, key, made.compiled)
             return made

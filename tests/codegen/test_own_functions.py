@@ -33,13 +33,15 @@ def test_erfc_of_devices_with_ptx(device):
     x = np.concatenate([np.linspace(-6, 9.1, 30_000), np.logspace(-9, 0, 5000), edges]).astype(np.float32)
     expected = np.array([math.erfc(v) for v in x.astype(np.float64)])
     caps = dataclasses.replace(device.capabilities, inline_ptx=True, line_directives=False)
-    binary = generate(lower_kernel(complementary.source, (FLOATS, FLOATS), caps), caps)
-    source, count = re.subn(r"asm\(\"rcp.*", "inverse = 1.0f / product;", binary.source)
+    generated = generate(lower_kernel(complementary.source, (FLOATS, FLOATS), caps), caps)
+    source, count = re.subn(r"asm\(\"rcp.*", "inverse = 1.0f / product;", generated.source)
     assert count == 1
     context = Context.for_device(device)
     found, given = cuda.to_device(np.full_like(x, 7)), cuda.to_device(x)
-    kernel = cl.Kernel(build(context, source, ()), binary.name)
-    arguments = [given.buffer if p.name == "x" else found.buffer if p.name == "y" else None for p in binary.parameters]
+    kernel = cl.Kernel(build(context, source, ()), generated.name)
+    arguments = [
+        given.buffer if p.name == "x" else found.buffer if p.name == "y" else None for p in generated.parameters
+    ]
     cuda.synchronize()
     queue = context.default_stream.queue
     kernel(queue, (x.size,), None, *(np.int32(x.size) if a is None else a for a in arguments))

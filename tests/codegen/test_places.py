@@ -29,20 +29,20 @@ STORE = place.source.first_line + 4
 
 
 def test_c_lines_lead_to_python_lines(device):
-    binary = generate(lower_kernel(place.source, ARGUMENTS, device.capabilities), device.capabilities)
-    number = next(n for n, text in enumerate(binary.source.splitlines(), 1) if text.strip().startswith("x[i] ="))
-    assert f"// {STORE}: x[i] = n * 2.0" in binary.source
-    if not binary.has_line_directives:
-        assert binary.span_of(number).line == STORE
+    generated = generate(lower_kernel(place.source, ARGUMENTS, device.capabilities), device.capabilities)
+    number = next(n for n, text in enumerate(generated.source.splitlines(), 1) if text.strip().startswith("x[i] ="))
+    assert f"// {STORE}: x[i] = n * 2.0" in generated.source
+    if not generated.has_line_directives:
+        assert generated.span_of(number).line == STORE
 
 
 def test_simulators_get_line_directives(device):
     caps = dataclasses.replace(device.capabilities, line_directives=True)
-    binary = generate(lower_kernel(place.source, ARGUMENTS, caps), caps)
-    lines = binary.source.splitlines()
+    generated = generate(lower_kernel(place.source, ARGUMENTS, caps), caps)
+    lines = generated.source.splitlines()
     number = next(n for n, text in enumerate(lines) if text.strip().startswith("x[i] ="))
     assert lines[number - 1] == f'#line {STORE} "{__file__}"'
-    assert binary.span_of(STORE).line == STORE
+    assert generated.span_of(STORE).line == STORE
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def test_simulators_get_line_directives(device):
 )
 def test_driver_errors_name_the_python_line(device, log):
     caps = dataclasses.replace(device.capabilities, line_directives=False)
-    binary = generate(lower_kernel(place.source, ARGUMENTS, caps), caps)
-    number = next(n for n, text in enumerate(binary.source.splitlines(), 1) if text.strip().startswith("x[i] ="))
+    generated = generate(lower_kernel(place.source, ARGUMENTS, caps), caps)
+    number = next(n for n, text in enumerate(generated.source.splitlines(), 1) if text.strip().startswith("x[i] ="))
     error = errors.BuildError("refused")
     error.log = log.format(n=number)
-    located = locate(error, binary)
+    located = locate(error, generated)
     assert located.span.line == STORE
     assert "no such thing" in str(located)
     assert located.log == error.log
@@ -84,12 +84,12 @@ def test_lines_are_right_behind_helpers_with_barriers(single):
         x[t] = cuda.syncthreads_count(x[t] > n)
 
     caps = dataclasses.replace(IDEAL, single_barriers=single)
-    binary = generate(lower_kernel(counted.source, ARGUMENTS, caps), caps)
-    shown = [re.match(r" *// (\d+): ", line) for line in binary.source.split("\n")]
-    assert len(shown) == len(binary.lines) and sum(m is not None for m in shown) >= 4
-    for found, span in zip(shown, binary.lines, strict=True):
+    generated = generate(lower_kernel(counted.source, ARGUMENTS, caps), caps)
+    shown = [re.match(r" *// (\d+): ", line) for line in generated.source.split("\n")]
+    assert len(shown) == len(generated.lines) and sum(m is not None for m in shown) >= 4
+    for found, span in zip(shown, generated.lines, strict=True):
         assert found is None or (span is not None and span.line == int(found[1]))
-    assert ("; barrier(" in binary.source) is not single
+    assert ("; barrier(" in generated.source) is not single
 
 
 def test_words_ask_for_no_extension():

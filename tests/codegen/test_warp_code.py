@@ -57,16 +57,16 @@ def source(kernel, arguments, caps):
 
 def test_inline_ptx_needs_no_barriers_of_the_block(device):
     caps = dataclasses.replace(device.capabilities, inline_ptx=True, fp64=True, line_directives=False)
-    binary = source(exchanges, (FLOATS, DOUBLES), caps)
+    generated = source(exchanges, (FLOATS, DOUBLES), caps)
     for instruction in (
         *("shfl.sync.bfly.b32", "shfl.sync.down.b32", "vote.sync.ballot.b32", "vote.sync.any.pred"),
         *("vote.sync.all.pred", "vote.sync.uni.pred", "match.all.sync.b64", "bar.warp.sync", "nanosleep.u32"),
     ):
-        assert instruction in binary.source, instruction
-    kernel = binary.source[binary.source.index("__kernel") :]
+        assert instruction in generated.source, instruction
+    kernel = generated.source[generated.source.index("__kernel") :]
     assert "barrier(" not in kernel and "if (i < 7)" in kernel  # branches stay branches
-    assert "grid_sync" in kernel and binary.parameters[-1].role.name == "GRID_CELLS"
-    assert binary.cooperative and binary.max_threads is None
+    assert "grid_sync" in kernel and generated.parameters[-1].role.name == "GRID_CELLS"
+    assert generated.cooperative and generated.max_threads is None
 
 
 @pytest.mark.parametrize("lanes", [16, 64])

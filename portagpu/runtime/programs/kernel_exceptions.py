@@ -38,7 +38,7 @@ def launch_checked(compiled: CompiledKernel, queue: Any, shape: LaunchShape, arg
     driver.download(queue, record, buffer, blocking=True)
     number = int(record.view(np.int32)[0])
     if number:
-        raise exception_of(compiled.binary.faults[number - 1], record)
+        raise exception_of(compiled.kernel_source.faults[number - 1], record)
 
 
 def exception_of(fault: Fault, record: np.ndarray[Any, Any]) -> BaseException:

@@ -22,7 +22,7 @@ class Figures:
 
 def figures_of(compiled: CompiledKernel, options: tuple[str, ...]) -> Figures:
     """Ask the driver about a kernel."""
-    binary, context = compiled.binary, compiled.context
+    kernel_source, context = compiled.kernel_source, compiled.context
     driver = context.driver
     with compiled.any_object() as kernel:
         private, threads = driver.private_bytes(kernel), driver.max_threads(kernel)
@@ -30,10 +30,10 @@ def figures_of(compiled: CompiledKernel, options: tuple[str, ...]) -> Figures:
         # CPU drivers give the size of their own stack frames, or nothing
         is_gpu = context.capabilities.device_type is DeviceType.GPU
         return Figures(
-            regs_per_thread=driver.registers(binary.source, binary.name, options),
-            shared_mem_per_block=binary.shared_bytes,
-            local_mem_per_thread=private if is_gpu else binary.local_bytes,
-            const_mem_size=binary.constant_bytes,
+            regs_per_thread=driver.registers(kernel_source.source, kernel_source.name, options),
+            shared_mem_per_block=kernel_source.shared_bytes,
+            local_mem_per_thread=private if is_gpu else kernel_source.local_bytes,
+            const_mem_size=kernel_source.constant_bytes,
             max_threads_per_block=threads,
         )
 

@@ -178,20 +178,20 @@ class _OfThread(threading.local):
 class CompiledKernel:
     """A kernel built for one context; launches from any thread."""
 
-    def __init__(self, context: Context, binary: KernelSource, options: tuple[str, ...]) -> None:
+    def __init__(self, context: Context, kernel_source: KernelSource, options: tuple[str, ...]) -> None:
         self.key = next(_keys)
         self.reference = weakref.ref(self)
-        self.binary = binary
+        self.kernel_source = kernel_source
         self.context = context
         try:
-            self._program = build(context, binary.source, options)
+            self._program = build(context, kernel_source.source, options)
         except BuildError as error:
-            raise locate(error, binary) from error
-        self.extract = _extractor(binary, context)
+            raise locate(error, kernel_source) from error
+        self.extract = _extractor(kernel_source, context)
         driver = context.driver
         self.enqueue = driver.enqueue
         self._new_object = driver.kernel
-        self._types = [scalar_dtype(p) for p in binary.parameters]
+        self._types = [scalar_dtype(p) for p in kernel_source.parameters]
         self._local = _OfThread()
         self._max_threads: int | None = None
         self.used = True  # since it was last looked for what may go
@@ -213,7 +213,7 @@ class CompiledKernel:
 
     def new_kernel(self) -> KernelObject:
         """A kernel object of the caller's own."""
-        made: KernelObject = self._new_object(self._program, self.binary.name, self._types)
+        made: KernelObject = self._new_object(self._program, self.kernel_source.name, self._types)
         return made
 
     @contextmanager
@@ -231,19 +231,19 @@ class CompiledKernel:
 
     def is_too_narrow(self, shape: LaunchShape) -> bool:
         """Whether the driver refuses a block of that size for this kernel, but perhaps not if the kernel names it."""
-        if self.binary.block_dim is not None or shape.threads <= self.max_threads:
+        if self.kernel_source.block_dim is not None or shape.threads <= self.max_threads:
             return False
         return shape.threads <= self.context.capabilities.max_work_group_size
 
     def check_block(self, shape: LaunchShape) -> None:
         """Raise `LaunchConfigError` where this kernel cannot run with that block."""
-        fixed = self.binary.block_dim
-        if fixed is not None and fixed != shape.block and self.binary.fused is None:
+        fixed = self.kernel_source.block_dim
+        if fixed is not None and fixed != shape.block and self.kernel_source.fused is None:
             raise LaunchConfigError(
                 f"the kernel was made for blocks of {_show(fixed)}, not {_show(shape.block)}",
                 hint=f"launch it with block {fixed}, or change block_dim= in its @cuda.jit",
             )
-        emulated = self.binary.max_threads
+        emulated = self.kernel_source.max_threads
         if emulated is not None and shape.threads > emulated:
             raise LaunchConfigError(
                 f"a block of {_show(shape.block)} has {shape.threads} threads; with warp operations it has at most"
@@ -271,17 +271,18 @@ class CompiledKernel:
         """Blocks of that size that certainly run at the same time, so that they may wait for each other."""
         caps = self.context.capabilities
         if not caps.inline_ptx:  # nowhere else is it known that blocks that run are not put off: they become one block
-            own = self.binary.static_shared // (1 if self.binary.fused is None else self.binary.fused.blocks)
+            fused = self.kernel_source.fused
+            own = self.kernel_source.static_shared // (1 if fused is None else fused.blocks)
             most = caps.max_work_group_size // max(1, threads)
             return max(1, min(most, caps.local_memory_static // max(1, own + shared)))
-        used = max(1, self.binary.static_shared + shared)
+        used = max(1, self.kernel_source.static_shared + shared)
         whole = -(-threads // caps.warp_size) * caps.warp_size  # registers are given out by the warp
         together = min(self.max_threads // max(1, whole), caps.local_memory_static // used, _BLOCKS_OF_A_UNIT)
         return caps.compute_units * max(1, together)
 
     def _check_cooperative(self, shape: LaunchShape) -> None:
         blocks = shape.grid[0] * shape.grid[1] * shape.grid[2]
-        if not self.binary.cooperative or blocks == 1:
+        if not self.kernel_source.cooperative or blocks == 1:
             return
         limit = self.cooperative_blocks(shape.threads, shape.shared)
         if blocks > limit:
@@ -324,12 +325,12 @@ class CompiledKernel:
     ) -> None:
         self.used = True
         event = self.enqueue(queue, kernel, shape.sizes)
-        if self.binary.waits is not None and self.context.settings.warnings:
+        if self.kernel_source.waits is not None and self.context.settings.warnings:
             watch(
                 self.context.driver,
                 event,
-                self.binary.python_name,
-                self.binary.waits,
+                self.kernel_source.python_name,
+                self.kernel_source.waits,
                 self.context.settings.hang_seconds,
             )
         # not before: signal handlers and finalisers that launch the same kernel would set their arguments in its place
@@ -348,11 +349,11 @@ def scalar_dtype(parameter: Parameter) -> Any:
     return np.dtype(parameter.type.dtype.name if parameter.type.dtype is not BOOL else "uint8")
 
 
-def _extractor(binary: KernelSource, context: Context) -> Callable[..., tuple[Any, ...]]:
+def _extractor(kernel_source: KernelSource, context: Context) -> Callable[..., tuple[Any, ...]]:
     """A function from kernel arguments to C arguments, as Python code: it runs at each launch."""
-    body, names = c_arguments(binary.parameters, context)
-    if binary.fused is not None:  # one part for each block
-        blocks, unit = binary.fused.blocks, element_size(DYNAMIC_SHARED.element)
+    body, names = c_arguments(kernel_source.parameters, context)
+    if kernel_source.fused is not None:  # one part for each block
+        blocks, unit = kernel_source.fused.blocks, element_size(DYNAMIC_SHARED.element)
         local = context.driver.local_memory
         names["local"] = lambda n: local(blocks * unit * max(1, -(-n // unit)))
     made: Callable[..., tuple[Any, ...]] = eval(
@@ -408,10 +409,10 @@ def c_arguments(
 _LINE = re.compile(r"(?:^|[:\s(])(\d+):(\d+):? (?:fatal )?error: (.*)")
 
 
-def _died(error: BuildError, binary: KernelSource) -> BuildError:
+def _died(error: BuildError, kernel_source: KernelSource) -> BuildError:
     result = BuildError(
-        f"{str(error).splitlines()[0]} (kernel {binary.name})",
-        span=next((span for span in binary.lines if span is not None), None),
+        f"{str(error).splitlines()[0]} (kernel {kernel_source.name})",
+        span=next((span for span in kernel_source.lines if span is not None), None),
         hint="this is a fault of the driver: another device or version of it may compile the kernel (`portagpu devices`"
         ", PORTAGPU_DEVICE), or another form of its loops, such as a flag in place of a break out of several",
     )
@@ -419,15 +420,15 @@ def _died(error: BuildError, binary: KernelSource) -> BuildError:
     return result
 
 
-def locate(error: BuildError, binary: KernelSource) -> BuildError:
+def locate(error: BuildError, kernel_source: KernelSource) -> BuildError:
     """The driver's complaint with the Python line that it is about."""
     if error.died:
-        return _died(error, binary)
+        return _died(error, kernel_source)
     message, span = "the driver's OpenCL compiler refused the kernel", None
     for line in error.log.splitlines():
         found = _LINE.search(line)
         if found:
-            span = binary.span_of(int(found.group(1)))
+            span = kernel_source.span_of(int(found.group(1)))
             message = f"{message}: {found.group(3).strip()}"
             break
     result = BuildError(

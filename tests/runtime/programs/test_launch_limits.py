@@ -116,7 +116,7 @@ def test_a_kernel_with_many_registers_is_built_for_the_block(device, monkeypatch
     limit = CompiledKernel.max_threads
 
     def few(self):
-        return limit.fget(self) if self.binary.block_dim else 16
+        return limit.fget(self) if self.kernel_source.block_dim else 16
 
     monkeypatch.setattr(CompiledKernel, "max_threads", property(few))
     kernel = cuda.jit(increment.py_func)
@@ -126,7 +126,7 @@ def test_a_kernel_with_many_registers_is_built_for_the_block(device, monkeypatch
     kernel[2, 32](x)
     kernel[4, 16](x)
     assert (x == 4).all()
-    assert [o.binary.block_dim for o in kernel.overloads.values()] == [None, (32, 1, 1)]
+    assert [o.kernel_source.block_dim for o in kernel.overloads.values()] == [None, (32, 1, 1)]
     fixed = cuda.jit(block_dim=(8, 1, 1))(increment.py_func)
     with pytest.raises(errors.LaunchConfigError, match="was made for blocks"):
         fixed[1, 32](x)
