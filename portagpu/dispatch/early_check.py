@@ -6,7 +6,7 @@ from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch.definition import KernelDefinition
 from portagpu.dispatch.type_names import argument_type
 from portagpu.errors import KernelError, KernelTypeError, UnsupportedError
-from portagpu.frontend.specialize import check_device_function
+from portagpu.frontend.specialise import check_device_function
 from portagpu.types import Signature
 
 

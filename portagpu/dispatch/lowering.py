@@ -5,7 +5,7 @@ from __future__ import annotations
 from portagpu.device.capabilities import Capabilities
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.source.dependencies import Dependencies
-from portagpu.frontend.specialize import specialise
+from portagpu.frontend.specialise import specialise
 from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType
 from portagpu.passes.pipeline import PIPELINE, Pass, legalise, refused_statements
@@ -28,7 +28,7 @@ def lower_kernel(
     """A kernel for the given argument types as a device can run it.
 
     ``passes`` are those of the back end. ``launch`` is what the kernel is for, if its blocks wait for each other on a
-    device that does not run all at once. The other options are those of `portagpu.frontend.specialize.specialise`.
+    device that does not run all at once. The other options are those of `portagpu.frontend.specialise.specialise`.
     Raises subclasses of `portagpu.errors.KernelError`.
     """
 

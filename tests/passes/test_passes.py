@@ -13,7 +13,7 @@ from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT16, FLOAT32, INT32
 from portagpu.errors import LaunchConfigError, UnsupportedSyntaxError
-from portagpu.frontend.specialize import specialise
+from portagpu.frontend.specialise import specialise
 from portagpu.ir.program import GridShape
 from portagpu.ir.text import program_text
 from portagpu.ir.types import PYINT, ArrayType, Layout, Scalar
