@@ -12,6 +12,7 @@ import sys
 import time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from portagpu.version import __version__
 
@@ -19,6 +20,12 @@ FOLDER = str(Path(__file__).parent) + os.sep
 """Where the package is."""
 _KINDS = (".py", ".mako")
 _loaded = time.time()
+
+
+def is_of_package(function: Any) -> bool:
+    """Whether a function's text is in one of the package's files, which the stamp covers and users have no say in."""
+    code = getattr(function, "__code__", None)  # what is callable may have none
+    return code is not None and bool(code.co_filename.startswith(FOLDER))
 
 
 @cache

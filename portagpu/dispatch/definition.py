@@ -14,6 +14,7 @@ from portagpu.frontend.source.capture import FunctionSource, capture
 from portagpu.frontend.source.dependencies import Dependencies
 from portagpu.ir.program import GridShape, Program
 from portagpu.ir.types import ArgumentType
+from portagpu.package_stamp import is_of_package
 from portagpu.passes.pipeline import PIPELINE, Pass
 from portagpu.runtime.programs.launch import Extent
 from portagpu.types import Signature
@@ -49,7 +50,7 @@ class KernelDefinition(PythonFunction):
     @property
     def keeps_code(self) -> bool:
         """Whether generated code is kept on disk: with ``cache=True``, and that of the package's own kernels."""
-        return self.options.cache or str(self.__module__).startswith("portagpu.")
+        return self.options.cache or is_of_package(self.py_func)
 
     @property
     def source(self) -> FunctionSource:

@@ -13,6 +13,7 @@ from portagpu.dispatch.overload import Overload
 from portagpu.dispatch.type_variables import P
 from portagpu.errors import CudaAPIError, KernelError, LaunchConfigError, LaunchError
 from portagpu.frontend.source.capture import FunctionSource
+from portagpu.package_stamp import is_of_package
 from portagpu.runtime.arrays.host_memory import finished
 from portagpu.runtime.execution.context import Context, context_of
 from portagpu.runtime.execution.stream import Stream, enqueuing
@@ -140,7 +141,7 @@ class Configured(Generic[P]):
             compiled.check_block(shape)
             self._checked.add(compiled.key)
             remark(context, self.shape, overload.kernel_source.remarks)
-            if not str(dispatcher.__module__).startswith("portagpu."):  # whose users have no say in it
+            if not is_of_package(dispatcher.source.function):  # whose users have no say in it
                 advise(context, self.shape, args, overload.kernel_source.findings)
         for other in others:
             stream.wait_stream(other)

@@ -35,6 +35,7 @@ from portagpu.ir.types import (
     TupleType,
     in_memory,
 )
+from portagpu.package_stamp import is_of_package
 from portagpu.types.record_layout import Record
 
 
@@ -120,7 +121,7 @@ def _lower(
         remarks=tuple(program.remarks.values()),
         checked=program.debug or program.bounds,
         halves=program.halves,
-        library=str(source.function.__module__).startswith("portagpu."),
+        library=is_of_package(source.function),
     )
 
 

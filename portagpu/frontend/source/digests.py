@@ -24,7 +24,7 @@ from portagpu.errors import KernelError
 from portagpu.frontend.source.callables import DeviceCallable, LibraryFunction, PythonFunction, undecorated
 from portagpu.frontend.source.capture import FunctionSource, global_value
 from portagpu.frontend.source.lambdas import NAME
-from portagpu.package_stamp import FOLDER
+from portagpu.package_stamp import is_of_package
 
 _INSTALLED = frozenset({"numpy", "portagpu", "ml_dtypes", *sys.stdlib_module_names})  # known by name and version
 _DEEPEST = 60  # values inside each other
@@ -75,7 +75,7 @@ class Digest:
         """What a name that is not a local means in a function, as `FunctionSource.lookup`."""
         known = self._functions[number]
         function = known.callee.py_func
-        if known.source is None and not function.__code__.co_freevars and _of_package(function):
+        if known.source is None and not function.__code__.co_freevars and is_of_package(function):
             return global_value(function, name)  # its text need not be read
         return self._source(known).lookup(name)
 
@@ -223,7 +223,7 @@ class Digest:
         self._numbers[id(function)] = len(self._functions)
         self._functions.append(known := _Known(callee))
         code = function.__code__
-        if _of_package(function):  # whose text the package's stamp tells
+        if is_of_package(function):  # whose text the package's stamp tells
             self._put("package", code.co_filename, str(code.co_firstlineno), code.co_name)
         else:
             source = self._source(known)
@@ -306,10 +306,6 @@ def check_methods(cls: type) -> None:
             owner = getattr(method, "__objclass__", method)
             if method is not None and str(getattr(owner, "__module__", "")).split(".")[0] not in _INSTALLED:
                 raise Unfaithful(f"an object of {cls.__qualname__}, which defines {name}")
-
-
-def _of_package(function: Any) -> bool:
-    return bool(function.__code__.co_filename.startswith(FOLDER))
 
 
 def _is_installed(value: Any) -> bool:
