@@ -27,6 +27,7 @@ _USES = (
     ("i = cuda.grid(1)", "out[0] = r[i]"),
 )
 _MODULES = {"_operator": "operator", "builtins": "", "numpy": "np"}
+_ORDER = ("builtins", "_operator", "math", "cmath", "numpy")  # of rows, whatever the order in which modules register
 # functions whose arguments are no numbers and arrays
 _CALLS = {
     "print": ("print(x)", ()),
@@ -80,7 +81,7 @@ def _lowered(name: str, kind: ArgumentType) -> str | None:
 def rows() -> Iterator[tuple[str, str, str]]:
     """Name, what it takes, and what it becomes: one row for functions that become the same."""
     merged: dict[tuple[str, str], list[str]] = {}
-    for function in TABLE:
+    for function in sorted(TABLE, key=lambda function: _ORDER.index(function.__module__)):
         name = name_of(function)
         tried = {label: _lowered(name, kind) for label, kind in _NUMBERS.items()}
         found = {label: text for label, text in tried.items() if text is not None}

@@ -1,17 +1,22 @@
 """Every module that registers lowerings: importing this one fills the tables of what kernels may call.
 
-A new module of lowerings is imported here, and nowhere else for that purpose.
+A new module of lowerings is imported here, and nowhere else for that purpose. `tests/test_lowerings.py` names modules
+that are missing, and names of the dialect that nothing lowers.
 """
 
 from __future__ import annotations
 
+from portagpu.frontend.arrays import slice_objects
 from portagpu.frontend.intrinsics import (
+    arithmetic,
     async_copies,
+    atomics,
+    barriers,
     bulk_copies,
     cache_hints,
     cooperative,
     dot_product,
-    indices_atomics,
+    indices,
     matrix_units,
     memory,
     prefetch,
@@ -24,19 +29,23 @@ from portagpu.frontend.library import (
     array_methods,
     array_ufuncs,
     builtins,
-    elementwise,
-    integer_functions,
+    cmath,
+    floats,
+    integers,
+    number_tests,
+    operators,
     printing,
+    rounding,
+    selection,
     type_tests,
 )
 from portagpu.frontend.library.libdevice import compound, fp16, native
-from portagpu.frontend.operations import number_methods
-from portagpu.frontend.syntax import device_functions
+from portagpu.frontend.operations import complex_numbers, number_methods
 
 REGISTERED = (
-    *(async_copies, bulk_copies, cache_hints, cooperative, dot_product, indices_atomics, matrix_units, memory),
-    *(prefetch, subgroup_matrix, subgroups, vector_memory, warp),
-    *(array_methods, array_ufuncs, builtins, elementwise, integer_functions, printing, type_tests),
-    *(compound, fp16, native),
-    *(number_methods, device_functions),
+    *(arithmetic, async_copies, atomics, barriers, bulk_copies, cache_hints, cooperative, dot_product, indices),
+    *(matrix_units, memory, prefetch, subgroup_matrix, subgroups, vector_memory, warp),
+    *(array_methods, array_ufuncs, builtins, cmath, floats, integers, number_tests, operators, printing, rounding),
+    *(selection, type_tests, compound, fp16, native),
+    *(slice_objects, complex_numbers, number_methods),
 )

@@ -10,7 +10,7 @@ from portagpu.frontend.core.convert import as_number, describe, number_type
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
-from portagpu.frontend.intrinsics.indices_atomics import refuse_packed
+from portagpu.frontend.intrinsics.atomics import refuse_packed
 from portagpu.frontend.operations.environment import index_items
 from portagpu.ir.nodes import Expr, VectorLoad, VectorStore
 from portagpu.ir.types import Scalar, Vector, in_memory

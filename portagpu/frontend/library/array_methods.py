@@ -25,7 +25,7 @@ from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, MethodValue, TupleValue, Value
 from portagpu.frontend.intrinsics.memory import local_memory
 from portagpu.frontend.library import array_reductions as reductions
-from portagpu.frontend.library.builtins import integer_result
+from portagpu.frontend.library.operands import integer_result
 from portagpu.frontend.operations.environment import tuple_items
 from portagpu.frontend.source.callables import PythonFunction
 from portagpu.ir.nodes import BinaryOp, Compare, CompareOp, Constant, Expr, Operation, Select
@@ -302,3 +302,11 @@ def _numpy_shape(ctx: FunctionState, site: Call) -> Value:
     if not isinstance(array, ArrayValue):
         return Const(())
     return TupleValue(array.shape)
+
+
+@handles(np.size)
+def _np_size(ctx: FunctionState, site: Call) -> Value:
+    (value,) = site.bind(ctx, "size", "x")
+    if isinstance(value, ArrayValue):
+        return size_of(ctx, value)
+    ctx.fail(f"np.size needs an array, not {describe(ctx, value)}")

@@ -7,16 +7,14 @@ import builtins
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from portagpu.dtypes import BOOL, UINT64
+from portagpu.dtypes import BOOL
 from portagpu.errors import KernelValueError
-from portagpu.frontend.arrays.subscripts import get_item
 from portagpu.frontend.core.conditions import logical
 from portagpu.frontend.core.convert import as_number, common_type, convert, describe, number_type, truth, typed_number
-from portagpu.frontend.core.operators import binary, is_narrow, unary
+from portagpu.frontend.core.operators import binary, is_narrow
 from portagpu.frontend.core.registry import Call, call_library, handles
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import (
@@ -32,8 +30,8 @@ from portagpu.frontend.core.values import (
     constants,
 )
 from portagpu.frontend.library.array_builtins import of_array
-from portagpu.frontend.library.numeric_functions import power_modulo
-from portagpu.frontend.operations.comparisons import compare
+from portagpu.frontend.library.integer_functions import power_modulo
+from portagpu.frontend.library.operands import integer_result, scalar
 from portagpu.frontend.operations.complex_numbers import modulus
 from portagpu.frontend.operations.environment import tuple_items
 from portagpu.ir.nodes import LogicalOp, Operation
@@ -120,80 +118,6 @@ def _ndenumerate(ctx: FunctionState, site: Call) -> Value:
     return PlacesValue(array.shape, array)
 
 
-_OPERATORS: dict[Any, type[ast.operator]] = {
-    operator.add: ast.Add,
-    operator.sub: ast.Sub,
-    operator.mul: ast.Mult,
-    operator.truediv: ast.Div,
-    operator.floordiv: ast.FloorDiv,
-    operator.mod: ast.Mod,
-    operator.pow: ast.Pow,
-    operator.and_: ast.BitAnd,
-    operator.or_: ast.BitOr,
-    operator.xor: ast.BitXor,
-    operator.lshift: ast.LShift,
-    operator.rshift: ast.RShift,
-    operator.iadd: ast.Add,
-    operator.isub: ast.Sub,
-    operator.imul: ast.Mult,
-    operator.itruediv: ast.Div,
-    operator.ifloordiv: ast.FloorDiv,
-    operator.imod: ast.Mod,
-    operator.ipow: ast.Pow,
-    operator.iand: ast.BitAnd,
-    operator.ior: ast.BitOr,
-    operator.ixor: ast.BitXor,
-    operator.ilshift: ast.LShift,
-    operator.irshift: ast.RShift,
-}
-
-
-@handles(*_OPERATORS)
-def _operator(ctx: FunctionState, site: Call) -> Value:
-    left, right = site.bind(ctx, site.target.__name__, "a", "b")
-    return binary(ctx, _OPERATORS[site.target](), left, right)
-
-
-_COMPARISONS: dict[Any, type[ast.cmpop]] = {
-    operator.lt: ast.Lt,
-    operator.le: ast.LtE,
-    operator.gt: ast.Gt,
-    operator.ge: ast.GtE,
-    operator.eq: ast.Eq,
-    operator.ne: ast.NotEq,
-}
-
-
-@handles(*_COMPARISONS)
-def _comparison(ctx: FunctionState, site: Call) -> Value:
-    left, right = site.bind(ctx, site.target.__name__, "a", "b")
-    return compare(ctx, _COMPARISONS[site.target](), left, right)
-
-
-_UNARY: dict[Any, type[ast.unaryop]] = {
-    operator.neg: ast.USub,
-    operator.pos: ast.UAdd,
-    operator.inv: ast.Invert,
-    operator.invert: ast.Invert,
-    operator.not_: ast.Not,
-}
-
-
-@handles(*_UNARY)
-def _unary_operator(ctx: FunctionState, site: Call) -> Value:
-    (value,) = site.bind(ctx, site.target.__name__, "a")
-    return unary(ctx, _UNARY[site.target](), value)
-
-
-@handles(operator.getitem, foldable=False)
-def _getitem(ctx: FunctionState, site: Call) -> Value:
-    owner, index = site.bind(ctx, "getitem", "a", "b")
-    if not isinstance(owner, ArrayValue):
-        ctx.fail(f"operator.getitem needs an array, not {describe(ctx, owner)}")
-    items = tuple_items(ctx, index) if number_type(ctx, index) is None else (index,)
-    return get_item(ctx, owner, items)
-
-
 @handles(tuple)
 def _tuple(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "tuple", "x")
@@ -206,34 +130,19 @@ def _int(ctx: FunctionState, site: Call) -> Value:
     return convert(ctx, scalar(ctx, value), integer_result(ctx, value), explicit=True)
 
 
-def scalar(ctx: FunctionState, value: Value) -> Value:
-    """The argument, which must be a number."""
-    if not isinstance(number_type(ctx, value), Scalar):
-        ctx.fail(f"a number is needed here, not {describe(ctx, value)}")
-    return value
-
-
-def integer_result(ctx: FunctionState, value: Value) -> Scalar:
-    """Type of a number as a Python integer; one that int64 cannot hold stays unsigned."""
-    kind = number_type(ctx, value)
-    if isinstance(kind, Scalar) and kind.dtype is UINT64:
-        return kind
-    return PYINT_NARROW if is_narrow(ctx, value) else PYINT
-
-
 @handles(float)
 def _float(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "float", "x")
     return convert(ctx, scalar(ctx, value), ctx.program.py_float, explicit=True)
 
 
-@handles(bool, np.bool_)
+@handles(bool, np.bool_, operator.truth)
 def _bool(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "bool", "x")
     return truth(ctx, scalar(ctx, value))
 
 
-@handles(abs, np.abs, np.absolute, np.fabs, math.fabs)
+@handles(abs, operator.abs, np.abs, np.absolute, np.fabs, math.fabs)
 def _abs(ctx: FunctionState, site: Call) -> Value:
     (value,) = site.bind(ctx, "abs", "x")
     number, kind = typed_number(ctx, value)
@@ -307,6 +216,14 @@ def _sum(ctx: FunctionState, site: Call) -> Value:
         return of_array(ctx, "sum", site, values, total)
     for value in tuple_items(ctx, values):
         total = binary(ctx, ast.Add(), total, value)
+    return total
+
+
+@handles(math.prod)
+def _prod(ctx: FunctionState, site: Call) -> Value:
+    values, total = site.bind(ctx, "math.prod", "tuple", start=Const(1))
+    for value in tuple_items(ctx, values):
+        total = binary(ctx, ast.Mult(), total, value)
     return total
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from portagpu.dialect.names import VectorMaker
 from portagpu.dtypes import BOOL, INT64
+from portagpu.errors import KernelValueError
 from portagpu.frontend.core.convert import describe, number_type
 from portagpu.frontend.core.registry import Call, handles
 from portagpu.frontend.core.state import FunctionState
@@ -90,3 +91,14 @@ def _number_is_of(kind: Element, cls: type) -> bool:
     if not isinstance(kind, Scalar):
         return False
     return issubclass(kind.dtype.numpy.type, cls) or issubclass(_python_type(kind), cls)
+
+
+@handles(np.iinfo, np.finfo)
+def _limits(ctx: FunctionState, site: Call) -> Value:
+    """Only reached with an argument that is no constant: Python evaluates the others."""
+    (value,) = site.bind(ctx, site.target.__name__, "dtype")
+    ctx.fail(
+        f"np.{site.target.__name__} needs a dtype, not {describe(ctx, value)}",
+        kind=KernelValueError,
+        hint=f"for example np.{site.target.__name__}(x.dtype).max",
+    )

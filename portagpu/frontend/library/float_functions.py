@@ -1,4 +1,4 @@
-"""Compound functions of real numbers, written in the dialect: kernels call them as device functions."""
+"""Functions of floats that take several operations, written in the dialect: kernels call them as device functions."""
 
 from __future__ import annotations
 
@@ -86,60 +86,6 @@ def modf(x: Any) -> Any:
 
 
 @LibraryFunction
-def integer_fmod(x: Any, y: Any) -> Any:
-    """C's remainder, with the sign of ``x``."""
-    rest = x % y
-    if rest != 0 and (x < 0) != (y < 0):
-        rest -= y
-    return rest
-
-
-@LibraryFunction
-def integer_reciprocal(x: Any) -> Any:
-    """C's ``1 / x``; by zero zero, as other divisions of integers."""
-    return x if x == 1 or x == -1 else x * 0
-
-
-@LibraryFunction
-def gcd(x: Any, y: Any) -> Any:
-    """`math.gcd`."""
-    if x.dtype.kind == "u":
-        a = x
-        b = y
-        while b != 0:
-            a, b = b, a % b
-        return a
-    below = -abs(x)  # not above zero, since the most negative number has no counterpart
-    other = -abs(y)
-    while other != 0:
-        below, other = other, below % other
-    return -below
-
-
-@LibraryFunction
-def lcm(x: Any, y: Any) -> Any:
-    """`math.lcm`."""
-    divisor = gcd(x, y)
-    return divisor if divisor == 0 else abs(x // divisor) * abs(y)
-
-
-@LibraryFunction
-def power_modulo(base: Any, exponent: Any, modulus: Any) -> Any:
-    """``pow(base, exponent, modulus)`` of integers; a negative exponent gives zero."""
-    result = (modulus * 0 + 1) % modulus
-    factor = base % modulus
-    rest = exponent
-    if rest < 0:
-        return modulus * 0
-    while rest > 0:
-        if rest & 1:
-            result = result * factor % modulus
-        factor = factor * factor % modulus
-        rest >>= 1
-    return result
-
-
-@LibraryFunction
 def power_of_ten(count: Any) -> Any:
     """Exact where a float can be."""
     result = 1.0
@@ -171,17 +117,6 @@ def round_digits(x: Any, digits: Any) -> Any:
 
 
 @LibraryFunction
-def round_integer(x: Any, step: Any) -> Any:
-    """An integer rounded to a multiple of ``step``, half to even."""
-    below = x - x % step
-    rest = x - below
-    other = step - rest  # twice the rest may not fit
-    if rest > other or (rest == other and below // step % 2 == 1):
-        return below + step
-    return below
-
-
-@LibraryFunction
 def is_close(a: Any, b: Any, relative: Any, absolute: Any) -> Any:
     """As Python's `math.isclose`."""
     if a == b:
@@ -197,3 +132,13 @@ def is_close_to(a: Any, b: Any, relative: Any, absolute: Any, equal_nan: Any) ->
     if a == b or (equal_nan and a != a and b != b):
         return True
     return abs(a - b) <= absolute + relative * abs(b) and math.isfinite(abs(b))
+
+
+@LibraryFunction
+def number_of(x: Any, missing: Any, above: Any, below: Any) -> Any:
+    """`numpy.nan_to_num`."""
+    if math.isnan(x):
+        return missing
+    if math.isinf(x):
+        return above if x > 0 else below
+    return x
