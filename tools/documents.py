@@ -14,6 +14,7 @@ from tools import (
     reference,
     rooms,
     stubs,
+    variants_table,
 )
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -32,6 +33,7 @@ MADE = {
     "not-portable.md": not_portable.text,
     "passes.md": passes_page.text,
     "architecture.md": rooms.text,
+    "gemm.md": variants_table.text,
 }
 
 

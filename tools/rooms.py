@@ -7,10 +7,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from tools.page_blocks import with_block
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "portagpu"
 PAGE = ROOT / "docs/architecture.md"
-_BLOCK = re.compile(r"(<!-- rooms: [^\n]*-->\n).*?(\n<!-- end of rooms -->)", re.S)
 _WIDTH = 118
 
 
@@ -48,5 +49,4 @@ def text() -> str:
     if long:
         raise ValueError(f"first lines that are too long for the tree: {long}")
     tree = "\n".join(["", "```text", *lines, "```", ""])
-    page = PAGE.read_text(encoding="utf-8")
-    return _BLOCK.sub(lambda found: found.group(1) + tree + found.group(2), page)
+    return with_block(PAGE, "rooms", tree)
