@@ -7,6 +7,7 @@ from itertools import combinations, product
 from types import SimpleNamespace
 
 import pairwise
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,22 +46,22 @@ def test_devices_share_the_values_of_a_single_parameter():
     assert sorted(r["a"] for r in kept) == [0, 1, 2] and {r["device"] for r in kept} == {0, 1}
 
 
-def test_a_device_that_compiles_slowly_has_a_quarter():
-    rows = [{"device": device, "a": n} for device in range(2) for n in range(40)]
+def test_a_device_that_compiles_slowly_has_a_seventh():
+    rows = [{"device": device, "a": n} for device in range(2) for n in range(42)]
     counts = Counter(rows[place]["device"] for place in pairwise.chosen(rows, frozenset({0})))
-    assert counts == {0: 10, 1: 30}
+    assert counts == {0: 6, 1: 36}
 
 
 class Collected:
     """A collected test."""
 
-    def __init__(self, name, marked, **values):
+    def __init__(self, name, marked, mark=pytest.mark.one_device, **values):
         self.nodeid = f"{name}[{'-'.join(map(str, values.values()))}]"
         self.callspec = SimpleNamespace(params=values, indices=values)
-        self.marked = marked
+        self.mark = mark.mark if marked else None
 
     def get_closest_marker(self, name):
-        return name == "one_device" and self.marked
+        return self.mark if self.mark and self.mark.name == name else None
 
 
 def test_marked_tests_run_on_one_device():
@@ -82,7 +83,28 @@ def test_some_marked_tests_run_where_compilers_are_slow():
     alone = [Collected(f"test_{n}", True, device=d) for n in range(100) for d in (7, 8, 9)]
     spared = pairwise.on_others(alone, frozenset({id(7)}))
     kept = Counter(test.callspec.params["device"] for test in alone if test.nodeid not in spared)
-    assert kept.total() == 100 and 2 < kept[7] < 20 and kept[8] > 25 and kept[9] > 25
+    assert kept.total() == 100 and 1 < kept[7] < 10 and kept[8] > 25 and kept[9] > 25
+
+
+def test_tests_that_compile_much_are_spared_slow_compilers():
+    marked = [
+        Collected(f"test_{n}", True, pytest.mark.one_device(fast=True), device=d) for n in range(50) for d in (7, 8)
+    ]
+    spared = pairwise.on_others(marked, frozenset({id(7)}))
+    assert Counter(test.callspec.params["device"] for test in marked if test.nodeid not in spared) == {8: 50}
+    alone = [Collected("test", True, pytest.mark.one_device(fast=True), device=7)]
+    assert not pairwise.on_others(alone, frozenset({id(7)}))
+
+
+def test_each_value_is_met_where_kernels_are_large():
+    rows = [dict(zip(("device", *"abc"), v, strict=True)) for v in product(range(2), range(6), range(5), range(3))]
+    tests = [Collected("test", True, pytest.mark.each_value, **row) for row in rows]
+    spared = pairwise.left_out(tests)
+    kept = [test.callspec.params for test in tests if test.nodeid not in spared]
+    assert len(kept) == 6
+    assert all({row[name] for row in kept} == {row[name] for row in rows} for name in rows[0])
+    marked = pairwise.left_out(tests, thorough=True)
+    assert marked == pairwise.left_out([Collected("test", False, **row) for row in rows], thorough=True)
 
 
 def test_thorough_runs_meet_all_pairs_on_each_device():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import cache
+from operator import attrgetter
 from typing import Any, NoReturn
 
 from portagpu.ir.nodes import (
@@ -52,28 +53,22 @@ def unreachable(node: NoReturn) -> NoReturn:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Direct sub-expressions."""
-    if type(expr) in _LEAVES:  # before all cases are tried in turn: compiling asks very often
-        return ()
-    match expr:
-        case Constant() | Var():
-            return ()
-        case Binary() | Compare() | Logical():
-            return (expr.left, expr.right)
-        case Negate() | Invert() | Not() | Cast() | Lane() | Member():
-            return (expr.operand,)
-        case Select():
-            return (expr.condition, expr.yes, expr.no)
-        case Index():
-            return (expr.operand, expr.extent)
-        case Load() | VectorLoad() | Offset():
-            return (expr.base, expr.index)
-        case MakeVector():
-            return expr.items
-        case Operation() | CallFunction():
-            return expr.args
+    kind = type(expr)
+    return () if kind in _LEAVES else _CHILDREN[kind](expr)
 
 
 _LEAVES = frozenset({Constant, Var})
+# a table, since compiling asks millions of times: trying all cases in turn takes several times as long
+_CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
+    **dict.fromkeys((Constant, Var), lambda expr: ()),
+    **dict.fromkeys((Binary, Compare, Logical), attrgetter("left", "right")),
+    **dict.fromkeys((Negate, Invert, Not, Cast, Lane, Member), lambda expr: (expr.operand,)),
+    Select: attrgetter("condition", "yes", "no"),
+    Index: attrgetter("operand", "extent"),
+    **dict.fromkeys((Load, VectorLoad, Offset), attrgetter("base", "index")),
+    MakeVector: attrgetter("items"),
+    **dict.fromkeys((Operation, CallFunction), attrgetter("args")),
+}
 
 
 def rebuilt(node: Any, change: Callable[[Expr], Expr]) -> Any:
@@ -179,6 +174,6 @@ def all_expressions(expr: Expr) -> Iterator[Expr]:
     while waiting:
         current = waiting.pop()
         yield current
-        inner = children(current)
-        if inner:
-            waiting.extend(inner[::-1])
+        kind = type(current)
+        if kind not in _LEAVES:
+            waiting.extend(_CHILDREN[kind](current)[::-1])

@@ -15,7 +15,7 @@ from portagpu.bench.peers import peers_for
 from portagpu.blas.gemm.core.accumulation import OUTPUTS
 from portagpu.blas.gemm.core.problem import Problem
 
-pytestmark = pytest.mark.one_device
+pytestmark = pytest.mark.one_device(fast=True)
 
 LARGEST = {"float64": 1e-14, "complex128": 1e-14, "float16": 1e-3, "bfloat16": 1e-2}
 WITH_BLAS = ("float32", "float64", "complex64", "complex128")

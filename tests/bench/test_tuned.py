@@ -21,7 +21,7 @@ from portagpu.errors import StoreError, TuningError
 from portagpu.settings import Settings
 from portagpu.tuning import Store, choice
 
-pytestmark = pytest.mark.one_device
+pytestmark = pytest.mark.one_device(fast=True)
 
 SMALL = Problem(m=48, n=40, k=56, dtype="float32")
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from click.testing import CliRunner
 
 from portagpu.bench import warps
 from portagpu.runtime.execution.context import Context
+
+pytestmark = pytest.mark.one_device(fast=True)  # each form has kernels of its own
 
 N = 1 << 13
 

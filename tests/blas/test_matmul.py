@@ -22,7 +22,7 @@ from portagpu.runtime.arrays.array import device_array
 from portagpu.runtime.arrays.creation import to_device
 from portagpu.runtime.execution.context import Context
 
-pytestmark = pytest.mark.one_device
+pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
 
 DTYPES = ("float32", "float64")
 

@@ -22,7 +22,7 @@ from portagpu.blas.gemm.variants.panel.variant import PanelConfig
 from portagpu.blas.gemm.variants.tile.config import TileConfig
 from portagpu.blas.gemm.variants.vector.variant import VectorConfig
 
-pytestmark = pytest.mark.one_device
+pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
 
 PAIRS = [(dtype, out) for dtype in DTYPES for out in OUTPUTS[dtype]]
 TILES = TileConfig(tile_m=16, tile_n=16, tile_k=4, thread_m=4, thread_n=4, group=2)

@@ -16,7 +16,7 @@ import pytest
 from portagpu import cuda, errors
 from portagpu.blas import cgemm, dgemm, sgemm, zgemm
 
-pytestmark = pytest.mark.one_device
+pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
 
 scipy_blas = pytest.importorskip("scipy.linalg.blas")
 

@@ -21,7 +21,7 @@ from portagpu.settings import Settings
 from portagpu.tuning import CompileFailed, LaunchFailed, Measured, Spilled, Store, Worker, tune
 from portagpu.tuning.tunables import outcomes, problems
 
-pytestmark = pytest.mark.one_device
+pytestmark = pytest.mark.one_device(fast=True)
 
 PROBLEM = Problem(m=80, n=80, k=80, dtype="float32")
 

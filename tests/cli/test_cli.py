@@ -23,7 +23,7 @@ from portagpu.device import devices, registry
 from portagpu.errors import NoDeviceError, StoreError
 from portagpu.settings import Settings
 
-pytestmark = pytest.mark.one_device
+pytestmark = pytest.mark.one_device(fast=True)
 
 
 def invoke(*arguments):
@@ -65,6 +65,7 @@ def test_tune_bench_matrix(device, tmp_path):
     assert result.output.startswith("| device |")
 
 
+@pytest.mark.thorough
 def test_quickstart(device, monkeypatch):
     monkeypatch.setattr(quickstart, "_SIZE", 96)  # the matrices of its search and benchmark
     result = invoke("quickstart", "--device", str(device.index), "--tuning-seconds", "0.5")

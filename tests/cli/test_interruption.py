@@ -23,7 +23,7 @@ from portagpu.tuning import Store
 from portagpu.tuning.trials import compilers
 from portagpu.tuning.trials.temporary_folder import own_folder
 
-pytestmark = pytest.mark.one_device
+pytestmark = pytest.mark.one_device(fast=True)
 
 SLOW = """
 import time

@@ -22,7 +22,7 @@ from portagpu.device.families import device_class
 from portagpu.errors import TuningError, UnknownOptionError
 from portagpu.tuning import Measured, SearchResult, Store, TaskKey, TimedOut
 
-pytestmark = pytest.mark.one_device
+pytestmark = pytest.mark.one_device(fast=True)
 
 TASK = TaskKey(device="d", kernel="gemm", kernel_version=1, dtype="float32", shape_class="8x8x8")
 

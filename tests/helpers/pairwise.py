@@ -4,8 +4,10 @@ Most faults need one or two particular values (Kuhn, Wallace, Gallo: Software Fa
 Software Testing, IEEE Transactions on Software Engineering 30, 2004), and nearly all of a test's time is the
 compilation of its kernels. What they find is mostly wrong on all devices, so each device meets a share only of the
 values of a parameter that has many, or that is the only one; and tests marked with ``one_device``, whose subject comes
-before any driver, run on one device each. Of both, a device whose driver compiles slowly has a small part. With
-``pytest --thorough`` every test meets every device, and ``--all-combinations`` runs all there is.
+before any driver, run on one device each. Of both, a device whose driver compiles slowly has a small part, and none of
+the tests marked ``one_device(fast=True)``, which compile a great deal. Tests marked with ``each_value``, whose kernels
+are large, meet every value instead of every pair. With ``pytest --thorough`` every test meets every pair on every
+device, and ``--all-combinations`` runs all there is.
 """
 
 from __future__ import annotations
@@ -15,15 +17,16 @@ from collections import Counter, defaultdict
 from itertools import combinations
 
 MANY = 4  # values of a parameter: if it has more, not every device meets all
-SLOW = 3  # a device whose driver compiles slowly has one of a parameter's values for so many of each other device
-SLOW_MARKED = 7  # and one of the tests marked ``one_device``
+SLOW = 6  # a device whose driver compiles slowly has one of a parameter's values for so many of each other device
+SLOW_MARKED = 15  # and one of the tests marked ``one_device``
 TARGETS = 3  # a test of all targets of offline compilers meets one in so many, and neighbours others
 Values = dict[str, int]  # of one test: its parameters, and which objects they are
 
 
-def chosen(tests: list[Values], slow: frozenset[int] = frozenset()) -> list[int]:
+def chosen(tests: list[Values], slow: frozenset[int] = frozenset(), *, in_pairs: bool = True) -> list[int]:
     """Places of tests in which every pair of values occurs that occurs in all, but for those of a device and one of
     many values; the device that has the fewest tests first (one that is ``slow``: few of them), then the earliest.
+    Not ``in_pairs``: in which every value occurs.
 
     In each step the test with the most pairs that are new, as in Tai and Lei's and similar greedy algorithms.
     """
@@ -32,7 +35,7 @@ def chosen(tests: list[Values], slow: frozenset[int] = frozenset()) -> list[int]
     counts = {name: len({test[name] for test in tests}) for name in tests[0]}
     # where two others meet in all pairs of values, devices meet the values at hardly any cost
     few = {name for name, count in counts.items() if count <= MANY and len(counts) > 2}
-    pairs = [_pairs(test, few) for test in tests]
+    pairs = [_pairs(test, few) if in_pairs else frozenset((value,) for value in test.items()) for test in tests]
     missing = set().union(*pairs)
     rest = dict(enumerate(pairs))
     found: list[int] = []
@@ -67,9 +70,9 @@ def on_others(items, slow: frozenset[int] = frozenset()) -> set[str]:
     found = set()
     for function, groups in same.items():
         for place, group in enumerate(groups.values()):  # neighbours among the values run on different ones
-            turns = [
-                item for item in group for _ in range(1 if id(item.callspec.params["device"]) in slow else SLOW_MARKED)
-            ]
+            least = 0 if group[0].get_closest_marker("one_device").kwargs.get("fast") else 1
+            weights = [least if id(item.callspec.params["device"]) in slow else SLOW_MARKED for item in group]
+            turns = [item for item, weight in zip(group, weights, strict=True) for _ in range(weight)] or group
             turn = turns[(zlib.crc32(function.encode()) + place * SLOW_MARKED) % len(turns)]
             found |= {item.nodeid for item in group} - {turn.nodeid}
     return found
@@ -92,8 +95,8 @@ def of_other_tests(items) -> set[str]:
 def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = False) -> set[str]:
     """Ids of collected tests whose pairs of values other tests of the same function have, or another device.
 
-    With ``thorough`` each device has all pairs of the other values, and tests marked with ``one_device``, too; each
-    target of offline compilers has all tests; and tests marked with ``thorough`` run.
+    With ``thorough`` each device has all pairs of the other values, and tests marked with ``one_device`` or
+    ``each_value``, too; each target of offline compilers has all tests; and tests marked with ``thorough`` run.
     """
     long = {item.nodeid for item in items if item.get_closest_marker("thorough")}
     found = set() if thorough else long | on_others(items, slow) | of_other_tests(items)
@@ -103,6 +106,7 @@ def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = Fals
             device = id(item.callspec.params.get("device")) if thorough else None
             functions[item.nodeid.partition("[")[0], device].append(item)
     for group in functions.values():
-        kept = chosen([{name: id(value) for name, value in item.callspec.params.items()} for item in group], slow)
+        values = [{name: id(value) for name, value in item.callspec.params.items()} for item in group]
+        kept = chosen(values, slow, in_pairs=thorough or not group[0].get_closest_marker("each_value"))
         found |= {item.nodeid for item in group} - {group[place].nodeid for place in kept}
     return found

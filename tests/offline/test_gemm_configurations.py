@@ -21,6 +21,8 @@ from portagpu.blas.gemm.variants.tile.launch import subgroup_of, tile_kernel, ti
 from portagpu.blas.gemm.variants.tile.variant import TileVariant
 from portagpu.blas.gemm.variants.wave_matrix import variant as wave_matrix_variant
 
+pytestmark = pytest.mark.each_value
+
 _SIZES = (128, 512, 1024, 2048, 8192)
 
 

@@ -33,7 +33,7 @@ from portagpu.tuning.trials.compilers import Compilers
 from portagpu.tuning.trials.trial import Bench, spilled_bytes
 from portagpu.tuning.tunables.space import candidates
 
-pytestmark = pytest.mark.one_device
+pytestmark = pytest.mark.one_device(fast=True)
 
 PROBLEM = {"n": 4096}
 

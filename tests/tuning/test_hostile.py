@@ -33,7 +33,7 @@ from portagpu.tuning.tunables import space as space_module
 from portagpu.tuning.tunables.space import UnionSpace, candidates, point_key
 from portagpu.tuning.tunables.tunable import Case, reference_of, resolve
 
-pytestmark = pytest.mark.one_device
+pytestmark = pytest.mark.one_device(fast=True)
 
 TASK = TaskKey(device="d", kernel="k", kernel_version=1, dtype="", shape_class="n=1")
 

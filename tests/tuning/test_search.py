@@ -30,7 +30,7 @@ from portagpu.tuning.searches.ranking import rank
 from portagpu.tuning.searches.search import search
 from portagpu.tuning.tunables import outcomes
 
-pytestmark = pytest.mark.one_device
+pytestmark = pytest.mark.one_device(fast=True)
 
 TASK = TaskKey(device="d", kernel="planted", kernel_version=1, dtype="float32", shape_class="1x1x1")
 SPACE = SearchSpace((Axis("x", tuple(range(1, 13))),))

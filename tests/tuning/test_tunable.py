@@ -25,7 +25,7 @@ from portagpu.tuning.session import seconds_of
 from portagpu.tuning.store.tasks import store_path
 from portagpu.tuning.tunables.tunable import reference_of, resolve
 
-pytestmark = pytest.mark.one_device
+pytestmark = pytest.mark.one_device(fast=True)
 
 PROBLEM = {"n": 4096}
 

@@ -17,7 +17,7 @@ from portagpu.tuning.tunables.outcomes import Measured, WrongResult
 from portagpu.tuning.tunables.tunable import resolve
 from portagpu.tuning.tunables.user_faults import CheckFault, finding, raised
 
-pytestmark = pytest.mark.one_device
+pytestmark = pytest.mark.one_device(fast=True)
 
 SCRIPT = """
 import sys

@@ -112,6 +112,26 @@ class LoopFrame:
     broke: Var | None = None  # flag for an else clause
 
 
+class _At:
+    """The place of the node that is lowered inside ``with``. (A generator's context manager takes several times as
+    long.) Where that raises, the place stays: it is the error's.
+    """
+
+    __slots__ = ("_before", "_ctx", "_node")
+
+    def __init__(self, ctx: FunctionState, node: ast.AST) -> None:
+        self._ctx, self._node = ctx, node
+
+    def __enter__(self) -> None:
+        self._before = self._ctx.span
+        if hasattr(self._node, "lineno"):
+            self._ctx.span = self._ctx.source.span(self._node)
+
+    def __exit__(self, kind: object, *rest: object) -> None:
+        if kind is None:
+            self._ctx.span = self._before
+
+
 class FunctionState:
     """Lowering of one function: environment, open block, spans."""
 
@@ -146,14 +166,9 @@ class FunctionState:
 
     # spans and errors -------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def at(self, node: ast.AST) -> Iterator[None]:
+    def at(self, node: ast.AST) -> _At:
         """Lower ``node``: everything made inside gets its span."""
-        saved = self.span
-        if hasattr(node, "lineno"):
-            self.span = self.source.span(node)
-        yield
-        self.span = saved
+        return _At(self, node)
 
     def error(
         self,

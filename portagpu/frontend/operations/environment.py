@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from portagpu.ir.nodes import Assign, Constant, Expr, Var
 
 def captured(ctx: FunctionState, value: Any, name: str) -> Value:
     """A global or closure value: a constant."""
+    if isinstance(value, ModuleType):  # asking our own for what it has not makes it look for what was meant
+        return Const(value)
     if isinstance(value, np.ndarray):
         return captured_array(ctx, value)
     if isinstance(value, np.void) and value.dtype.names:

@@ -26,7 +26,7 @@ from portagpu.runtime.execution.host_pool import results
 from portagpu.runtime.replay import host_calls
 from portagpu.tuning import Store
 
-pytestmark = pytest.mark.one_device
+pytestmark = pytest.mark.one_device(fast=True)
 
 _NUMBERS = (1, 0, None)
 

@@ -22,6 +22,8 @@ from portagpu.blas.gemm.variants.mma.variant import FragmentConfig, FragmentVari
 from portagpu.blas.gemm.variants.simt_async.variant import PipelinedConfig, PipelinedVariant
 from portagpu.device.ideal_device import IDEAL
 
+pytestmark = pytest.mark.each_value
+
 HOPPER = replace(IDEAL, compute_units=132, clock_mhz=1980, local_memory_static=227 * 1024)
 LAYOUTS = list(itertools.product((False, True), repeat=2))
 SMALL = PipelinedConfig(warps_m=1, warps_n=2, thread_m=8, thread_n=4, tile_k=8, stages=4, group=2, spread=2, split_k=1)

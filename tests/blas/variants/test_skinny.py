@@ -24,6 +24,7 @@ from portagpu.blas.gemm.core.kernel_arguments import (
     StridedMatrix,
 )
 from portagpu.blas.gemm.core.problem import Problem
+from portagpu.blas.gemm.kernels.skinny_split_k import StripPlan
 from portagpu.blas.gemm.selection.registry import default_config, variant_of, variants_for
 from portagpu.blas.gemm.variants.skinny import launch as skinny_launch
 from portagpu.blas.gemm.variants.skinny.mma_kernels import SkinnyFragmentPlan, mma_float16, multiply_skinny_fragments
@@ -34,7 +35,7 @@ from portagpu.dispatch import arguments
 from portagpu.ir.types import ConstantType
 from portagpu.ir.verify import verify
 
-pytestmark = pytest.mark.one_device
+pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
 
 HOPPER = dataclasses.replace(
     IDEAL,
@@ -257,18 +258,25 @@ def test_the_instruction_itself(device):
 @pytest.mark.parametrize("along", [False, True])
 def test_text_of_fragments(device, along):
     """Loads that may begin early, the instruction, a fence for the whole device."""
+    strip = StripPlan(
+        rows=16,
+        width=64,
+        threads=256,
+        lanes=1 if along else 8,
+        stacked=False,
+        split=True,
+        arrive=True,
+        epilogue=Epilogue(SUM),
+    )
     plan = SkinnyFragmentPlan(
         multiply=mma_float16,
-        rows=16,
+        strip=strip,
         warps_n=1,
         warps_k=8,
         flight=2,
         along=along,
         vectors=True,
         x_vectors=True,
-        split=True,
-        arrive=True,
-        epilogue=Epilogue(SUM),
     )
     halves, words = (read_only(cuda.device_array(64, kind)) for kind in (np.uint16, np.uint32))
     c, parts, arrived = (cuda.device_array(64, kind) for kind in (np.float16, np.float32, np.int32))

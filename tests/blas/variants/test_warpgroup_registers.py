@@ -19,7 +19,7 @@ from portagpu.blas.gemm.variants.wgmma.register_variant import WarpgroupConfig
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import to_device
 
-pytestmark = pytest.mark.one_device
+pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
 
 
 class Emulated:

@@ -40,34 +40,33 @@ def launch_strips(
     b: tuple[DeviceNDArray, ...],
     types: Conversion,
     *,
-    rows: int,
-    width: int,
-    lanes: int,
+    strip: StripPlan,
     splits: int,
     chunk: int,
-    threads: int,
-    arrive: bool,
     constants: tuple[Any, ...],
 ) -> None:
-    """Enqueue a block for each ``rows`` x ``width`` sums and each part of them.
+    """Enqueue a block for each strip of sums and each of their ``splits`` parts of ``chunk`` terms.
 
-    Unless the last block adds up the parts (``arrive``), a second launch does. Columns are dealt to threads in vectors
-    of ``lanes``. x, b: the arrays that the kernel takes of the few rows and of the large matrix.
+    Unless the last block adds up the parts, a second launch does. x, b: the arrays that the kernel takes of the few
+    rows and of the large matrix.
     """
     stream, batch = product.stream, product.batch
-    places = -(-view.rows // rows) * -(-view.n // width) * batch
+    accumulator = number_type(types.vector)
+    places = -(-view.rows // strip.rows) * -(-view.n // strip.width) * batch
     parts: Any = _NOTHING
     arrived: Any = _NOTHING
-    if splits > 1:
-        parts = workspaces.of(stream, "parts", (places * splits * rows * width,), np.dtype(number_type(types.vector)))
-        arrived = workspaces.zeros(stream, "arrived", places) if arrive else _NOTHING
+    if strip.split:
+        size = places * splits * strip.rows * strip.width
+        parts = workspaces.of(stream, "parts", (size,), np.dtype(accumulator))
+        arrived = workspaces.zeros(stream, "arrived", places) if strip.arrive else _NOTHING
     kind = np.uint64 if found.is_large else np.uint32
     few, large, result = found.few, found.large, found.result
     extents = Extents(kind(view.rows), kind(view.n), kind(view.k))
+    split = Split(kind(splits), kind(chunk))
     steps = (kind(step) for step in (*found.few_steps, few.batch))
     target = StridedMatrix(result.memory, *(kind(step) for step in (*found.result_steps, result.batch)))
     factors = types.factors(product.alpha, product.beta)
-    kernel[places * splits, threads, stream](
+    kernel[places * splits, strip.threads, stream](
         StridedMatrix(x[0], *steps),
         *x[1:],
         Matrix(b[0], kind(large.pitch), kind(large.batch)),
@@ -75,15 +74,13 @@ def launch_strips(
         target,
         Parts(parts, arrived),
         extents,
-        Split(kind(splits), kind(chunk)),
+        split,
         factors,
         *constants,
     )
-    if splits > 1 and not arrive:
-        plan = StripPlan(rows, width, threads, lanes, False, types.epilogue(product.alpha, product.beta))
-        accumulator = number_type(types.vector)
-        add_strips[places, threads, stream](
-            target, parts, extents.m, extents.n, kind(splits), factors, plan, accumulator
+    if strip.split and not strip.arrive:
+        add_strips[places, strip.threads, stream](
+            target, Parts(parts, _NOTHING), extents, split, factors, strip, accumulator
         )
 
 

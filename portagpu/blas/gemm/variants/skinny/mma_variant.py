@@ -15,6 +15,7 @@ from portagpu.blas.gemm.core.interface import Config, Product, Variant
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import name_of
 from portagpu.blas.gemm.kernels.launch import split_of
+from portagpu.blas.gemm.kernels.skinny_split_k import StripPlan
 from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE
 from portagpu.blas.gemm.variants.skinny import launch as skinny_launch
 from portagpu.blas.gemm.variants.skinny.launch import MOST_PARTS, launch_strips, seconds
@@ -163,22 +164,28 @@ def launch(config: SkinnyFragmentConfig, product: Product, multiply: Dispatcher)
     found = operands(product, view)
     types = conversion(problem.dtype, problem.out_dtype, 4)
     splits, chunk = split_of(config.splits, SLAB * config.warps_k, view.k)
-    arrive = splits > 1 and skinny_launch.arrives(product.c.context.capabilities)
+    strip = StripPlan(
+        rows=view.rows,
+        width=config.width,
+        threads=config.threads,
+        lanes=1 if view.along else 8,
+        stacked=False,
+        split=splits > 1,
+        arrive=splits > 1 and skinny_launch.arrives(product.c.context.capabilities),
+        epilogue=types.epilogue(product.alpha, product.beta),
+    )
     x_lies_along = found.few_steps[1] == 1
     vectors = _begins_wide(found.large, view.n) and (view.along or view.n % 8 == 0)
     x_vectors = x_lies_along and _begins_wide(found.few, view.rows)
     plan = SkinnyFragmentPlan(
         multiply=multiply,
-        rows=view.rows,
+        strip=strip,
         warps_n=config.warps_n,
         warps_k=config.warps_k,
         flight=config.flight,
         along=view.along,
         vectors=vectors,
         x_vectors=x_vectors,
-        split=splits > 1,
-        arrive=arrive,
-        epilogue=types.epilogue(product.alpha, product.beta),
     )
     launch_strips(
         _kernel(config.threads),
@@ -188,13 +195,9 @@ def launch(config: SkinnyFragmentConfig, product: Product, multiply: Dispatcher)
         _both(found.few),
         _both(found.large),
         types,
-        rows=view.rows,
-        width=config.width,
-        lanes=1 if view.along else 8,
+        strip=strip,
         splits=splits,
         chunk=chunk,
-        threads=config.threads,
-        arrive=arrive,
         constants=(plan,),
     )
 

@@ -1,4 +1,4 @@
-"""The skinny variant: products with few rows or columns on GPUs, limited by memory (see `kernels`)."""
+"""The skinny variant: products with few rows or columns on GPUs, limited by memory (see `across_kernels`)."""
 
 from __future__ import annotations
 
@@ -12,18 +12,13 @@ from portagpu.blas.gemm.core.interface import Config, Product, Variant
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.kernels.launch import split_of
+from portagpu.blas.gemm.kernels.skinny_split_k import StripPlan
 from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE
 from portagpu.blas.gemm.variants.skinny import launch
-from portagpu.blas.gemm.variants.skinny.async_across_kernels import multiply_skinny_ring
-from portagpu.blas.gemm.variants.skinny.async_along_kernels import multiply_skinny_ring_along
-from portagpu.blas.gemm.variants.skinny.kernels import (
-    SkinnyPlan,
-    broadcast_lanes,
-    multiply_skinny_across,
-    multiply_skinny_along,
-    panel_pitch,
-)
+from portagpu.blas.gemm.variants.skinny.across_kernels import multiply_skinny_across
+from portagpu.blas.gemm.variants.skinny.along_kernels import multiply_skinny_along
 from portagpu.blas.gemm.variants.skinny.launch import MOST_PARTS, MOST_REGISTERS, launch_strips, seconds
+from portagpu.blas.gemm.variants.skinny.plan import SkinnyPlan, broadcast_lanes, panel_pitch
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.dispatcher import Dispatcher
@@ -47,7 +42,7 @@ class SkinnyConfig(Config):
     ``threads_x`` threads of a block lie along what is contiguous in the large matrix, ``threads_y`` along the other
     axis; ``lines``: columns of a thread, where k is contiguous (else 1); ``flight``: vectors, of each line, that a
     thread has under way; ``splits`` blocks share each sum. ``stages`` above 1: so many groups of ``flight`` vectors are
-    under way to a ring in shared memory (see `portagpu.blas.gemm.variants.skinny.async_across_kernels`).
+    under way to a ring in shared memory (see `portagpu.blas.gemm.variants.skinny.across_kernels`).
     """
 
     threads_x: int
@@ -174,7 +169,7 @@ def _shape(config: SkinnyConfig, problem: Problem, view: FewRows) -> _Shape:
 
 
 class SkinnyVariant(Variant):
-    """See `portagpu.blas.gemm.variants.skinny.kernels`."""
+    """See `portagpu.blas.gemm.variants.skinny.across_kernels`."""
 
     name = "skinny"
     config_type = SkinnyConfig
@@ -271,11 +266,20 @@ class SkinnyVariant(Variant):
         found = operands(product, view)
         types = conversion(problem.dtype, problem.out_dtype, shape.lanes)
         splits, chunk = split_of(config.splits, shape.turn, view.k)
-        arrive = splits > 1 and launch.arrives(product.c.context.capabilities)
         aligned = found.large.wide >= shape.lanes
         copies = config.stages > 1 and aligned and (not view.along or view.k % shape.lanes == 0)
-        plan = SkinnyPlan(
+        strip = StripPlan(
             rows=shape.rows,
+            width=shape.width,
+            threads=config.threads,
+            lanes=1 if view.along else shape.lanes,
+            stacked=True,
+            split=splits > 1,
+            arrive=splits > 1 and launch.arrives(product.c.context.capabilities),
+            epilogue=types.epilogue(product.alpha, product.beta),
+        )
+        plan = SkinnyPlan(
+            strip=strip,
             threads_x=config.threads_x,
             threads_y=config.threads_y,
             lines=config.lines,
@@ -283,10 +287,7 @@ class SkinnyVariant(Variant):
             panel=shape.panel,
             together=shape.together,
             few=broadcast_lanes(shape.rows, shape.size),
-            split=splits > 1,
-            arrive=arrive,
             x_lies_along=found.few_steps[1] == 1,
-            epilogue=types.epilogue(product.alpha, product.beta),
             whole=types.whole,
             aligned=aligned,
             stages=config.stages if copies else 1,
@@ -300,13 +301,9 @@ class SkinnyVariant(Variant):
             (read_only(found.few.memory),),
             (read_only(found.large.memory),),
             types,
-            rows=shape.rows,
-            width=shape.width,
-            lanes=1 if view.along else shape.lanes,
+            strip=strip,
             splits=splits,
             chunk=chunk,
-            threads=config.threads,
-            arrive=arrive,
             constants=(plan, types.vector, packed, number_type(types.vector)),
         )
 
@@ -319,9 +316,8 @@ def _copies(caps: Capabilities) -> bool:
 @cache
 def _kernel(along: bool, copies: bool, threads: int) -> Dispatcher:
     """A kernel for a block of so many threads: the compiler then knows how many registers a thread may use."""
+    kernel = multiply_skinny_along if along else multiply_skinny_across
     if copies:  # blocks beside each other have more bytes under way
-        kernel = multiply_skinny_ring_along if along else multiply_skinny_ring
         registers = min(MOST_REGISTERS, REGISTER_FILE // threads)
         return jit(kernel.py_func, block_dim=(threads, 1, 1), max_registers=registers)
-    kernel = multiply_skinny_along if along else multiply_skinny_across
     return jit(kernel.py_func, block_dim=(threads, 1, 1))
