@@ -56,6 +56,10 @@ class Scalar:
     dtype: DType
     weak: bool = False
 
+    def __hash__(self) -> int:
+        """Of the name alone, which strings remember: compiling looks types up very often."""
+        return hash(self.dtype.name)
+
     def __str__(self) -> str:
         if not self.weak:
             return self.dtype.name

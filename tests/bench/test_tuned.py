@@ -26,6 +26,7 @@ pytestmark = pytest.mark.one_device(fast=True)
 SMALL = Problem(m=48, n=40, k=56, dtype="float32")
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("short_turns")
 def test_a_search_and_three_states(device, tmp_path, monkeypatch):
     monkeypatch.setattr(tuned, "BACK_TO_BACK_ROUNDS", 1)

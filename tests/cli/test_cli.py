@@ -36,6 +36,7 @@ def test_help_lists_every_command():
         assert name in result.output
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("columns", ["40", "80"])
 @pytest.mark.parametrize("command", [["devices"], ["doctor", "--cached"]])
 def test_devices_are_legible_at_any_width(device, command, columns, monkeypatch):

@@ -9,15 +9,19 @@ from fuzz_reference import execute
 from fuzz_run import Difference, check
 from hypothesis import HealthCheck, given, seed, settings
 
-SEEDS = (1, 2, 3)  # of `KERNELS` kernels each
-KERNELS = 25
+SEEDS = (1, 2, 3)
+EXAMPLES = 3  # kernels of a seed for each example that other tests have
 
 
 @pytest.mark.parametrize("number", SEEDS)
 def test_random_kernels(device, number):
     @seed(number)
     @settings(
-        max_examples=KERNELS, derandomize=False, database=None, deadline=None, suppress_health_check=list(HealthCheck)
+        max_examples=EXAMPLES * settings.default.max_examples,
+        derandomize=False,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
     )
     @given(kernels())
     def explore(kernel):

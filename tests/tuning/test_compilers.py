@@ -38,6 +38,7 @@ pytestmark = pytest.mark.one_device(fast=True)
 PROBLEM = {"n": 4096}
 
 
+@pytest.mark.thorough
 def test_outcomes_are_those_of_a_search_without(device, tmp_path):
     """Points that hang, crash or raise do so in the processes that compile them, too."""
     store = Store(tmp_path / "store.jsonl")

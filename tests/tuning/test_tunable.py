@@ -93,6 +93,7 @@ def test_no_point_profits_from_what_another_left_in_scratch_memory(device, tmp_p
     assert [(point, type(outcome)) for point, outcome in result.skipped] == [({"lazy": True}, WrongResult)]
 
 
+@pytest.mark.thorough
 def test_a_script_is_tuned_as_a_program(device, tmp_path):
     """`python script.py`: the child finds the tunable of `__main__`; the console says what was skipped."""
     root = str(Path(portagpu.__file__).parents[1])

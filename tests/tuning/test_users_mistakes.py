@@ -206,6 +206,7 @@ def test_a_prepare_that_hangs_is_ended(device, script, tmp_path, monkeypatch):
     assert not store.tasks()
 
 
+@pytest.mark.thorough
 def test_a_prepare_may_take_longer_than_a_trial(device, script, tmp_path):
     """For each problem, and where a candidate that failed may have spoilt the arguments."""
     compile_first(script, device, tmp_path)

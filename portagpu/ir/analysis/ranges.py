@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 
 from portagpu.dtypes import BOOL, Kind
 from portagpu.ir.analysis.indices import Slot, index_slots, is_index
@@ -108,6 +109,7 @@ _PATIENCE = 3  # rounds in which a bound may move before it is taken for infinit
 _ROUNDS = 50  # never reached by widening; a guard against a fault in it
 
 
+@cache
 def of_type(kind: object) -> Interval:
     """What a number of a type can be."""
     if not isinstance(kind, Scalar) or kind.dtype.is_float or kind.dtype.is_complex:
