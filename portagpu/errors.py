@@ -211,11 +211,10 @@ class KernelNameError(TypingError, NameError):
 class UnsetVariableError(KernelNameError, UnboundLocalError):
     """A variable is read where no path that leads there has set it.
 
-    ``name`` is the variable, ``owner`` what compiles the function that it belongs to.
+    ``name`` is the variable.
     """
 
     name: str
-    owner: object = None
 
 
 class KernelValueError(TypingError, ValueError):
@@ -223,13 +222,10 @@ class KernelValueError(TypingError, ValueError):
 
 
 class NeedsConstantError(KernelValueError):
-    """A parameter of a device function is needed at compile time; the compiler binds it where the caller passes one.
+    """A shape must be known at compile time, and is not.
 
-    ``name`` is the parameter, ``owner`` what compiles the function that it belongs to.
+    A parameter of a device function becomes a constant where the caller passes one.
     """
-
-    name: str
-    owner: object = None
 
 
 class SourceUnavailableError(KernelError, OSError):

@@ -6,14 +6,14 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from portagpu.errors import UnsetVariableError
 from portagpu.frontend.core.convert import leaf_type
 from portagpu.frontend.core.name_index import assigned_names, has_break, is_loop_local, is_read_elsewhere, mentions
 from portagpu.frontend.core.optional import adapt, is_none, widen
+from portagpu.frontend.core.requests import SetBefore
 from portagpu.frontend.core.slots import conflict, force_slots, slots_of, to_slots, unify_kinds
-from portagpu.frontend.core.state import FunctionState, LoopFrame
-from portagpu.frontend.core.values import Const, Missing, Value, aggregate, is_expr, leaves, structure
-from portagpu.ir.nodes import Constant, Stmt, Var
+from portagpu.frontend.core.state import FunctionState, LoopFrame, OpenLoop
+from portagpu.frontend.core.values import Missing, Value, aggregate, leaves, structure
+from portagpu.ir.nodes import Constant, Stmt
 from portagpu.ir.types import BOOLEAN
 
 _MAX_PASSES = 16
@@ -31,21 +31,20 @@ def run_loop(
     """
     while True:
         mark = (ctx.block, len(ctx.block), len(ctx.loops), len(ctx.returns), ctx.span, dict(ctx.env))
+        loop = OpenLoop(node, frozenset(ctx.env))
+        ctx.open_loops.append(loop)
         try:
             return _run(ctx, node, make_body, skip)
-        except UnsetVariableError as error:
-            # an earlier iteration may have set it: give it a (zero) value before the loop and lower the loop anew
-            if error.owner is not ctx or error.name not in assigned_names([node]):
+        except SetBefore as request:
+            if request.loop is not loop:
                 raise
-            # set further down only: as a bool it takes the type that it is found to have there
-            value = ctx.last_bound.get(error.name, Var(error.name, BOOLEAN, span=ctx.span))
             ctx.block, length, loops, returns, ctx.span, ctx.env = mark
             del ctx.block[length:], ctx.loops[loops:], ctx.returns[returns:]
             ctx.reachable = True
-            if error.name in ctx.env or not all(is_expr(p) or isinstance(p, Const) for p in leaves(value)):
-                raise
-            kinds = [leaf_type(ctx, part) for part in leaves(value)]
-            ctx.env[error.name] = slots_of(ctx, error.name, aggregate(value), kinds)
+            kinds = [leaf_type(ctx, part) for part in leaves(request.value)]
+            ctx.env[request.name] = slots_of(ctx, request.name, aggregate(request.value), kinds)
+        finally:
+            ctx.open_loops.remove(loop)
 
 
 def _run(

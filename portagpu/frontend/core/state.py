@@ -106,10 +106,31 @@ class LoopFrame:
     final: bool  # whether the types held what each edge carried so far, so that edges emit conversions
     settles: Callable[[dict[str, Value]], bool] = lambda env: True  # widens the types for an edge; whether they held it
     unrolled: bool = False
+    otherwise: Exception | None = None  # raised where a run-time condition leaves an unrolled iteration
     stopped: bool = False  # an unrolled loop met a break that is decided at compile time
     block: list[Stmt] | None = None  # of an unrolled iteration
     has_break: bool = False
     broke: Var | None = None  # flag for an else clause
+
+
+@dataclass(eq=False, slots=True)
+class OpenLoop:
+    """A loop that is being lowered, and the variables that have a value before it."""
+
+    node: ast.For | ast.While
+    before: frozenset[str]
+
+
+@dataclass(eq=False, slots=True)
+class CallSite:
+    """A call of a device function whose body is being lowered: by whom, and with which arguments.
+
+    ``bound``: parameters that are compile-time constants already.
+    """
+
+    caller: FunctionState
+    arguments: dict[str, Value]
+    bound: frozenset[str]
 
 
 class _At:
@@ -144,6 +165,8 @@ class FunctionState:
         self.reachable = True
         self.span = source.span(source.tree)
         self.loops: list[LoopFrame] = []
+        self.open_loops: list[OpenLoop] = []  # whose variables may have to be set before them
+        self.call_site: CallSite | None = None  # of a device function
         self.parameters: list[Parameter] = []
         self.local_arrays: dict[Any, MemoryArray] = {}
         self.shared: dict[str, MemoryArray] = {}  # used by this function or its callees

@@ -14,6 +14,7 @@ from portagpu.errors import KernelValueError, NeedsConstantError
 from portagpu.frontend.arrays.static_arrays import captured_array, static_array
 from portagpu.frontend.core.convert import constant, convert, describe, require_fp64
 from portagpu.frontend.core.registry import Call, intrinsic
+from portagpu.frontend.core.requests import ask_for_constant
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value, constants
 from portagpu.frontend.operations import original_words
@@ -45,16 +46,15 @@ def _shape(ctx: FunctionState, value: Value, dtype: Value, name: str) -> tuple[i
         items = tuple_items(ctx, value)
     extents = constants(items)
     if not extents or not all(isinstance(n, int | np.integer) and n >= 0 for n in extents):
-        error = ctx.error(
+        unknown = [v.name.partition(".")[0] for v in (items or (value,)) if isinstance(v, Var)]
+        if unknown:
+            ask_for_constant(ctx, unknown[0])
+        ctx.fail(
             f"the shape of {name} must be known at compile time; it is {describe(ctx, value)}",
             kind=NeedsConstantError,
             hint="use a constant, a global, a closure variable or a parameter annotated `cuda.constexpr`",
             notes=(original_words.no_implementation(ctx, name, {"shape": value, "dtype": dtype}),),
         )
-        assert isinstance(error, NeedsConstantError)
-        unknown = [v.name for v in (items or (value,)) if isinstance(v, Var)]
-        error.name, error.owner = (unknown[0].partition(".")[0] if unknown else ""), ctx
-        raise error
     return tuple(int(n) for n in extents)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from portagpu.dtypes import FLOAT64
-from portagpu.errors import KernelError, KernelNameError, NeedsConstantError, UnsupportedSyntaxError
+from portagpu.errors import KernelError, KernelNameError, UnsupportedSyntaxError
 from portagpu.frontend.core.convert import (
     as_element,
     constant,
@@ -19,7 +19,8 @@ from portagpu.frontend.core.convert import (
 )
 from portagpu.frontend.core.exceptions import after_call, hidden_arguments, hidden_parameters
 from portagpu.frontend.core.registry import Call
-from portagpu.frontend.core.state import DeviceFunction, FunctionState
+from portagpu.frontend.core.requests import BindParameter
+from portagpu.frontend.core.state import CallSite, DeviceFunction, FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value, is_expr, leaves, rebuild, structure
 from portagpu.frontend.intrinsics.memory import use_shared
 from portagpu.frontend.operations import original_words
@@ -53,35 +54,22 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
     # lowered until it asks for one, and then with that one bound; a parameter is asked for once in a program.
     while True:
         bound = ctx.program.bound.get(callee.identity, frozenset())
+        lowered = replace(source, constexpr=source.constexpr | bound)
+        call_site = CallSite(ctx, dict(zip(source.parameters, arguments, strict=True)), bound)
         try:
-            result = _call(ctx, callee, replace(source, constexpr=source.constexpr | bound), arguments)
-        except NeedsConstantError as error:
-            owner = error.owner
-            if not isinstance(owner, FunctionState) or owner.source.tree is not source.tree:
+            result = _call(callee, lowered, call_site)
+        except BindParameter as request:
+            if request.site is not call_site:
                 raise
-            _bind_constant(ctx, error, source, arguments, bound)
-            ctx.program.bound[callee.identity] = bound | {error.name}
+            ctx.program.bound[callee.identity] = bound | {request.name}
             continue
         if isinstance(returns, Number) and number_type(ctx, result) is not None:
             return convert(ctx, result, Scalar(returns.row), explicit=True)
         return result
 
 
-def _bind_constant(
-    ctx: FunctionState, error: NeedsConstantError, source: FunctionSource, arguments: list[Value], bound: frozenset[str]
-) -> None:
-    """Check that a parameter that is needed at compile time can be bound here, or ask for the caller's own."""
-    if error.name not in source.parameters or error.name in bound:
-        raise error
-    value = arguments[source.parameters.index(error.name)]
-    if isinstance(value, Var) and value.name in ctx.source.parameters and not ctx.is_kernel:
-        error.name, error.owner = value.name, ctx
-        raise error
-    if not isinstance(value, Const):
-        raise error
-
-
-def _call(ctx: FunctionState, callee: DeviceCallable, source: FunctionSource, arguments: list[Value]) -> Value:
+def _call(callee: DeviceCallable, source: FunctionSource, site: CallSite) -> Value:
+    ctx, arguments = site.caller, list(site.arguments.values())
     name = callee.__name__
     for parameter, value in zip(source.parameters, arguments, strict=True):
         if parameter in source.constexpr and not isinstance(value, Const):
@@ -109,7 +97,7 @@ def _call(ctx: FunctionState, callee: DeviceCallable, source: FunctionSource, ar
     if found is None:
         program.in_progress.append(key)
         try:
-            found = _lower_device_function(ctx, source, arguments)
+            found = _lower_device_function(source, site)
         except KernelError as error:
             if isinstance(error, KernelNameError) and len(error.notes) == 1:  # the first of the functions
                 error.notes = (*error.notes, original_words.callee(name))
@@ -148,13 +136,13 @@ def _hashable(value: Any) -> Any:
     return value
 
 
-def _lower_device_function(ctx: FunctionState, source: FunctionSource, arguments: list[Value]) -> DeviceFunction:
-    program = ctx.program
+def _lower_device_function(source: FunctionSource, site: CallSite) -> DeviceFunction:
+    program = site.caller.program
 
     def attempt(types: Any, *, last: bool) -> FunctionState:
         inner = FunctionState(program, source, is_kernel=False)
-        inner.return_types = types
-        for name, value in zip(source.parameters, arguments, strict=True):
+        inner.return_types, inner.call_site = types, site
+        for name, value in site.arguments.items():
             inner.env[name] = _inner_parameter(inner, source, name, value)
         with inner.nested() as body:
             statements.lower_body(inner, source.tree.body)

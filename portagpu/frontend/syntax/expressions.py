@@ -27,6 +27,7 @@ from portagpu.frontend.core.conditions import choose, hold, short_circuit
 from portagpu.frontend.core.convert import as_number, describe, number_type, truth
 from portagpu.frontend.core.optional import certain
 from portagpu.frontend.core.registry import NUMBER_METHODS, Call
+from portagpu.frontend.core.requests import ask_for_value_before
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import (
     ArrayValue,
@@ -181,13 +182,14 @@ def _name(ctx: FunctionState, node: ast.Name) -> Value:
             ctx.fail(value.message, hint=value.hint)
         return value
     if node.id in ctx.local_names:
+        ask_for_value_before(ctx, node.id)
         error = ctx.error(
             f"`{node.id}` is used before it has a value",
             kind=UnsetVariableError,
             hint=f"set `{node.id}` before the branch or loop that assigns it",
         )
         assert isinstance(error, UnsetVariableError)
-        error.name, error.owner = node.id, ctx
+        error.name = node.id
         raise error
     found, value = ctx.source.lookup(node.id)
     if not found:

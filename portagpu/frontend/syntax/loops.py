@@ -12,6 +12,7 @@ from portagpu.frontend.core.convert import common_type, constant, convert, truth
 from portagpu.frontend.core.fixpoint import edge, run_loop
 from portagpu.frontend.core.name_index import assigned_names, has_break, is_read_elsewhere, mentions
 from portagpu.frontend.core.operators import is_narrow
+from portagpu.frontend.core.requests import PickItems
 from portagpu.frontend.core.slots import merge
 from portagpu.frontend.core.state import FunctionState, LoopFrame
 from portagpu.frontend.core.values import (
@@ -80,6 +81,8 @@ def lower_continue(ctx: FunctionState) -> None:
 
 def _stop_unrolled(ctx: FunctionState, frame: LoopFrame, word: str) -> None:
     if frame.block is not ctx.block:
+        if frame.otherwise is not None:
+            raise frame.otherwise
         ctx.fail(
             f"`{word}` in an unrolled loop depends on a run-time condition",
             kind=UnsupportedSyntaxError,
@@ -136,9 +139,12 @@ def _unrolls(ctx: FunctionState, node: ast.For, items: tuple[Value, ...], lower_
     if len(items) < 2 or not has_break(node.body, ast.Break | ast.Continue):
         return True
     loops, span = len(ctx.loops), ctx.span
+    otherwise = PickItems()
     try:
-        ctx.trial(lambda: _unroll(ctx, node, items, lower_body))
-    except UnsupportedSyntaxError:
+        ctx.trial(lambda: _unroll(ctx, node, items, lower_body, otherwise))
+    except PickItems as request:
+        if request is not otherwise:
+            raise
         del ctx.loops[loops:]
         ctx.span = span
         return len({structure(aggregate(item)) for item in items}) > 1  # what is written out tells what is wrong
@@ -151,12 +157,18 @@ def _kept(ctx: FunctionState, item: Value) -> Value:
     return rebuild(whole, iter([_fixed(ctx, part) if is_expr(part) else part for part in leaves(whole)]))
 
 
-def _unroll(ctx: FunctionState, node: ast.For, items: tuple[Value, ...], lower_body: Lower) -> None:
-
+def _unroll(
+    ctx: FunctionState,
+    node: ast.For,
+    items: tuple[Value, ...],
+    lower_body: Lower,
+    otherwise: PickItems | None = None,
+) -> None:
+    """Write a loop out. ``otherwise``: raised where a run-time condition leaves an iteration, in place of an error."""
     if len(items) > _UNROLL_LIMIT:
         ctx.fail(f"unrolling {len(items)} iterations", hint=f"at most {_UNROLL_LIMIT}; use a plain range loop")
     for item in items:
-        frame = LoopFrame(types={}, final=True, unrolled=True, block=ctx.block)
+        frame = LoopFrame(types={}, final=True, unrolled=True, otherwise=otherwise, block=ctx.block)
         ctx.loops.append(frame)
         assign_target(ctx, node.target, item)
         lower_body(ctx, node.body)
