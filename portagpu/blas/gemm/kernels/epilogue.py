@@ -89,6 +89,28 @@ def store_pair(low, high, c, pairs, place, row, column, factors, epilogue):
 
 
 @cuda.jit(device=True)
+def store_neighbours(sums, c, pairs, line, at, own, factors, epilogue, together: cuda.constexpr):
+    """Make two or four sums neighbours in a line of a tile of c, as far as they are the tile's own.
+
+    line: where the line begins in c; at: the line's number, and that of the first of the neighbours in it; own: numbers
+    in the line from the first that is the tile's up to the end. ``together``: in one store, which is the tile's own or
+    not as a whole. pairs: see `store_pair`, which stores them if ``epilogue.stored`` is a name.
+    """
+    x = at[1]
+    place = line + np.uint32(x)
+    if together:
+        if x >= own[0] and x < own[1]:
+            if isinstance(epilogue.stored, str):
+                store_pair(sums[0], sums[1], c, pairs, place, at[0], x, factors, epilogue)
+            else:
+                store_vector(epilogue.scaled(*sums), c, place, at[0], x, factors, epilogue, True)
+    else:
+        for lane in cuda.unroll(range(len(sums))):
+            if x + lane >= own[0] and x + lane < own[1]:
+                store_element(sums[lane], c, place + lane, at[0], x + lane, factors, epilogue)
+
+
+@cuda.jit(device=True)
 def divided(value, exponent):
     """``value / 2**exponent`` in two exact steps, each with a factor that float32 holds."""
     half = exponent >> 1

@@ -19,16 +19,28 @@ computed as ``c.T = b.T @ a.T``, where both lie as wanted.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, Epilogue
-from portagpu.blas.gemm.kernels.async_copy import Rest, Source, Staging, Target, fetch
-from portagpu.blas.gemm.kernels.epilogue import store_element, store_vector
+from portagpu.blas.gemm.kernels.async_copy import (
+    ACROSS,
+    LINES,
+    SINGLES,
+    Both,
+    Route,
+    Staging,
+    advanced,
+    fetch_both,
+    fill_ring,
+    front_at,
+    part_of_tile,
+)
+from portagpu.blas.gemm.kernels.epilogue import store_neighbours
 from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
-from portagpu.blas.gemm.kernels.tile_order import element_of, span_of, tile_at
+from portagpu.blas.gemm.kernels.tile_order import span_of, tile_at
 
 
 class DoublePlan(NamedTuple):
@@ -59,35 +71,26 @@ class DoublePlan(NamedTuple):
     persistent: bool
 
 
-@cuda.jit(device=True)
-def _fetch_planes(source, to, place, rest, staging, begin: cuda.constexpr, end: cuda.constexpr):
-    """As `kernels.async_copy.fetch`, for planes of eight k's of an operand that lies along k."""
-    wide = staging.wide
-    for copy in cuda.unroll(range(begin, end)):
-        x = copy * (staging.threads * wide // staging.tile_k)
-        origin = source.start + np.uint32(copy) * source.hop
-        if staging.guard and staging.tail:
-            inside = x < rest.x and rest.k > 0
-            cuda.pipeline_memcpy_async(to.ring, (place, to.first + x * 8), source.memory, origin, wide, valid=inside)
-        elif staging.guard:
-            cuda.pipeline_memcpy_async(
-                to.ring, (place, to.first + x * 8), source.memory, origin, wide, valid=x < rest.x
-            )
-        elif staging.tail:
-            cuda.pipeline_memcpy_async(
-                to.ring, (place, to.first + x * 8), source.memory, origin, wide, valid=rest.k > 0
-            )
-        else:
-            cuda.pipeline_memcpy_async(to.ring, (place, to.first + x * 8), source.memory, origin, wide)
+class Axis(NamedTuple):
+    """A thread's sums along an axis of C: two of each of so many blocks, which are ``apart``.
+
+    first: of the warp; offset: of the thread in a block; own, end: the first number that is the tile's, and the end.
+    """
+
+    blocks: int
+    apart: int
+    first: Any
+    offset: Any
+    own: Any
+    end: Any
 
 
 @cuda.jit(device=True)
-def _fetch_columns(source, to, place, rest, staging, begin: cuda.constexpr, end: cuda.constexpr):
-    """Copies of B."""
-    if staging.along_k:
-        _fetch_planes(source, to, place, rest, staging, begin, end)
-    else:
-        fetch(source, to, place, rest, staging, begin, end)
+def _first_of_column(part, staging, plane: cuda.constexpr):
+    """Where a thread's part of a tile of B begins in a place of the ring; plane: elements of one of eight k's."""
+    if staging.way == LINES:
+        return part.k // 8 * plane + part.x * 8 + part.k % 8
+    return part.k * staging.pitch + part.x
 
 
 @cuda.jit(device=True)
@@ -132,25 +135,6 @@ def _load_columns(
             columns[j, 1] = ring[place, start + ((group * 8 + 4) * pitch + j * 8)]
 
 
-@cuda.jit(device=True)
-def _store_two(sums, c, line, at, own, factors, epilogue, plan: cuda.constexpr):
-    """Store two neighbours in a line of C, as far as they are the tile's own.
-
-    at: number of the line, and of the first of them in it; own: the first number of the line that is the tile's, and
-    the end.
-    """
-    x = at[1]
-    if plan.wide_c == 2:
-        if x >= own[0] and x < own[1]:
-            both = epilogue.scaled(sums[0], sums[1])
-            store_vector(both, c, line + np.uint32(x), at[0], x, factors, epilogue, True)
-    else:
-        if x >= own[0] and x < own[1]:
-            store_element(sums[0], c, line + np.uint32(x), at[0], x, factors, epilogue)
-        if x + 1 >= own[0] and x + 1 < own[1]:
-            store_element(sums[1], c, line + np.uint32(x + 1), at[0], x + 1, factors, epilogue)
-
-
 @cuda.jit
 def multiply_doubles(
     a,
@@ -179,8 +163,10 @@ def multiply_doubles(
     row_b = 8 * tile_n + 8 if b_along else tile_n + 4
     ring_a = cuda.shared.array((stages, tile_k * row_a), vector.dtype, alignment=128)
     ring_b = cuda.shared.array((stages, groups * row_b if b_along else tile_k * row_b), vector.dtype, alignment=128)
-    staging_a = Staging(a_along, tile_m, row_a, tile_k, plan.wide_a, threads, plan.guard_a, plan.tail)
-    staging_b = Staging(b_along, tile_n, row_b, tile_k, plan.wide_b, threads, plan.guard_b, plan.tail)
+    way_a, way_b = SINGLES if a_along else ACROSS, LINES if b_along else ACROSS
+    wide_a, pitch_b = 1 if a_along else plan.wide_a, 8 if b_along else row_b
+    staging_a = Staging(way_a, tile_m, row_a, tile_k, wide_a, threads, plan.guard_a, plan.tail)
+    staging_b = Staging(way_b, tile_n, pitch_b, tile_k, plan.wide_b, threads, plan.guard_b, plan.tail)
     epilogue = Epilogue(BETA_UNLESS_ZERO, vector, vector)
     rows = cuda.local.array((2, blocks_m, 4), vector.dtype)
     columns = cuda.local.array((2, blocks_n, 2), vector.dtype)
@@ -212,60 +198,19 @@ def multiply_doubles(
     depth = end - first
     steps = (depth + (tile_k - 1)) // tile_k
 
-    if a_along:
-        x_a, k_a = thread // 8, thread % 8
-        hop_a, next_a = a.pitch * np.uint32(threads // 8), np.uint32(tile_k)
-    else:
-        x_a, k_a = thread % (tile_m // plan.wide_a) * plan.wide_a, thread // (tile_m // plan.wide_a)
-        hop_a, next_a = a.pitch * np.uint32(max(threads * plan.wide_a // tile_m, 1)), a.pitch * np.uint32(tile_k)
-    target_a = k_a * row_a + x_a
-    if b_along:
-        x_b, k_b = thread // (tile_k // plan.wide_b), thread % (tile_k // plan.wide_b) * plan.wide_b
-        target_b = k_b // 8 * row_b + x_b * 8 + k_b % 8
-        hop_b, next_b = b.pitch * np.uint32(threads * plan.wide_b // tile_k), np.uint32(tile_k)
-    else:
-        x_b, k_b = thread % (tile_n // plan.wide_b) * plan.wide_b, thread // (tile_n // plan.wide_b)
-        target_b = k_b * row_b + x_b
-        hop_b, next_b = b.pitch * np.uint32(max(threads * plan.wide_b // tile_n, 1)), b.pitch * np.uint32(tile_k)
-    copies_a = tile_m * tile_k // (threads * (1 if a_along else plan.wide_a))
-    copies_b = tile_n * tile_k // (threads * plan.wide_b)
-    start_a = np.uint32(product) * a.batch + element_of(row0 + x_a, first + k_a, a.pitch, a_along)
-    start_b = np.uint32(product) * b.batch + element_of(column0 + x_b, first + k_b, b.pitch, b_along)
-    rest_m, rest_n = extents.m - row0 - x_a, extents.n - column0 - x_b
-    left_a, left_b = depth - k_a, depth - k_b
+    part_a, part_b = part_of_tile(thread, a.pitch, staging_a), part_of_tile(thread, b.pitch, staging_b)
+    route_a = Route(a.memory, ring_a, part_a.k * row_a + part_a.x, part_a, staging_a)
+    route_b = Route(b.memory, ring_b, _first_of_column(part_b, staging_b, row_b), part_b, staging_b)
+    routes = Both(route_a, route_b)
+    front_a = front_at(a, product, row0, first, depth, part_a, staging_a)
+    front_b = front_at(b, product, column0, first, depth, part_b, staging_b)
+    rests = Both(extents.m - row0 - part_a.x, extents.n - column0 - part_b.x)
 
     for i in cuda.unroll(range(blocks_m)):
         for j in cuda.unroll(range(blocks_n)):
             for part in cuda.unroll(range(4)):
                 acc[i, j, part] = 0
-    for stage in cuda.unroll(range(stages - 1)):
-        fetch(
-            Source(a.memory, start_a, hop_a),
-            Target(ring_a, target_a),
-            np.int32(stage),
-            Rest(rest_m, left_a),
-            staging_a,
-            0,
-            copies_a,
-        )
-        _fetch_columns(
-            Source(b.memory, start_b, hop_b),
-            Target(ring_b, target_b),
-            np.int32(stage),
-            Rest(rest_n, left_b),
-            staging_b,
-            0,
-            copies_b,
-        )
-        cuda.pipeline_commit()
-        # at the end the last tiles are copied again, to places that nobody reads: cheaper than asking each time
-        if stage + 1 < steps:
-            start_a += next_a
-            start_b += next_b
-            left_a -= tile_k
-            left_b -= tile_k
-    cuda.pipeline_wait_prior(stages - 2)
-    cuda.syncthreads()
+    fronts = fill_ring(routes, Both(front_a, front_b), rests, steps, stages)
     use = np.int32(0)
     fill = np.int32(stages - 1)
     _load_rows(rows[0], ring_a, use, read_a, 0, blocks_m, row_a, distance)
@@ -288,24 +233,7 @@ def multiply_doubles(
                 for i in cuda.unroll(range(blocks_m)):
                     if group == 0:
                         # copies go out between the products: many at once would hold up the loads behind them
-                        fetch(
-                            Source(a.memory, start_a, hop_a),
-                            Target(ring_a, target_a),
-                            fill,
-                            Rest(rest_m, left_a),
-                            staging_a,
-                            i * copies_a // blocks_m,
-                            (i + 1) * copies_a // blocks_m,
-                        )
-                        _fetch_columns(
-                            Source(b.memory, start_b, hop_b),
-                            Target(ring_b, target_b),
-                            fill,
-                            Rest(rest_n, left_b),
-                            staging_b,
-                            i * copies_b // blocks_m,
-                            (i + 1) * copies_b // blocks_m,
-                        )
+                        fetch_both(routes, fronts, rests, fill, i, blocks_m)
                         if i == blocks_m - 1:
                             cuda.pipeline_commit()
                     for turn in cuda.unroll(range(blocks_n)):
@@ -315,20 +243,18 @@ def multiply_doubles(
             fill = fill + 1 if fill < stages - 1 else 0
             ahead += 1
             if ahead < steps:
-                start_a += next_a
-                start_b += next_b
-                left_a -= tile_k
-                left_b -= tile_k
+                fronts = advanced(fronts, routes)
             elif plan.persistent and ahead == steps and number + blocks < total:
                 upcoming = number + blocks
                 product = upcoming // tiles
                 _, _, row0, column0 = tile_at(
                     upcoming % tiles, tiles_m, tiles_n, extents.m, extents.n, tile_m, tile_n, plan.group
                 )
-                start_a = np.uint32(product) * a.batch + element_of(row0 + x_a, k_a, a.pitch, a_along)
-                start_b = np.uint32(product) * b.batch + element_of(column0 + x_b, k_b, b.pitch, b_along)
-                rest_m, rest_n = extents.m - row0 - x_a, extents.n - column0 - x_b
-                left_a, left_b = depth - k_a, depth - k_b
+                fronts = Both(
+                    front_at(a, product, row0, np.int32(0), depth, part_a, staging_a),
+                    front_at(b, product, column0, np.int32(0), depth, part_b, staging_b),
+                )
+                rests = Both(extents.m - row0 - part_a.x, extents.n - column0 - part_b.x)
                 ahead = np.int32(0)
 
         if plan.levels and not add_parts(
@@ -342,42 +268,28 @@ def multiply_doubles(
             number % tiles, tiles_m, tiles_n, extents.m, extents.n, tile_m, tile_n, plan.group
         )
         start_c = np.uint32(number // tiles) * c.batch
-        if plan.transposed:
-            for j in cuda.unroll(range(blocks_n)):
-                for part in cuda.unroll(range(2)):
-                    column = column0 + warp_n + (j * 8 + part) + inner * 2
-                    line = start_c + np.uint32(column) * c.pitch
-                    if column >= own_column and column < extents.n:
-                        for i in cuda.unroll(range(blocks_m)):
-                            row = row0 + warp_m + i * 16 + quad * 2
-                            _store_two(
-                                (acc[i, j, part], acc[i, j, part + 2]),
-                                c.memory,
-                                line,
-                                (column, row),
-                                (own_row, extents.m),
-                                factors,
-                                epilogue,
-                                plan,
-                            )
-        else:
-            for i in cuda.unroll(range(blocks_m)):
-                for part in cuda.unroll(range(2)):
-                    row = row0 + warp_m + (i * 16 + part) + quad * 2
-                    line = start_c + np.uint32(row) * c.pitch
-                    if row >= own_row and row < extents.m:
-                        for j in cuda.unroll(range(blocks_n)):
-                            column = column0 + warp_n + j * 8 + inner * 2
-                            _store_two(
-                                (acc[i, j, part * 2], acc[i, j, part * 2 + 1]),
-                                c.memory,
-                                line,
-                                (row, column),
-                                (own_column, extents.n),
-                                factors,
-                                epilogue,
-                                plan,
-                            )
+        down = Axis(blocks_m, 16, row0 + warp_m, quad * 2, own_row, extents.m)
+        right = Axis(blocks_n, 8, column0 + warp_n, inner * 2, own_column, extents.n)
+        lines, runs = (right, down) if plan.transposed else (down, right)
+        for outer in cuda.unroll(range(lines.blocks)):
+            for part in cuda.unroll(range(2)):
+                number_of_line = lines.first + (outer * lines.apart + part) + lines.offset
+                line = start_c + np.uint32(number_of_line) * c.pitch
+                if number_of_line >= lines.own and number_of_line < lines.end:
+                    for run in cuda.unroll(range(runs.blocks)):
+                        i, j = (run, outer) if plan.transposed else (outer, run)
+                        low, high = (part, part + 2) if plan.transposed else (part * 2, part * 2 + 1)
+                        store_neighbours(
+                            (acc[i, j, low], acc[i, j, high]),
+                            c.memory,
+                            c.memory,
+                            line,
+                            (number_of_line, runs.first + run * runs.apart + runs.offset),
+                            (runs.own, runs.end),
+                            factors,
+                            epilogue,
+                            plan.wide_c == 2,
+                        )
         if not plan.persistent:
             break
         for i in cuda.unroll(range(blocks_m)):

@@ -21,10 +21,21 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, Epilogue
-from portagpu.blas.gemm.kernels.async_copy import Rest, Source, Staging, Target
-from portagpu.blas.gemm.kernels.epilogue import store_element, store_pair
+from portagpu.blas.gemm.kernels.async_copy import (
+    ACROSS,
+    LINES,
+    Both,
+    Route,
+    Staging,
+    advanced,
+    fetch_both,
+    fill_ring,
+    front_at,
+    part_of_tile,
+)
+from portagpu.blas.gemm.kernels.epilogue import store_neighbours
 from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
-from portagpu.blas.gemm.kernels.tile_order import span_of, tile_place
+from portagpu.blas.gemm.kernels.tile_order import span_of, tile_at
 
 
 class FragmentPlan(NamedTuple):
@@ -58,37 +69,18 @@ class FragmentPlan(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _fetch(source, to, place, rest, staging, begin: cuda.constexpr, end: cuda.constexpr):
-    """As `kernels.async_copy.fetch`; ``staging.pitch``: elements of a row in shared memory."""
-    wide, threads, pitch = staging.wide, staging.threads, staging.pitch
-    across = staging.extent // wide
-    for copy in cuda.unroll(range(begin, end)):
-        if staging.along_k:
-            x, depth = copy * (threads * wide // staging.tile_k), 0
-            inner = to.first + x * pitch
-            origin = source.start + np.uint32(copy) * source.hop
-        else:
-            x, depth = copy * threads % across * wide, copy * threads // across
-            inner = to.first + (depth * pitch + x)
-            if threads < across:
-                origin = source.start + (np.uint32(depth) * source.hop + np.uint32(x))
-            else:
-                origin = source.start + np.uint32(copy) * source.hop
-        if staging.guard and staging.tail:
-            inside = x < rest.x and depth < rest.k
-            cuda.pipeline_memcpy_async(to.ring, (place, inner), source.memory, origin, wide, valid=inside)
-        elif staging.guard:
-            cuda.pipeline_memcpy_async(to.ring, (place, inner), source.memory, origin, wide, valid=x < rest.x)
-        elif staging.tail:
-            cuda.pipeline_memcpy_async(to.ring, (place, inner), source.memory, origin, wide, valid=depth < rest.k)
-        else:
-            cuda.pipeline_memcpy_async(to.ring, (place, inner), source.memory, origin, wide)
-
-
-@cuda.jit(device=True)
 def _permuted(part, line, parts: cuda.constexpr):
     """Where part number ``part`` of a line lies among its ``parts``, 4 or 8: eight lines have eight places."""
     return part ^ (line % 8 if parts == 8 else line // 2 % 4)
+
+
+@cuda.jit(device=True)
+def _first_element(part, staging, span: cuda.constexpr):
+    """Where a thread's part of a tile begins in a place of the ring; span: elements of 16 bytes."""
+    if staging.way == LINES:
+        permuted = _permuted(part.k // span, part.x, staging.tile_k // span)
+        return part.x * staging.pitch + permuted * span + part.k % span
+    return part.k * staging.pitch + part.x
 
 
 class Fragments(NamedTuple):
@@ -105,6 +97,14 @@ class Fragments(NamedTuple):
     pitch: int
     high: tuple[int, int]
     far: tuple[int, int]
+
+
+@cuda.jit(device=True)
+def _find_lines(starts, line, part, form):
+    """Of each group of two parts of 16 bytes, the first element of one part of a line of an operand along k."""
+    parts = form.pitch // form.span
+    for group in cuda.unroll(range(parts // 2)):
+        starts[group] = np.uint32(line * form.pitch + _permuted(group * 2 + part, line, parts) * form.span)
 
 
 @cuda.jit(device=True)
@@ -162,13 +162,13 @@ def multiply_fragments(
     span = 16 // plan.bits.itemsize
     single = span == 4
     groups = tile_k // (2 * span)
-    sixteens = tile_k // span
     pitch_x = tile_k if a_along else tile_m + 8
     pitch_y = tile_k if b_along else tile_n + 8
     ring_a = cuda.shared.array((stages, tile_m * tile_k if a_along else tile_k * pitch_x), plan.bits, alignment=128)
     ring_b = cuda.shared.array((stages, tile_n * tile_k if b_along else tile_k * pitch_y), plan.bits, alignment=128)
-    staging_a = Staging(a_along, tile_m, pitch_x, tile_k, plan.wide_a, threads, plan.guard_a, plan.tail)
-    staging_b = Staging(b_along, tile_n, pitch_y, tile_k, plan.wide_b, threads, plan.guard_b, plan.tail)
+    way_a, way_b = LINES if a_along else ACROSS, LINES if b_along else ACROSS
+    staging_a = Staging(way_a, tile_m, pitch_x, tile_k, plan.wide_a, threads, plan.guard_a, plan.tail)
+    staging_b = Staging(way_b, tile_n, pitch_y, tile_k, plan.wide_b, threads, plan.guard_b, plan.tail)
     form_a = Fragments(blocks_m, a_along, single, span, pitch_x, (1, 3), (2, 3))
     form_b = Fragments(blocks_n // 2, b_along, single, span, pitch_y, (2, 3), (1, 3))
     epilogue = Epilogue(BETA_UNLESS_ZERO, plan.sums, plan.packed)
@@ -186,17 +186,13 @@ def multiply_fragments(
     starts_b = cuda.local.array(groups, np.uint32)
     read_a, read_b = np.int32(0), np.int32(0)
     if a_along:
-        line_a = warp_m + lane % 16
-        for group in cuda.unroll(range(groups)):
-            starts_a[group] = np.uint32(line_a * tile_k + _permuted(group * 2 + lane // 16, line_a, sixteens) * span)
+        _find_lines(starts_a, warp_m + lane % 16, lane // 16, form_a)
     elif single:
         read_a = lane % 4 * pitch_x + (warp_m + lane // 4)
     else:
         read_a = (lane % 8 + lane // 16 * 8) * pitch_x + (warp_m + lane // 8 % 2 * 8)
     if b_along:
-        line_b = warp_n + lane // 16 * 8 + lane % 8
-        for group in cuda.unroll(range(groups)):
-            starts_b[group] = np.uint32(line_b * tile_k + _permuted(group * 2 + lane // 8 % 2, line_b, sixteens) * span)
+        _find_lines(starts_b, warp_n + lane // 16 * 8 + lane % 8, lane // 8 % 2, form_b)
     elif single:
         read_b = lane % 4 * pitch_y + (warp_n + lane // 4)
     else:
@@ -204,76 +200,30 @@ def multiply_fragments(
 
     tiles_m = (extents.m + (tile_m - 1)) // tile_m
     tiles_n = (extents.n + (tile_n - 1)) // tile_n
+    tiles = tiles_m * tiles_n
     block = np.int32(cuda.blockIdx.x)
-    batch = block // (tiles_m * tiles_n)
-    piece = batch // batches
-    tile_row, tile_column = tile_place(block % (tiles_m * tiles_n), tiles_m, tiles_n, plan.group)
-    own_row, own_column = tile_row * tile_m, tile_column * tile_n
-    row0 = max(min(own_row, extents.m - tile_m), 0)
-    column0 = max(min(own_column, extents.n - tile_n), 0)
+    tile, batch = block % tiles, block // tiles
+    piece, product = batch // batches, batch % batches
+    own_row, own_column, row0, column0 = tile_at(
+        tile, tiles_m, tiles_n, extents.m, extents.n, tile_m, tile_n, plan.group
+    )
     first, end = span_of(piece, pieces.count, extents.k, tile_k, plan.levels)
     depth = end - first
     steps = (depth + (tile_k - 1)) // tile_k
 
-    product = batch % batches
-    start_a, start_b = np.uint32(product) * a.batch, np.uint32(product) * b.batch
-    if a_along:
-        x_a, k_a = thread // (tile_k // plan.wide_a), thread % (tile_k // plan.wide_a) * plan.wide_a
-        target_a = x_a * tile_k + _permuted(k_a // span, x_a, sixteens) * span + k_a % span
-        start_a += np.uint32(row0 + x_a) * a.pitch + np.uint32(first + k_a)
-        hop_a, next_a = a.pitch * np.uint32(threads * plan.wide_a // tile_k), np.uint32(tile_k)
-    else:
-        x_a, k_a = thread % (tile_m // plan.wide_a) * plan.wide_a, thread // (tile_m // plan.wide_a)
-        target_a = k_a * pitch_x + x_a
-        start_a += np.uint32(first + k_a) * a.pitch + np.uint32(row0 + x_a)
-        hop_a, next_a = a.pitch * np.uint32(max(threads * plan.wide_a // tile_m, 1)), a.pitch * np.uint32(tile_k)
-    if b_along:
-        x_b, k_b = thread // (tile_k // plan.wide_b), thread % (tile_k // plan.wide_b) * plan.wide_b
-        target_b = x_b * tile_k + _permuted(k_b // span, x_b, sixteens) * span + k_b % span
-        start_b += np.uint32(column0 + x_b) * b.pitch + np.uint32(first + k_b)
-        hop_b, next_b = b.pitch * np.uint32(threads * plan.wide_b // tile_k), np.uint32(tile_k)
-    else:
-        x_b, k_b = thread % (tile_n // plan.wide_b) * plan.wide_b, thread // (tile_n // plan.wide_b)
-        target_b = k_b * pitch_y + x_b
-        start_b += np.uint32(first + k_b) * b.pitch + np.uint32(column0 + x_b)
-        hop_b, next_b = b.pitch * np.uint32(max(threads * plan.wide_b // tile_n, 1)), b.pitch * np.uint32(tile_k)
-    copies_a = tile_m * tile_k // (threads * plan.wide_a)
-    copies_b = tile_n * tile_k // (threads * plan.wide_b)
-    rest_m, rest_n = extents.m - row0 - x_a, extents.n - column0 - x_b
-    left_a, left_b = depth - k_a, depth - k_b
+    part_a, part_b = part_of_tile(thread, a.pitch, staging_a), part_of_tile(thread, b.pitch, staging_b)
+    route_a = Route(a.memory, ring_a, _first_element(part_a, staging_a, span), part_a, staging_a)
+    route_b = Route(b.memory, ring_b, _first_element(part_b, staging_b, span), part_b, staging_b)
+    routes = Both(route_a, route_b)
+    front_a = front_at(a, product, row0, first, depth, part_a, staging_a)
+    front_b = front_at(b, product, column0, first, depth, part_b, staging_b)
+    rests = Both(extents.m - row0 - part_a.x, extents.n - column0 - part_b.x)
 
     for i in cuda.unroll(range(blocks_m)):
         for j in cuda.unroll(range(blocks_n)):
             for part in cuda.unroll(range(4)):
                 acc[i, j // 2, j % 2, part] = 0
-    for stage in cuda.unroll(range(stages - 1)):
-        _fetch(
-            Source(a.memory, start_a, hop_a),
-            Target(ring_a, target_a),
-            np.int32(stage),
-            Rest(rest_m, left_a),
-            staging_a,
-            0,
-            copies_a,
-        )
-        _fetch(
-            Source(b.memory, start_b, hop_b),
-            Target(ring_b, target_b),
-            np.int32(stage),
-            Rest(rest_n, left_b),
-            staging_b,
-            0,
-            copies_b,
-        )
-        cuda.pipeline_commit()
-        # at the end the last tiles are copied again, to places that nobody reads: cheaper than asking each time
-        if stage + 1 < steps:
-            start_a += next_a
-            start_b += next_b
-            left_a -= tile_k
-            left_b -= tile_k
-    cuda.pipeline_wait_prior(stages - 2)
-    cuda.syncthreads()
+    fronts = fill_ring(routes, Both(front_a, front_b), rests, steps, stages)
     use = np.int32(0)
     fill = np.int32(stages - 1)
     _load(rows[0], ring_a, use, read_a, starts_a, 0, form_a)
@@ -297,24 +247,7 @@ def multiply_fragments(
             for i in cuda.unroll(range(blocks_m)):
                 if group == 0:
                     # copies go out between the products: many at once would hold up the loads behind them
-                    _fetch(
-                        Source(a.memory, start_a, hop_a),
-                        Target(ring_a, target_a),
-                        fill,
-                        Rest(rest_m, left_a),
-                        staging_a,
-                        i * copies_a // blocks_m,
-                        (i + 1) * copies_a // blocks_m,
-                    )
-                    _fetch(
-                        Source(b.memory, start_b, hop_b),
-                        Target(ring_b, target_b),
-                        fill,
-                        Rest(rest_n, left_b),
-                        staging_b,
-                        i * copies_b // blocks_m,
-                        (i + 1) * copies_b // blocks_m,
-                    )
+                    fetch_both(routes, fronts, rests, fill, i, blocks_m)
                     if i == blocks_m - 1:
                         cuda.pipeline_commit()
                 for turn in cuda.unroll(range(blocks_n)):
@@ -324,22 +257,11 @@ def multiply_fragments(
         use = following
         fill = fill + 1 if fill < stages - 1 else 0
         if step + stages < steps:
-            start_a += next_a
-            start_b += next_b
-            left_a -= tile_k
-            left_b -= tile_k
+            fronts = advanced(fronts, routes)
 
     if plan.levels and not add_parts(
         acc.ravel(),
-        Share(
-            pieces.memory,
-            pieces.arrived,
-            product * (tiles_m * tiles_n) + block % (tiles_m * tiles_n),
-            piece,
-            pieces.count,
-            pieces.count,
-            pieces.fan,
-        ),
+        Share(pieces.memory, pieces.arrived, product * tiles + tile, piece, pieces.count, pieces.count, pieces.fan),
         thread,
         Team(blocks_m * blocks_n * 4, plan.sums, plan.levels, 0, threads),
     ):
@@ -352,13 +274,14 @@ def multiply_fragments(
             if row >= own_row and row < extents.m:
                 for j in cuda.unroll(range(blocks_n)):
                     column = column0 + warp_n + j * 8 + lane % 4 * 2
-                    at = line + np.uint32(column)
-                    low, high = acc[i, j // 2, j % 2, part * 2], acc[i, j // 2, j % 2, part * 2 + 1]
-                    if plan.packed:
-                        if column >= own_column and column < extents.n:
-                            store_pair(low, high, c.memory, pairs, at, row, column, factors, epilogue)
-                    else:
-                        if column >= own_column and column < extents.n:
-                            store_element(low, c.memory, at, row, column, factors, epilogue)
-                        if column + 1 >= own_column and column + 1 < extents.n:
-                            store_element(high, c.memory, at + 1, row, column + 1, factors, epilogue)
+                    store_neighbours(
+                        (acc[i, j // 2, j % 2, part * 2], acc[i, j // 2, j % 2, part * 2 + 1]),
+                        c.memory,
+                        pairs,
+                        line,
+                        (row, column),
+                        (own_column, extents.n),
+                        factors,
+                        epilogue,
+                        plan.packed != "",
+                    )

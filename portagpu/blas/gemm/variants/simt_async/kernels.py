@@ -26,11 +26,22 @@ import numpy as np
 
 from portagpu import cuda
 from portagpu.blas.gemm.core.kernel_arguments import BETA_UNLESS_ZERO, Epilogue
-from portagpu.blas.gemm.kernels.async_copy import Rest, Source, Staging, Target, fetch
-from portagpu.blas.gemm.kernels.epilogue import store_element, store_vector
+from portagpu.blas.gemm.kernels.async_copy import (
+    ACROSS,
+    SINGLES,
+    Both,
+    Route,
+    Staging,
+    advanced,
+    fetch_both,
+    fill_ring,
+    front_at,
+    part_of_tile,
+)
+from portagpu.blas.gemm.kernels.epilogue import store_neighbours
 from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts
 from portagpu.blas.gemm.kernels.stream_k import part_of, start_of
-from portagpu.blas.gemm.kernels.tile_order import span_of, tile_place
+from portagpu.blas.gemm.kernels.tile_order import span_of, tile_at
 
 
 class Plan(NamedTuple):
@@ -63,30 +74,16 @@ class Plan(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A block's work on a tile: its number in the product, and the k's from ``first`` up to ``end``."""
+    """A block's work on a tile: its number in the product of that number, and the k's from ``first`` up to ``end``."""
 
+    product: Any
     tile: Any
     first: Any
     end: Any
 
 
-class Rings(NamedTuple):
-    """Tiles of both operands in shared memory."""
-
-    a: Any
-    b: Any
-
-
-class Starts(NamedTuple):
-    """The first elements of a product's operands and result."""
-
-    a: Any
-    b: Any
-    c: Any
-
-
 @cuda.jit(device=True)
-def _multiply_span(a, b, c, share, rings, extents, starts, span, factors, vector: cuda.constexpr, plan: cuda.constexpr):
+def _multiply_span(a, b, c, share, rings, extents, span, factors, vector: cuda.constexpr, plan: cuda.constexpr):
     """A block's work on a tile of a product, and its share in adding.
 
     share: of the sum and this part of it, see `portagpu.blas.gemm.kernels.split_k.add_parts`. Others as of
@@ -100,8 +97,10 @@ def _multiply_span(a, b, c, share, rings, extents, starts, span, factors, vector
     spread = tile_k // plan.spread
     row_a = tile_m + 4 if a_along else tile_m
     row_b = tile_n + 4 if b_along else tile_n
-    staging_a = Staging(a_along, tile_m, row_a, tile_k, plan.wide_a, threads, plan.guard_a, plan.tail)
-    staging_b = Staging(b_along, tile_n, row_b, tile_k, plan.wide_b, threads, plan.guard_b, plan.tail)
+    way_a, way_b = SINGLES if a_along else ACROSS, SINGLES if b_along else ACROSS
+    wide_a, wide_b = 1 if a_along else plan.wide_a, 1 if b_along else plan.wide_b
+    staging_a = Staging(way_a, tile_m, row_a, tile_k, wide_a, threads, plan.guard_a, plan.tail)
+    staging_b = Staging(way_b, tile_n, row_b, tile_k, wide_b, threads, plan.guard_b, plan.tail)
     epilogue = Epilogue(BETA_UNLESS_ZERO, vector, vector)
     rows = cuda.local.array((2, thread_m // 4), vector)
     columns = cuda.local.array((2, thread_n // 4), vector)
@@ -119,69 +118,24 @@ def _multiply_span(a, b, c, share, rings, extents, starts, span, factors, vector
 
     tiles_m = (extents.m + (tile_m - 1)) // tile_m
     tiles_n = (extents.n + (tile_n - 1)) // tile_n
-    tile_row, tile_column = tile_place(span.tile, tiles_m, tiles_n, plan.group)
-    own_row, own_column = tile_row * tile_m, tile_column * tile_n
-    row0 = max(min(own_row, extents.m - tile_m), 0)
-    column0 = max(min(own_column, extents.n - tile_n), 0)
+    own_row, own_column, row0, column0 = tile_at(
+        span.tile, tiles_m, tiles_n, extents.m, extents.n, tile_m, tile_n, plan.group
+    )
     depth = span.end - span.first
     steps = (depth + (tile_k - 1)) // tile_k
 
-    # what a thread copies of its tiles: its first elements' places there, and the way to the next copy's and step's
-    start_a, start_b = starts.a, starts.b
-    if a_along:
-        x_a, k_a = thread // 8, thread % 8
-        start_a += np.uint32(row0 + x_a) * a.pitch + np.uint32(span.first + k_a)
-        hop_a, next_a = a.pitch * np.uint32(threads // 8), np.uint32(tile_k)
-    else:
-        x_a, k_a = thread % (tile_m // plan.wide_a) * plan.wide_a, thread // (tile_m // plan.wide_a)
-        start_a += np.uint32(span.first + k_a) * a.pitch + np.uint32(row0 + x_a)
-        hop_a, next_a = a.pitch * np.uint32(max(threads * plan.wide_a // tile_m, 1)), a.pitch * np.uint32(tile_k)
-    target_a = k_a * row_a + x_a
-    if b_along:
-        x_b, k_b = thread // 8, thread % 8
-        start_b += np.uint32(column0 + x_b) * b.pitch + np.uint32(span.first + k_b)
-        hop_b, next_b = b.pitch * np.uint32(threads // 8), np.uint32(tile_k)
-    else:
-        x_b, k_b = thread % (tile_n // plan.wide_b) * plan.wide_b, thread // (tile_n // plan.wide_b)
-        start_b += np.uint32(span.first + k_b) * b.pitch + np.uint32(column0 + x_b)
-        hop_b, next_b = b.pitch * np.uint32(max(threads * plan.wide_b // tile_n, 1)), b.pitch * np.uint32(tile_k)
-    target_b = k_b * row_b + x_b
-    rest_m, rest_n = extents.m - row0 - x_a, extents.n - column0 - x_b
-    left_a, left_b = depth - k_a, depth - k_b
+    part_a, part_b = part_of_tile(thread, a.pitch, staging_a), part_of_tile(thread, b.pitch, staging_b)
+    route_a = Route(a.memory, rings.a, part_a.k * row_a + part_a.x, part_a, staging_a)
+    route_b = Route(b.memory, rings.b, part_b.k * row_b + part_b.x, part_b, staging_b)
+    routes = Both(route_a, route_b)
+    front_a = front_at(a, span.product, row0, span.first, depth, part_a, staging_a)
+    front_b = front_at(b, span.product, column0, span.first, depth, part_b, staging_b)
+    rests = Both(extents.m - row0 - part_a.x, extents.n - column0 - part_b.x)
 
     for i in cuda.unroll(range(thread_m)):
         for j in cuda.unroll(range(thread_n)):
             acc[i, j] = 0
-    copies_a = tile_m * tile_k // (threads * (1 if a_along else plan.wide_a))
-    copies_b = tile_n * tile_k // (threads * (1 if b_along else plan.wide_b))
-    for stage in cuda.unroll(range(stages - 1)):
-        fetch(
-            Source(a.memory, start_a, hop_a),
-            Target(rings.a, target_a),
-            np.int32(stage),
-            Rest(rest_m, left_a),
-            staging_a,
-            0,
-            copies_a,
-        )
-        fetch(
-            Source(b.memory, start_b, hop_b),
-            Target(rings.b, target_b),
-            np.int32(stage),
-            Rest(rest_n, left_b),
-            staging_b,
-            0,
-            copies_b,
-        )
-        cuda.pipeline_commit()
-        # at the end the last tiles are copied again, to places that nobody reads: cheaper than asking each time
-        if stage + 1 < steps:
-            start_a += next_a
-            start_b += next_b
-            left_a -= tile_k
-            left_b -= tile_k
-    cuda.pipeline_wait_prior(stages - 2)
-    cuda.syncthreads()
+    fronts = fill_ring(routes, Both(front_a, front_b), rests, steps, stages)
     use = np.int32(0)
     fill = np.int32(stages - 1)
     for i in cuda.unroll(range(thread_m // 4)):
@@ -206,24 +160,7 @@ def _multiply_span(a, b, c, share, rings, extents, starts, span, factors, vector
                 columns[1 - here, j] = cuda.vload(rings.b, (place, read_b + (ahead * row_b + j * 32)), 4, aligned=True)
             if inner % spread == 0:
                 turn = inner // spread
-                fetch(
-                    Source(a.memory, start_a, hop_a),
-                    Target(rings.a, target_a),
-                    fill,
-                    Rest(rest_m, left_a),
-                    staging_a,
-                    turn * copies_a // plan.spread,
-                    (turn + 1) * copies_a // plan.spread,
-                )
-                fetch(
-                    Source(b.memory, start_b, hop_b),
-                    Target(rings.b, target_b),
-                    fill,
-                    Rest(rest_n, left_b),
-                    staging_b,
-                    turn * copies_b // plan.spread,
-                    (turn + 1) * copies_b // plan.spread,
-                )
+                fetch_both(routes, fronts, rests, fill, turn, plan.spread)
                 if turn == plan.spread - 1:
                     cuda.pipeline_commit()
             for i in cuda.unroll(range(thread_m)):
@@ -233,10 +170,7 @@ def _multiply_span(a, b, c, share, rings, extents, starts, span, factors, vector
         use = following
         fill = fill + 1 if fill < stages - 1 else 0
         if step + stages < steps:
-            start_a += next_a
-            start_b += next_b
-            left_a -= tile_k
-            left_b -= tile_k
+            fronts = advanced(fronts, routes)
 
     if plan.shared:
         # copies that nobody reads are still under way to the places that the next tile begins with
@@ -250,26 +184,21 @@ def _multiply_span(a, b, c, share, rings, extents, starts, span, factors, vector
         return
     for i in cuda.unroll(range(thread_m)):
         row = row0 + warp_m + lane_m * 4 + (i // 4 * 16 + i % 4)
-        line = starts.c + np.uint32(row) * c.pitch
+        line = span.product * c.batch + np.uint32(row) * c.pitch
         if row >= own_row and row < extents.m:
             for j in cuda.unroll(range(thread_n // 4)):
                 column = column0 + warp_n + lane_n * 4 + j * 32
-                if plan.wide_c == 4:
-                    if column >= own_column and column < extents.n:
-                        sums = vector(acc[i, j * 4], acc[i, j * 4 + 1], acc[i, j * 4 + 2], acc[i, j * 4 + 3])
-                        store_vector(sums, c.memory, line + np.uint32(column), row, column, factors, epilogue, True)
-                else:
-                    for lane in cuda.unroll(range(4)):
-                        if column + lane >= own_column and column + lane < extents.n:
-                            store_element(
-                                acc[i, j * 4 + lane],
-                                c.memory,
-                                line + np.uint32(column + lane),
-                                row,
-                                column + lane,
-                                factors,
-                                epilogue,
-                            )
+                store_neighbours(
+                    (acc[i, j * 4], acc[i, j * 4 + 1], acc[i, j * 4 + 2], acc[i, j * 4 + 3]),
+                    c.memory,
+                    c.memory,
+                    line,
+                    (row, column),
+                    (own_column, extents.n),
+                    factors,
+                    epilogue,
+                    plan.wide_c == 4,
+                )
 
 
 @cuda.jit
@@ -300,7 +229,7 @@ def multiply_pipelined(
     row_b = tile_n + 4 if plan.b_along_k else tile_n
     ring_a = cuda.shared.array((plan.stages, tile_k * row_a), vector.dtype, alignment=128)
     ring_b = cuda.shared.array((plan.stages, tile_k * row_b), vector.dtype, alignment=128)
-    rings = Rings(ring_a, ring_b)
+    rings = Both(ring_a, ring_b)
     tiles = (extents.m + (tile_m - 1)) // tile_m * ((extents.n + (tile_n - 1)) // tile_n)
     block = np.int32(cuda.blockIdx.x)
     if plan.shared:
@@ -325,8 +254,7 @@ def multiply_pipelined(
                 Share(pieces.memory, pieces.arrived, number - workers.whole, piece, count, pieces.count, pieces.fan),
                 rings,
                 extents,
-                Starts(product * a.batch, product * b.batch, product * c.batch),
-                Span(number % tiles, inside * tile_k, min(extents.k, through * tile_k)),
+                Span(product, number % tiles, inside * tile_k, min(extents.k, through * tile_k)),
                 factors,
                 vector,
                 plan,
@@ -344,8 +272,7 @@ def multiply_pipelined(
             Share(pieces.memory, pieces.arrived, number, piece, pieces.count, pieces.count, pieces.fan),
             rings,
             extents,
-            Starts(product * a.batch, product * b.batch, product * c.batch),
-            Span(number % tiles, first, end),
+            Span(product, number % tiles, first, end),
             factors,
             vector,
             plan,

@@ -37,6 +37,38 @@ class VectorPlan(NamedTuple):
     terms: int
 
 
+class Work(NamedTuple):
+    """A block's work: columns from ``first`` on and terms from ``begin`` up to ``end`` of a product.
+
+    x, b, c: where the product begins in the memory of each.
+    """
+
+    first: Any
+    begin: Any
+    end: Any
+    x: Any
+    b: Any
+    c: Any
+
+
+@cuda.jit(device=True)
+def work_of_block(x, b, c, n, k, split, width: cuda.constexpr):
+    """The `Work` of this block, which has ``width`` columns; arguments as of `multiply_along`."""
+    blocks = (n + (width - 1)) // width
+    block = type(n)(cuda.blockIdx.x)
+    matrix = block // blocks
+    product = matrix // split.count
+    begin = (matrix - product * split.count) * split.terms
+    end = min(k, begin + split.terms)
+    return Work(block % blocks * width, begin, end, product * x.batch, product * b.batch, matrix * c.batch)
+
+
+@cuda.jit(device=True)
+def few_at(x, flat_x, start, row, term, accumulator: cuda.constexpr):
+    """An element of the few rows, as sums are formed."""
+    return accumulator(flat_x[start + row * x.down + term * x.right])
+
+
 @cuda.jit(device=True)
 def _sum_of_lanes(v, lanes: cuda.constexpr):
     """The sum of a vector's lanes, pairwise."""
@@ -98,44 +130,36 @@ def multiply_along(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue
     acc = cuda.local.array((rows, lines), vector)
     sums = cuda.local.array((rows, lines), accumulator)
 
-    blocks = (n + (lines - 1)) // lines
-    block = type(n)(cuda.blockIdx.x)
-    matrix = block // blocks
-    line0 = block % blocks * lines
-    begin = matrix % split.count * split.terms
-    end = min(k, begin + split.terms)
-    x_start = matrix // split.count * x.batch
-    b_start = matrix // split.count * b.batch
-    c_start = matrix * c.batch
+    work = work_of_block(x, b, c, n, k, split, lines)
     for i in cuda.unroll(range(rows)):
         for j in cuda.unroll(range(lines)):
             acc[i, j] = vector(0)
-    vectors_end = begin + (end - begin) // lanes * lanes
-    for p in range(begin, vectors_end, type(n)(lanes)):
+    vectors_end = work.begin + (work.end - work.begin) // lanes * lanes
+    for p in range(work.begin, vectors_end, type(n)(lanes)):
         for i in cuda.unroll(range(rows)):
             if plan.x_vectors:
-                values[i] = vector(cuda.vload(flat_x, x_start + i * x.down + p, lanes))
+                values[i] = vector(cuda.vload(flat_x, work.x + i * x.down + p, lanes))
             else:
-                first = x_start + i * x.down + p * x.right
+                first = work.x + i * x.down + p * x.right
                 values[i] = gathered(flat_x, first, x.right, lanes, vector)
         for j in cuda.unroll(range(lines)):
-            line = b_start + min(line0 + j, n - 1) * b.pitch
+            line = work.b + min(work.first + j, n - 1) * b.pitch
             found = vector(cuda.vload(flat_b, line + p, lanes, aligned=aligned))
             for i in cuda.unroll(range(rows)):
                 acc[i, j] = multiply_add(values[i], found, acc[i, j], whole)
     for j in cuda.unroll(range(lines)):
-        line = b_start + min(line0 + j, n - 1) * b.pitch
+        line = work.b + min(work.first + j, n - 1) * b.pitch
         for i in cuda.unroll(range(rows)):
             sums[i, j] = _sum_of_lanes(acc[i, j], lanes)
-        for p in range(vectors_end, end):
+        for p in range(vectors_end, work.end):
             for i in cuda.unroll(range(rows)):
-                value = accumulator(flat_x[x_start + i * x.down + p * x.right])
+                value = few_at(x, flat_x, work.x, i, p, accumulator)
                 sums[i, j] = multiply_add(value, accumulator(flat_b[line + p]), sums[i, j], whole)
     for j in cuda.unroll(range(lines)):
-        if line0 + j < n:
+        if work.first + j < n:
             for i in cuda.unroll(range(rows)):
-                place = c_start + i * c.down + (line0 + j) * c.right
-                store_element(sums[i, j], flat_c, place, i, line0 + j, factors, epilogue)
+                place = work.c + i * c.down + (work.first + j) * c.right
+                store_element(sums[i, j], flat_c, place, i, work.first + j, factors, epilogue)
 
 
 @cuda.jit(device=True)
@@ -162,42 +186,34 @@ def multiply_across(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogu
     acc = cuda.local.array((rows, lines), vector)
 
     width = lines * lanes
-    blocks = (n + (width - 1)) // width
-    block = type(n)(cuda.blockIdx.x)
-    matrix = block // blocks
-    column0 = block % blocks * width
-    begin = matrix % split.count * split.terms
-    end = min(k, begin + split.terms)
-    x_start = matrix // split.count * x.batch
-    b_start = matrix // split.count * b.batch
-    c_start = matrix * c.batch
+    work = work_of_block(x, b, c, n, k, split, width)
     for i in cuda.unroll(range(rows)):
         for j in cuda.unroll(range(lines)):
             acc[i, j] = vector(0)
-    rounds = begin + (end - begin) // plan.terms * plan.terms
-    for p0 in range(begin, rounds, type(n)(plan.terms)):
+    rounds = work.begin + (work.end - work.begin) // plan.terms * plan.terms
+    for p0 in range(work.begin, rounds, type(n)(plan.terms)):
         for u in cuda.unroll(range(plan.terms)):
             for j in cuda.unroll(range(lines)):
-                column = column0 + j * lanes
-                place = b_start + (p0 + u) * b.pitch + column
+                column = work.first + j * lanes
+                place = work.b + (p0 + u) * b.pitch + column
                 found[u, j] = _columns(flat_b, place, column, n, vector, aligned)
         for u in cuda.unroll(range(plan.terms)):
             for i in cuda.unroll(range(rows)):
-                value = accumulator(flat_x[x_start + i * x.down + (p0 + u) * x.right])
+                value = few_at(x, flat_x, work.x, i, p0 + u, accumulator)
                 for j in cuda.unroll(range(lines)):
                     acc[i, j] = multiply_add(value, found[u, j], acc[i, j], whole)
-    for p in range(rounds, end):
+    for p in range(rounds, work.end):
         for j in cuda.unroll(range(lines)):
-            column = column0 + j * lanes
-            found[0, j] = _columns(flat_b, b_start + p * b.pitch + column, column, n, vector, aligned)
+            column = work.first + j * lanes
+            found[0, j] = _columns(flat_b, work.b + p * b.pitch + column, column, n, vector, aligned)
         for i in cuda.unroll(range(rows)):
-            value = accumulator(flat_x[x_start + i * x.down + p * x.right])
+            value = few_at(x, flat_x, work.x, i, p, accumulator)
             for j in cuda.unroll(range(lines)):
                 acc[i, j] = multiply_add(value, found[0, j], acc[i, j], whole)
     for j in cuda.unroll(range(lines)):
         for lane in cuda.unroll(range(lanes)):
-            column = column0 + j * lanes + lane
+            column = work.first + j * lanes + lane
             if column < n:
                 for i in cuda.unroll(range(rows)):
-                    place = c_start + i * c.down + column * c.right
+                    place = work.c + i * c.down + column * c.right
                     store_element(acc[i, j][lane], flat_c, place, i, column, factors, epilogue)

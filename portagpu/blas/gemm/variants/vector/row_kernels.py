@@ -1,7 +1,8 @@
 """Products with few rows, whose large matrix lies along n, row by row; in the dialect.
 
 Lines of b are read as far as possible, several at a time, as processors ask for them ahead: the sums of so many columns
-do not fit into registers, but into the nearest cache.
+do not fit into registers, but into the nearest cache. Loops are the other way round than in `kernels.multiply_across`
+for that; a kernel of both would share no loop.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from portagpu import cuda
 from portagpu.blas.gemm.kernels.epilogue import multiply_add, store_element
-from portagpu.blas.gemm.variants.vector.kernels import gathered
+from portagpu.blas.gemm.variants.vector.kernels import few_at, gathered, work_of_block
 
 
 @cuda.jit(device=True)
@@ -36,26 +37,19 @@ def multiply_lines(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue
     acc = cuda.local.array(rows, vector)
 
     width = lines * lanes
-    blocks = (n + (width - 1)) // width
-    block = type(n)(cuda.blockIdx.x)
-    matrix = block // blocks
-    column0 = block % blocks * width
-    begin = matrix % split.count * split.terms
-    end = min(k, begin + split.terms)
-    x_start = matrix // split.count * x.batch
-    b_start = matrix // split.count * b.batch + column0
-    c_start = matrix * c.batch
-    held = min(n - column0, type(n)(width))
+    work = work_of_block(x, b, c, n, k, split, width)
+    b_start = work.b + work.first
+    held = min(n - work.first, type(n)(width))
     vectors = held // lanes
     rest = held % lanes
     for i in cuda.unroll(range(rows)):
         for j in range(type(n)(lines)):
             sums[i, j] = vector(0)
-    rounds = begin + (end - begin) // plan.terms * plan.terms
-    for p0 in range(begin, rounds, type(n)(plan.terms)):
+    rounds = work.begin + (work.end - work.begin) // plan.terms * plan.terms
+    for p0 in range(work.begin, rounds, type(n)(plan.terms)):
         for i in cuda.unroll(range(rows)):
             for u in cuda.unroll(range(plan.terms)):
-                values[i, u] = vector(accumulator(flat_x[x_start + i * x.down + (p0 + u) * x.right]))
+                values[i, u] = vector(few_at(x, flat_x, work.x, i, p0 + u, accumulator))
         for j in range(vectors):
             for i in cuda.unroll(range(rows)):
                 acc[i] = sums[i, j]
@@ -70,9 +64,9 @@ def multiply_lines(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue
                 last = _last_columns(flat_b, b_start + (p0 + u) * b.pitch, held, vector)
                 for i in cuda.unroll(range(rows)):
                     sums[i, vectors] = multiply_add(values[i, u], last, sums[i, vectors], whole)
-    for p in range(rounds, end):
+    for p in range(rounds, work.end):
         for i in cuda.unroll(range(rows)):
-            values[i, 0] = vector(accumulator(flat_x[x_start + i * x.down + p * x.right]))
+            values[i, 0] = vector(few_at(x, flat_x, work.x, i, p, accumulator))
         for j in range(vectors):
             found[0] = vector(cuda.vload(flat_b, b_start + p * b.pitch + j * lanes, lanes, aligned=aligned))
             for i in cuda.unroll(range(rows)):
@@ -90,5 +84,5 @@ def multiply_lines(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue
             for lane in cuda.unroll(range(lanes)):
                 column = first + lane
                 if column >= j * lanes and column < held:
-                    place = c_start + i * c.down + (column0 + column) * c.right
-                    store_element(acc[i][lane], flat_c, place, i, column0 + column, factors, epilogue)
+                    place = work.c + i * c.down + (work.first + column) * c.right
+                    store_element(acc[i][lane], flat_c, place, i, work.first + column, factors, epilogue)
