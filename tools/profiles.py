@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.device.capabilities import DeviceType
 from portagpu.device.ideal_device import IDEAL
 
@@ -32,9 +33,7 @@ CPU = dataclasses.replace(
     float_atomic_add_local=False,
     double_atomic_add_global=False,
     double_atomic_add_local=False,
-    inline_ptx=False,
-    ptx_target=(0, 0),
-    architecture_ptx=False,
+    **from_ptx(False),
     subgroups=False,
     subgroup_size=0,
     subgroup_shuffle=False,
@@ -75,8 +74,7 @@ PTX = dataclasses.replace(
     local_memory_static=49152,
     local_memory_argument=49152,
     fp16=False,
-    inline_ptx=True,
-    ptx_target=(8, 0),
+    **from_ptx(True, (8, 0)),
     subgroups=False,
     subgroup_size=0,
     subgroup_shuffle=False,

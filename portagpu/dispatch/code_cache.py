@@ -71,7 +71,7 @@ class Request:
     @property
     def may_fuse(self) -> bool:
         """Whether the code may depend on the grid: blocks that wait for each other may become one work-group."""
-        return self.launch is not None and self.launch.blocks > 1 and not self.caps.inline_ptx
+        return self.launch is not None and self.launch.blocks > 1 and not self.caps.cooperative_launch
 
 
 def code_for(kernel: KernelDefinition, request: Request, settings: Settings) -> KernelSource:

@@ -80,7 +80,7 @@ def _advised(program: Program, target: Target) -> Program:
 
 def _waits_for_its_grid(program: Program, target: Target) -> bool:
     launch = target.launch
-    return launch is not None and launch.blocks > 1 and program.cooperative and not target.caps.inline_ptx
+    return launch is not None and launch.blocks > 1 and program.cooperative and not target.caps.cooperative_launch
 
 
 def _fused(program: Program, target: Target) -> Program:
@@ -90,7 +90,7 @@ def _fused(program: Program, target: Target) -> Program:
 
 
 def _lacks_warps(program: Program, target: Target) -> bool:
-    return not target.caps.inline_ptx
+    return not target.caps.warp_instructions
 
 
 PIPELINE = ordered(
@@ -104,7 +104,7 @@ PIPELINE = ordered(
     Pass(
         name="grid_barriers",
         does="gives the grid's barrier its cells in global memory, or makes the block's of it",
-        run=lambda program, target: grid_barriers(program, together=target.caps.inline_ptx),
+        run=lambda program, target: grid_barriers(program, together=target.caps.cooperative_launch),
         when="the grid waits for itself",
         applies=lambda program, target: program.cooperative,
     ),

@@ -8,6 +8,7 @@ import pytest
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT16, FLOAT32, FLOAT64
 from portagpu.errors import MissingCapabilityError
@@ -56,7 +57,7 @@ def source(kernel, arguments, caps):
 
 
 def test_inline_ptx_needs_no_barriers_of_the_block(device):
-    caps = dataclasses.replace(device.capabilities, inline_ptx=True, fp64=True, line_directives=False)
+    caps = dataclasses.replace(device.capabilities, **from_ptx(True), fp64=True, line_directives=False)
     binary = source(exchanges, (FLOATS, DOUBLES), caps)
     for instruction in (
         *("shfl.sync.bfly.b32", "shfl.sync.down.b32", "vote.sync.ballot.b32", "vote.sync.any.pred"),
@@ -72,7 +73,7 @@ def test_inline_ptx_needs_no_barriers_of_the_block(device):
 @pytest.mark.parametrize("lanes", [16, 64])
 def test_warps_are_32_threads_whatever_runs_in_lockstep(device, lanes):
     """The exchange through shared memory is that of devices without warps, which the other tests run."""
-    common = dataclasses.replace(device.capabilities, inline_ptx=False, fp64=True)
+    common = dataclasses.replace(device.capabilities, **from_ptx(False), fp64=True)
     for kernel, arguments in ((exchanges, (FLOATS, DOUBLES)), (asks_for_lanes, (FLOATS,))):
         ours, theirs = (source(kernel, arguments, dataclasses.replace(common, warp_size=n)) for n in (32, lanes))
         assert ours.source == theirs.source

@@ -270,7 +270,7 @@ class CompiledKernel:
     def cooperative_blocks(self, threads: int, shared: int) -> int:
         """Blocks of that size that certainly run at the same time, so that they may wait for each other."""
         caps = self.context.capabilities
-        if not caps.inline_ptx:  # nowhere else is it known that blocks that run are not put off: they become one block
+        if not caps.cooperative_launch:  # blocks that run may be put off: they become one block
             own = self.binary.static_shared // (1 if self.binary.fused is None else self.binary.fused.blocks)
             most = caps.max_work_group_size // max(1, threads)
             return max(1, min(most, caps.local_memory_static // max(1, own + shared)))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.backends.opencl.offline.cpu_targets import CPUS
 from portagpu.backends.opencl.offline.nvidia_targets import NVIDIA
 from portagpu.backends.opencl.offline.target import Target
@@ -39,9 +40,7 @@ _WAVES = replace(
     float_atomic_add_local=False,
     double_atomic_add_global=False,
     double_atomic_add_local=False,
-    inline_ptx=False,
-    ptx_target=(0, 0),
-    architecture_ptx=False,
+    **from_ptx(False),
     subgroup_shuffle=False,
     required_subgroup_size=False,
     subgroup_sizes=(),
@@ -89,9 +88,7 @@ _EXECUTION_UNITS = replace(
     float_atomic_add_local=False,
     double_atomic_add_global=False,
     double_atomic_add_local=False,
-    inline_ptx=False,
-    ptx_target=(0, 0),
-    architecture_ptx=False,
+    **from_ptx(False),
     extensions=_COMMON
     | {
         *("cl_khr_subgroup_shuffle", "cl_intel_subgroups", "cl_intel_subgroups_short", "cl_intel_subgroups_char"),
