@@ -53,6 +53,7 @@ class Capabilities:
     # arithmetic
     fp64: bool
     fp16: bool  # half arithmetic works
+    fp16_functions: bool  # beside it: functions and vectors of halves, and reading bits as them
     fp16_storage: bool  # halves can be loaded and stored, whatever computes with them
     correctly_rounded_divide_sqrt: bool
     vector_width_float: int  # lanes of the native float vector (16 with AVX-512, 8 with AVX2, 1 on scalar GPUs)

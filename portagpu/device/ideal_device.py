@@ -26,6 +26,7 @@ IDEAL = Capabilities(
     warp_size=32,
     fp64=True,
     fp16=True,
+    fp16_functions=True,
     fp16_storage=True,
     correctly_rounded_divide_sqrt=True,
     vector_width_float=1,

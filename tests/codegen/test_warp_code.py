@@ -81,15 +81,14 @@ def test_warps_are_32_threads_whatever_runs_in_lockstep(device, lanes):
 
 
 def test_halves_by_what_a_device_has(device):
-    extensions = device.capabilities.extensions - {"cl_khr_fp16"}
-    common = dataclasses.replace(device.capabilities, extensions=extensions, line_directives=False)
+    common = dataclasses.replace(device.capabilities, fp16_functions=False, line_directives=False)
     stored = dataclasses.replace(common, fp16=False, fp16_storage=True)
     text = source(half_sines, (HALVES,), stored).source
     assert "vload_half" in text and "vstore_half_rte" in text and "__global ushort* restrict h" in text
     arithmetic = dataclasses.replace(common, fp16=True)
     text = source(half_sines, (HALVES,), arithmetic).source
     assert "(half)sin((float)h[0])" in text
-    native = dataclasses.replace(arithmetic, extensions=extensions | {"cl_khr_fp16"})
+    native = dataclasses.replace(arithmetic, fp16_functions=True)
     assert "sin(h[0])" in source(half_sines, (HALVES,), native).source
     for lacking in (stored, arithmetic):  # vectors of halves are the extension's
         assert "vload_half2(0, (__global const half*)(h + 0))" in source(half_vectors, (HALVES,), lacking).source

@@ -169,7 +169,7 @@ def test_capabilities_make_sense(record: DeviceRecord) -> None:
     assert (caps.measured_gflops_double > 0) is caps.fp64 and math.isfinite(caps.measured_gflops_double)
     assert caps.vector_width_float in (1, 2, 4, 8, 16) and caps.vector_width_double in (1, 2, 4, 8, 16)
     assert ("cl_khr_fp64" in caps.extensions) <= caps.fp64
-    assert ("cl_khr_fp16" in caps.extensions) <= caps.fp16
+    assert ("cl_khr_fp16" in caps.extensions) <= caps.fp16_functions <= caps.fp16
     assert ("cl_khr_int64_base_atomics" in caps.extensions) <= caps.int64_atomics
 
 

@@ -303,9 +303,9 @@ def test_halves_are_computed_as_the_device_can():
 
     program = lowered(sines, HALVES)
     assert run_pass("halves", program, PLAIN) is not None
-    stored = dataclasses.replace(PLAIN, fp16=False, extensions=frozenset())
+    stored = dataclasses.replace(PLAIN, fp16=False, fp16_functions=False)
     assert "round_half(" in after("halves", program, stored) and "load_half(" in after("halves", program, stored)
-    arithmetic = dataclasses.replace(PLAIN, extensions=frozenset())
+    arithmetic = dataclasses.replace(PLAIN, fp16_functions=False)
     text = after("halves", program, arithmetic)
     assert "float16(sin(float32(" in text and "load_half" not in text
     assert not lowered(neighbours, FLOATS, FLOATS, PYINT).halves

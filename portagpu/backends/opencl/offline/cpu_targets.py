@@ -28,6 +28,7 @@ _CPU = replace(
     max_work_group_size=4096,
     max_work_item_sizes=(4096, 4096, 4096),
     fp16=False,
+    fp16_functions=False,
     float_atomic_add_global=False,
     float_atomic_add_local=False,
     double_atomic_add_global=False,

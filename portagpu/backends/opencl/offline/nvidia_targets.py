@@ -32,6 +32,7 @@ _CUDA = replace(
     constant_memory=65536,
     local_memory_argument=47 << 10,
     max_work_item_sizes=(1024, 1024, 64),
+    fp16_functions=False,
     float_atomic_add_global=False,
     float_atomic_add_local=False,
     double_atomic_add_global=False,

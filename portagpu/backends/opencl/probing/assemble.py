@@ -49,6 +49,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         warp_size=_warp_size(device, kind, results, hints),
         fp64=results.fp64,
         fp16=results.fp16,
+        fp16_functions=results.fp16 and "cl_khr_fp16" in extensions,
         fp16_storage=results.fp16_storage,
         correctly_rounded_divide_sqrt=results.correctly_rounded_divide_sqrt,
         vector_width_float=max(1, int(device.native_vector_width_float)),
