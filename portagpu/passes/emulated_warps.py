@@ -49,11 +49,11 @@ def emulated_warps(program: Program) -> Program:
     if first is None:
         return program
     arrays = tuple(
-        MemoryArray(name=name, element=element, shape=(BUFFERS, THREADS), space=Space.LOCAL, span=first.span)
+        MemoryArray(name=name, element=element, shape=(BUFFERS, THREADS), space=Space.SHARED, span=first.span)
         for name, element in _ARRAYS
     )
     parameters = tuple(
-        Parameter(name=a.name, type=Pointer(a.element, Space.LOCAL), role=ParameterRole.SHARED) for a in arrays
+        Parameter(name=a.name, type=Pointer(a.element, Space.SHARED), role=ParameterRole.SHARED) for a in arrays
     )
     program = handed_down(program, parameters, lambda f: any(o.name in WARP_OPERATIONS for o in operations(f)))
     return replace(with_bodies(program, _emulated), shared=(*program.shared, *arrays))
@@ -86,7 +86,7 @@ def _exchanged(statement: Assign, value: Operation) -> list[Stmt]:
 
 def _exchange(name: str, args: tuple[Expr, ...], value: Operation) -> Operation:
     """An operation of emulated warps; `portagpu.passes.converge` replaces the last argument."""
-    cells = tuple(Var(name, Pointer(element, Space.LOCAL), span=value.span) for name, element in _ARRAYS)
+    cells = tuple(Var(name, Pointer(element, Space.SHARED), span=value.span) for name, element in _ARRAYS)
     here = Constant(True, BOOLEAN, span=value.span)
     return Operation(name, (*cells, *args, here), value.type, effect=True, span=value.span)
 

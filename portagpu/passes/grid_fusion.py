@@ -40,7 +40,7 @@ def fuse(program: Program, shape: GridShape) -> Program:
         replace(a, shape=(count * a.size,) if a.name in own else (BUFFERS, max(a.shape[1], count * shape.threads)))
         for a in program.shared
     ]
-    votes = MemoryArray(name=VOTES, element=Scalar(UINT32), shape=(1,), space=Space.LOCAL, span=program.kernel.span)
+    votes = MemoryArray(name=VOTES, element=Scalar(UINT32), shape=(1,), space=Space.SHARED, span=program.kernel.span)
     return replace(
         program,
         kernel=fused.function(program.kernel, is_kernel=True),

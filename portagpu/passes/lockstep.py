@@ -50,7 +50,7 @@ def lockstep(program: Program) -> Program:
     scratch = next((a for a in program.shared if a.name == name), None)
     if scratch is None:
         return program
-    cell = Var(name, Pointer(scratch.element, Space.LOCAL), span=scratch.span)
+    cell = Var(name, Pointer(scratch.element, Space.SHARED), span=scratch.span)
     every = program.fused is not None  # barriers of blocks are barriers of all blocks, too
     callees: frozenset[str] = frozenset()
     functions: list[Function] = []
@@ -167,7 +167,7 @@ class _Lockstep:
         return [*head, Assign(go, condition, span=span), self._vote(go, votes), While(more, tuple(again), span=span)]
 
     def _vote(self, go: Var, votes: Var) -> Stmt:
-        cell = Operation("reinterpret", (self.cell,), Pointer(INT, Space.LOCAL), span=go.span)
+        cell = Operation("reinterpret", (self.cell,), Pointer(INT, Space.SHARED), span=go.span)
         vote = Operation("syncthreads_or", (cell, Cast(go, INT, span=go.span)), INT, effect=True, span=go.span)
         return Assign(votes, vote, span=go.span)
 

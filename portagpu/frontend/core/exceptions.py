@@ -38,7 +38,7 @@ from portagpu.ir.program import (
 from portagpu.ir.types import BOOLEAN, INT, LONG, Pointer, Scalar, Space, Type
 
 _RECORD, _FLAG = "pg.fault", "pg.raised"
-_FLAG_TYPE = Pointer(INT, Space.PRIVATE)
+_FLAG_TYPE = Pointer(INT, Space.THREAD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +141,7 @@ def _flag(ctx: FunctionState) -> Var:
     if ctx.is_kernel:
         span = ctx.span
         ctx.memory_array(
-            _FLAG, lambda name: MemoryArray(name=name, element=INT, shape=(1,), space=Space.PRIVATE, span=span), _FLAG
+            _FLAG, lambda name: MemoryArray(name=name, element=INT, shape=(1,), space=Space.THREAD, span=span), _FLAG
         )
     return Var(_FLAG, _FLAG_TYPE, span=ctx.span)
 

@@ -97,11 +97,11 @@ def _shared_array(ctx: FunctionState, site: Call) -> Value:
     array = ctx.program.shared.get(key)
     if array is None:
         name = ctx.program.unique(f"{ctx.name_hint}.shared")
-        array = replace(_memory(name, element, shape, Space.LOCAL, ctx.span), alignment=alignment)
+        array = replace(_memory(name, element, shape, Space.SHARED, ctx.span), alignment=alignment)
         ctx.program.shared[key] = array
     use_shared(ctx, array)
-    base = Var(array.name, Pointer(array.element, Space.LOCAL), span=ctx.span)
-    return static_array(ctx, base, element, shape, Space.LOCAL)
+    base = Var(array.name, Pointer(array.element, Space.SHARED), span=ctx.span)
+    return static_array(ctx, base, element, shape, Space.SHARED)
 
 
 def _alignment(ctx: FunctionState, value: Value, name: str) -> int:
@@ -140,7 +140,7 @@ def _dynamic_shared(ctx: FunctionState, element: Element | Record) -> Value:
     record = isinstance(element, Record)
     size = element.itemsize if isinstance(element, Record) else element_size(element)
     held_as = BYTE if isinstance(element, Record) else in_memory(element)
-    base = Operation("reinterpret", (raw,), Pointer(held_as, Space.LOCAL), span=ctx.span)
+    base = Operation("reinterpret", (raw,), Pointer(held_as, Space.SHARED), span=ctx.span)
     count = Operation(
         "floordiv",
         (Var("pg.dynamic_bytes", INT, span=ctx.span), constant(ctx, size, INT)),
@@ -154,7 +154,7 @@ def _dynamic_shared(ctx: FunctionState, element: Element | Record) -> Value:
         base=base,
         shape=(shape,),
         strides=(constant(ctx, size if record else 1, ctx.program.index_type),),
-        space=Space.LOCAL,
+        space=Space.SHARED,
         readonly=False,
         layout=Layout.C,
         dynamic=True,
@@ -180,11 +180,11 @@ def local_memory(
     span = ctx.span
     array = ctx.memory_array(
         (site.node.lineno, site.node.col_offset, shape, element, alignment),
-        lambda name: replace(_memory(name, element, shape, Space.PRIVATE, span), alignment=alignment),
+        lambda name: replace(_memory(name, element, shape, Space.THREAD, span), alignment=alignment),
         f"{ctx.name_hint}.local",
     )
-    base = Var(array.name, Pointer(array.element, Space.PRIVATE), span=ctx.span)
-    return static_array(ctx, base, element, shape, Space.PRIVATE)
+    base = Var(array.name, Pointer(array.element, Space.THREAD), span=ctx.span)
+    return static_array(ctx, base, element, shape, Space.THREAD)
 
 
 @intrinsic("const.array_like")

@@ -164,7 +164,7 @@ def lower_end(ctx: FunctionState) -> None:
 def _is_own(ctx: FunctionState, leaf: Value) -> bool:
     """Whether a leaf may point into a local array of this function."""
     kind = leaf_type(ctx, leaf) if ctx.local_arrays else None
-    return isinstance(kind, Pointer) and kind.space is Space.PRIVATE
+    return isinstance(kind, Pointer) and kind.space is Space.THREAD
 
 
 def return_template(ctx: FunctionState) -> Value | None:

@@ -297,7 +297,7 @@ class _Walk:
 
     def _access(self, access: Load | VectorLoad | Store | VectorStore, path: _Path) -> None:
         kind = access.base.type
-        if not path.is_taken or not isinstance(kind, Pointer) or kind.space not in (Space.GLOBAL, Space.LOCAL):
+        if not path.is_taken or not isinstance(kind, Pointer) or kind.space not in (Space.GLOBAL, Space.SHARED):
             return
         place = self._sketch.place(access.base)
         if place is None:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector, short
+from portagpu.backends.opencl.codegen.c_types import short
+from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector
 
 _FREE = re.compile(r"[a-z][0-9]{0,2}(_[ns][0-9])?")
 _TEMPORARY = re.compile(r"[a-z][0-9]+")
