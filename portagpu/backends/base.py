@@ -27,7 +27,10 @@ from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import DeviceSource
 from portagpu.errors import ArgumentTypeError, DeviceSelectionError, PortaGPUError
+from portagpu.ir.operations import INSTRUCTIONS, OPERATIONS, not_rendered
 from portagpu.ir.program import Program
+from portagpu.ir.recursion import deeply_nested
+from portagpu.ir.walk import named_nodes
 from portagpu.passes.pipeline import PIPELINE, Pass
 
 HostBytes = np.ndarray[Any, Any]  # contiguous host memory: one axis, elements that Python's buffers can describe
@@ -408,6 +411,8 @@ class Backend(DeviceSource, ABC):
     """What its drivers raise, besides errors of ours."""
     passes: ClassVar[tuple[Pass, ...]] = PIPELINE
     """What programs go through before `render`; an interpreter may ask for fewer passes, or none."""
+    operations: ClassVar[frozenset[str]] = frozenset({*OPERATIONS, *INSTRUCTIONS})
+    """The operations and instructions of `portagpu.ir.operations` that `render` knows."""
 
     @abstractmethod
     def open(self, device: DeviceRecord, native: Any = None) -> Driver:
@@ -422,6 +427,14 @@ class Backend(DeviceSource, ABC):
         ``name`` and ``memory`` (bytes) of the device are for the text; ``is_alive`` tells, at some cost, whether the
         device still answers.
         """
+
+    @deeply_nested
+    def check(self, program: Program) -> None:
+        """Raise `LoweringError` for an operation or instruction that `render` does not know."""
+        for function in (*program.functions, program.kernel):
+            for node in named_nodes(function.body):
+                if node.name not in self.operations:
+                    raise not_rendered(node, self.name)
 
     @abstractmethod
     def render(

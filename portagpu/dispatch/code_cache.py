@@ -104,6 +104,7 @@ def _new_code(kernel: KernelDefinition, request: Request, record: Dependencies |
         passes=request.backend.passes,
     )
     verify(program)
+    request.backend.check(program)
     needed = request.shared if program.fused is None else request.shared * program.fused.blocks
     static = needed if program.dynamic_shared and needed > caps.local_memory_argument else 0
     size = kernel.options.subgroup_size

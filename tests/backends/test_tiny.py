@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import math
 from pathlib import Path
 
 import numpy as np
@@ -104,3 +105,24 @@ def test_objects_of_others_are_not_taken(own):
         double[1, 8, object()](cuda.to_device(np.ones(8)))
     with pytest.raises(errors.ArgumentTypeError, match="no library has arrays on tiny"):
         cuda.to_device(np.ones(8)).to_pyopencl()
+
+
+@cuda.jit
+def roots(x):
+    i = cuda.grid(1)
+    x[i] = math.sqrt(x[i])
+
+
+@cuda.jit
+def multiplies_fragments(x):
+    a, b, c = cuda.local.array(4, np.uint32), cuda.local.array(2, np.uint32), cuda.local.array(4, np.float32)
+    cuda.mma_sync("m16n8k16", "float16", c, a, b)
+    x[0] = c[0]
+
+
+@pytest.mark.parametrize(("kernel", "name"), [(roots, "sqrt"), (multiplies_fragments, "mma_sync")])
+def test_operations_that_it_does_not_know(own, monkeypatch, kernel, name):
+    monkeypatch.setattr(tiny.Tiny, "operations", tiny.Tiny.operations - {name})
+    with pytest.raises(errors.LoweringError, match=f"the back end tiny does not know the operation {name}") as caught:
+        kernel[1, 8](cuda.to_device(np.ones(8)))
+    assert caught.value.span.filename == __file__ and f"{name}(" in caught.value.span.text

@@ -12,6 +12,7 @@ from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArra
 from portagpu.backends.offline import Compiled, OfflineTarget
 from portagpu.backends.opencl import discovery, driver_errors, rates
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.backends.opencl.codegen.lowerings import RENDERED
 from portagpu.backends.opencl.driver import OpenCLDriver
 from portagpu.backends.opencl.handles import queue_at
 from portagpu.backends.opencl.offline.compilers import compile_offline
@@ -32,6 +33,7 @@ class OpenCL(Backend):
     """Devices of all OpenCL drivers, through PyOpenCL."""
 
     name = discovery.NAME
+    operations: ClassVar[frozenset[str]] = RENDERED
     errors: ClassVar[tuple[type[Exception], ...]] = (cl.Error,)
     queue_types: ClassVar[tuple[type, ...]] = (cl.CommandQueue,)
     array_types: ClassVar[tuple[type, ...]] = (pyopencl.array.Array,)
