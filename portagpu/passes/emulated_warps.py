@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from portagpu.dtypes import UINT8, UINT32, UINT64
 from portagpu.ir.analysis.uniform import WARP_OPERATIONS
+from portagpu.ir.names import WARP_FLAGS, WARP_VALUES
 from portagpu.ir.nodes import (
     Assign,
     Binary,
@@ -33,14 +34,14 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, VOID, Pointer, Scalar, Space
-from portagpu.passes.exchange_buffers import BUFFERS, SCRATCH, SCRATCH_FLAGS
+from portagpu.passes.exchange_buffers import BUFFERS
 from portagpu.passes.rewriting import functions_of, handed_down, operations, with_bodies
 
 UINT = Scalar(UINT32)
 ULONG = Scalar(UINT64)
 THREADS = 1024  # of a block with emulated warps: as many as a CUDA block has at most
 # a thread's value, and what it votes: one CPU compiler crashes when they are two arrays in one
-_ARRAYS = ((SCRATCH, ULONG), (SCRATCH_FLAGS, Scalar(UINT8)))
+_ARRAYS = ((WARP_VALUES, ULONG), (WARP_FLAGS, Scalar(UINT8)))
 
 
 def emulated_warps(program: Program) -> Program:

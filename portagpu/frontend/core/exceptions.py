@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from portagpu.frontend.core.convert import as_element, constant, convert
 from portagpu.frontend.core.state import DeviceFunction, FunctionState
 from portagpu.frontend.core.values import Condition, Const, is_expr, leaves
+from portagpu.ir.names import own
 from portagpu.ir.nodes import (
     Compare,
     CompareOp,
@@ -37,7 +38,7 @@ from portagpu.ir.program import (
 )
 from portagpu.ir.types import BOOLEAN, INT, LONG, Pointer, Scalar, Space, Type
 
-_RECORD, _FLAG = "pg.fault", "pg.raised"
+_RECORD, _FLAG = own("fault"), own("raised")
 _FLAG_TYPE = Pointer(INT, Space.THREAD)
 
 

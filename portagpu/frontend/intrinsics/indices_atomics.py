@@ -15,6 +15,7 @@ from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, UnrollV
 from portagpu.frontend.intrinsics.local_atomics import FUNCTIONS as LOCAL_ATOMICS
 from portagpu.frontend.intrinsics.memory import use_shared
 from portagpu.frontend.operations.environment import index_items, tuple_items
+from portagpu.ir.names import own
 from portagpu.ir.nodes import Evaluate, Offset, Operation, Var
 from portagpu.ir.program import MemoryArray
 from portagpu.ir.types import INT, VOID, Element, Pointer, Scalar, Space, Vector
@@ -72,12 +73,10 @@ def _barrier_vote(ctx: FunctionState, site: Call) -> Value:
     name: str = site.target.name
     (value,) = site.bind(ctx, f"cuda.{name}", "predicate")
     condition = convert(ctx, truth(ctx, value), INT)
-    key = ("pg.vote",)
+    key = (own("vote"),)
     array = ctx.program.shared.get(key)
     if array is None:
-        array = MemoryArray(
-            name=ctx.program.unique("pg.vote"), element=INT, shape=(1,), space=Space.SHARED, span=ctx.span
-        )
+        array = MemoryArray(name=ctx.program.unique(key[0]), element=INT, shape=(1,), space=Space.SHARED, span=ctx.span)
         ctx.program.shared[key] = array
     use_shared(ctx, array)
     ctx.effect = True
@@ -176,7 +175,7 @@ def _meet(ctx: FunctionState, *values: Value) -> Element:
     result = values[0]
     for value in values[1:]:
         kind = common_type(ctx, result, value)
-        result = Var("pg.meet", kind, span=ctx.span)
+        result = Var(own("meet"), kind, span=ctx.span)
     return common_type(ctx, result, values[0])
 
 

@@ -30,6 +30,7 @@ from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.syntax import statements
 from portagpu.frontend.syntax.unset_variables import with_checks
 from portagpu.ir.analysis.uniform import may_wait
+from portagpu.ir.names import LOCAL_MARK
 from portagpu.ir.nodes import CallFunction, Constant, Expr, Member, Var
 from portagpu.ir.program import Function, MemoryArray, Parameter, ParameterRole
 from portagpu.ir.types import VOID, Element, Pointer, Scalar, Space, Struct, Type
@@ -285,7 +286,7 @@ def _lend(ctx: FunctionState, found: DeviceFunction, array: MemoryArray) -> Expr
     """A local array of this function's, one for each place of a call, for one that the called function returns."""
     span = ctx.span
     key = ("lent", span.line, span.column, span.end_column, found.function.name, array.name)
-    held = ctx.memory_array(key, lambda name: replace(array, name=name, span=span), f"{ctx.name_hint}.local")
+    held = ctx.memory_array(key, lambda name: replace(array, name=name, span=span), f"{ctx.name_hint}{LOCAL_MARK}")
     return Var(held.name, Pointer(held.element, Space.THREAD), span=span)
 
 

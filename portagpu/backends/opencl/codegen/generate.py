@@ -23,12 +23,12 @@ from portagpu.ir.analysis.memory_access import findings
 from portagpu.ir.analysis.memory_order import communicates
 from portagpu.ir.analysis.spin_loops import waiting_loop
 from portagpu.ir.analysis.uniform import Marks
+from portagpu.ir.names import DYNAMIC_SHARED_ARRAY, WARP_VALUES
 from portagpu.ir.nodes import Constant, Print
 from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.recursion import deeply_nested
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size
 from portagpu.ir.walk import all_statements
-from portagpu.passes.exchange_buffers import SCRATCH
 from portagpu.passes.nested_loops import has_diverging_nest
 from portagpu.source import Span
 
@@ -124,7 +124,7 @@ def generate(
         block_dim=program.block_dim,
         cooperative=program.cooperative,
         fused=program.fused,
-        max_threads=next((a.shape[1] for a in program.shared if a.name == SCRATCH), None),
+        max_threads=next((a.shape[1] for a in program.shared if a.name == WARP_VALUES), None),
         has_line_directives=caps.line_directives,
         constant_bytes=sum(len(c.data) * element_size(c.element) for c in program.constants),
         shared_bytes=sum(map(_bytes, program.shared)),
@@ -286,7 +286,7 @@ def _kernel(
         and not (static_dynamic and p.role is ParameterRole.DYNAMIC_SHARED and p.type == dynamic)
     )
     if static_dynamic:
-        name = printer.names("pg.dynamic_shared", dynamic)
+        name = printer.names(DYNAMIC_SHARED_ARRAY, dynamic)
         shared.append(f"    __local ulong16 {name}[{-(-static_dynamic // 128)}] __attribute__((aligned(128)));")
     span = kernel.span
     text = ",\n".join(f"    {_parameter_text(p, printer, facts)}" for p in parameters)
