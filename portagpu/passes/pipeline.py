@@ -13,7 +13,6 @@ from functools import partial
 
 from portagpu.device.capabilities import Capabilities
 from portagpu.ir.analysis.races import races
-from portagpu.ir.analysis.ranges import directed
 from portagpu.ir.nodes import Stmt
 from portagpu.ir.program import Function, GridShape, Program
 from portagpu.ir.recursion import deeply_nested
@@ -27,6 +26,7 @@ from portagpu.passes.grid_fusion import check_fits, fuse
 from portagpu.passes.halves import without_halves
 from portagpu.passes.hints import without_hints
 from portagpu.passes.lockstep import lockstep
+from portagpu.passes.loop_directions import directed
 from portagpu.passes.low_bits import shortened
 
 
