@@ -37,7 +37,10 @@ _MAX_TOTAL = 2**64 - 1
 
 @dataclass(frozen=True, slots=True)
 class LaunchShape:
-    """Grid (in blocks), block (in threads) and dynamic shared memory (in bytes) of a launch."""
+    """Grid (in blocks), block (in threads) and dynamic shared memory (in bytes) of a launch, ready for the driver.
+
+    The grid that code is compiled for, where that depends on it, is a `portagpu.ir.program.GridShape`.
+    """
 
     grid: Extent
     block: Extent
