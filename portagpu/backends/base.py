@@ -458,9 +458,13 @@ class Backend(DeviceSource, ABC):
         """Options that make the compiler say what it keeps in memory for want of registers; none where it cannot."""
         return ()
 
-    def find_target(self, name: str) -> OfflineTarget:
-        """Hardware that need not be present, by the name that its compiler knows. Raises `DeviceSelectionError`."""
-        raise DeviceSelectionError(f"{self.name} compiles for no hardware that is not present")
+    def targets(self) -> tuple[OfflineTarget, ...]:
+        """Hardware that `compile_offline` compiles for; it need not be present."""
+        return ()
+
+    def missing_packages(self, target: OfflineTarget) -> tuple[str, ...]:
+        """What to install before `compile_offline` compiles for a target; nothing where all is there."""
+        return ()
 
     def compile_offline(self, target: OfflineTarget, source: str, options: tuple[str, ...]) -> Compiled:
         """Compile a text of `render` for a target. Raises `MissingCompilerError`, `BuildError`."""

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from neutral import tiny
 
 from portagpu import cuda, errors
 from portagpu.backends import registry
+from portagpu.backends.offline import Compiled, OfflineFigures
+from portagpu.cli.check import check_command
 from portagpu.runtime.execution.context import Context
 from portagpu.settings import Settings
 
@@ -126,3 +129,41 @@ def test_operations_that_it_does_not_know(own, monkeypatch, kernel, name):
     with pytest.raises(errors.LoweringError, match=f"the back end tiny does not know the operation {name}") as caught:
         kernel[1, 8](cuda.to_device(np.ones(8)))
     assert caught.value.span.filename == __file__ and f"{name}(" in caught.value.span.text
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    name = "tiny9"
+    title = "Tiny 9"
+    backend = "tiny"
+    is_gpu = True
+    capabilities = tiny.records[0].capabilities
+
+
+@pytest.fixture
+def target(monkeypatch):
+    """Hardware that need not be present, for which it compiles."""
+    needs = {"registers": 9, "matrix_registers": 0, "scalar_registers": None, "spilled": 0, "scratch_bytes": 0}
+    figures = OfflineFigures(**needs, local_bytes=0, lanes=1, occupancy=None)
+    monkeypatch.setattr(tiny.Tiny, "targets", lambda self: (Target(),))
+    monkeypatch.setattr(
+        tiny.Tiny,
+        "compile_offline",
+        lambda self, target, source, options: Compiled(figures=figures, log=target.name, assembly=None),
+    )
+    return Target()
+
+
+def test_hardware_that_is_not_present(target):
+    assert registry.find_target("tiny9") == target
+    made = double.compile_for("tiny9", "void(float64[::1])")
+    assert (made.target, made.figures.registers, made.log) == (target, 9, "tiny9")
+    assert made.source.startswith("tiny ")
+    with pytest.raises(errors.DeviceSelectionError, match="tiny8") as caught:
+        double.compile_for("tiny8", "void(float64[::1])")
+    assert "tiny9" in caught.value.hint
+
+
+def test_the_command_lists_it(target):
+    listed = CliRunner().invoke(check_command, ["--list"]).output
+    assert "Tiny 9" in listed and "gfx1100" in listed

@@ -17,7 +17,6 @@ from portagpu.backends.opencl.offline.cpu_targets import CPUS
 from portagpu.backends.opencl.offline.nvidia_targets import NVIDIA
 from portagpu.backends.opencl.offline.target import Target
 from portagpu.device.ideal_device import IDEAL
-from portagpu.errors import DeviceSelectionError, did_you_mean
 
 _COMMON = frozenset(
     {
@@ -229,16 +228,3 @@ _ALL = (
 )
 
 TARGETS: dict[str, Target] = {target.name: target for target in _ALL}
-
-
-def find_target(name: str) -> Target:
-    """The target of a name. Raises `DeviceSelectionError`, which lists what there is."""
-    found = TARGETS.get(name)
-    if found is None:
-        raise DeviceSelectionError(
-            f"no target for offline compilation is called {name!r}",
-            notes=[f"{target.name}: {target.title}" for target in _ALL],
-            hint=did_you_mean(name, TARGETS).strip()
-            or "choose one of these: `portagpu check --list` tells which are installed",
-        )
-    return found
