@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.offline import Compiled, OfflineTarget
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
@@ -32,6 +33,7 @@ from portagpu.ir.program import Program
 from portagpu.ir.recursion import deeply_nested
 from portagpu.ir.walk import named_nodes
 from portagpu.passes.pipeline import PIPELINE, Pass
+from portagpu.settings import Settings
 
 HostBytes = np.ndarray[Any, Any]  # contiguous host memory: one axis, elements that Python's buffers can describe
 
@@ -469,6 +471,13 @@ class Backend(DeviceSource, ABC):
     def compile_offline(self, target: OfflineTarget, source: str, options: tuple[str, ...]) -> Compiled:
         """Compile a text of `render` for a target. Raises `MissingCompilerError`, `BuildError`."""
         raise DeviceSelectionError(f"{self.name} compiles for no hardware that is not present")
+
+    def examine(self, settings: Settings, records: Sequence[DeviceRecord], *, fresh: bool) -> DriverReport:
+        """What is installed of its drivers, and what is wrong with them; ``records`` are the devices that were found.
+
+        ``fresh`` looks at each again instead of trusting the cache.
+        """
+        return DriverReport()
 
     def measure(self, device: DeviceRecord) -> Rates | None:
         """Measure what a device reaches; None where it cannot be measured."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
 import math
 from pathlib import Path
 
@@ -15,8 +16,10 @@ from neutral import tiny
 
 from portagpu import cuda, errors
 from portagpu.backends import registry
+from portagpu.backends.diagnosis import DriverReport, Finding, InstalledDriver, Severity
 from portagpu.backends.offline import Compiled, OfflineFigures
 from portagpu.cli.check import check_command
+from portagpu.cli.doctor import doctor_command
 from portagpu.runtime.execution.context import Context
 from portagpu.settings import Settings
 
@@ -167,3 +170,31 @@ def test_hardware_that_is_not_present(target):
 def test_the_command_lists_it(target):
     listed = CliRunner().invoke(check_command, ["--list"]).output
     assert "Tiny 9" in listed and "gfx1100" in listed
+
+
+def test_the_doctor_asks_it(monkeypatch):
+    installed = InstalledDriver(
+        path="tiny.so",
+        state="asleep",
+        serves=False,
+        named_by="nobody",
+        platforms=(("Tiny", ("T",)),),
+        facts={"tiny": 1},
+    )
+    finding = Finding(severity=Severity.NOTE, subject="tiny.so", problem="it sleeps", remedy="wake it")
+    report = DriverReport(drivers=(installed,), findings=(finding,), interface="Tiny 1", notes=("tiny note",))
+    monkeypatch.setattr(tiny.Tiny, "examine", lambda self, settings, records, *, fresh: report)
+    said = CliRunner().invoke(doctor_command, ["--cached"]).output
+    for part in (
+        "tiny.so asleep",
+        "nobody",
+        "Tiny: T",
+        "it sleeps",
+        "wake it",
+        "Tiny 1, cache",
+        "tiny note",
+        "PyOpenCL",
+    ):
+        assert part in said, part
+    values = json.loads(CliRunner().invoke(doctor_command, ["--cached", "--json"]).output)
+    assert {"tiny": 1} in values["drivers"] and values["pyopencl"]

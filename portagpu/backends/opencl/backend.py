@@ -9,8 +9,9 @@ import pyopencl as cl
 import pyopencl.array
 
 from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray, Strided
+from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.offline import Compiled, OfflineTarget
-from portagpu.backends.opencl import discovery, driver_errors, rates
+from portagpu.backends.opencl import discovery, doctor, driver_errors, rates
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.backends.opencl.codegen.lowerings import RENDERED
 from portagpu.backends.opencl.driver import OpenCLDriver
@@ -99,6 +100,10 @@ class OpenCL(Backend):
         """By the maker's compiler."""
         assert isinstance(target, Target)
         return compile_offline(target, source, options)
+
+    def examine(self, settings: Settings, records: Sequence[DeviceRecord], *, fresh: bool) -> DriverReport:
+        """The libraries of OpenCL drivers, and hardware that none of them serves."""
+        return doctor.examine(settings, records, fresh=fresh)
 
     def measure(self, device: DeviceRecord) -> Rates | None:
         """Measure a device by kernels."""
