@@ -19,8 +19,8 @@ from portagpu.ir.names import DYNAMIC_SHARED_ARRAY, GRID_VOTES, WARP_FLAGS, WARP
 from portagpu.ir.nodes import Binary, BinaryOp, Constant, Expr, Node, Offset, Operation, Var
 from portagpu.ir.program import Function, GridShape, MemoryArray, Program
 from portagpu.ir.types import DYNAMIC_SHARED, INT, WARP, Pointer, Scalar, Space, element_size
-from portagpu.ir.walk import all_expressions, all_statements, expressions
 from portagpu.passes.exchange_buffers import BUFFERS
+from portagpu.passes.rewriting import operations
 
 _WARP_OPERATIONS = EXCHANGES | {"warp_barrier"}
 _ROUTED = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize", "laneid"})
@@ -31,7 +31,7 @@ def fuse(program: Program, shape: GridShape) -> Program:
 
     Raises `MissingCapabilityError` for what needs the blocks apart.
     """
-    used = {e.name: e for f in (program.kernel, *program.functions) for e in _operations(f)}
+    used = {e.name: e for f in (program.kernel, *program.functions) for e in operations(f)}
     _check(used, shape)
     own = {a.name: a for a in program.shared if a.name not in (WARP_VALUES, WARP_FLAGS)}
     fused = _Fused(shape, own)
@@ -62,16 +62,6 @@ def check_fits(launch: GridShape, caps: Capabilities) -> None:
             f" {launch.threads} threads at the same time, not {launch.blocks}",
             hint="launch fewer blocks and let each do more, or split the kernel where it calls sync()",
         )
-
-
-def _operations(function: Function) -> list[Operation]:
-    return [
-        e
-        for statement in all_statements(function.body)
-        for top in expressions(statement)
-        for e in all_expressions(top)
-        if isinstance(e, Operation)
-    ]
 
 
 def _check(used: dict[str, Operation], shape: GridShape) -> None:
