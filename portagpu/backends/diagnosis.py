@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from portagpu.device.as_json import device_as_json
 from portagpu.device.record import DeviceRecord
@@ -23,8 +24,7 @@ class Severity(Enum):
     ERROR = "error"  # PortaGPU cannot run, or not as asked
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that is wrong: what it is about, what is the matter, what to do."""
 
     severity: Severity
@@ -33,8 +33,7 @@ class Finding:
     remedy: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstalledDriver:
+class InstalledDriver(NamedTuple):
     """A driver as it is shown: ``state`` in words, ``named_by`` whom or what, ``platforms`` with their devices.
 
     ``facts`` are what there is to say of it as JSON values.
@@ -48,8 +47,7 @@ class InstalledDriver:
     facts: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriverReport:
+class DriverReport(NamedTuple):
     """What a back end finds of its drivers.
 
     ``replaced_by``: what runs in place of all of them. ``interface``: the library through which they are reached, with
@@ -61,11 +59,10 @@ class DriverReport:
     replaced_by: str | None = None
     interface: str | None = None
     notes: tuple[str, ...] = ()
-    facts: Mapping[str, object] = field(default_factory=dict)
+    facts: Mapping[str, object] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
+class Diagnosis(NamedTuple):
     """Every driver found, every device, what is wrong, and where things are kept.
 
     ``default`` is the device that is used when nothing else is asked for, or None where there is none.

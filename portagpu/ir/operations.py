@@ -6,14 +6,13 @@ the number of operands. A back end says which it renders (`portagpu.backends.bas
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from portagpu.errors import LoweringError
 from portagpu.ir.nodes import Instruction, Operation
 
 
-@dataclass(frozen=True, slots=True)
-class NamedOperation:
+class NamedOperation(NamedTuple):
     """One operation: ``operands`` by name, ``name?`` for one that may be missing, ``*name`` for any number.
 
     ``taken_away_by``: the pass after which there is none, so that only a back end without that pass meets it.

@@ -46,7 +46,7 @@ def test_opencl_renders_each_that_a_pass_leaves_and_no_other():
     ],
 )
 def test_numbers_of_operands(operands, taken):
-    one = replace(OPERATIONS["sqrt"], operands=operands)
+    one = OPERATIONS["sqrt"]._replace(operands=operands)
     assert {count for count in range(4) if one.takes(count)} == taken
 
 
