@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.device.capabilities import DeviceType
 from portagpu.device.ideal_device import IDEAL
 
@@ -26,15 +27,14 @@ CPU = dataclasses.replace(
     max_work_item_sizes=(4096, 4096, 4096),
     preferred_multiple=8,
     fp16=False,
+    fp16_functions=False,
     vector_width_float=8,
     vector_width_double=4,
     float_atomic_add_global=False,
     float_atomic_add_local=False,
     double_atomic_add_global=False,
     double_atomic_add_local=False,
-    inline_ptx=False,
-    ptx_target=(0, 0),
-    architecture_ptx=False,
+    **from_ptx(False),
     subgroups=False,
     subgroup_size=0,
     subgroup_shuffle=False,
@@ -59,6 +59,7 @@ SUBGROUPS = dataclasses.replace(
     max_work_item_sizes=(1024, 1024, 1024),
     preferred_multiple=32,
     fp16=True,
+    fp16_functions=True,
     vector_width_float=1,
     vector_width_double=1,
     subgroups=True,
@@ -75,8 +76,8 @@ PTX = dataclasses.replace(
     local_memory_static=49152,
     local_memory_argument=49152,
     fp16=False,
-    inline_ptx=True,
-    ptx_target=(8, 0),
+    fp16_functions=False,
+    **from_ptx(True, (8, 0)),
     subgroups=False,
     subgroup_size=0,
     subgroup_shuffle=False,

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.offline import Compiled, OfflineTarget
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
@@ -27,8 +28,12 @@ from portagpu.device.rates import Rates
 from portagpu.device.record import DeviceRecord
 from portagpu.device.sources import DeviceSource
 from portagpu.errors import ArgumentTypeError, DeviceSelectionError, PortaGPUError
+from portagpu.ir.operations import INSTRUCTIONS, OPERATIONS, not_rendered
 from portagpu.ir.program import Program
+from portagpu.ir.recursion import deeply_nested
+from portagpu.ir.walk import named_nodes
 from portagpu.passes.pipeline import PIPELINE, Pass
+from portagpu.settings import Settings
 
 HostBytes = np.ndarray[Any, Any]  # contiguous host memory: one axis, elements that Python's buffers can describe
 
@@ -408,6 +413,8 @@ class Backend(DeviceSource, ABC):
     """What its drivers raise, besides errors of ours."""
     passes: ClassVar[tuple[Pass, ...]] = PIPELINE
     """What programs go through before `render`; an interpreter may ask for fewer passes, or none."""
+    operations: ClassVar[frozenset[str]] = frozenset({*OPERATIONS, *INSTRUCTIONS})
+    """The operations and instructions of `portagpu.ir.operations` that `render` knows."""
 
     @abstractmethod
     def open(self, device: DeviceRecord, native: Any = None) -> Driver:
@@ -422,6 +429,14 @@ class Backend(DeviceSource, ABC):
         ``name`` and ``memory`` (bytes) of the device are for the text; ``is_alive`` tells, at some cost, whether the
         device still answers.
         """
+
+    @deeply_nested
+    def check(self, program: Program) -> None:
+        """Raise `LoweringError` for an operation or instruction that `render` does not know."""
+        for function in (*program.functions, program.kernel):
+            for node in named_nodes(function.body):
+                if node.name not in self.operations:
+                    raise not_rendered(node, self.name)
 
     @abstractmethod
     def render(
@@ -445,13 +460,24 @@ class Backend(DeviceSource, ABC):
         """Options that make the compiler say what it keeps in memory for want of registers; none where it cannot."""
         return ()
 
-    def find_target(self, name: str) -> OfflineTarget:
-        """Hardware that need not be present, by the name that its compiler knows. Raises `DeviceSelectionError`."""
-        raise DeviceSelectionError(f"{self.name} compiles for no hardware that is not present")
+    def targets(self) -> tuple[OfflineTarget, ...]:
+        """Hardware that `compile_offline` compiles for; it need not be present."""
+        return ()
+
+    def missing_packages(self, target: OfflineTarget) -> tuple[str, ...]:
+        """What to install before `compile_offline` compiles for a target; nothing where all is there."""
+        return ()
 
     def compile_offline(self, target: OfflineTarget, source: str, options: tuple[str, ...]) -> Compiled:
         """Compile a text of `render` for a target. Raises `MissingCompilerError`, `BuildError`."""
         raise DeviceSelectionError(f"{self.name} compiles for no hardware that is not present")
+
+    def examine(self, settings: Settings, records: Sequence[DeviceRecord], *, fresh: bool) -> DriverReport:
+        """What is installed of its drivers, and what is wrong with them; ``records`` are the devices that were found.
+
+        ``fresh`` looks at each again instead of trusting the cache.
+        """
+        return DriverReport()
 
     def measure(self, device: DeviceRecord) -> Rates | None:
         """Measure what a device reaches; None where it cannot be measured."""

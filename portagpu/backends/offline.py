@@ -58,6 +58,10 @@ class OfflineTarget(Protocol):
         """What its maker calls it."""
 
     @property
+    def backend(self) -> str:
+        """The back end that compiles for it."""
+
+    @property
     def is_gpu(self) -> bool:
         """Whether registers are all that its threads have: a CPU's spilled ones stay in its caches."""
 

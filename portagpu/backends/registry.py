@@ -8,9 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from portagpu.backends.base import Backend
+from portagpu.backends.diagnosis import Diagnosis, diagnosed
+from portagpu.backends.offline import OfflineTarget
 from portagpu.backends.opencl.backend import OpenCL
 from portagpu.device import sources
 from portagpu.device.record import DeviceRecord
+from portagpu.device.registry import devices, discover
+from portagpu.errors import DeviceSelectionError, did_you_mean
+from portagpu.settings import Settings
 
 
 class _Foreign:
@@ -56,6 +61,34 @@ def backend_of(device: DeviceRecord) -> Backend:
 def chosen() -> Backend:
     """The back end whose devices programs see."""
     return named(sources.chosen().name)
+
+
+def targets() -> tuple[OfflineTarget, ...]:
+    """Hardware that need not be present, for which some back end compiles."""
+    return tuple(target for one in registered() for target in one.targets())
+
+
+def find_target(name: str) -> OfflineTarget:
+    """The target of a name. Raises `DeviceSelectionError`, which lists what there is."""
+    known = {target.name: target for target in targets()}
+    found = known.get(name)
+    if found is None:
+        raise DeviceSelectionError(
+            f"no target for offline compilation is called {name!r}",
+            notes=[f"{target.name}: {target.title}" for target in known.values()],
+            hint=did_you_mean(name, known).strip()
+            or "choose one of these: `portagpu check --list` tells which are installed",
+        )
+    return found
+
+
+def diagnose(settings: Settings, *, fresh: bool = True) -> Diagnosis:
+    """Look at all drivers and devices; ``fresh`` does it again instead of trusting the cache.
+
+    Never raises for a broken driver or device.
+    """
+    records = discover(settings, fresh=True) if fresh else devices(settings)
+    return diagnosed([one.examine(settings, records, fresh=fresh) for one in registered()], records, settings)
 
 
 def owner_of(value: Any) -> Backend:

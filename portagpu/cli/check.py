@@ -15,8 +15,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from portagpu.backends.opencl.offline.compilers import COMPILERS
-from portagpu.backends.opencl.offline.targets import TARGETS, find_target
+from portagpu.backends import registry
 from portagpu.cli.output import console, stdout_to_stderr
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.dispatch.offline import OfflineKernel
@@ -52,7 +51,7 @@ def check_command(
         if kernel is None and not lists:
             raise click.UsageError("name a kernel: portagpu check FILE.py:KERNEL --target gfx1100")
         return
-    chosen = [find_target(name) for name in targets] or list(TARGETS.values())
+    chosen = tuple(map(registry.find_target, targets)) or registry.targets()
     values = dict(map(_constant, constants))
     extents = None if block is None else _extents(block)
     results: dict[str, OfflineKernel | PortaGPUError] = {}
@@ -136,9 +135,9 @@ def _target_table() -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in ("target", "device", "compiler"):
         table.add_column(column)
-    for target in TARGETS.values():
-        missing = COMPILERS[target.compiler].missing
-        there = f"[yellow]no {' or '.join(escape(part.package) for part in missing)}[/yellow]" if missing else ""
+    for target in registry.targets():
+        missing = registry.named(target.backend).missing_packages(target)
+        there = f"[yellow]no {' or '.join(map(escape, missing))}[/yellow]" if missing else ""
         table.add_row(target.name, target.title, there or "[green]installed[/green]")
     return table
 

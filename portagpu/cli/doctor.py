@@ -8,14 +8,13 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from portagpu.backends.opencl.doctor import Diagnosis, Severity, as_json, diagnose
-from portagpu.backends.opencl.drivers.records import DriverRecord, DriverState
+from portagpu.backends.diagnosis import Diagnosis, InstalledDriver, Severity, as_json
+from portagpu.backends.registry import diagnose
 from portagpu.cli.devices import show_below, show_devices
 from portagpu.cli.output import console as new_console
 from portagpu.settings import Settings
 
 _STYLES = {Severity.NOTE: "dim", Severity.WARNING: "yellow", Severity.ERROR: "bold red"}
-_SERVING = (DriverState.REGISTERED, DriverState.ADDED)
 
 
 @click.command("doctor")
@@ -35,11 +34,12 @@ def doctor_command(*, to_json: bool, cached: bool) -> None:
 def show(diagnosis: Diagnosis, console: Console) -> None:
     """Print drivers, devices and findings."""
     console.print("[bold]Drivers[/bold]")
-    if diagnosis.simulator:
-        console.print("  This process runs inside a simulator, which replaces every driver.")
-    elif diagnosis.drivers:
-        _show_drivers(console, diagnosis.drivers)
-    else:
+    for report in diagnosis.reports:
+        if report.replaced_by is not None:
+            console.print(f"  This process runs inside {report.replaced_by}, which replaces every driver.")
+        else:
+            _show_drivers(console, report.drivers)
+    if not any(report.drivers or report.replaced_by for report in diagnosis.reports):
         console.print("  none found")
     console.print("\n[bold]Devices[/bold] (* is used by default)")
     if diagnosis.devices:
@@ -57,16 +57,18 @@ def show(diagnosis: Diagnosis, console: Console) -> None:
             show_below(console, f"[bold]remedy:[/bold] {escape(finding.remedy)}")
     if not diagnosis.findings:
         console.print("  nothing is wrong")
-    console.print(f"\nPyOpenCL {diagnosis.pyopencl_version}, cache {diagnosis.cache_dir}", highlight=False)
-    if diagnosis.vendors_folder is not None:
-        console.print(f"OCL_ICD_VENDORS={diagnosis.vendors_folder} (set for this process)", highlight=False)
+    interfaces = [report.interface for report in diagnosis.reports if report.interface is not None]
+    console.print(f"\n{', '.join([*interfaces, f'cache {diagnosis.cache_dir}'])}", highlight=False)
+    for report in diagnosis.reports:
+        for note in report.notes:
+            console.print(note, highlight=False)
 
 
-def _show_drivers(console: Console, drivers: tuple[DriverRecord, ...]) -> None:
+def _show_drivers(console: Console, drivers: tuple[InstalledDriver, ...]) -> None:
     for driver in drivers:
-        style = "green" if driver.state in _SERVING else "yellow"
-        path = escape(driver.path or driver.library)  # in one piece at any width, to be copied
-        console.print(f"  {path} [{style}]{driver.state.value}[/{style}]", highlight=False, soft_wrap=True)
-        show_below(console, escape(driver.icd_file or driver.source.value), whole=True)
-        for platform in driver.platforms:
-            show_below(console, f"{escape(platform.name)}: {escape(', '.join(platform.devices)) or 'no device'}")
+        style = "green" if driver.serves else "yellow"
+        path = escape(driver.path)  # in one piece at any width, to be copied
+        console.print(f"  {path} [{style}]{driver.state}[/{style}]", highlight=False, soft_wrap=True)
+        show_below(console, escape(driver.named_by), whole=True)
+        for name, devices in driver.platforms:
+            show_below(console, f"{escape(name)}: {escape(', '.join(devices)) or 'no device'}")

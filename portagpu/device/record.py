@@ -29,7 +29,7 @@ class DeviceRecord(CudaNames):
     capabilities: Capabilities | None
     problem: str | None
     remedy: str | None
-    backend: str = "opencl"
+    backend: str
     version: str = ""
     told_capability: tuple[int, int] | None = None
     corrects_errors: bool = False

@@ -71,7 +71,7 @@ class Request:
     @property
     def may_fuse(self) -> bool:
         """Whether the code may depend on the grid: blocks that wait for each other may become one work-group."""
-        return self.launch is not None and self.launch.blocks > 1 and not self.caps.inline_ptx
+        return self.launch is not None and self.launch.blocks > 1 and not self.caps.cooperative_launch
 
 
 def code_for(kernel: KernelDefinition, request: Request, settings: Settings) -> KernelSource:
@@ -104,6 +104,7 @@ def _new_code(kernel: KernelDefinition, request: Request, record: Dependencies |
         passes=request.backend.passes,
     )
     verify(program)
+    request.backend.check(program)
     needed = request.shared if program.fused is None else request.shared * program.fused.blocks
     static = needed if program.dynamic_shared and needed > caps.local_memory_argument else 0
     size = kernel.options.subgroup_size

@@ -14,6 +14,7 @@ from portagpu.dispatch.specialisations import Specialisations
 from portagpu.dispatch.type_names import argument_type
 from portagpu.errors import ArgumentTypeError, MissingCapabilityError
 from portagpu.frontend.source.capture import FunctionSource
+from portagpu.ir.names import is_own
 from portagpu.ir.nodes import Assign, For
 from portagpu.ir.program import Program
 from portagpu.ir.walk import all_statements
@@ -186,7 +187,7 @@ def annotated(source: FunctionSource, key: Key, program: Program) -> list[str]:
         target = statement.target if isinstance(statement, Assign) else None
         if isinstance(statement, For):
             target = statement.counter
-        if target is not None and not target.name.startswith("pg."):
+        if target is not None and not is_own(target.name):
             found.setdefault(statement.span.line, {})[target.name] = str(target.type)
     head = source.span(source.tree).line
     for name, kind in zip(source.parameters, key, strict=False):

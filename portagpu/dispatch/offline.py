@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from portagpu.backends.offline import OfflineFigures, OfflineTarget
-from portagpu.backends.registry import chosen
+from portagpu.backends.registry import find_target, named
 from portagpu.backends.source import KernelSource
 from portagpu.dispatch.code_cache import Request, code_for
 from portagpu.dispatch.definition import KernelDefinition
@@ -66,8 +66,8 @@ class OfflineCompilation(KernelDefinition):
         `MissingCapabilityError` for what the target does not have, `BuildError` at the Python line that the compiler
         refused, `ArgumentCountError` for a signature that does not fit the parameters.
         """
-        backend = chosen()
-        found = backend.find_target(target) if isinstance(target, str) else target
+        found = find_target(target) if isinstance(target, str) else target
+        backend = named(found.backend)
         types = self._types(signature, constants or {})
         fixed = None if block is None else extent(block, "block")
         dynamic = count(shared, "dynamic shared memory is a number of bytes")

@@ -109,7 +109,7 @@ class Specialisations(KernelDefinition):
             )
             context.holders.add(self)
             made = self.build(types, context, wide=wide, shared=shape.shared, launch=launch, block=block)
-            if made.kernel_source.cooperative and not context.capabilities.inline_ptx:
+            if made.kernel_source.cooperative and not context.capabilities.cooperative_launch:
                 self._grids.add(key[:5])
                 key = key if made.kernel_source.fused is None else (*key[:5], launch)
             self._overloads[key] = made

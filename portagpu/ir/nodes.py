@@ -210,7 +210,7 @@ class Member(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation(Node):
-    """A named operation whose lowering the device decides (`portagpu.backends.opencl.codegen.registry`).
+    """A named operation, whose lowering a back end decides: `portagpu.ir.operations` has them all.
 
     ``effect`` says that it may not be dropped, repeated or moved.
     """
@@ -354,6 +354,7 @@ class Print(Node):
 class Instruction(Node):
     """A named instruction of a kind of hardware: matrix products, asynchronous copies, barriers of parts of a block.
 
+    `portagpu.ir.operations` has them all.
     ``attributes`` are the constants that choose its form. ``results`` are elements of local arrays: they are set, and
     read before if ``updates``. ``operands`` are numbers that are only read. It may not be dropped, repeated or moved,
     and touches memory.

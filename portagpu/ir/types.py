@@ -24,17 +24,15 @@ from portagpu.types.record_layout import Record
 
 
 class Space(Enum):
-    """Address space of an array, by OpenCL's names."""
+    """Address space of an array; the values are CUDA's names."""
 
     GLOBAL = "global"
-    LOCAL = "local"  # CUDA's shared memory
-    PRIVATE = "private"  # CUDA's local memory
+    SHARED = "shared"  # of a block
+    THREAD = "local"  # of one thread
     CONSTANT = "constant"
 
 
 WARP = 32  # threads of a warp, as CUDA's users count on
-# what CUDA's users call the address spaces
-CUDA_NAMES = {Space.GLOBAL: "global", Space.LOCAL: "shared", Space.PRIVATE: "local", Space.CONSTANT: "constant"}
 
 
 class Layout(Enum):
@@ -100,7 +98,7 @@ class Pointer:
     restrict: bool = False
 
     def __str__(self) -> str:
-        return f"pointer to {self.element} in {CUDA_NAMES[self.space]} memory"
+        return f"pointer to {self.element} in {self.space.value} memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +136,7 @@ PYCOMPLEX_NARROW = Scalar(COMPLEX64, weak=True)
 BYTE = Scalar(UINT8)  # what records are made of
 
 # Type of dynamic shared memory as a kernel argument: a driver may align it only as its element needs
-DYNAMIC_SHARED = Pointer(Vector(UINT64, 16), Space.LOCAL)
+DYNAMIC_SHARED = Pointer(Vector(UINT64, 16), Space.SHARED)
 
 
 @overload
@@ -153,16 +151,6 @@ def in_memory(element: Element) -> Element:
 def element_size(element: Element) -> int:
     """Bytes of an element in memory."""
     return element.dtype.size if isinstance(element, Scalar) else element.size
-
-
-def short(element: Element | Pointer) -> str:
-    """A short name for generated identifiers."""
-    if isinstance(element, Pointer):
-        return f"{element.space.name.lower()}_{'const_' if element.readonly else ''}{short(element.element)}"
-    base = element.dtype.short
-    if isinstance(element, Vector):
-        return f"{base}x{element.lanes}"
-    return ("p" + base) if element.weak else base
 
 
 @dataclass(frozen=True, slots=True)

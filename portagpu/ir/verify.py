@@ -16,6 +16,7 @@ from portagpu.ir.nodes import (
     For,
     If,
     Index,
+    Instruction,
     Lane,
     Load,
     Logical,
@@ -23,6 +24,7 @@ from portagpu.ir.nodes import (
     Node,
     Not,
     Offset,
+    Operation,
     Select,
     Stmt,
     Store,
@@ -30,6 +32,7 @@ from portagpu.ir.nodes import (
     VectorStore,
     While,
 )
+from portagpu.ir.operations import is_known
 from portagpu.ir.program import Program
 from portagpu.ir.recursion import deeply_nested
 from portagpu.ir.text import expression_text, statements_text
@@ -122,6 +125,8 @@ INVARIANTS: dict[type[Node], tuple[tuple[str, Callable[[Any], bool]], ...]] = {
     ),
     If: (("the condition is a bool", lambda n: _is_bool(n.condition)),),
     While: (("the condition is a bool", lambda n: _is_bool(n.condition)),),
+    Operation: (("it is in the table, with as many operands", is_known),),
+    Instruction: (("it is in the table, with as many operands", is_known),),
     For: (
         (
             "counter, bounds and step have one integer type",

@@ -97,6 +97,15 @@ def _field_names(kind: Any) -> tuple[str, ...]:
     return tuple(f.name for f in fields(kind) if f.name not in ("span", "type"))
 
 
+def named_nodes(body: tuple[Stmt, ...]) -> Iterator[Operation | Instruction]:
+    """All named operations and instructions of a function's statements, those inside others too."""
+    for statement in all_statements(body):
+        if isinstance(statement, Instruction):
+            yield statement
+        for top in expressions(statement):
+            yield from (expr for expr in all_expressions(top) if isinstance(expr, Operation))
+
+
 def is_movable(expr: Expr) -> bool:
     """Whether evaluating the expression later gives the same value: it reads no memory, slot or state."""
     if isinstance(expr, Load | VectorLoad | CallFunction | Var):

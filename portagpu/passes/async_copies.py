@@ -11,7 +11,6 @@ from portagpu.ir.walk import all_statements
 from portagpu.passes.rewriting import functions_of, with_bodies
 
 _NAMES = frozenset({"async_copy", "async_copy_commit", "async_copy_wait"})
-_LEAST = (8, 0)  # the architecture that has such copies
 _UINT, _ULONG = Scalar(UINT32), Scalar(UINT64)
 
 
@@ -19,7 +18,7 @@ def async_copies(program: Program, caps: Capabilities) -> Program:
     """The program with its copies as the device has them."""
     if not any(_is_one(s) for f in functions_of(program) for s in all_statements(f.body)):
         return program
-    return with_bodies(program, _native if caps.ptx_target >= _LEAST else _at_once)
+    return with_bodies(program, _native if caps.async_copies else _at_once)
 
 
 def _is_one(statement: Stmt) -> bool:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from portagpu.ir.analysis.ranges import Interval, Known, Ranges, Term, of_type, term_of
+from portagpu.ir.analysis.intervals import Interval, of_type
+from portagpu.ir.analysis.ranges import Known, Ranges, Term, term_of
 from portagpu.ir.nodes import (
     Assign,
     Binary,

@@ -29,6 +29,7 @@ from dataclasses import replace
 
 from portagpu.errors import UnsupportedSyntaxError
 from portagpu.ir.analysis.uniform import EXCHANGES, Marks, Uniformity, is_pure, jumps, mentions, slots_in
+from portagpu.ir.names import GATE, INSIDE, LIVE, own, word_of
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -57,11 +58,10 @@ from portagpu.ir.walk import all_expressions, all_statements, blocks, expression
 from portagpu.passes.control import control_slots, unassigned_slots
 from portagpu.passes.early_returns import divides, leaves_early, strip
 from portagpu.passes.guards import Guard, Level
-from portagpu.passes.loop_exits import GATE, gated, without_exits
+from portagpu.passes.loop_exits import gated, without_exits
 
-FLAG_PREFIXES = ("pg.live", "pg.in", GATE)
 # hidden parameters of a device function: whether this thread, and whether any thread of the block, takes part in a call
-_ACTIVE, _OPEN = "pg.active", "pg.open"
+_ACTIVE, _OPEN = own("active"), own("open")
 Behind = tuple[str, ...]  # which of them a variant of a function has
 
 
@@ -107,7 +107,7 @@ def _converged(program: Program, gates: bool) -> tuple[Program, list[Stmt]]:
 
 
 def _variant(name: str, behind: Behind) -> str:
-    return "_".join((name, *(part.removeprefix("pg.") for part in behind)))
+    return "_".join((name, *(word_of(part) for part in behind)))
 
 
 class _Converger:
@@ -150,9 +150,9 @@ class _Converger:
         flags: tuple[Var, ...] = ()
         gates: tuple[Var, ...] = ()
         if _ACTIVE in self.behind or leaves_early(body, self.marks, self.uniform, apart=True):
-            flags = root("live", _ACTIVE, _OPEN)
+            flags = root(LIVE, _ACTIVE, _OPEN)
         if _OPEN in self.behind or (self.gates and leaves_early(body, self.marks, self.uniform, apart=False)):
-            gates = root("gate", _OPEN)
+            gates = root(GATE, _OPEN)
         new, _ = self._block(body, Guard(flags, gates, level), False)
         tail: list[Stmt] = []
         if self.results or (self.behind and function.result is not VOID):
@@ -167,13 +167,13 @@ class _Converger:
 
     def _fresh(self, word: str) -> Var:
         self._count += 1
-        return Var(f"pg.{word}{self._count}", BOOLEAN, span=self.function.span)
+        return Var(own(f"{word}{self._count}"), BOOLEAN, span=self.function.span)
 
     def _results(self) -> tuple[Var, ...]:
         if not self.results:
             kind = self.function.result
             types = getattr(kind, "items", (kind,))
-            self.results = tuple(Var(f"pg.result{n}", t, span=self.function.span) for n, t in enumerate(types))
+            self.results = tuple(Var(own(f"result{n}"), t, span=self.function.span) for n, t in enumerate(types))
         return self.results
 
     def _strip(self, statement: Stmt, flags: tuple[Var, ...]) -> list[Stmt]:
@@ -314,7 +314,7 @@ class _Converger:
 
     def _hold(self, value: Expr) -> Assign:
         self._count += 1
-        return Assign(Var(f"pg.arg{self._count}", value.type, span=value.span), value, span=value.span)
+        return Assign(Var(own(f"arg{self._count}"), value.type, span=value.span), value, span=value.span)
 
     def _branch(self, statement: If, guard: Guard, after: bool) -> tuple[list[Stmt], Level]:
         condition = statement.condition
@@ -330,7 +330,7 @@ class _Converger:
             then, left = self._block(statement.then, guard, after)
             orelse, right = self._block(statement.orelse, guard, after)
             return [replace(statement, then=tuple(then), orelse=tuple(orelse))], max(left, right)
-        made, flag, other = self._sides(statement, "in", guard.var if guard.level > Level.NONE else None)
+        made, flag, other = self._sides(statement, INSIDE, guard.var if guard.level > Level.NONE else None)
         waits = after or self.marks.has_barrier(*statement.orelse)
         lines, left = self._block(statement.then, self._inside(guard, flag), waits)
         made += lines
@@ -369,7 +369,7 @@ class _Converger:
                 continue
             inner = replace(guard, gates=(*guard.gates, side)).at(Level.BLOCK)
             if guard.level is Level.THREAD or self.marks.has_return(*body):
-                flag = self._fresh("in")
+                flag = self._fresh(INSIDE)
                 inside: Expr = side
                 if guard.level is Level.THREAD:
                     inside = Logical(LogicalOp.AND, guard.var, side, span=statement.span)

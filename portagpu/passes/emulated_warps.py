@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from portagpu.dtypes import UINT8, UINT32, UINT64
 from portagpu.ir.analysis.uniform import WARP_OPERATIONS
+from portagpu.ir.names import WARP_FLAGS, WARP_VALUES
 from portagpu.ir.nodes import (
     Assign,
     Binary,
@@ -33,14 +34,14 @@ from portagpu.ir.nodes import (
 )
 from portagpu.ir.program import MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, VOID, Pointer, Scalar, Space
-from portagpu.passes.exchange_buffers import BUFFERS, SCRATCH, SCRATCH_FLAGS
+from portagpu.passes.exchange_buffers import BUFFERS
 from portagpu.passes.rewriting import functions_of, handed_down, operations, with_bodies
 
 UINT = Scalar(UINT32)
 ULONG = Scalar(UINT64)
 THREADS = 1024  # of a block with emulated warps: as many as a CUDA block has at most
 # a thread's value, and what it votes: one CPU compiler crashes when they are two arrays in one
-_ARRAYS = ((SCRATCH, ULONG), (SCRATCH_FLAGS, Scalar(UINT8)))
+_ARRAYS = ((WARP_VALUES, ULONG), (WARP_FLAGS, Scalar(UINT8)))
 
 
 def emulated_warps(program: Program) -> Program:
@@ -49,11 +50,11 @@ def emulated_warps(program: Program) -> Program:
     if first is None:
         return program
     arrays = tuple(
-        MemoryArray(name=name, element=element, shape=(BUFFERS, THREADS), space=Space.LOCAL, span=first.span)
+        MemoryArray(name=name, element=element, shape=(BUFFERS, THREADS), space=Space.SHARED, span=first.span)
         for name, element in _ARRAYS
     )
     parameters = tuple(
-        Parameter(name=a.name, type=Pointer(a.element, Space.LOCAL), role=ParameterRole.SHARED) for a in arrays
+        Parameter(name=a.name, type=Pointer(a.element, Space.SHARED), role=ParameterRole.SHARED) for a in arrays
     )
     program = handed_down(program, parameters, lambda f: any(o.name in WARP_OPERATIONS for o in operations(f)))
     return replace(with_bodies(program, _emulated), shared=(*program.shared, *arrays))
@@ -86,7 +87,7 @@ def _exchanged(statement: Assign, value: Operation) -> list[Stmt]:
 
 def _exchange(name: str, args: tuple[Expr, ...], value: Operation) -> Operation:
     """An operation of emulated warps; `portagpu.passes.converge` replaces the last argument."""
-    cells = tuple(Var(name, Pointer(element, Space.LOCAL), span=value.span) for name, element in _ARRAYS)
+    cells = tuple(Var(name, Pointer(element, Space.SHARED), span=value.span) for name, element in _ARRAYS)
     here = Constant(True, BOOLEAN, span=value.span)
     return Operation(name, (*cells, *args, here), value.type, effect=True, span=value.span)
 

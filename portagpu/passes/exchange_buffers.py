@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from portagpu.ir.analysis.uniform import BARRIERS, EXCHANGES, Marks
+from portagpu.ir.names import WARP_VALUES
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -38,14 +39,12 @@ from portagpu.ir.program import Function, Program
 from portagpu.ir.types import INT, VOID, Pointer
 from portagpu.ir.walk import all_statements
 
-SCRATCH = "pg.warp"  # the shared array through which emulated warps exchange values
-SCRATCH_FLAGS = "pg.warp_flags"  # the one for bits: votes, and who takes part
-BUFFERS = 2  # parts of both
+BUFFERS = 2  # parts of the arrays of emulated warps
 
 
 def in_turns(program: Program) -> Program:
     """The same program with buffers chosen, and barriers where an exchange's buffer may be used again."""
-    scratch = next((a for a in program.shared if a.name == SCRATCH), None)
+    scratch = next((a for a in program.shared if a.name == WARP_VALUES), None)
     if scratch is None:
         return program
     threads = scratch.shape[1]

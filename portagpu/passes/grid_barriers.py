@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from portagpu.dtypes import UINT32
+from portagpu.ir.names import GRID_CELLS
 from portagpu.ir.nodes import Evaluate, Operation, Stmt, Var
 from portagpu.ir.program import Function, Parameter, ParameterRole, Program
 from portagpu.ir.types import VOID, Pointer, Scalar, Space
 from portagpu.passes.rewriting import functions_of, handed_down, operations, with_bodies
 
-_CELLS = Parameter(name="pg.grid", type=Pointer(Scalar(UINT32), Space.GLOBAL), role=ParameterRole.GRID_CELLS)
+_CELLS = Parameter(name=GRID_CELLS, type=Pointer(Scalar(UINT32), Space.GLOBAL), role=ParameterRole.GRID_CELLS)
 
 
 def grid_barriers(program: Program, *, together: bool) -> Program:

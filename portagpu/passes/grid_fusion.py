@@ -15,13 +15,13 @@ from portagpu.device.capabilities import Capabilities
 from portagpu.dtypes import UINT32
 from portagpu.errors import KernelValueError, LaunchConfigError, MissingCapabilityError
 from portagpu.ir.analysis.uniform import BLOCK_VOTES, EXCHANGES
+from portagpu.ir.names import DYNAMIC_SHARED_ARRAY, GRID_VOTES, WARP_FLAGS, WARP_VALUES
 from portagpu.ir.nodes import Binary, BinaryOp, Constant, Expr, Node, Offset, Operation, Var
 from portagpu.ir.program import Function, GridShape, MemoryArray, Program
 from portagpu.ir.types import DYNAMIC_SHARED, INT, WARP, Pointer, Scalar, Space, element_size
-from portagpu.ir.walk import all_expressions, all_statements, expressions
-from portagpu.passes.exchange_buffers import BUFFERS, SCRATCH, SCRATCH_FLAGS
+from portagpu.passes.exchange_buffers import BUFFERS
+from portagpu.passes.rewriting import operations
 
-VOTES = "pg.votes"  # a shared number, with which the threads of all blocks vote whether a loop goes on
 _WARP_OPERATIONS = EXCHANGES | {"warp_barrier"}
 _ROUTED = frozenset({"threadIdx", "blockIdx", "blockDim", "gridDim", "grid", "gridsize", "laneid"})
 
@@ -31,16 +31,18 @@ def fuse(program: Program, shape: GridShape) -> Program:
 
     Raises `MissingCapabilityError` for what needs the blocks apart.
     """
-    used = {e.name: e for f in (program.kernel, *program.functions) for e in _operations(f)}
+    used = {e.name: e for f in (program.kernel, *program.functions) for e in operations(f)}
     _check(used, shape)
-    own = {a.name: a for a in program.shared if a.name not in (SCRATCH, SCRATCH_FLAGS)}
+    own = {a.name: a for a in program.shared if a.name not in (WARP_VALUES, WARP_FLAGS)}
     fused = _Fused(shape, own)
     count = shape.blocks
     shared = [
         replace(a, shape=(count * a.size,) if a.name in own else (BUFFERS, max(a.shape[1], count * shape.threads)))
         for a in program.shared
     ]
-    votes = MemoryArray(name=VOTES, element=Scalar(UINT32), shape=(1,), space=Space.LOCAL, span=program.kernel.span)
+    votes = MemoryArray(
+        name=GRID_VOTES, element=Scalar(UINT32), shape=(1,), space=Space.SHARED, span=program.kernel.span
+    )
     return replace(
         program,
         kernel=fused.function(program.kernel, is_kernel=True),
@@ -60,16 +62,6 @@ def check_fits(launch: GridShape, caps: Capabilities) -> None:
             f" {launch.threads} threads at the same time, not {launch.blocks}",
             hint="launch fewer blocks and let each do more, or split the kernel where it calls sync()",
         )
-
-
-def _operations(function: Function) -> list[Operation]:
-    return [
-        e
-        for statement in all_statements(function.body)
-        for top in expressions(statement)
-        for e in all_expressions(top)
-        if isinstance(e, Operation)
-    ]
 
 
 def _check(used: dict[str, Operation], shape: GridShape) -> None:
@@ -115,7 +107,7 @@ class _Fused:
         """The block's part of a shared array."""
         if var.name in self.shared:
             size = self.shared[var.name].size
-        elif var.type == DYNAMIC_SHARED and var.name == "pg.dynamic_shared":
+        elif var.type == DYNAMIC_SHARED and var.name == DYNAMIC_SHARED_ARRAY:
             size = -(-self.shape.shared // element_size(DYNAMIC_SHARED.element))
         else:
             return var

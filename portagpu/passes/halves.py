@@ -1,10 +1,10 @@
 """Pass: float16 computed in float32, where a device lacks half arithmetic or functions.
 
-Where OpenCL C has half as a format in memory only, every float16 value, or vector of them, becomes one of float32 that
-is rounded after each operation; arrays keep their 16-bit elements. float32 is wide enough that rounding twice gives
+Where half is a format in memory only, every float16 value, or vector of them, becomes one of float32 that is rounded
+after each operation; arrays keep their 16-bit elements. float32 is wide enough that rounding twice gives
 the float16 result of ``+ - * /`` and of a square root.
 
-Devices with half arithmetic but without the extension's functions compute those in float32.
+Devices with half arithmetic but without functions of halves compute those in float32.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ _HALF = Scalar(FLOAT16)
 
 def without_halves(program: Program, caps: Capabilities) -> Program:
     """A program that uses float16 as the device can say it."""
-    if caps.fp16 and "cl_khr_fp16" in caps.extensions:
+    if caps.fp16_functions:
         return program
-    if not caps.fp16 or needs_extension(program):
+    if not caps.fp16 or needs_functions(program):
         return widen_halves(program)
     return widen_functions(program)
 
@@ -60,8 +60,9 @@ def widen_halves(program: Program) -> Program:
     )
 
 
-def needs_extension(program: Program) -> bool:
-    """Whether what occurs is the extension's: vectors of float16, and reading bits as float16, or the other way."""
+def needs_functions(program: Program) -> bool:
+    """Whether what occurs cannot be said one by one in float32: vectors of float16, and reading bits as float16, or the
+    other way."""
     arrays = (*program.shared, *(a for f in (program.kernel, *program.functions) for a in f.locals))
     if any(isinstance(a.element, Vector) and _is_half(a.element) for a in arrays):
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portagpu.device.capabilities import Capabilities, DeviceType
+from portagpu.device.capabilities import Capabilities
 from portagpu.ir.nodes import Evaluate, Operation, Stmt
 from portagpu.ir.program import Program
 from portagpu.passes.rewriting import functions_of, operations, with_bodies
@@ -10,12 +10,7 @@ from portagpu.passes.rewriting import functions_of, operations, with_bodies
 
 def without_hints(program: Program, caps: Capabilities) -> Program:
     """The program without the hints for which the device has nothing."""
-    lacking = set()
-    if not caps.inline_ptx:
-        lacking.add("nanosleep")
-    # OpenCL's own function does nothing on CPUs, or calls one that does
-    if caps.device_type is DeviceType.CPU and not (caps.inline_ptx or caps.builtin_prefetch):
-        lacking.add("prefetch")
+    lacking = {name for name, there in (("nanosleep", caps.nanosleep), ("prefetch", caps.prefetch)) if not there}
     if not any(o.name in lacking for f in functions_of(program) for o in operations(f)):
         return program
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from portagpu.ir.analysis.uniform import EXCHANGES, Uniformity, is_barrier, is_pure, jumps, slots_in
+from portagpu.ir.names import GRID_VOTES, WARP_VALUES, own
 from portagpu.ir.nodes import (
     Assign,
     Binary,
@@ -40,17 +41,15 @@ from portagpu.ir.nodes import (
 from portagpu.ir.program import Function, ParameterRole, Program
 from portagpu.ir.types import BOOLEAN, INT, Pointer, Scalar, Space
 from portagpu.ir.walk import all_statements, blocks, expressions
-from portagpu.passes.exchange_buffers import SCRATCH
-from portagpu.passes.grid_fusion import VOTES
 
 
 def lockstep(program: Program) -> Program:
     """The same program with every loop around an emulated warp operation run equally often by all threads."""
-    name = SCRATCH if program.fused is None else VOTES
+    name = WARP_VALUES if program.fused is None else GRID_VOTES
     scratch = next((a for a in program.shared if a.name == name), None)
     if scratch is None:
         return program
-    cell = Var(name, Pointer(scratch.element, Space.LOCAL), span=scratch.span)
+    cell = Var(name, Pointer(scratch.element, Space.SHARED), span=scratch.span)
     every = program.fused is not None  # barriers of blocks are barriers of all blocks, too
     callees: frozenset[str] = frozenset()
     functions: list[Function] = []
@@ -96,7 +95,7 @@ class _Lockstep:
 
     def _fresh(self, word: str, kind: Scalar = BOOLEAN) -> Var:
         self._count += 1
-        return Var(f"pg.{word}{self._count}", kind, span=self.function.span)
+        return Var(own(f"{word}{self._count}"), kind, span=self.function.span)
 
     def _block(self, body: tuple[Stmt, ...], apart: bool) -> list[Stmt]:
         """Rewrite the loops of a block; ``apart``: some threads of the block may not be here."""
@@ -167,7 +166,7 @@ class _Lockstep:
         return [*head, Assign(go, condition, span=span), self._vote(go, votes), While(more, tuple(again), span=span)]
 
     def _vote(self, go: Var, votes: Var) -> Stmt:
-        cell = Operation("reinterpret", (self.cell,), Pointer(INT, Space.LOCAL), span=go.span)
+        cell = Operation("reinterpret", (self.cell,), Pointer(INT, Space.SHARED), span=go.span)
         vote = Operation("syncthreads_or", (cell, Cast(go, INT, span=go.span)), INT, effect=True, span=go.span)
         return Assign(votes, vote, span=go.span)
 

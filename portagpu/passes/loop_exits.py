@@ -16,11 +16,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from portagpu.ir.analysis.uniform import Marks, Uniformity, jumps
+from portagpu.ir.names import GATE, is_gate
 from portagpu.ir.nodes import Assign, Break, Constant, Expr, For, If, Logical, LogicalOp, Select, Stmt, Var, While
 from portagpu.ir.types import BOOLEAN
 from portagpu.ir.walk import blocks
 
-GATE = "pg.gate"  # how the names of gates begin
 Fresh = Callable[[str], Var]
 
 
@@ -45,7 +45,7 @@ def without_exits(body: tuple[Stmt, ...], marks: Marks, uniform: Uniformity, fre
 
 
 def _flagged(loop: For | While, fresh: Fresh) -> list[Stmt]:
-    gate, turn = fresh("gate"), fresh("gate")
+    gate, turn = fresh(GATE), fresh(GATE)
     start = Assign(gate, Constant(True, BOOLEAN, span=loop.span), span=loop.span)
     body: list[Stmt] = [Assign(turn, Constant(True, BOOLEAN, span=loop.span), span=loop.span)]
     body += _skipping(loop.body, gate, turn)
@@ -76,7 +76,7 @@ def gated(loop: For | While, gate: Var, fresh: Callable[[str], Var]) -> tuple[li
     if isinstance(loop, While):
         return [], replace(loop, condition=Logical(LogicalOp.AND, gate, loop.condition, span=loop.span))
     stop = loop.stop
-    if isinstance(stop, Select) and isinstance(stop.condition, Var) and stop.condition.name.startswith(GATE):
+    if isinstance(stop, Select) and isinstance(stop.condition, Var) and is_gate(stop.condition.name):
         both = Logical(LogicalOp.AND, gate, stop.condition, span=stop.span)  # asked again before each turn
         return [], replace(loop, stop=replace(stop, condition=both))
     held: list[Assign] = []

@@ -13,7 +13,6 @@ from functools import partial
 
 from portagpu.device.capabilities import Capabilities
 from portagpu.ir.analysis.races import races
-from portagpu.ir.analysis.ranges import directed
 from portagpu.ir.nodes import Stmt
 from portagpu.ir.program import Function, GridShape, Program
 from portagpu.ir.recursion import deeply_nested
@@ -27,6 +26,7 @@ from portagpu.passes.grid_fusion import check_fits, fuse
 from portagpu.passes.halves import without_halves
 from portagpu.passes.hints import without_hints
 from portagpu.passes.lockstep import lockstep
+from portagpu.passes.loop_directions import directed
 from portagpu.passes.low_bits import shortened
 
 
@@ -80,7 +80,7 @@ def _advised(program: Program, target: Target) -> Program:
 
 def _waits_for_its_grid(program: Program, target: Target) -> bool:
     launch = target.launch
-    return launch is not None and launch.blocks > 1 and program.cooperative and not target.caps.inline_ptx
+    return launch is not None and launch.blocks > 1 and program.cooperative and not target.caps.cooperative_launch
 
 
 def _fused(program: Program, target: Target) -> Program:
@@ -90,7 +90,7 @@ def _fused(program: Program, target: Target) -> Program:
 
 
 def _lacks_warps(program: Program, target: Target) -> bool:
-    return not target.caps.inline_ptx
+    return not target.caps.warp_instructions
 
 
 PIPELINE = ordered(
@@ -104,7 +104,7 @@ PIPELINE = ordered(
     Pass(
         name="grid_barriers",
         does="gives the grid's barrier its cells in global memory, or makes the block's of it",
-        run=lambda program, target: grid_barriers(program, together=target.caps.inline_ptx),
+        run=lambda program, target: grid_barriers(program, together=target.caps.cooperative_launch),
         when="the grid waits for itself",
         applies=lambda program, target: program.cooperative,
     ),

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from portagpu.ir.nodes import CallFunction, Expr, For, If, Operation, Stmt, Var, While
 from portagpu.ir.program import Function, Parameter, Program
-from portagpu.ir.walk import all_expressions, all_statements, expressions, rebuilt
+from portagpu.ir.walk import all_expressions, all_statements, expressions, named_nodes, rebuilt
 
 Change = Callable[[Stmt], Iterable[Stmt]]
 
@@ -19,11 +19,7 @@ def functions_of(program: Program) -> tuple[Function, ...]:
 
 def operations(function: Function) -> Iterator[Operation]:
     """All named operations of a function."""
-    for statement in all_statements(function.body):
-        for top in expressions(statement):
-            for expr in all_expressions(top):
-                if isinstance(expr, Operation):
-                    yield expr
+    return (node for node in named_nodes(function.body) if isinstance(node, Operation))
 
 
 def replaced(

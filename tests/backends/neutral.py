@@ -1,4 +1,4 @@
-"""Tests of the runtime that are the same on every back end, for the one of `tiny`."""
+"""Tests of the runtime that are the same on every back end, for devices of others than the package's first."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 import tiny
 
 _TESTS = Path(__file__).parents[1]
+DEVICES = (*tiny.records,)
 
 
 def shared(path):
-    """The names of a module of tests/, its tests and fixtures among them, with the devices of `tiny`."""
+    """The names of a module of tests/, its tests and fixtures among them, with `DEVICES`."""
     folder, _, name = path.rpartition("/")
     sys.path.insert(0, str(_TESTS / folder))
     module = importlib.import_module(name)
     found = {key: value for key, value in vars(module).items() if not key.startswith("__")}
     found.pop("pytestmark", None)  # of the package's devices
-    return {**found, "DEVICES": tiny.records}
+    return {**found, "DEVICES": DEVICES}

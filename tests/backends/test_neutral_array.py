@@ -1,4 +1,4 @@
-"""The tests of `tests/runtime/arrays/test_array.py` on the back end of `tiny`."""
+"""The tests of `tests/runtime/arrays/test_array.py` on the back ends of `neutral`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests of `tests/runtime/execution/test_async_copies.py` on the back end of `tiny`."""
+"""The tests of `tests/runtime/execution/test_async_copies.py` on the back ends of `neutral`."""
 
 from __future__ import annotations
 

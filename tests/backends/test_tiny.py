@@ -5,14 +5,21 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from neutral import tiny
 
 from portagpu import cuda, errors
 from portagpu.backends import registry
+from portagpu.backends.diagnosis import DriverReport, Finding, InstalledDriver, Severity
+from portagpu.backends.offline import Compiled, OfflineFigures
+from portagpu.cli.check import check_command
+from portagpu.cli.doctor import doctor_command
 from portagpu.runtime.execution.context import Context
 from portagpu.settings import Settings
 
@@ -104,3 +111,90 @@ def test_objects_of_others_are_not_taken(own):
         double[1, 8, object()](cuda.to_device(np.ones(8)))
     with pytest.raises(errors.ArgumentTypeError, match="no library has arrays on tiny"):
         cuda.to_device(np.ones(8)).to_pyopencl()
+
+
+@cuda.jit
+def roots(x):
+    i = cuda.grid(1)
+    x[i] = math.sqrt(x[i])
+
+
+@cuda.jit
+def multiplies_fragments(x):
+    a, b, c = cuda.local.array(4, np.uint32), cuda.local.array(2, np.uint32), cuda.local.array(4, np.float32)
+    cuda.mma_sync("m16n8k16", "float16", c, a, b)
+    x[0] = c[0]
+
+
+@pytest.mark.parametrize(("kernel", "name"), [(roots, "sqrt"), (multiplies_fragments, "mma_sync")])
+def test_operations_that_it_does_not_know(own, monkeypatch, kernel, name):
+    monkeypatch.setattr(tiny.Tiny, "operations", tiny.Tiny.operations - {name})
+    with pytest.raises(errors.LoweringError, match=f"the back end tiny does not know the operation {name}") as caught:
+        kernel[1, 8](cuda.to_device(np.ones(8)))
+    assert caught.value.span.filename == __file__ and f"{name}(" in caught.value.span.text
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    name = "tiny9"
+    title = "Tiny 9"
+    backend = "tiny"
+    is_gpu = True
+    capabilities = tiny.records[0].capabilities
+
+
+@pytest.fixture
+def target(monkeypatch):
+    """Hardware that need not be present, for which it compiles."""
+    needs = {"registers": 9, "matrix_registers": 0, "scalar_registers": None, "spilled": 0, "scratch_bytes": 0}
+    figures = OfflineFigures(**needs, local_bytes=0, lanes=1, occupancy=None)
+    monkeypatch.setattr(tiny.Tiny, "targets", lambda self: (Target(),))
+    monkeypatch.setattr(
+        tiny.Tiny,
+        "compile_offline",
+        lambda self, target, source, options: Compiled(figures=figures, log=target.name, assembly=None),
+    )
+    return Target()
+
+
+def test_hardware_that_is_not_present(target):
+    assert registry.find_target("tiny9") == target
+    made = double.compile_for("tiny9", "void(float64[::1])")
+    assert (made.target, made.figures.registers, made.log) == (target, 9, "tiny9")
+    assert made.source.startswith("tiny ")
+    with pytest.raises(errors.DeviceSelectionError, match="tiny8") as caught:
+        double.compile_for("tiny8", "void(float64[::1])")
+    assert "tiny9" in caught.value.hint
+
+
+def test_the_command_lists_it(target):
+    listed = CliRunner().invoke(check_command, ["--list"]).output
+    assert "Tiny 9" in listed and "gfx1100" in listed
+
+
+def test_the_doctor_asks_it(monkeypatch):
+    installed = InstalledDriver(
+        path="tiny.so",
+        state="asleep",
+        serves=False,
+        named_by="nobody",
+        platforms=(("Tiny", ("T",)),),
+        facts={"tiny": 1},
+    )
+    finding = Finding(severity=Severity.NOTE, subject="tiny.so", problem="it sleeps", remedy="wake it")
+    report = DriverReport(drivers=(installed,), findings=(finding,), interface="Tiny 1", notes=("tiny note",))
+    monkeypatch.setattr(tiny.Tiny, "examine", lambda self, settings, records, *, fresh: report)
+    said = CliRunner().invoke(doctor_command, ["--cached"]).output
+    for part in (
+        "tiny.so asleep",
+        "nobody",
+        "Tiny: T",
+        "it sleeps",
+        "wake it",
+        "Tiny 1, cache",
+        "tiny note",
+        "PyOpenCL",
+    ):
+        assert part in said, part
+    values = json.loads(CliRunner().invoke(doctor_command, ["--cached", "--json"]).output)
+    assert {"tiny": 1} in values["drivers"] and values["pyopencl"]

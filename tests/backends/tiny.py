@@ -446,7 +446,9 @@ class Tiny(Backend):
     memory_types = (Memory,)
 
     def __init__(self):
-        apart = dataclasses.replace(IDEAL, device_type=DeviceType.ACCELERATOR, inline_ptx=False, global_memory=_MEMORY)
+        apart = dataclasses.replace(
+            IDEAL, device_type=DeviceType.ACCELERATOR, cooperative_launch=False, global_memory=_MEMORY
+        )
         shared = dataclasses.replace(apart, device_type=DeviceType.CPU, host_unified_memory=True)
         self._records = tuple(
             DeviceRecord(

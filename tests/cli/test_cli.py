@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from rich.table import Table
 
-from portagpu.backends.opencl.doctor import diagnose
+from portagpu.backends.registry import diagnose
 from portagpu.bench import gemm
 from portagpu.bench.results import Results, save
 from portagpu.cli import bench, cli, quickstart

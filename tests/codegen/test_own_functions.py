@@ -11,6 +11,7 @@ import pyopencl as cl
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32
 from portagpu.ir.types import ArrayType, Layout, Scalar
@@ -32,7 +33,7 @@ def test_erfc_of_devices_with_ptx(device):
     edges = [0.0, -0.0, np.inf, -np.inf, np.nan, 1e-30, 9.1, 10.5, 1e30, -1e30]
     x = np.concatenate([np.linspace(-6, 9.1, 30_000), np.logspace(-9, 0, 5000), edges]).astype(np.float32)
     expected = np.array([math.erfc(v) for v in x.astype(np.float64)])
-    caps = dataclasses.replace(device.capabilities, inline_ptx=True, line_directives=False)
+    caps = dataclasses.replace(device.capabilities, **from_ptx(True), line_directives=False)
     generated = generate(lower_kernel(complementary.source, (FLOATS, FLOATS), caps), caps)
     source, count = re.subn(r"asm\(\"rcp.*", "inverse = 1.0f / product;", generated.source)
     assert count == 1

@@ -8,6 +8,7 @@ import pytest
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT16, FLOAT32, FLOAT64
 from portagpu.errors import MissingCapabilityError
@@ -56,7 +57,7 @@ def source(kernel, arguments, caps):
 
 
 def test_inline_ptx_needs_no_barriers_of_the_block(device):
-    caps = dataclasses.replace(device.capabilities, inline_ptx=True, fp64=True, line_directives=False)
+    caps = dataclasses.replace(device.capabilities, **from_ptx(True), fp64=True, line_directives=False)
     generated = source(exchanges, (FLOATS, DOUBLES), caps)
     for instruction in (
         *("shfl.sync.bfly.b32", "shfl.sync.down.b32", "vote.sync.ballot.b32", "vote.sync.any.pred"),
@@ -72,7 +73,7 @@ def test_inline_ptx_needs_no_barriers_of_the_block(device):
 @pytest.mark.parametrize("lanes", [16, 64])
 def test_warps_are_32_threads_whatever_runs_in_lockstep(device, lanes):
     """The exchange through shared memory is that of devices without warps, which the other tests run."""
-    common = dataclasses.replace(device.capabilities, inline_ptx=False, fp64=True)
+    common = dataclasses.replace(device.capabilities, **from_ptx(False), fp64=True)
     for kernel, arguments in ((exchanges, (FLOATS, DOUBLES)), (asks_for_lanes, (FLOATS,))):
         ours, theirs = (source(kernel, arguments, dataclasses.replace(common, warp_size=n)) for n in (32, lanes))
         assert ours.source == theirs.source
@@ -80,15 +81,14 @@ def test_warps_are_32_threads_whatever_runs_in_lockstep(device, lanes):
 
 
 def test_halves_by_what_a_device_has(device):
-    extensions = device.capabilities.extensions - {"cl_khr_fp16"}
-    common = dataclasses.replace(device.capabilities, extensions=extensions, line_directives=False)
+    common = dataclasses.replace(device.capabilities, fp16_functions=False, line_directives=False)
     stored = dataclasses.replace(common, fp16=False, fp16_storage=True)
     text = source(half_sines, (HALVES,), stored).source
     assert "vload_half" in text and "vstore_half_rte" in text and "__global ushort* restrict h" in text
     arithmetic = dataclasses.replace(common, fp16=True)
     text = source(half_sines, (HALVES,), arithmetic).source
     assert "(half)sin((float)h[0])" in text
-    native = dataclasses.replace(arithmetic, extensions=extensions | {"cl_khr_fp16"})
+    native = dataclasses.replace(arithmetic, fp16_functions=True)
     assert "sin(h[0])" in source(half_sines, (HALVES,), native).source
     for lacking in (stored, arithmetic):  # vectors of halves are the extension's
         assert "vload_half2(0, (__global const half*)(h + 0))" in source(half_vectors, (HALVES,), lacking).source

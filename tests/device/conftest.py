@@ -54,7 +54,7 @@ def make_device() -> MakeDevice:
         **names: Any,
     ) -> DeviceRecord:
         capabilities = replace(_CAPABILITIES, device_type=kind, measured_gflops=gflops)
-        texts = {"vendor": "Maker", "platform": "Platform", "driver_version": "1.0", **names}
+        texts = {"vendor": "Maker", "platform": "Platform", "driver_version": "1.0", "backend": "opencl", **names}
         return DeviceRecord(
             index=index,
             name=name,

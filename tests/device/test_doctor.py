@@ -10,12 +10,13 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from portagpu.backends.diagnosis import Diagnosis, Severity, as_json
 from portagpu.backends.opencl import doctor
-from portagpu.backends.opencl.doctor import Diagnosis, Severity, as_json, diagnose
 from portagpu.backends.opencl.drivers import search
 from portagpu.backends.opencl.drivers.check import PlatformInfo
 from portagpu.backends.opencl.drivers.records import DriverRecord, DriverSource, DriverState, too_late
 from portagpu.backends.opencl.drivers.register import Registration
+from portagpu.backends.registry import diagnose
 from portagpu.cli.devices import devices_command
 from portagpu.cli.doctor import doctor_command, show
 from portagpu.device import DeviceRecord, DeviceType, devices, registry

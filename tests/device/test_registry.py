@@ -162,12 +162,14 @@ def test_capabilities_make_sense(record: DeviceRecord) -> None:
     assert caps.fp64 or not (caps.double_atomic_add_global or caps.double_atomic_add_local)
     assert caps.language_option in ("", "-cl-std=CL2.0", "-cl-std=CL3.0")
     assert caps.preferred_multiple >= 1 and caps.compute_units >= 1
+    assert caps.inline_ptx == caps.warp_instructions == caps.cooperative_launch == caps.device_fences == caps.nanosleep
+    assert caps.async_copies == (caps.ptx_target >= (8, 0)) and caps.prefetch >= caps.inline_ptx
     assert caps.max_allocation <= caps.global_memory
     assert caps.measured_gflops > 0 and math.isfinite(caps.measured_gflops)
     assert (caps.measured_gflops_double > 0) is caps.fp64 and math.isfinite(caps.measured_gflops_double)
     assert caps.vector_width_float in (1, 2, 4, 8, 16) and caps.vector_width_double in (1, 2, 4, 8, 16)
     assert ("cl_khr_fp64" in caps.extensions) <= caps.fp64
-    assert ("cl_khr_fp16" in caps.extensions) <= caps.fp16
+    assert ("cl_khr_fp16" in caps.extensions) <= caps.fp16_functions <= caps.fp16
     assert ("cl_khr_int64_base_atomics" in caps.extensions) <= caps.int64_atomics
 
 

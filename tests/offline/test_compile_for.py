@@ -19,7 +19,7 @@ from portagpu import cuda
 from portagpu.backends.opencl.offline import compilers
 from portagpu.backends.opencl.offline import parts as offline_parts
 from portagpu.backends.opencl.offline.figures import figures_of_assembly, figures_of_binary
-from portagpu.backends.opencl.offline.targets import TARGETS, find_target
+from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.cli.check import check_command
 from portagpu.cuda import float32, float64, void
 from portagpu.errors import (
@@ -91,7 +91,7 @@ def test_shared_arrays_are_counted(target):
 
 
 def test_assembly_is_shown_where_the_compiler_has_text():
-    target = find_target("gfx90a")
+    target = TARGETS["gfx90a"]
     if not compilers.is_available(target):
         pytest.skip("clang for amdgcn is not installed")
     made = halve.compile_for(target, (float32[::1],))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from portagpu import cuda
-from portagpu.device.capabilities import DeviceType
+from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT16, FLOAT32, INT32
@@ -21,7 +21,7 @@ from portagpu.ir.verify import verify
 from portagpu.passes.pipeline import PIPELINE, Pass, legalise, ordered, refused_statements, run_pass
 
 FLOATS, INTEGERS, HALVES = (ArrayType(Scalar(d), 1, Layout.C) for d in (FLOAT32, INT32, FLOAT16))
-PLAIN = dataclasses.replace(IDEAL, inline_ptx=False, ptx_target=(0, 0), architecture_ptx=False)
+PLAIN = dataclasses.replace(IDEAL, **from_ptx(False))
 FULL = 0xFFFFFFFF
 
 
@@ -165,9 +165,7 @@ def test_hints_that_a_device_lacks_are_dropped():
     assert "prefetch(" in text and "nanosleep(" in text
     assert run_pass("hints", program, IDEAL) is program
     assert "nanosleep" not in after("hints", program) and "prefetch" in after("hints", program)
-    cpu = dataclasses.replace(PLAIN, device_type=DeviceType.CPU, builtin_prefetch=False)
-    assert "prefetch" not in after("hints", program, cpu)
-    assert "prefetch" in after("hints", program, dataclasses.replace(cpu, builtin_prefetch=True))
+    assert "prefetch" not in after("hints", program, dataclasses.replace(PLAIN, prefetch=False))
 
 
 def test_races_adds_remarks_to_kernels_of_users():
@@ -305,9 +303,9 @@ def test_halves_are_computed_as_the_device_can():
 
     program = lowered(sines, HALVES)
     assert run_pass("halves", program, PLAIN) is not None
-    stored = dataclasses.replace(PLAIN, fp16=False, extensions=frozenset())
+    stored = dataclasses.replace(PLAIN, fp16=False, fp16_functions=False)
     assert "round_half(" in after("halves", program, stored) and "load_half(" in after("halves", program, stored)
-    arithmetic = dataclasses.replace(PLAIN, extensions=frozenset())
+    arithmetic = dataclasses.replace(PLAIN, fp16_functions=False)
     text = after("halves", program, arithmetic)
     assert "float16(sin(float32(" in text and "load_half" not in text
     assert not lowered(neighbours, FLOATS, FLOATS, PYINT).halves

@@ -9,14 +9,16 @@ import pyopencl as cl
 import pyopencl.array
 
 from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray, Strided
+from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.offline import Compiled, OfflineTarget
-from portagpu.backends.opencl import discovery, driver_errors, rates
+from portagpu.backends.opencl import discovery, doctor, driver_errors, rates
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.backends.opencl.codegen.lowerings import RENDERED
 from portagpu.backends.opencl.driver import OpenCLDriver
 from portagpu.backends.opencl.handles import queue_at
-from portagpu.backends.opencl.offline.compilers import compile_offline
+from portagpu.backends.opencl.offline.compilers import COMPILERS, compile_offline
 from portagpu.backends.opencl.offline.target import Target
-from portagpu.backends.opencl.offline.targets import find_target
+from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.backends.opencl.options import SPILL_REMARKS, options_for
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
@@ -32,6 +34,7 @@ class OpenCL(Backend):
     """Devices of all OpenCL drivers, through PyOpenCL."""
 
     name = discovery.NAME
+    operations: ClassVar[frozenset[str]] = RENDERED
     errors: ClassVar[tuple[type[Exception], ...]] = (cl.Error,)
     queue_types: ClassVar[tuple[type, ...]] = (cl.CommandQueue,)
     array_types: ClassVar[tuple[type, ...]] = (pyopencl.array.Array,)
@@ -84,14 +87,23 @@ class OpenCL(Backend):
         """An option of one vendor's compiler."""
         return SPILL_REMARKS if capabilities.max_registers_option else ()
 
-    def find_target(self, name: str) -> OfflineTarget:
-        """An architecture of `offline.targets`."""
-        return find_target(name)
+    def targets(self) -> tuple[OfflineTarget, ...]:
+        """The architectures of `offline.targets`."""
+        return tuple(TARGETS.values())
+
+    def missing_packages(self, target: OfflineTarget) -> tuple[str, ...]:
+        """Packages of Debian and Ubuntu."""
+        assert isinstance(target, Target)
+        return tuple(part.package for part in COMPILERS[target.compiler].missing)
 
     def compile_offline(self, target: OfflineTarget, source: str, options: tuple[str, ...]) -> Compiled:
         """By the maker's compiler."""
         assert isinstance(target, Target)
         return compile_offline(target, source, options)
+
+    def examine(self, settings: Settings, records: Sequence[DeviceRecord], *, fresh: bool) -> DriverReport:
+        """The libraries of OpenCL drivers, and hardware that none of them serves."""
+        return doctor.examine(settings, records, fresh=fresh)
 
     def measure(self, device: DeviceRecord) -> Rates | None:
         """Measure a device by kernels."""

@@ -8,6 +8,7 @@ from portagpu.frontend.core.convert import as_number, constant, convert
 from portagpu.frontend.core.exceptions import Raise, check
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, Value
+from portagpu.ir import names
 from portagpu.ir.nodes import (
     Compare,
     CompareOp,
@@ -74,9 +75,9 @@ def _less(ctx: FunctionState, left: Expr, right: Expr) -> Expr:
 def _name(base: Expr) -> str:
     """What the user calls the array, as far as it is known."""
     match base:
-        case Var(name="pg.dynamic_shared"):
+        case Var(name=names.DYNAMIC_SHARED_ARRAY):
             return "the dynamic shared array"
-        case Var(name=name) if not name.startswith("pg."):
+        case Var(name=name) if not names.is_own(name):
             return f"`{name.partition('.')[0]}`"
         case Offset(base=inner):
             return f"a view of {_name(inner)}"

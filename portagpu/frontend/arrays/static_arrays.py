@@ -13,6 +13,7 @@ from portagpu.frontend.core.bfloat16 import is_bfloat16
 from portagpu.frontend.core.convert import constant, require_fp64
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue
+from portagpu.ir.names import own
 from portagpu.ir.nodes import Expr, Var
 from portagpu.ir.program import ConstantArray
 from portagpu.ir.types import BYTE, PYINT, Element, Layout, Pointer, Scalar, Space, in_memory
@@ -35,7 +36,7 @@ def captured_array(ctx: FunctionState, array: np.ndarray[Any, Any]) -> ArrayValu
             )
         numbers = array.view(np.uint16) if is_bfloat16(element) else array
         row = ConstantArray(
-            name=ctx.program.unique(f"pg.const{len(ctx.program.constants)}"),
+            name=ctx.program.unique(own(f"const{len(ctx.program.constants)}")),
             element=in_memory(element),
             data=tuple(array.tobytes() if record else np.ascontiguousarray(numbers).reshape(-1).tolist()),
             span=ctx.span,

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from portagpu.frontend.core.convert import as_element, constant, convert
 from portagpu.frontend.core.state import DeviceFunction, FunctionState
 from portagpu.frontend.core.values import Condition, Const, is_expr, leaves
+from portagpu.ir.names import own
 from portagpu.ir.nodes import (
     Compare,
     CompareOp,
@@ -37,8 +38,8 @@ from portagpu.ir.program import (
 )
 from portagpu.ir.types import BOOLEAN, INT, LONG, Pointer, Scalar, Space, Type
 
-_RECORD, _FLAG = "pg.fault", "pg.raised"
-_FLAG_TYPE = Pointer(INT, Space.PRIVATE)
+_RECORD, _FLAG = own("fault"), own("raised")
+_FLAG_TYPE = Pointer(INT, Space.THREAD)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +142,7 @@ def _flag(ctx: FunctionState) -> Var:
     if ctx.is_kernel:
         span = ctx.span
         ctx.memory_array(
-            _FLAG, lambda name: MemoryArray(name=name, element=INT, shape=(1,), space=Space.PRIVATE, span=span), _FLAG
+            _FLAG, lambda name: MemoryArray(name=name, element=INT, shape=(1,), space=Space.THREAD, span=span), _FLAG
         )
     return Var(_FLAG, _FLAG_TYPE, span=ctx.span)
 

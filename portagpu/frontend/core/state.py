@@ -15,6 +15,7 @@ from portagpu.frontend.core.values import Value
 from portagpu.frontend.source.callables import DeviceCallable
 from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.source.dependencies import Dependencies
+from portagpu.ir.names import own
 from portagpu.ir.nodes import Assign, Expr, Offset, Stmt, Var
 from portagpu.ir.program import ConstantArray, Fault, Function, MemoryArray, Parameter, Remark
 from portagpu.ir.types import (
@@ -230,7 +231,7 @@ class FunctionState:
     def fresh(self, prefix: str) -> str:
         """A new variable's name."""
         self.counter += 1
-        return f"pg.{prefix}{self.counter}"
+        return own(f"{prefix}{self.counter}")
 
     def temp(self, value: Expr) -> Var:
         """Keep an expression in a fresh variable."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from portagpu.ir.nodes import Expr, Node
-from portagpu.ir.types import CUDA_NAMES, Element, Layout, Space, fields_of
+from portagpu.ir.types import Element, Layout, Space, fields_of
 from portagpu.types.record_layout import Record
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class ArrayValue:
 
     def describe(self) -> str:
         """The type as error messages show it."""
-        space = "" if self.space is Space.GLOBAL else f"{CUDA_NAMES[self.space]} "
+        space = "" if self.space is Space.GLOBAL else f"{self.space.value} "
         if self.record is not None:
             return f"{space}{self.record}"
         return f"{space}array({self.element}, {self.ndim}d)"

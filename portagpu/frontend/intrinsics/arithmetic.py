@@ -8,6 +8,7 @@ from portagpu.frontend.core.convert import common_type, convert, describe, float
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Value
+from portagpu.ir.names import own
 from portagpu.ir.nodes import Operation, Var
 from portagpu.ir.types import INT, Element, Scalar, Vector
 
@@ -25,7 +26,7 @@ def _meet(ctx: FunctionState, *values: Value) -> Element:
     result = values[0]
     for value in values[1:]:
         kind = common_type(ctx, result, value)
-        result = Var("pg.meet", kind, span=ctx.span)
+        result = Var(own("meet"), kind, span=ctx.span)
     return common_type(ctx, result, values[0])
 
 

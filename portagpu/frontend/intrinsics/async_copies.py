@@ -35,7 +35,7 @@ def _pipeline_memcpy_async(ctx: FunctionState, site: Call) -> Value:
     to, to_index, source, index, count, valid = site.bind(
         ctx, f"cuda.{name}", "target", "target_index", "source", "source_index", "count", valid=Const(True)
     )
-    target = array_of(ctx, name, "the target", to, Space.LOCAL)
+    target = array_of(ctx, name, "the target", to, Space.SHARED)
     origin = array_of(ctx, name, "the source", source, Space.GLOBAL)
     check_writable(ctx, target)
     _consecutive(ctx, "the target", target)

@@ -31,7 +31,7 @@ def _array(ctx: FunctionState, name: str, array: Value) -> tuple[ArrayValue, Sca
         ctx.fail(f"{name} works on an array, not {describe(ctx, array)}", hint=f"{name}(array, index, value)")
     if array.readonly:
         ctx.fail(f"{name} on a read-only array")
-    if array.space is not Space.PRIVATE:
+    if array.space is not Space.THREAD:
         refuse_packed(ctx, name, array)
     if array.element.dtype.is_complex:
         ctx.fail(f"{name} on {array.element}", hint="update real and imaginary parts: pass x.view(np.float32)")
@@ -59,7 +59,7 @@ def _atomic(name: str) -> Callable[[FunctionState, Call], Value]:
         if name in ("and_", "or_", "xor", "inc", "dec") and not element.dtype.is_integer:
             ctx.fail(f"{full} needs an integer array, not {element}")
         operand = convert(ctx, value, element)
-        if array.space is Space.PRIVATE:
+        if array.space is Space.THREAD:
             return call_library(ctx, LOCAL_ATOMICS[name], site, array, index, operand)
         place = _place(ctx, array, element, index)
         return Operation(f"atomic_{name.rstrip('_')}", (place, operand), element, effect=True, span=ctx.span)
@@ -82,7 +82,7 @@ def _cas(ctx: FunctionState, site: Call) -> Value:
         index = Const((0,) * ndim)
     array, element = _array(ctx, name, array)
     wanted, given = convert(ctx, old, element), convert(ctx, new, element)
-    if array.space is Space.PRIVATE:
+    if array.space is Space.THREAD:
         return call_library(ctx, LOCAL_ATOMICS["cas"], site, array, index, wanted, given)
     args = (_place(ctx, array, element, index), wanted, given)
     return Operation("atomic_cas", args, element, effect=True, span=ctx.span)

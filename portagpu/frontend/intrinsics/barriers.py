@@ -9,6 +9,7 @@ from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Const, Value
 from portagpu.frontend.intrinsics.memory import use_shared
+from portagpu.ir.names import own
 from portagpu.ir.nodes import Evaluate, Operation, Var
 from portagpu.ir.program import MemoryArray
 from portagpu.ir.types import INT, VOID, Pointer, Space
@@ -33,14 +34,12 @@ def _barrier_vote(ctx: FunctionState, site: Call) -> Value:
     name: str = site.target.name
     (value,) = site.bind(ctx, f"cuda.{name}", "predicate")
     condition = convert(ctx, truth(ctx, value), INT)
-    key = ("pg.vote",)
+    key = (own("vote"),)
     array = ctx.program.shared.get(key)
     if array is None:
-        array = MemoryArray(
-            name=ctx.program.unique("pg.vote"), element=INT, shape=(1,), space=Space.LOCAL, span=ctx.span
-        )
+        array = MemoryArray(name=ctx.program.unique(key[0]), element=INT, shape=(1,), space=Space.SHARED, span=ctx.span)
         ctx.program.shared[key] = array
     use_shared(ctx, array)
     ctx.effect = True
-    cell = Var(array.name, Pointer(INT, Space.LOCAL), span=ctx.span)
+    cell = Var(array.name, Pointer(INT, Space.SHARED), span=ctx.span)
     return ctx.temp(Operation(name, (cell, condition), INT, effect=True, span=ctx.span))

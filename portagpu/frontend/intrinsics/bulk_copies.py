@@ -32,7 +32,7 @@ _HOPPER = (9, 0)
 
 def _barrier(ctx: FunctionState, name: str, array: Value, index: Value) -> Expr:
     """The address of a barrier: an element of a shared array of 64-bit integers."""
-    found = array_of(ctx, name, "the barrier", array, Space.LOCAL)
+    found = array_of(ctx, name, "the barrier", array, Space.SHARED)
     if not isinstance(found.element, Scalar) or found.element.dtype.name not in ("uint64", "int64"):
         ctx.fail(
             f"a barrier of cuda.{name} is an element of a shared array of uint64, not of {describe(ctx, array)}",

@@ -57,9 +57,8 @@ def flag_of(ctx: FunctionState, name: str, what: str, value: Value) -> bool:
 
 def array_of(ctx: FunctionState, name: str, what: str, value: Value, space: Space) -> ArrayValue:
     """An array of numbers in a given memory."""
-    where = {Space.LOCAL: "shared memory", Space.GLOBAL: "global memory", Space.PRIVATE: "local memory"}[space]
     if not isinstance(value, ArrayValue) or value.space is not space or isinstance(value.element, Record):
-        ctx.fail(f"{what} of cuda.{name} must be an array in {where}, not {describe(ctx, value)}")
+        ctx.fail(f"{what} of cuda.{name} must be an array in {space.value} memory, not {describe(ctx, value)}")
     return value
 
 
@@ -72,7 +71,7 @@ def place_of(ctx: FunctionState, array: ArrayValue, index: Value) -> Offset:
 
 def shared_address(ctx: FunctionState, name: str, what: str, value: Value, index: Value) -> Expr:
     """The 32-bit address of an element of a shared array."""
-    array = array_of(ctx, name, what, value, Space.LOCAL)
+    array = array_of(ctx, name, what, value, Space.SHARED)
     return Operation("shared_address", (place_of(ctx, array, index),), UINT, effect=True, span=ctx.span)
 
 
@@ -95,7 +94,7 @@ def registers(ctx: FunctionState, name: str, what: str, value: Value, count: int
 
     Their places are known at compile time, so that the array can live in registers.
     """
-    array = array_of(ctx, name, what, value, Space.PRIVATE)
+    array = array_of(ctx, name, what, value, Space.THREAD)
     assert not isinstance(array.element, Record)
     shape = [extent.value if isinstance(extent, Constant) else None for extent in array.shape]
     size = int(np.prod([s for s in shape if s is not None])) if None not in shape else -1

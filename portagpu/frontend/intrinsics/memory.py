@@ -19,6 +19,7 @@ from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import ArrayValue, Const, TupleValue, Value, constants
 from portagpu.frontend.operations import original_words
 from portagpu.frontend.operations.environment import tuple_items
+from portagpu.ir.names import DYNAMIC_SHARED_ARRAY, DYNAMIC_SHARED_BYTES, LOCAL_MARK, SHARED_MARK
 from portagpu.ir.nodes import Operation, Var
 from portagpu.ir.program import MemoryArray, Parameter, ParameterRole
 from portagpu.ir.types import (
@@ -96,12 +97,12 @@ def _shared_array(ctx: FunctionState, site: Call) -> Value:
     key = (ctx.source.function, site.node.lineno, site.node.col_offset, shape, element)
     array = ctx.program.shared.get(key)
     if array is None:
-        name = ctx.program.unique(f"{ctx.name_hint}.shared")
-        array = replace(_memory(name, element, shape, Space.LOCAL, ctx.span), alignment=alignment)
+        name = ctx.program.unique(f"{ctx.name_hint}{SHARED_MARK}")
+        array = replace(_memory(name, element, shape, Space.SHARED, ctx.span), alignment=alignment)
         ctx.program.shared[key] = array
     use_shared(ctx, array)
-    base = Var(array.name, Pointer(array.element, Space.LOCAL), span=ctx.span)
-    return static_array(ctx, base, element, shape, Space.LOCAL)
+    base = Var(array.name, Pointer(array.element, Space.SHARED), span=ctx.span)
+    return static_array(ctx, base, element, shape, Space.SHARED)
 
 
 def _alignment(ctx: FunctionState, value: Value, name: str) -> int:
@@ -134,16 +135,16 @@ def use_shared(ctx: FunctionState, array: MemoryArray) -> None:
 
 def _dynamic_shared(ctx: FunctionState, element: Element | Record) -> Value:
     ctx.program.dynamic_shared = True
-    for name, kind in (("pg.dynamic_shared", DYNAMIC_SHARED), ("pg.dynamic_bytes", INT)):
+    for name, kind in ((DYNAMIC_SHARED_ARRAY, DYNAMIC_SHARED), (DYNAMIC_SHARED_BYTES, INT)):
         ctx.hidden[name] = Parameter(name=name, type=kind, role=ParameterRole.DYNAMIC_SHARED)
-    raw = Var("pg.dynamic_shared", DYNAMIC_SHARED, span=ctx.span)
+    raw = Var(DYNAMIC_SHARED_ARRAY, DYNAMIC_SHARED, span=ctx.span)
     record = isinstance(element, Record)
     size = element.itemsize if isinstance(element, Record) else element_size(element)
     held_as = BYTE if isinstance(element, Record) else in_memory(element)
-    base = Operation("reinterpret", (raw,), Pointer(held_as, Space.LOCAL), span=ctx.span)
+    base = Operation("reinterpret", (raw,), Pointer(held_as, Space.SHARED), span=ctx.span)
     count = Operation(
         "floordiv",
-        (Var("pg.dynamic_bytes", INT, span=ctx.span), constant(ctx, size, INT)),
+        (Var(DYNAMIC_SHARED_BYTES, INT, span=ctx.span), constant(ctx, size, INT)),
         INT,
         span=ctx.span,
     )
@@ -154,7 +155,7 @@ def _dynamic_shared(ctx: FunctionState, element: Element | Record) -> Value:
         base=base,
         shape=(shape,),
         strides=(constant(ctx, size if record else 1, ctx.program.index_type),),
-        space=Space.LOCAL,
+        space=Space.SHARED,
         readonly=False,
         layout=Layout.C,
         dynamic=True,
@@ -180,11 +181,11 @@ def local_memory(
     span = ctx.span
     array = ctx.memory_array(
         (site.node.lineno, site.node.col_offset, shape, element, alignment),
-        lambda name: replace(_memory(name, element, shape, Space.PRIVATE, span), alignment=alignment),
-        f"{ctx.name_hint}.local",
+        lambda name: replace(_memory(name, element, shape, Space.THREAD, span), alignment=alignment),
+        f"{ctx.name_hint}{LOCAL_MARK}",
     )
-    base = Var(array.name, Pointer(array.element, Space.PRIVATE), span=ctx.span)
-    return static_array(ctx, base, element, shape, Space.PRIVATE)
+    base = Var(array.name, Pointer(array.element, Space.THREAD), span=ctx.span)
+    return static_array(ctx, base, element, shape, Space.THREAD)
 
 
 @intrinsic("const.array_like")

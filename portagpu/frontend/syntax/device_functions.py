@@ -31,6 +31,7 @@ from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.syntax import statements
 from portagpu.frontend.syntax.unset_variables import with_checks
 from portagpu.ir.analysis.uniform import may_wait
+from portagpu.ir.names import LOCAL_MARK
 from portagpu.ir.nodes import CallFunction, Constant, Expr, Member, Var
 from portagpu.ir.program import Function, MemoryArray, Parameter, ParameterRole
 from portagpu.ir.types import VOID, Element, Pointer, Scalar, Space, Struct, Type
@@ -163,11 +164,11 @@ def _lower_device_function(source: FunctionSource, site: CallSite) -> DeviceFunc
     shared = tuple(done.shared.values())
     parameters = list(done.parameters)
     parameters += [
-        Parameter(name=a.name, type=Pointer(a.element, Space.LOCAL), role=ParameterRole.SHARED) for a in shared
+        Parameter(name=a.name, type=Pointer(a.element, Space.SHARED), role=ParameterRole.SHARED) for a in shared
     ]
     lent = tuple(done.local_arrays.values()) if done.lends else ()
     parameters += [
-        Parameter(name=a.name, type=Pointer(a.element, Space.PRIVATE), role=ParameterRole.SCALAR) for a in lent
+        Parameter(name=a.name, type=Pointer(a.element, Space.THREAD), role=ParameterRole.SCALAR) for a in lent
     ]
     parameters += hidden_parameters(done)
     function = Function(
@@ -246,7 +247,7 @@ def _emit_call(ctx: FunctionState, found: DeviceFunction, source: FunctionSource
                 values.append(leaf)
     for array in found.shared:
         use_shared(ctx, array)
-        values.append(Var(array.name, Pointer(array.element, Space.LOCAL), span=ctx.span))
+        values.append(Var(array.name, Pointer(array.element, Space.SHARED), span=ctx.span))
     values += (_lend(ctx, found, array) for array in found.lent)
     values += hidden_arguments(ctx, found)
     function = found.function
@@ -273,8 +274,8 @@ def _lend(ctx: FunctionState, found: DeviceFunction, array: MemoryArray) -> Expr
     """A local array of this function's, one for each place of a call, for one that the called function returns."""
     span = ctx.span
     key = ("lent", span.line, span.column, span.end_column, found.function.name, array.name)
-    held = ctx.memory_array(key, lambda name: replace(array, name=name, span=span), f"{ctx.name_hint}.local")
-    return Var(held.name, Pointer(held.element, Space.PRIVATE), span=span)
+    held = ctx.memory_array(key, lambda name: replace(array, name=name, span=span), f"{ctx.name_hint}{LOCAL_MARK}")
+    return Var(held.name, Pointer(held.element, Space.THREAD), span=span)
 
 
 def rebuild_single(template: Value, node: Expr) -> Value:

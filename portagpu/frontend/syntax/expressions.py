@@ -48,6 +48,7 @@ from portagpu.frontend.operations.complex_numbers import array_part, number_part
 from portagpu.frontend.operations.environment import bind, captured, is_stable, tuple_items
 from portagpu.frontend.syntax.local_functions import define
 from portagpu.ir.analysis.uniform import WARP_OPERATIONS
+from portagpu.ir.names import is_own
 from portagpu.ir.nodes import Assign, Evaluate, LogicalOp, Operation, Stmt, Store, Var, VectorStore
 from portagpu.ir.types import BOOLEAN, Scalar, Vector
 from portagpu.ir.walk import has_effect, is_movable
@@ -128,7 +129,7 @@ def lower_all(ctx: FunctionState, nodes: list[ast.expr], optional: bool = False)
 def disturbs(statement: Stmt) -> bool:
     """Whether an expression that was lowered earlier may have another value after the statement."""
     if isinstance(statement, Assign):
-        return has_effect(statement.value) or not statement.target.name.startswith("pg.")
+        return has_effect(statement.value) or not is_own(statement.target.name)
     return isinstance(statement, Store | VectorStore | Evaluate) or not isinstance(statement, Assign)
 
 

@@ -30,6 +30,7 @@ from portagpu.frontend.core.values import (
 from portagpu.frontend.syntax.assignment import assign_target
 from portagpu.frontend.syntax.expressions import lower
 from portagpu.frontend.syntax.iteration import item_at, length_of, unrolled_items
+from portagpu.ir.names import own
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -237,7 +238,7 @@ def common_value(ctx: FunctionState, a: Value, b: Value) -> Value:
     """A stand-in value of the common type of two."""
     if isinstance(a, Const) and isinstance(b, Const):
         return a
-    return Var("pg.common", common_type(ctx, a, b), span=ctx.span)
+    return Var(own("common"), common_type(ctx, a, b), span=ctx.span)
 
 
 def _fixed(ctx: FunctionState, expr: Expr) -> Expr:

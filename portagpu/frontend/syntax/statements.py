@@ -27,6 +27,7 @@ from portagpu.frontend.syntax.assignment import lower_annotated, lower_assign, l
 from portagpu.frontend.syntax.expressions import lower, lower_call
 from portagpu.frontend.syntax.local_functions import define
 from portagpu.frontend.syntax.raising import lower_assert, lower_raise
+from portagpu.ir.names import own
 from portagpu.ir.nodes import Evaluate, Expr, If, Return, Stmt, Var
 from portagpu.ir.types import Element, Pointer, Scalar, Space, Vector
 from portagpu.ir.walk import has_effect
@@ -164,7 +165,7 @@ def lower_end(ctx: FunctionState) -> None:
 def _is_own(ctx: FunctionState, leaf: Value) -> bool:
     """Whether a leaf may point into a local array of this function."""
     kind = leaf_type(ctx, leaf) if ctx.local_arrays else None
-    return isinstance(kind, Pointer) and kind.space is Space.PRIVATE
+    return isinstance(kind, Pointer) and kind.space is Space.THREAD
 
 
 def return_template(ctx: FunctionState) -> Value | None:
@@ -194,12 +195,12 @@ def return_template(ctx: FunctionState) -> Value | None:
         if all(isinstance(k, Scalar | Vector) for k in kinds):
             kind: Element = kinds[0]
             for leaf in column[1:]:
-                kind = unify(ctx, Var("pg.return", kind, span=ctx.span), leaf, "the returned value")
-            parts.append(Var("pg.return", kind, span=ctx.span))
+                kind = unify(ctx, Var(own("return"), kind, span=ctx.span), leaf, "the returned value")
+            parts.append(Var(own("return"), kind, span=ctx.span))
         elif all(isinstance(k, Pointer) for k in kinds):
             first_kind = kinds[0]
             pointer = Pointer(first_kind.element, first_kind.space, any(k.readonly for k in kinds))
-            parts.append(Var("pg.return", pointer, span=ctx.span))
+            parts.append(Var(own("return"), pointer, span=ctx.span))
         elif all(same_value(column[0], leaf) for leaf in column):
             parts.append(column[0])
         else:

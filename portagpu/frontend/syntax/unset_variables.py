@@ -11,6 +11,7 @@ from dataclasses import replace
 from portagpu.frontend.core.exceptions import Raise, check
 from portagpu.frontend.core.state import FunctionState
 from portagpu.ir.analysis.definite_assignment import Read, copied, root, unset_reads
+from portagpu.ir.names import own
 from portagpu.ir.nodes import Assign, Constant, Expr, For, If, Logical, LogicalOp, Not, Stmt, Var, While
 from portagpu.ir.program import Remark
 from portagpu.ir.types import BOOLEAN, Type
@@ -49,7 +50,7 @@ class _Checks:
                 continue  # asking again would do it twice
             self._reads.setdefault(id(read.statement), []).append(read)
             slot = read.variable.name, read.variable.type
-            name = f"pg.has_{read.variable.name}_{len(self._flags)}"
+            name = own(f"has_{read.variable.name}_{len(self._flags)}")
             self._flags.setdefault(slot, Var(name, BOOLEAN, span=read.variable.span))
 
     def function(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
@@ -69,7 +70,7 @@ class _Checks:
                 if source is None or source in self._given:
                     continue
                 if (move.target.name, move.target.type) in self._flags:
-                    name = f"pg.has_{source[0]}_{len(self._flags)}"
+                    name = own(f"has_{source[0]}_{len(self._flags)}")
                     self._flags.setdefault(source, Var(name, BOOLEAN, span=move.span))
 
     def _block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:

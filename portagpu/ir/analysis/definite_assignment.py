@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from portagpu.ir.names import is_own
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -68,7 +69,7 @@ class _State:
 
 def root(name: str) -> str:
     """The name in the user's text of a variable, or of one of its parts; variables of our own keep theirs."""
-    return name if name.startswith("pg.") else name.partition(".")[0]
+    return name if is_own(name) else name.partition(".")[0]
 
 
 def unset_reads(body: tuple[Stmt, ...], given: Iterable[Slot]) -> list[Read]:
@@ -76,12 +77,12 @@ def unset_reads(body: tuple[Stmt, ...], given: Iterable[Slot]) -> list[Read]:
     targets = {
         (s.target.name, s.target.type)
         for s in all_statements(body)
-        if isinstance(s, Assign) and not s.target.name.startswith("pg.")
+        if isinstance(s, Assign) and not is_own(s.target.name)
     }
     names = {root(name) for name, _ in targets}
     moved = {source for s in all_statements(body) if isinstance(s, Assign) and (source := copied(s)) is not None}
     # in another type, which no assignment gives it: what a loop found before its first iteration
-    targets |= {source for source in moved if root(source[0]) in names and not source[0].startswith("pg.")}
+    targets |= {source for source in moved if root(source[0]) in names and not is_own(source[0])}
     walk = _Walk(targets - set(given))
     if walk.tracked:
         walk.run(body, _State(frozenset(), frozenset()), ())

@@ -83,7 +83,7 @@ def _accesses(kernel: Function) -> Iterator[Finding]:
                     span=access.span,
                     needs_width=8,
                 )
-            elif pointer.space is Space.LOCAL and apart != _FAR:
+            elif pointer.space is Space.SHARED and apart != _FAR:
                 ways = _conflict(int(abs(apart)) * size, size)
                 if ways >= _WORTH_TELLING:
                     yield Finding(

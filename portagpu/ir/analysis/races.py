@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.ir.analysis.first_threads import DIVERGENT, THREADS, UNIFORM, Sketch, is_known, is_uniform, joined, same
+from portagpu.ir.names import is_own
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -211,7 +212,7 @@ class _Walk:
                 self._sketch.places[slot] = place
             return
         new, values = self._sketch.value(statement.value), self._sketch.values
-        if path.threads.all() or not path.is_taken or slot not in values or slot[0].startswith("pg."):
+        if path.threads.all() or not path.is_taken or slot not in values or is_own(slot[0]):
             values[slot] = new
             return
         old = values.get(slot, DIVERGENT)
@@ -297,7 +298,7 @@ class _Walk:
 
     def _access(self, access: Load | VectorLoad | Store | VectorStore, path: _Path) -> None:
         kind = access.base.type
-        if not path.is_taken or not isinstance(kind, Pointer) or kind.space not in (Space.GLOBAL, Space.LOCAL):
+        if not path.is_taken or not isinstance(kind, Pointer) or kind.space not in (Space.GLOBAL, Space.SHARED):
             return
         place = self._sketch.place(access.base)
         if place is None:

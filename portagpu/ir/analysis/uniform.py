@@ -72,7 +72,7 @@ class Uniformity:
             return False
         if isinstance(expr, Load | VectorLoad):
             base = expr.base.type
-            if isinstance(base, Pointer) and base.space is Space.PRIVATE:
+            if isinstance(base, Pointer) and base.space is Space.THREAD:
                 return False
         if isinstance(expr, Operation) and expr.name in BLOCK_VOTES:
             return True
@@ -184,7 +184,7 @@ def is_pure(expr: Expr) -> bool:
         return False
     if isinstance(expr, Load | VectorLoad):
         base = expr.base.type
-        if not isinstance(base, Pointer) or base.space not in (Space.LOCAL, Space.CONSTANT):
+        if not isinstance(base, Pointer) or base.space not in (Space.SHARED, Space.CONSTANT):
             return False
     return all(is_pure(child) for child in children(expr))
 

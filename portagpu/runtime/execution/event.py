@@ -34,6 +34,11 @@ class Event:
     @property
     def cl_event(self) -> Any:
         """The driver's event, PyOpenCL's where OpenCL is the back end. Raises `ClosedError` before `record`."""
+        return self.native_event
+
+    @property
+    def native_event(self) -> Any:
+        """The driver's event, in the terms of its back end. Raises `ClosedError` before `record`."""
         if self._event is None:
             raise ClosedError("the event was not recorded", hint="call event.record(stream) first")
         problem = self.context.unusable()
@@ -63,7 +68,7 @@ class Event:
         if self._event is None:
             return True
         with translate_errors(self.context):
-            event = self.cl_event
+            event = self.native_event
             return self.context.driver.succeeded(event)
 
     def synchronize(self) -> None:
@@ -71,7 +76,7 @@ class Event:
         if self._event is None:
             return
         with translate_errors(self.context):
-            self.cl_event.wait()
+            self.native_event.wait()
         if self.context.prints:
             flush_output()
 
@@ -94,4 +99,4 @@ class Event:
         end.synchronize()
         with translate_errors(self.context):
             driver = self.context.driver
-            return (driver.end_time(end.cl_event) - driver.end_time(self.cl_event)) * 1e-6
+            return (driver.end_time(end.native_event) - driver.end_time(self.native_event)) * 1e-6

@@ -81,7 +81,7 @@ class Recorded(Protocol):
     """An event that a stream may wait for."""
 
     @property
-    def cl_event(self) -> Any:
+    def native_event(self) -> Any:
         """The driver's event."""
 
     @property
@@ -294,7 +294,7 @@ class Stream:
 
     def wait_event(self, event: Recorded) -> None:
         """Let what is enqueued from now on wait for an event of any stream of the context."""
-        if not hasattr(event, "cl_event"):
+        if not hasattr(event, "native_event"):
             raise ArgumentTypeError(f"wait_event takes an event, not {type(event).__name__}", hint="use cuda.event()")
         if event.context is not self.context:
             raise ArgumentTypeError(
@@ -302,7 +302,7 @@ class Stream:
                 hint="wait on the host: event.synchronize()",
             )
         with enqueuing(self) as queue:
-            self._timeline.driver.barrier(queue, [event.cl_event])
+            self._timeline.driver.barrier(queue, [event.native_event])
 
     def add_callback(self, callback: Callable[[Stream, int, Any], None], arg: Any = None) -> None:
         """Call ``callback(stream, status, arg)`` from a driver's thread once everything so far is done.

@@ -37,7 +37,10 @@ _MAX_TOTAL = 2**64 - 1
 
 @dataclass(frozen=True, slots=True)
 class LaunchShape:
-    """Grid (in blocks), block (in threads) and dynamic shared memory (in bytes) of a launch."""
+    """Grid (in blocks), block (in threads) and dynamic shared memory (in bytes) of a launch, ready for the driver.
+
+    The grid that code is compiled for, where that depends on it, is a `portagpu.ir.program.GridShape`.
+    """
 
     grid: Extent
     block: Extent
@@ -270,7 +273,7 @@ class CompiledKernel:
     def cooperative_blocks(self, threads: int, shared: int) -> int:
         """Blocks of that size that certainly run at the same time, so that they may wait for each other."""
         caps = self.context.capabilities
-        if not caps.inline_ptx:  # nowhere else is it known that blocks that run are not put off: they become one block
+        if not caps.cooperative_launch:  # blocks that run may be put off: they become one block
             fused = self.kernel_source.fused
             own = self.kernel_source.static_shared // (1 if fused is None else fused.blocks)
             most = caps.max_work_group_size // max(1, threads)

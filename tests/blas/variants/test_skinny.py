@@ -344,7 +344,6 @@ def test_models_and_shortlists(variant):
 def test_devices_without_what_they_need():
     half = Problem(m=4, n=4096, k=4096, dtype="float16")
     assert not FRAGMENTS.supports(half, dataclasses.replace(HOPPER, ptx_target=(7, 5)))
-    assert not FRAGMENTS.supports(half, dataclasses.replace(HOPPER, inline_ptx=False))
     assert not FRAGMENTS.supports(dataclasses.replace(half, dtype="float32"), HOPPER)
     on_cpu = dataclasses.replace(HOPPER, local_memory_dedicated=False)
     assert not SKINNY.supports(half, on_cpu)

@@ -122,7 +122,7 @@ def test_what_is_legal():
     assert variant.is_legal(large, square, HOPPER)
     assert not variant.is_legal(replace(large, split_k=2), square, HOPPER)  # sums are split in one way
     assert not variant.is_legal(large, replace(square, m=4224), HOPPER)  # 528 tiles: four full turns
-    assert not variant.is_legal(large, square, replace(HOPPER, inline_ptx=False))  # fences may not reach far enough
+    assert not variant.is_legal(large, square, replace(HOPPER, device_fences=False))  # fences may not reach far enough
     assert variant.predict(large, square, HOPPER) < variant.predict(replace(large, workers=0), square, HOPPER)
     assert variant.predict(replace(large, workers=2), square, HOPPER) == float("inf")  # one block fits
 

@@ -136,7 +136,7 @@ def test_warps_and_returns_of_blocks(device):
     x, total = np.arange(256), np.zeros(2, np.int64)
     leaders_wait[4, 64](x, total)
     assert total.tolist() == [x.sum(), x.sum()]
-    if not device.capabilities.inline_ptx:
+    if not device.capabilities.cooperative_launch:
         with pytest.raises(KernelValueError, match="whole warps"):
             leaders_wait[4, 60](x, total)
 
@@ -150,7 +150,7 @@ def test_block_votes_need_one_block_where_the_grid_is_one_work_group(device):
     x = np.zeros(4, np.int32)
     votes[1, 4](x)
     assert x.tolist() == [2, 2, 2, 2]
-    if not device.capabilities.inline_ptx:
+    if not device.capabilities.cooperative_launch:
         with pytest.raises(MissingCapabilityError, match="syncthreads_count"):
             votes[2, 2](x)
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from portagpu import cuda
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import INT32, UINT32
 from portagpu.errors import KernelTypeError
@@ -94,18 +95,18 @@ def test_instructions_by_what_a_device_has(device):
         device.capabilities,
         packed_dot_product=False,
         builtin_prefetch=False,
-        inline_ptx=False,
-        ptx_target=(0, 0),
+        **from_ptx(False),
+        prefetch=True,
         line_directives=False,
     )
     builtin = dataclasses.replace(plain, packed_dot_product=True, builtin_prefetch=True)
-    ptx = dataclasses.replace(builtin, inline_ptx=True, ptx_target=(9, 0))
+    ptx = dataclasses.replace(builtin, **from_ptx(True, (9, 0)))
     signed, mixed = (INT32,) * 4, (UINT32, INT32, INT32, INT32)
     assert "x.s3 * y.s3" in text_for(four, plain, *signed)
     assert "dot_4x8packed_us_int" in text_for(four, builtin, *mixed)
     assert "dot_4x8packed_uu_uint" in text_for(four, builtin, *(UINT32,) * 4)
     assert "dp4a.u32.s32" in text_for(four, ptx, *mixed)
-    assert "x.s3 * y.s3" in text_for(four, dataclasses.replace(plain, inline_ptx=True, ptx_target=(6, 0)), *signed)
+    assert "x.s3 * y.s3" in text_for(four, dataclasses.replace(plain, **from_ptx(True, (6, 0))), *signed)
     assert "prefetch.global.L2" in text_for(ahead, ptx, INT32, INT32)
     assert "__builtin_prefetch((__global const void*)" in text_for(ahead, builtin, INT32, INT32)
     assert "const int*" in text_for(ahead, builtin, INT32, INT32)  # what is fetched is not written

@@ -285,7 +285,7 @@ def test_wrong_uses(device):
 
 
 def test_blocks_beyond_a_cuda_block(device):
-    if device.capabilities.inline_ptx or device.capabilities.max_work_group_size < 2048:
+    if device.capabilities.warp_instructions or device.capabilities.max_work_group_size < 2048:
         pytest.skip("the device itself refuses such a block")
 
     @cuda.jit

@@ -131,7 +131,7 @@ class Follow:
 
 @given(seed=st.integers(0, 2**32), gates=st.booleans())
 def test_no_buffer_is_written_while_it_is_read(device, seed, gates):
-    caps = dataclasses.replace(device.capabilities, inline_ptx=False, conditional_barriers=gates)
+    caps = dataclasses.replace(device.capabilities, warp_instructions=False, conditional_barriers=gates)
     for number in range(20):
         text = str(Text(Random(seed + number)))
         try:
@@ -149,7 +149,7 @@ def test_a_sequence_needs_one_barrier_for_each_exchange(device, monkeypatch):
             v += cuda.shfl_down_sync(FULL, v, offset)
         out[cuda.grid(1)] = v
 
-    caps = dataclasses.replace(device.capabilities, inline_ptx=False)
+    caps = dataclasses.replace(device.capabilities, warp_instructions=False)
     found = Follow(lower_kernel(kernel.source, (INTEGERS, INTEGERS, Scalar(INT32)), caps))
     assert (found.exchanges, found.alone) == (5, 4)
     monkeypatch.setattr("portagpu.passes.pipeline.in_turns", lambda program: program)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from portagpu import cuda, guvectorize, types, vectorize
 from portagpu.backends.opencl.codegen.generate import generate
+from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import BFLOAT16, FLOAT32
 from portagpu.errors import DTypeError, KernelTypeError, MemoryNotSharedError
@@ -379,11 +380,11 @@ def lanes_of_eight(x, out):
 
 
 def test_one_instruction_rounds_where_there_is_one(device):
-    caps = dataclasses.replace(device.capabilities, inline_ptx=True, ptx_target=(8, 0), line_directives=False)
+    caps = dataclasses.replace(device.capabilities, **from_ptx(True, (8, 0)), line_directives=False)
     arrays = tuple(ArrayType(Scalar(d), 1, Layout.C) for d in (FLOAT32, BFLOAT16))
     text = generate(lower_kernel(lanes_of_eight.source, arrays, caps), caps).source
     assert text.count("cvt.rn.bf16x2.f32") == 5
-    older = dataclasses.replace(caps, ptx_target=(7, 5))
+    older = dataclasses.replace(caps, **from_ptx(True, (7, 5)))
     text = generate(lower_kernel(lanes_of_eight.source, arrays, older), older).source
     assert "cvt" not in text.replace("convert", "")
 

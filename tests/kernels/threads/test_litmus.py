@@ -238,7 +238,7 @@ def forbidden(first, second):
 @pytest.mark.parametrize("fence", [device_fence, system_fence], ids=["threadfence", "threadfence_system"])
 def test_blocks_agree_on_an_order_across_fences(device, rounds, fence):
     kernel = between_blocks(fence)
-    places, threads = 4096, 32 if device.capabilities.inline_ptx else 1
+    places, threads = 4096, 32 if device.capabilities.device_fences else 1
     for _ in range(rounds):
         go, x, y, first, second = (np.zeros((4, places), np.int32) for _ in range(5))
         kernel[2, threads](go, x, y, first, second)

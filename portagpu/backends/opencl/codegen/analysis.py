@@ -98,7 +98,7 @@ def _has_block_memory(function: Function, split: frozenset[str]) -> bool:
     return any(
         isinstance(e, Var)
         and isinstance(e.type, Pointer)
-        and e.type.space in (Space.LOCAL, Space.PRIVATE)
+        and e.type.space in (Space.SHARED, Space.THREAD)
         and e.name not in split
         for e in everything
     )

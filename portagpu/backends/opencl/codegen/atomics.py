@@ -67,7 +67,7 @@ def _helper(printer: Printing, name: str, element: Scalar, space: Space) -> str:
 
 def _adds_floats(caps: Capabilities, element: Scalar, space: Space) -> bool:
     """Whether the driver's own addition to a float in shared memory is taken: a CPU's, which was measured."""
-    if caps.device_type is not DeviceType.CPU or space is not Space.LOCAL:
+    if caps.device_type is not DeviceType.CPU or space is not Space.SHARED:
         return False
     return caps.float_atomic_add_local if element.dtype.size == 4 else caps.double_atomic_add_local
 

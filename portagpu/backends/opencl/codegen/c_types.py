@@ -5,12 +5,12 @@ from __future__ import annotations
 from portagpu import dtypes
 from portagpu.dtypes import DType
 from portagpu.ir.nodes import BinaryOp, CompareOp, LogicalOp
-from portagpu.ir.types import Element, Pointer, Scalar, Space, Struct, Type, Vector, Void, short
+from portagpu.ir.types import Element, Pointer, Scalar, Space, Struct, Type, Vector, Void
 
 SPACES = {
     Space.GLOBAL: "__global",
-    Space.LOCAL: "__local",
-    Space.PRIVATE: "__private",
+    Space.SHARED: "__local",
+    Space.THREAD: "__private",
     Space.CONSTANT: "__constant",
 }
 OPERATORS: dict[BinaryOp | CompareOp | LogicalOp, str] = {
@@ -83,3 +83,14 @@ def c_type(kind: Type) -> str:
 def storage(element: Element) -> str:
     """Name of an element in memory."""
     return "uchar" if isinstance(element, Scalar) and element.dtype is dtypes.BOOL else c_type(element)
+
+
+def short(element: Element | Pointer) -> str:
+    """A short name of a type for generated identifiers."""
+    if isinstance(element, Pointer):
+        space = SPACES[element.space].removeprefix("__")
+        return f"{space}_{'const_' if element.readonly else ''}{short(element.element)}"
+    base = element.dtype.short
+    if isinstance(element, Vector):
+        return f"{base}x{element.lanes}"
+    return ("p" + base) if element.weak else base

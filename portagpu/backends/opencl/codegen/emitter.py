@@ -13,6 +13,7 @@ from portagpu.backends.opencl.codegen.printf import print_call
 from portagpu.backends.opencl.codegen.registry import EQUALITY, LOWEST, POSTFIX, RELATION, UNARY
 from portagpu.device.capabilities import DeviceType
 from portagpu.dtypes import BOOL
+from portagpu.ir.names import is_guard
 from portagpu.ir.nodes import (
     Assign,
     Break,
@@ -33,7 +34,6 @@ from portagpu.ir.nodes import (
 from portagpu.ir.program import Function
 from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector, element_size
 from portagpu.ir.walk import all_expressions, all_statements, expressions, unreachable
-from portagpu.passes.converge import FLAG_PREFIXES
 from portagpu.source import Span
 
 
@@ -139,8 +139,7 @@ class Emitter:
         """
         caps = self.printer.helpers.caps
         hidden = caps.device_type is DeviceType.CPU and not caps.conditional_barriers
-        is_flag = name.startswith(FLAG_PREFIXES) and hidden
-        return f"{'volatile ' if is_flag else ''}{self._type(kind)}"
+        return f"{'volatile ' if hidden and is_guard(name) else ''}{self._type(kind)}"
 
     def _statement(self, statement: Stmt) -> None:
         text = self.printer.text

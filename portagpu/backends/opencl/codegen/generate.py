@@ -23,12 +23,12 @@ from portagpu.ir.analysis.memory_access import findings
 from portagpu.ir.analysis.memory_order import communicates
 from portagpu.ir.analysis.spin_loops import waiting_loop
 from portagpu.ir.analysis.uniform import Marks
+from portagpu.ir.names import DYNAMIC_SHARED_ARRAY, WARP_VALUES
 from portagpu.ir.nodes import Constant, Print
 from portagpu.ir.program import ConstantArray, Function, MemoryArray, Parameter, ParameterRole, Program
 from portagpu.ir.recursion import deeply_nested
 from portagpu.ir.types import DYNAMIC_SHARED, Pointer, Scalar, Space, Struct, Vector, element_size
 from portagpu.ir.walk import all_statements
-from portagpu.passes.exchange_buffers import SCRATCH
 from portagpu.passes.nested_loops import has_diverging_nest
 from portagpu.source import Span
 
@@ -124,7 +124,7 @@ def generate(
         block_dim=program.block_dim,
         cooperative=program.cooperative,
         fused=program.fused,
-        max_threads=next((a.shape[1] for a in program.shared if a.name == SCRATCH), None),
+        max_threads=next((a.shape[1] for a in program.shared if a.name == WARP_VALUES), None),
         has_line_directives=caps.line_directives,
         constant_bytes=sum(len(c.data) * element_size(c.element) for c in program.constants),
         shared_bytes=sum(map(_bytes, program.shared)),
@@ -186,7 +186,7 @@ def _parameter_text(parameter: Parameter, printer: Printer, facts: Facts) -> str
     printer.helpers.note(kind)
     name = printer.names(parameter.name, kind)
     if isinstance(kind, Pointer):
-        readonly = kind.readonly or (parameter.name in facts.constant_pointers and kind.space is not Space.PRIVATE)
+        readonly = kind.readonly or (parameter.name in facts.constant_pointers and kind.space is not Space.THREAD)
         free = printer.communicates and (
             not readonly or parameter.name in facts.polled
         )  # `portagpu.ir.analysis.memory_order`
@@ -206,8 +206,8 @@ def _function(
     spaces = {p.type.space for p in function.parameters if isinstance(p.type, Pointer)}
     # a GPU's registers have no addresses: an array of a thread that a call gets would be moved to memory; those that
     # return one are left to the compiler: inlined, they end in an intrinsic of LLVM's that Oclgrind does not know
-    private = Space.PRIVATE in spaces and caps.device_type is DeviceType.GPU and c_type(function.result) == "void"
-    inline = INLINE_SHARED if Space.LOCAL in spaces or private else INLINE
+    private = Space.THREAD in spaces and caps.device_type is DeviceType.GPU and c_type(function.result) == "void"
+    inline = INLINE_SHARED if Space.SHARED in spaces or private else INLINE
     lines = [
         Line(f"// {span.line}: {span.text.strip()}", span),
         Line(f"{inline} {c_type(function.result)} {name}({parameters}) {{", span),
@@ -232,7 +232,7 @@ def _local_declarations(function: Function, printer: Printer, facts: Facts) -> l
     for array in function.locals:
         if array.name not in facts.used and array.name not in facts.split:
             continue
-        pointer = Pointer(array.element, Space.PRIVATE)
+        pointer = Pointer(array.element, Space.THREAD)
         printer.helpers.note(pointer)
         name = printer.names(array.name, pointer)
         if array.name in facts.split:
@@ -270,7 +270,7 @@ def _kernel(
     for parameter in kernel.parameters:  # parameters get the plain names
         printer.names(parameter.name, parameter.type)
     shared = [
-        f"    __local {storage(a.element)} {printer.names(a.name, Pointer(a.element, Space.LOCAL))}[{a.size}]"
+        f"    __local {storage(a.element)} {printer.names(a.name, Pointer(a.element, Space.SHARED))}[{a.size}]"
         f" __attribute__((aligned({max(128, a.alignment)})));"
         for a in program.shared
     ]
@@ -286,7 +286,7 @@ def _kernel(
         and not (static_dynamic and p.role is ParameterRole.DYNAMIC_SHARED and p.type == dynamic)
     )
     if static_dynamic:
-        name = printer.names("pg.dynamic_shared", dynamic)
+        name = printer.names(DYNAMIC_SHARED_ARRAY, dynamic)
         shared.append(f"    __local ulong16 {name}[{-(-static_dynamic // 128)}] __attribute__((aligned(128)));")
     span = kernel.span
     text = ",\n".join(f"    {_parameter_text(p, printer, facts)}" for p in parameters)

@@ -11,22 +11,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector, short
+from portagpu.backends.opencl.codegen.c_types import short
+from portagpu.ir.names import LOCAL_MARK, SHARED_MARK, is_own, word_of
+from portagpu.ir.types import Pointer, Scalar, Struct, Type, Vector
 
 _FREE = re.compile(r"[a-z][0-9]{0,2}(_[ns][0-9])?")
 _TEMPORARY = re.compile(r"[a-z][0-9]+")
-_KIND = re.compile(r"\.(shared|local)(?=\.|$)")  # how the frontend marks names of arrays
+_KIND = re.compile(f"({re.escape(SHARED_MARK)}|{re.escape(LOCAL_MARK)})(?=\\.|$)")
 _OWN = "pg_"
 
 
 def identifier(name: str) -> str:
     """A legal C identifier that reads like the name; names of one scope that differ may share one, seldom."""
-    own = name.startswith("pg.")
-    if own:
-        name = name.removeprefix("pg.")
-    name = _KIND.sub("", name)
+    by_us = is_own(name)
+    name = _KIND.sub("", word_of(name))
     text = re.sub(r"[^0-9A-Za-z_]", lambda m: "_" if m.group() == "." else f"u{ord(m.group()):x}_", name)
-    if own:
+    if by_us:
         return text if _TEMPORARY.fullmatch(text) else f"{_OWN}{text}"
     if _FREE.fullmatch(text):
         return text

@@ -7,7 +7,8 @@ Python integers have 64 bits where a sum or product of narrow ones might leave 3
 from __future__ import annotations
 
 from portagpu.dtypes import BOOL, INT32, INT64, Kind
-from portagpu.ir.analysis.ranges import Ranges, of_type
+from portagpu.ir.analysis.intervals import of_type
+from portagpu.ir.analysis.ranges import Ranges
 from portagpu.ir.nodes import Binary, BinaryOp, Cast, Compare, Constant, Expr
 from portagpu.ir.types import INT, Scalar
 

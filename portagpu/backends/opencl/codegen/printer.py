@@ -33,6 +33,7 @@ from portagpu.backends.opencl.codegen.registry import (
 )
 from portagpu.dtypes import BOOL, FLOAT32, INT8, INT16, INT32, INT64, UINT32, UINT64
 from portagpu.ir.analysis.indices import is_index
+from portagpu.ir.names import own
 from portagpu.ir.nodes import (
     Binary,
     BinaryOp,
@@ -105,7 +106,7 @@ class Printer:
         """
         assert isinstance(axis, Constant)
         number = int(axis.value)
-        return self.block_sizes.setdefault(number, self.names(f"pg.blockDim.{'xyz'[number]}", INT))
+        return self.block_sizes.setdefault(number, self.names(own(f"blockDim.{'xyz'[number]}"), INT))
 
     def thread_id(self, axis: Expr) -> str | None:
         """The variable that holds the thread's place along an axis, where the driver must see that it is one number.
@@ -116,7 +117,7 @@ class Printer:
             return None
         assert isinstance(axis, Constant)
         number = int(axis.value)
-        return self.thread_ids.setdefault(number, self.names(f"pg.threadIdx.{'xyz'[number]}", INT))
+        return self.thread_ids.setdefault(number, self.names(own(f"threadIdx.{'xyz'[number]}"), INT))
 
     def _guarded(self, expr: Compare, text: str, own: int) -> tuple[str, int]:
         """A comparison, with a term that decides nothing where the driver cannot be trusted with the bare one."""

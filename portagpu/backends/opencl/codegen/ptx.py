@@ -161,3 +161,4 @@ _FORMS: dict[str, Callable[[Instruction], str]] = {
     "wgmma": _wgmma,
     "wgmma_wait_group": lambda i: f"wgmma.wait_group.sync.aligned {i.attributes[0]};",
 }
+INSTRUCTIONS = frozenset({*_FIXED, *_FORMS})

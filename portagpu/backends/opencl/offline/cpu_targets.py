@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.backends.opencl.offline.target import Target
 from portagpu.device.capabilities import DeviceType
 from portagpu.device.ideal_device import IDEAL
@@ -27,13 +28,12 @@ _CPU = replace(
     max_work_group_size=4096,
     max_work_item_sizes=(4096, 4096, 4096),
     fp16=False,
+    fp16_functions=False,
     float_atomic_add_global=False,
     float_atomic_add_local=False,
     double_atomic_add_global=False,
     double_atomic_add_local=False,
-    inline_ptx=False,
-    ptx_target=(0, 0),
-    architecture_ptx=False,
+    **from_ptx(False),
     subgroups=False,
     subgroup_size=0,
     subgroup_shuffle=False,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.backends.opencl.offline.target import Target
 from portagpu.device.ideal_device import IDEAL
 
@@ -31,6 +32,7 @@ _CUDA = replace(
     constant_memory=65536,
     local_memory_argument=47 << 10,
     max_work_item_sizes=(1024, 1024, 64),
+    fp16_functions=False,
     float_atomic_add_global=False,
     float_atomic_add_local=False,
     double_atomic_add_global=False,
@@ -58,8 +60,7 @@ def _cuda(capability: tuple[int, int], title: str, *, local: int, units: int, mh
     compiled = "sm_{}{}".format(*min(capability, _NEWEST))
     caps = replace(
         _CUDA,
-        ptx_target=capability,
-        architecture_ptx=capability == (9, 0),
+        **from_ptx(True, capability, architecture=capability == (9, 0)),
         local_memory_static=local << 10,
         compute_units=units,
         clock_mhz=mhz,

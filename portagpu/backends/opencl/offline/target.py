@@ -25,6 +25,11 @@ class Target:
     options: tuple[str, ...] = ()
 
     @property
+    def backend(self) -> str:
+        """The back end that compiles for it."""
+        return "opencl"
+
+    @property
     def is_gpu(self) -> bool:
         """Whether registers are all that its threads have: a CPU's spilled ones stay in its caches."""
         return self.capabilities.device_type is DeviceType.GPU

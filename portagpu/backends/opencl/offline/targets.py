@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.backends.opencl.offline.cpu_targets import CPUS
 from portagpu.backends.opencl.offline.nvidia_targets import NVIDIA
 from portagpu.backends.opencl.offline.target import Target
 from portagpu.device.ideal_device import IDEAL
-from portagpu.errors import DeviceSelectionError, did_you_mean
 
 _COMMON = frozenset(
     {
@@ -39,9 +39,7 @@ _WAVES = replace(
     float_atomic_add_local=False,
     double_atomic_add_global=False,
     double_atomic_add_local=False,
-    inline_ptx=False,
-    ptx_target=(0, 0),
-    architecture_ptx=False,
+    **from_ptx(False),
     subgroup_shuffle=False,
     required_subgroup_size=False,
     subgroup_sizes=(),
@@ -89,9 +87,7 @@ _EXECUTION_UNITS = replace(
     float_atomic_add_local=False,
     double_atomic_add_global=False,
     double_atomic_add_local=False,
-    inline_ptx=False,
-    ptx_target=(0, 0),
-    architecture_ptx=False,
+    **from_ptx(False),
     extensions=_COMMON
     | {
         *("cl_khr_subgroup_shuffle", "cl_intel_subgroups", "cl_intel_subgroups_short", "cl_intel_subgroups_char"),
@@ -232,16 +228,3 @@ _ALL = (
 )
 
 TARGETS: dict[str, Target] = {target.name: target for target in _ALL}
-
-
-def find_target(name: str) -> Target:
-    """The target of a name. Raises `DeviceSelectionError`, which lists what there is."""
-    found = TARGETS.get(name)
-    if found is None:
-        raise DeviceSelectionError(
-            f"no target for offline compilation is called {name!r}",
-            notes=[f"{target.name}: {target.title}" for target in _ALL],
-            hint=did_you_mean(name, TARGETS).strip()
-            or "choose one of these: `portagpu check --list` tells which are installed",
-        )
-    return found

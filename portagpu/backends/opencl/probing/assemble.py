@@ -6,6 +6,7 @@ import re
 
 import pyopencl as cl
 
+from portagpu.backends.opencl.inline_ptx import from_ptx
 from portagpu.backends.opencl.probing.results import ProbeResults
 from portagpu.backends.opencl.quirks import Hints
 from portagpu.device.capabilities import Capabilities, DeviceType
@@ -26,6 +27,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
     """Capabilities of a device whose probe has no problem. Raises `cl.Error` where the driver does not answer."""
     kind = device_type_of(device)
     sizes = [*map(int, device.max_work_item_sizes), 1, 1, 1]
+    extensions = frozenset(device.extensions.split())
     return Capabilities(
         device_type=kind,
         opencl_c_version=_c_version(device),
@@ -47,6 +49,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         warp_size=_warp_size(device, kind, results, hints),
         fp64=results.fp64,
         fp16=results.fp16,
+        fp16_functions=results.fp16 and "cl_khr_fp16" in extensions,
         fp16_storage=results.fp16_storage,
         correctly_rounded_divide_sqrt=results.correctly_rounded_divide_sqrt,
         vector_width_float=max(1, int(device.native_vector_width_float)),
@@ -56,9 +59,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         float_atomic_add_local=results.float_atomic_add_local,
         double_atomic_add_global=results.double_atomic_add_global,
         double_atomic_add_local=results.double_atomic_add_local,
-        inline_ptx=results.inline_ptx,
-        ptx_target=_ptx_target(device, results, hints),
-        architecture_ptx=results.architecture_ptx,
+        **from_ptx(results.inline_ptx, _ptx_target(device, results, hints), architecture=results.architecture_ptx),
         subgroups=results.subgroups,
         subgroup_size=results.subgroup_size,
         subgroup_shuffle=results.subgroup_shuffle,
@@ -71,6 +72,8 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         max_blocks_of_axis=hints.max_blocks_of_axis,
         printf=results.printf,
         packed_dot_product=results.packed_dot_product,
+        # OpenCL's own function does nothing on CPUs, or calls one that does
+        prefetch=kind is not DeviceType.CPU or results.builtin_prefetch or results.inline_ptx,
         builtin_prefetch=results.builtin_prefetch,
         scoped_fences=results.scoped_fences,
         language_option=results.language_option,
@@ -85,7 +88,7 @@ def capabilities_of(device: cl.Device, results: ProbeResults, hints: Hints) -> C
         optimised_rotations=not hints.lacks_rotations,
         max_registers_option=results.max_registers_option,
         allows_build_option_g=results.allows_build_option_g,
-        extensions=frozenset(device.extensions.split()),
+        extensions=extensions,
         measured_gflops=results.measured_gflops,
         measured_gflops_double=results.measured_gflops_double,
     )

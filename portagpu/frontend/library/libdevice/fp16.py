@@ -6,12 +6,12 @@ import re
 
 from portagpu.dialect.reference.core import LATER
 from portagpu.dialect.reference.entry import ReferenceEntry
-from portagpu.dialect.reference.operations import text_of
 from portagpu.dtypes import FLOAT16
 from portagpu.frontend.core.convert import constant, convert
 from portagpu.frontend.core.registry import INTRINSICS, Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import Value
+from portagpu.frontend.library.libdevice.texts import text_of
 from portagpu.ir.nodes import Binary, BinaryOp, Compare, CompareOp, Expr, Negate, Operation
 from portagpu.ir.types import Scalar
 

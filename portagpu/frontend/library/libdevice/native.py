@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from portagpu.dialect.reference.core import LATER
 from portagpu.dialect.reference.entry import ReferenceEntry
-from portagpu.dialect.reference.operations import text_of
 from portagpu.dtypes import FLOAT32, FLOAT64, INT32, INT64, UINT32, UINT64
 from portagpu.frontend.core.convert import constant, convert
 from portagpu.frontend.core.registry import Call, intrinsic
 from portagpu.frontend.core.state import FunctionState
 from portagpu.frontend.core.values import TupleValue, Value
+from portagpu.frontend.library.libdevice.texts import text_of
 from portagpu.ir.nodes import Binary, BinaryOp, Cast, Expr, Operation, Select
 from portagpu.ir.types import BOOLEAN, Scalar
 

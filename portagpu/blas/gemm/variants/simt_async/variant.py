@@ -94,8 +94,7 @@ class PipelinedVariant(Variant):
     def is_legal(self, config: PipelinedConfig, problem: Problem, caps: Capabilities) -> bool:
         """Copies divide evenly among the threads, and registers and shared memory suffice.
 
-        Sums are split where fences are the device's, as the last block reads what others wrote: OpenCL's `mem_fence`
-        need not reach further than the work-group.
+        Sums are split where fences are the device's, as the last block reads what others wrote.
         """
         threads = config.threads
         return (
@@ -105,7 +104,7 @@ class PipelinedVariant(Variant):
             and all(x * 8 % threads == 0 and x * config.tile_k % (4 * threads) == 0 for x in _extents(config))
             and config.spread <= config.tile_k // 2
             and config.stages >= 3
-            and (config.split_k == 1 or caps.inline_ptx)
+            and (config.split_k == 1 or caps.device_fences)
             and config.split_k <= max(1, problem.k // (2 * config.tile_k))
             and (config.workers == 0 or _is_shared(config, problem, caps))
             and is_modest((config.tile_m, config.tile_n), (problem.m, problem.n), problem.batch, config.split_k)
@@ -124,7 +123,7 @@ class PipelinedVariant(Variant):
         copied = config.tile_m * (1 if single_a else 0.25) + config.tile_n * (1 if single_b else 0.25)
         busy = work / (work + 3 * loads + 6 * copied / config.threads + 40 / config.tile_k)
         # copies that threads make themselves keep them waiting
-        at_once = 1.0 if caps.ptx_target >= (8, 0) else 1.6
+        at_once = 1.0 if caps.async_copies else 1.6
         return at_once * seconds(
             problem,
             caps,
@@ -196,7 +195,7 @@ def _is_shared(config: PipelinedConfig, problem: Problem, caps: Capabilities) ->
     """Whether there are tiles to share, whose sums are not split otherwise."""
     tile, extents = (config.tile_m, config.tile_n, config.tile_k), (problem.m, problem.n, problem.k)
     pieces = pieces_of_last(tile, extents, problem.batch, _workers(config, caps))
-    return bool(config.split_k == 1 and caps.inline_ptx and pieces)
+    return bool(config.split_k == 1 and caps.device_fences and pieces)
 
 
 def _plan(

@@ -28,7 +28,7 @@ _NOTHING = np.int32(0)
 
 def arrives(caps: Capabilities) -> bool:
     """Whether blocks can see what others wrote before: the last one then adds up the parts of sums."""
-    return caps.inline_ptx
+    return caps.device_fences
 
 
 def launch_strips(

@@ -89,7 +89,6 @@ class SkinnyFragmentVariant(Variant):
             and not problem.precision
             and problem.out_dtype in OUTPUTS[problem.dtype]
             and "" not in (problem.a_order, problem.b_order, problem.c_order)
-            and caps.inline_ptx
             and caps.ptx_target >= (8, 0)
             and min(problem.m, problem.n) <= FEW
             and max(problem.m, problem.n) >= _LEAST

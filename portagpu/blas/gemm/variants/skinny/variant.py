@@ -189,7 +189,7 @@ class SkinnyVariant(Variant):
             Axis("lines", (1, 2, 4, 8) if few_rows(problem).along else (1,)),
             Axis("flight", (1, 2, 4, 8)),
             Axis("splits", (1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 64, 128)),
-            Axis("stages", (1, 4, 8) if _copies(caps) else (1,)),
+            Axis("stages", (1, 4, 8) if caps.async_copies else (1,)),
         )
 
     def is_legal(self, config: SkinnyConfig, problem: Problem, caps: Capabilities) -> bool:
@@ -200,7 +200,7 @@ class SkinnyVariant(Variant):
         parts = stacks * strips * problem.batch * config.splits * shape.rows * shape.width
         return (
             64 <= config.threads <= min(1024, caps.max_work_group_size, caps.max_work_item_sizes[0])
-            and (config.stages == 1 or _copies(caps))
+            and (config.stages == 1 or caps.async_copies)
             and (view.along or (config.lines == 1 and view.n >= shape.lanes))
             and shape.registers <= min(224, REGISTER_FILE // config.threads, caps.thread_registers or 255)
             and shape.local_memory - shape.ring <= min(49152, caps.local_memory_static)
@@ -306,11 +306,6 @@ class SkinnyVariant(Variant):
             chunk=chunk,
             constants=(plan, types.vector, packed, number_type(types.vector)),
         )
-
-
-def _copies(caps: Capabilities) -> bool:
-    """Whether the device has asynchronous copies."""
-    return caps.inline_ptx and caps.ptx_target >= (8, 0)
 
 
 @cache

@@ -98,7 +98,7 @@ def subgroup_of(caps: Capabilities) -> int | None:
 
 def unroll_of(config: TileConfig, caps: Capabilities) -> int:
     """Steps along k that are unrolled: all for a compiler that keeps registers in mind when it moves loads."""
-    return config.tile_k if caps.inline_ptx else min(config.tile_k, 4)
+    return config.tile_k if caps.register_aware_scheduling else min(config.tile_k, 4)
 
 
 @cache

@@ -71,7 +71,7 @@ class TileVariant(Variant):
             and (config.tile_n * config.tile_k) % (lanes * threads) == 0
             and config.local_memory(itemsize) <= caps.local_memory_static
             and registers <= _THREAD_REGISTERS
-            and (caps.inline_ptx or self._is_modest(config, caps, itemsize))
+            and (caps.register_aware_scheduling or self._is_modest(config, caps, itemsize))
             and registers * whole <= REGISTER_FILE
             and (config.problems == 1 or (problem.batch > 1 and split == 1))
             and (split == 1 or split * problem.m * problem.n * problem.batch * itemsize <= _PART_BYTES)
@@ -135,7 +135,7 @@ class TileVariant(Variant):
             (32, 32, 16, 4, 2),
             (32, 32, 16, 2, 2),
             (32, 32, 8, 4, 4),
-            *(() if caps.inline_ptx else ((64, 64, 8, 4, 4), (64, 32, 8, 4, 4))),
+            *(() if caps.register_aware_scheduling else ((64, 64, 8, 4, 4), (64, 32, 8, 4, 4))),
         )
         small = ((32, 32, 16, 4, 4), (16, 16, 16, 4, 4), (8, 8, 8, 4, 4), (16, 16, 16, 2, 2), (8, 8, 8, 2, 2))
         known = {axis.name: axis.values for axis in self.axes(problem, caps)}

@@ -1,0 +1,53 @@
+"""Names of variables and arrays on which the frontend, passes and back ends agree.
+
+What the compiler makes by itself begins with ``pg.``, as no name in Python does; a part or copy of a user's variable
+has its name, a dot and a word: ``x.shared``, ``x.half``.
+"""
+
+from __future__ import annotations
+
+_OWN = "pg."
+DYNAMIC_SHARED_ARRAY = "pg.dynamic_shared"
+"""Dynamic shared memory, of the type `portagpu.ir.types.DYNAMIC_SHARED`."""
+DYNAMIC_SHARED_BYTES = "pg.dynamic_bytes"
+"""How much of it there is."""
+GRID_CELLS = "pg.grid"
+"""Global memory of the grid's barrier."""
+GRID_VOTES = "pg.votes"
+"""A shared number, with which the threads of all blocks of a grid that became one vote whether a loop goes on."""
+WARP_VALUES = "pg.warp"
+"""The shared array through which emulated warps exchange values: buffers, and threads of each."""
+WARP_FLAGS = "pg.warp_flags"
+"""The one for bits: votes, and who takes part."""
+
+# words of flags that guard the way to barriers: who is there, who takes a branch, whether any thread does
+LIVE, INSIDE, GATE = "live", "in", "gate"
+_GUARDS = tuple(f"{_OWN}{word}" for word in (LIVE, INSIDE, GATE))
+
+SHARED_MARK, LOCAL_MARK = ".shared", ".local"
+"""What follows a user's name in those of its shared and local arrays."""
+
+
+def own(word: str) -> str:
+    """A name of the compiler's own."""
+    return f"{_OWN}{word}"
+
+
+def is_own(name: str) -> bool:
+    """Whether the compiler made a name, and no part of a user's."""
+    return name.startswith(_OWN)
+
+
+def word_of(name: str) -> str:
+    """A name of the compiler's own without what marks it as such."""
+    return name.removeprefix(_OWN)
+
+
+def is_guard(name: str) -> bool:
+    """Whether a variable is a flag that guards the way to barriers: `portagpu.passes.converge` makes them."""
+    return name.startswith(_GUARDS)
+
+
+def is_gate(name: str) -> bool:
+    """Whether a flag is one that is the same for all threads of a block."""
+    return name.startswith(own(GATE))

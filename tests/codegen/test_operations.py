@@ -1,0 +1,67 @@
+"""The table of the IR's operations: back ends render what it lists, and programs have nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from portagpu import cuda
+from portagpu.backends import registry
+from portagpu.device.ideal_device import IDEAL
+from portagpu.dispatch.lowering import lower_kernel
+from portagpu.dtypes import FLOAT32
+from portagpu.ir.nodes import Assign, Operation, Store, Var
+from portagpu.ir.operations import INSTRUCTIONS, OPERATIONS
+from portagpu.ir.types import ArrayType, Layout, Scalar
+from portagpu.ir.verify import VerificationError, verify
+from portagpu.passes.pipeline import PIPELINE
+
+FLOATS = ArrayType(Scalar(FLOAT32), 1, Layout.C)
+OPENCL = registry.named("opencl")
+
+
+@cuda.jit
+def increment(x):
+    x[0] = x[0] + 1
+
+
+def test_opencl_renders_each_that_a_pass_leaves_and_no_other():
+    table = {**OPERATIONS, **INSTRUCTIONS}
+    assert len(table) == len(OPERATIONS) + len(INSTRUCTIONS)
+    passes = {each.name for each in PIPELINE}
+    taken_away = {name for name, one in table.items() if one.taken_away_by}
+    assert {table[name].taken_away_by for name in taken_away} <= passes
+    assert OPENCL.operations == table.keys() - taken_away
+
+
+@pytest.mark.parametrize(
+    ("operands", "taken"),
+    [
+        ((), {0}),
+        (("x",), {1}),
+        (("x", "y?"), {1, 2}),
+        (("*x",), {0, 1, 2, 3}),
+        (("x", "*y"), {1, 2, 3}),
+    ],
+)
+def test_numbers_of_operands(operands, taken):
+    one = OPERATIONS["sqrt"]._replace(operands=operands)
+    assert {count for count in range(4) if one.takes(count)} == taken
+
+
+def with_operation(name, count):
+    """A program that stores an operation's result."""
+    program = lower_kernel(increment.source, (FLOATS,), IDEAL)
+    (store,) = (s for s in program.kernel.body if isinstance(s, Store))
+    value = Operation(name, (store.value,) * count, store.value.type, span=store.span)
+    target = Var("result", store.value.type, span=store.span)
+    body = (Assign(target, value, span=store.span), replace(store, value=target))
+    return replace(program, kernel=replace(program.kernel, body=body))
+
+
+def test_programs_have_no_others():
+    verify(with_operation("sqrt", 1))
+    for name, count in (("sqrt", 2), ("sqrt", 0), ("square_root", 1)):
+        with pytest.raises(VerificationError, match="it is in the table"):
+            verify(with_operation(name, count))
