@@ -18,7 +18,7 @@ from portagpu.blas.gemm.tuning.verification import ProductCheck
 from portagpu.dispatch.dispatcher import Dispatcher
 from portagpu.runtime.arrays.creation import to_device
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 NAMES = [step.name for step in STEPS]
 EACH_STEP = pytest.mark.parametrize("step", STEPS, ids=NAMES)

@@ -24,7 +24,7 @@ from portagpu.blas.gemm.variants.tile.launch import launch_tiles
 from portagpu.device.ideal_device import IDEAL
 from portagpu.runtime.execution.context import current_context
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 INTEGERS = tuple(name for name in WHOLE if name != "bool")
 

@@ -17,7 +17,7 @@ from portagpu.blas.gemm.variants.panel.variant import PanelConfig, native_lanes
 from portagpu.blas.gemm.variants.vector import variant as vector_variant
 from portagpu.blas.gemm.variants.vector.variant import VectorConfig
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 _TERMS = 2**20
 

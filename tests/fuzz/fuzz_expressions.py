@@ -6,6 +6,7 @@ so that sums and products are exact, also where a compiler contracts them to a f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
@@ -91,6 +92,11 @@ class ArrayName:
     kind: str
     shape: tuple[int, ...]
     shared: bool = False
+
+
+def is_zero(e: Typed) -> bool:
+    """Whether this is the number 0, converted or not: the compiler knows it, and refuses to divide by it."""
+    return re.sub(r"[\w.]*\(|\)", "", e.text) == "0"
 
 
 def bits(kind: str) -> int:
@@ -383,7 +389,7 @@ class Expressions:
                 return Typed(f"({a.text} // {divisor})", a.kind, a.magnitude + 1)
         a, b, kind = self._two_integers(depth)
         constant = a.maybe_constant or b.maybe_constant
-        if b.text.strip("()") == "0" or (kind == "pi" and not (b.literal and b.text != "0")):
+        if is_zero(b) or (kind == "pi" and not (b.literal and b.text != "0")):
             b = Typed(self.choose.pick("3", "4", "7", "(-5)" if kind[0] != "u" else "5"), "pi", 3, literal=True)
         if b.literal and kind == "u8" and a.maybe_constant:
             a = cast(a, "u8")

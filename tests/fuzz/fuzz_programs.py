@@ -19,6 +19,7 @@ from fuzz_expressions import (
     Expressions,
     Typed,
     cast,
+    is_zero,
     stored,
     variable,
 )
@@ -295,10 +296,9 @@ class Body(Expressions):
         name = self.choose.pick(*whole)
         kind = self.variables[name]
         sign = self.choose.pick("+", "-", "*", "^", "|", "&", "//", "%", "<<", ">>")
-        value = cast(self.number(2), kind).text
-        if sign in ("<<", ">>"):
-            value = f"({value} & 7)"
-        self.say(place.level, f"{name} {sign}= {value}")
+        value = cast(self.number(2), kind)
+        text = "3" if sign in ("//", "%") and is_zero(value) else value.text
+        self.say(place.level, f"{name} {sign}= ({text} & 7)" if sign in ("<<", ">>") else f"{name} {sign}= {text}")
 
     def local_array(self, place: Place) -> None:
         n = self.choose.pick(3, 4, 8)

@@ -4,10 +4,10 @@ Most faults need one or two particular values (Kuhn, Wallace, Gallo: Software Fa
 Software Testing, IEEE Transactions on Software Engineering 30, 2004), and nearly all of a test's time is the
 compilation of its kernels. What they find is mostly wrong on all devices, so each device meets a share only of the
 values of a parameter that has many, or that is the only one; and tests marked with ``one_device``, whose subject comes
-before any driver, run on one device each. Of both, a device whose driver compiles slowly has a small part, and none of
-the tests marked ``one_device(fast=True)``, which compile a great deal. Tests marked with ``each_value``, whose kernels
-are large, meet every value instead of every pair. With ``pytest --thorough`` every test meets every pair on every
-device, and ``--all-combinations`` runs all there is.
+before any driver, run on one device each. Of both, a device whose driver compiles slowly has a small part, of all other
+tests a half, and none of those marked ``one_device(fast=True)``, which compile a great deal. Tests marked with
+``each_value``, whose kernels are large, meet every value instead of every pair. With ``pytest --thorough`` every test
+meets every pair on every device, and ``--all-combinations`` runs all there is.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from itertools import combinations
 MANY = 4  # values of a parameter: if it has more, not every device meets all
 SLOW = 6  # a device whose driver compiles slowly has one of a parameter's values for so many of each other device
 SLOW_MARKED = 15  # and one of the tests marked ``one_device``
+SLOW_OTHERS = 2  # and of the others, which run on every device, one in so many
 TARGETS = 3  # a test of all targets of offline compilers meets one in so many, and neighbours others
 Values = dict[str, int]  # of one test: its parameters, and which objects they are
 
@@ -78,6 +79,25 @@ def on_others(items, slow: frozenset[int] = frozenset()) -> set[str]:
     return found
 
 
+def on_fast_ones(items, slow: frozenset[int]) -> set[str]:
+    """Ids of collected tests of every device that run on one which is not ``slow``, but not on those which are."""
+    named = [i for i in items if hasattr(i, "callspec") and "device" in i.callspec.params]
+    shared = [i for i in named if not i.get_closest_marker("one_device")]
+
+    def test_of(item) -> tuple[object, ...]:
+        others = (id(value) for name, value in sorted(item.callspec.params.items()) if name != "device")
+        return (item.nodeid.partition("[")[0], *others)
+
+    fast = {test_of(item) for item in shared if id(item.callspec.params["device"]) not in slow}
+    return {
+        item.nodeid
+        for item in shared
+        if id(item.callspec.params["device"]) in slow
+        and test_of(item) in fast
+        and zlib.crc32(item.nodeid.encode()) % SLOW_OTHERS
+    }
+
+
 def of_other_tests(items) -> set[str]:
     """Ids of collected tests of a target for which neighbours are compiled: of ``TARGETS`` tests each has a share."""
     functions = defaultdict(list)
@@ -99,7 +119,7 @@ def left_out(items, slow: frozenset[int] = frozenset(), *, thorough: bool = Fals
     ``each_value``, too; each target of offline compilers has all tests; and tests marked with ``thorough`` run.
     """
     long = {item.nodeid for item in items if item.get_closest_marker("thorough")}
-    found = set() if thorough else long | on_others(items, slow) | of_other_tests(items)
+    found = set() if thorough else long | on_others(items, slow) | on_fast_ones(items, slow) | of_other_tests(items)
     functions = defaultdict(list)
     for item in items:
         if hasattr(item, "callspec") and item.nodeid not in found:

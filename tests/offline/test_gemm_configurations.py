@@ -60,12 +60,12 @@ def forms(all_combinations):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", _OWN)
-def test_tiles(name, dtype, forms):
-    target = compiler_of(TARGETS[name])
-    caps = target.capabilities
+@pytest.mark.parametrize("target", _OWN)
+def test_tiles(target, dtype, forms):
+    compiler = compiler_of(TARGETS[target])
+    caps = compiler.capabilities
     if dtype == "float64" and not caps.fp64:
-        assert target.name in TARGETS
+        assert compiler.name in TARGETS
         return
     matrix = getattr(types, dtype)[:, ::1]
     n, number = types.int32, getattr(types, dtype)
@@ -76,7 +76,7 @@ def test_tiles(name, dtype, forms):
         for exact in forms(place, (False, True)):
             kernel = tile_kernel(config.threads * config.problems, subgroup_of(caps))
             constants = _tile_constants(config, dtype, caps, exact)
-            figures = kernel.compile_for(target, signature, constants=constants).figures
+            figures = kernel.compile_for(compiler, signature, constants=constants).figures
             assert not figures.spills, (config, exact, figures)
             assert figures.local_bytes >= config.local_memory(matrix.dtype.row.size)
 
@@ -103,11 +103,11 @@ _MATRICES = [name for name, target in TARGETS.items() if "subgroup" in target.ca
 _BLOCKS = [name for name, target in TARGETS.items() if target.capabilities.subgroup_block_io]
 
 
-@pytest.mark.parametrize("name", _WAVES)
-def test_wave_matrices(name, forms):
+@pytest.mark.parametrize("target", _WAVES)
+def test_wave_matrices(target, forms):
     _check(
         wave_matrix_variant.WaveMatrixVariant(),
-        compiler_of(TARGETS[name]),
+        compiler_of(TARGETS[target]),
         "float16",
         forms,
         lambda config: wave_matrix_variant.wave_kernel(config.threads),
@@ -115,11 +115,11 @@ def test_wave_matrices(name, forms):
     )
 
 
-@pytest.mark.parametrize("name", _MATRICES)
-def test_subgroup_matrices(name, forms):
+@pytest.mark.parametrize("target", _MATRICES)
+def test_subgroup_matrices(target, forms):
     _check(
         matrix_variant.SubgroupMatrixVariant(),
-        compiler_of(TARGETS[name]),
+        compiler_of(TARGETS[target]),
         "float16",
         forms,
         lambda config: matrix_variant.matrix_kernel(config.size, config.threads),
@@ -127,11 +127,11 @@ def test_subgroup_matrices(name, forms):
     )
 
 
-@pytest.mark.parametrize("name", _BLOCKS)
-def test_subgroups(name, forms):
+@pytest.mark.parametrize("target", _BLOCKS)
+def test_subgroups(target, forms):
     _check(
         subgroup_variant.SubgroupVariant(),
-        compiler_of(TARGETS[name]),
+        compiler_of(TARGETS[target]),
         "float32",
         forms,
         lambda config: subgroup_variant.subgroup_kernel(config.size, config.threads),

@@ -43,6 +43,7 @@ def wave(
     cuda.vstore(total, c, i * m)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize(
     ("name", "function", "shape", "dtype", "one"), _WAVES, ids=lambda v: str(getattr(v, "unit", v))
 )

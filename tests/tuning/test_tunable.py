@@ -149,6 +149,7 @@ def test_the_decorator_uses_what_was_found(device, tmp_path, monkeypatch):
     assert seen == [{"fault": "none", "repeat": 1}, found.winner]  # the first legal point, then the winner
 
 
+@pytest.mark.thorough
 def test_best_few_are_timed_for_other_classes(device, tmp_path):
     store = Store(tmp_path / "store.jsonl")
     tuning.tune(PICKY, PROBLEM, device=device, budget=60, store=store, classes=3)

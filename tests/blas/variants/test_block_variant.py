@@ -18,7 +18,7 @@ from portagpu.blas.gemm.variants.block import variant as block_variant
 from portagpu.blas.gemm.variants.block.variant import BlockConfig, BlockVariant, even_depth
 from portagpu.blas.gemm.variants.panel.variant import native_lanes
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 _SMALL = BlockConfig(tile_m=3, vectors_n=2, lanes=4, depth=16, group_m=2, group_n=2, copied=1, packs=0)
 

@@ -9,7 +9,7 @@ from portagpu import cuda
 from portagpu.blas.gemm.variants.emulated import variant
 from portagpu.blas.gemm.variants.emulated.variant import _MODES, _split
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 
 def pieces_of(x, mode):

@@ -16,7 +16,7 @@ from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.mma import float64_kernels, float64_variant
 from portagpu.blas.gemm.variants.mma.float64_variant import DoubleConfig, DoubleVariant
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 THREADS = 64
 CONFIG = {"warps_m": 1, "warps_n": 2, "blocks_m": 1, "blocks_n": 2, "tile_k": 16, "stages": 3, "group": 8}

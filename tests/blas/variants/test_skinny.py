@@ -35,7 +35,7 @@ from portagpu.dispatch import arguments
 from portagpu.ir.types import ConstantType
 from portagpu.ir.verify import verify
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 HOPPER = dataclasses.replace(
     IDEAL,

@@ -21,7 +21,7 @@ from portagpu.blas.gemm.variants.mma.variant import FragmentConfig, FragmentVari
 from portagpu.blas.gemm.variants.simt_async.variant import PipelinedConfig, PipelinedVariant
 from portagpu.runtime.execution.recorder import Recorder, active
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 CASES = {
     "float32": (

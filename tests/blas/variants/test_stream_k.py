@@ -20,7 +20,7 @@ from portagpu.blas.gemm.kernels.stream_k import part_of, pieces_of_shares, start
 from portagpu.blas.gemm.selection.registry import from_json
 from portagpu.blas.gemm.variants.simt_async.variant import PipelinedConfig, PipelinedVariant
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 SMALL = PipelinedConfig(warps_m=1, warps_n=2, thread_m=8, thread_n=4, tile_k=8, stages=4, group=2, spread=2, split_k=1)
 CONFIG = replace(SMALL, workers=1)

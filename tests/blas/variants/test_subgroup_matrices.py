@@ -16,7 +16,7 @@ from portagpu.blas.gemm.variants.subgroup.matrix_variant import (
     plan_of,
 )
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 
 def _emulation(size, threads):

@@ -13,7 +13,7 @@ from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.subgroup.variant import SubgroupConfig, SubgroupVariant
 from portagpu.runtime.execution.context import current_context
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 _CONFIGS = [
     SubgroupConfig(rows=8, vectors=2, size=8, groups_m=2, groups_n=2),

@@ -9,7 +9,7 @@ from portagpu import cuda
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.kernels.split_k import Share, Team, add_parts, counters_of, fan_of, levels_of
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 THREADS, HELD = 32, 8
 

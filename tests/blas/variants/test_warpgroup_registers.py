@@ -19,7 +19,7 @@ from portagpu.blas.gemm.variants.wgmma.register_variant import WarpgroupConfig
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import to_device
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 
 class Emulated:
@@ -118,6 +118,7 @@ def test_every_access_touches_each_bank_once(monkeypatch, orders):
         assert sorted(banks) == list(range(32))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("shape, by_rows", [((72, 40, 40), True), ((40, 72, 40), False)])
 def test_of_two_operands_across_k_the_smaller_is_copied(monkeypatch, shape, by_rows):
     config = config_of("FC", 64, 32, 1, m_is_first=by_rows)
@@ -125,6 +126,7 @@ def test_of_two_operands_across_k_the_smaller_is_copied(monkeypatch, shape, by_r
     assert np.array_equal(found, wanted)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("orders, splits", [("CC", 2), ("FF", 3)])
 def test_scaled_batches_with_split_sums(monkeypatch, orders, splits):
     config = config_of(orders, 64, 32, 1, splits=splits)

