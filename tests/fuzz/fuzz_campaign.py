@@ -69,6 +69,7 @@ def _checked(device: int, seed: int, kernels: int, journal: Path) -> Outcome:
     from fuzz_programs import kernels as drawn
     from fuzz_run import Difference, check
     from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import UnsatisfiedAssumption
     from hypothesis import seed as seeded
 
     from portagpu import cuda
@@ -96,6 +97,8 @@ def _checked(device: int, seed: int, kernels: int, journal: Path) -> Outcome:
         journal.write_text(f"{outcome.kernels}\n{kernel}")
         try:
             check(kernel)
+        except UnsatisfiedAssumption:
+            raise  # no example
         except Exception as error:
             report = f"{type(error).__name__}: {error}\n{kernel}"
             kind = f"{type(error).__name__} {str(error).splitlines()[0]}" if not isinstance(error, Difference) else ""
