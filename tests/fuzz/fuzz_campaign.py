@@ -69,8 +69,8 @@ def _checked(device: int, seed: int, kernels: int, journal: Path) -> Outcome:
     from fuzz_programs import kernels as drawn
     from fuzz_run import Difference, check
     from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis.errors import UnsatisfiedAssumption
     from hypothesis import seed as seeded
+    from hypothesis.errors import UnsatisfiedAssumption
 
     from portagpu import cuda
 
