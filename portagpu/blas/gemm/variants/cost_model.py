@@ -59,7 +59,7 @@ class TileCosts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FewRowsCosts:
-    """Of products with few rows (`skinny.launch`)."""
+    """Of products with few rows (`skinny.model`)."""
 
     origin: Origin
     memory_bytes: float  # a cycle that a compute unit gets

@@ -18,7 +18,7 @@ from portagpu.blas.gemm.kernels.launch import split_of
 from portagpu.blas.gemm.kernels.skinny_split_k import StripPlan
 from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE
 from portagpu.blas.gemm.variants.skinny import launch as skinny_launch
-from portagpu.blas.gemm.variants.skinny.launch import MOST_PARTS, launch_strips, seconds
+from portagpu.blas.gemm.variants.skinny.launch import MOST_PARTS, launch_strips
 from portagpu.blas.gemm.variants.skinny.mma_kernels import (
     COLUMNS,
     SLAB,
@@ -27,6 +27,7 @@ from portagpu.blas.gemm.variants.skinny.mma_kernels import (
     mma_float16,
     multiply_skinny_fragments,
 )
+from portagpu.blas.gemm.variants.skinny.model import Block, seconds
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
 from portagpu.dispatch.dispatcher import Dispatcher
@@ -117,19 +118,15 @@ class SkinnyFragmentVariant(Variant):
         )
 
     def predict(self, config: SkinnyFragmentConfig, problem: Problem, caps: Capabilities) -> float:
-        """Bytes over bandwidth, as far as loads enough are under way; see `variants.skinny.launch`."""
+        """Bytes over bandwidth, as far as loads enough are under way; see `variants.skinny.model`."""
         view = few_rows(problem)
         stacks = -(-view.rows // 16)
         # rows of the large matrix that begin anywhere are read element by element
         wide = problem.aligned or (view.k if view.along else view.n) % 8 == 0
         slab = _SLAB_CYCLES * (1 + stacks) / 2 * (1 if wide else 4)
-        return seconds(
-            problem,
-            view,
-            caps,
+        block = Block(
             rows=view.rows,
             width=config.width,
-            splits=config.splits,
             threads=config.threads,
             registers=config.registers(view.rows),
             local_memory=config.local_memory(view.rows),
@@ -140,6 +137,7 @@ class SkinnyFragmentVariant(Variant):
             changes=False,
             start=_START,
         )
+        return seconds(problem, view, caps, config.splits, block)
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[SkinnyFragmentConfig, ...]:
         """Blocks of 128 and 256 threads, wide and deep."""

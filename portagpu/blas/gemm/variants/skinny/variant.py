@@ -17,7 +17,8 @@ from portagpu.blas.gemm.variants.cost_model import REGISTER_FILE
 from portagpu.blas.gemm.variants.skinny import launch
 from portagpu.blas.gemm.variants.skinny.across_kernels import multiply_skinny_across
 from portagpu.blas.gemm.variants.skinny.along_kernels import multiply_skinny_along
-from portagpu.blas.gemm.variants.skinny.launch import MOST_PARTS, MOST_REGISTERS, launch_strips, seconds
+from portagpu.blas.gemm.variants.skinny.launch import MOST_PARTS, MOST_REGISTERS, launch_strips
+from portagpu.blas.gemm.variants.skinny.model import Block, seconds
 from portagpu.blas.gemm.variants.skinny.plan import SkinnyPlan, broadcast_lanes, panel_pitch
 from portagpu.cuda import jit
 from portagpu.device.capabilities import Capabilities
@@ -209,16 +210,12 @@ class SkinnyVariant(Variant):
         )
 
     def predict(self, config: SkinnyConfig, problem: Problem, caps: Capabilities) -> float:
-        """Bytes over bandwidth, as far as loads enough are under way; see `variants.skinny.launch`."""
+        """Bytes over bandwidth, as far as loads enough are under way; see `variants.skinny.model`."""
         view = few_rows(problem)
         shape = _shape(config, problem, view)
-        return seconds(
-            problem,
-            view,
-            caps,
+        block = Block(
             rows=shape.rows,
             width=shape.width,
-            splits=config.splits,
             threads=config.threads,
             registers=shape.registers * 4 // 5 if config.stages == 1 else shape.registers,  # compilers do with less
             local_memory=shape.local_memory,
@@ -229,6 +226,7 @@ class SkinnyVariant(Variant):
             changes=shape.panel * config.splits < view.k,
             start=_START if config.stages == 1 else _START_OF_COPIES,
         )
+        return seconds(problem, view, caps, config.splits, block)
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[SkinnyConfig, ...]:
         """Blocks of 128 and 256 threads, wide and deep."""
