@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import warnings
@@ -12,8 +11,6 @@ from portagpu.errors import PortaGPUWarning
 from portagpu.package_stamp import FOLDER
 from portagpu.settings import Settings
 
-# the package's folders, also those that are linked into it
-_FOLDERS = (FOLDER, *(os.path.realpath(FOLDER + name) + os.sep for name in ("bench", "blas", "templates")))
 _GENERATED = "<portagpu"  # how file names of generated Python begin
 _lock = threading.Lock()
 _told: set[str] = set()
@@ -22,7 +19,7 @@ _told: set[str] = set()
 def warn(text: str, category: type[Warning]) -> None:
     """Warn of the user's line, wherever in the package that is found out."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith((*_FOLDERS, _GENERATED)):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith((FOLDER, _GENERATED)):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, category, stacklevel=level)
 

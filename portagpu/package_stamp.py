@@ -46,7 +46,7 @@ def package_stamp() -> str | None:
                         # by this machine's clock, while times of modification may be another's, and in the future
                         newest = max(newest, status.st_ctime)
                         parts.append(f"{entry.path} {status.st_size} {status.st_mtime_ns}")
-                    elif entry.is_dir() and entry.name != "__pycache__":  # links, too: parts of the package are linked
+                    elif entry.is_dir() and entry.name != "__pycache__":
                         waiting.append(entry.path)
     except OSError:
         return None

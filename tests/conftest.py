@@ -74,12 +74,17 @@ def pytest_collection_modifyitems(config, items):
     """Leave out combinations all of whose pairs others have, unless one was asked for by its name."""
     if config.getoption("--all-combinations") or any("[" in argument for argument in config.args):
         return
-    slow = frozenset(id(d) for d in _DEVICES if d.capabilities.compiles_for_binaries)
+    slow = frozenset(id(d) for d in _DEVICES if _compiles_slowly(d))
     spared = pairwise.left_out(items, slow, thorough=config.getoption("--thorough"))
     if any("::" in argument for argument in config.args):  # asked for by its name
         spared -= {item.nodeid for item in items if item.get_closest_marker("thorough")}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in spared])
     items[:] = [item for item in items if item.nodeid not in spared]
+
+
+def _compiles_slowly(device):
+    """Whether a driver takes several times as long for a program as others do: it compiles it more than once."""
+    return device.capabilities.compiles_for_binaries
 
 
 def pytest_generate_tests(metafunc):

@@ -134,6 +134,9 @@ def test_targets_are_shared_among_tests():
     kept = [test for test in tests if test.nodeid not in pairwise.left_out(tests)]
     assert sorted(test.callspec.params["target"] for test in kept) == list(range(20))
     assert not pairwise.left_out(tests, thorough=True)
+    few = [Collected(f"test_{n}", False, target=t) for n in range(9) for t in range(n % 3 + 1)]
+    kept = [test for test in few if test.nodeid not in pairwise.left_out(few)]
+    assert len(kept) == 9 == len({test.nodeid.partition("[")[0] for test in kept})
 
 
 def test_one_parameter_is_left_alone():

@@ -110,11 +110,15 @@ def _labels(kinds: list[str]) -> list[str]:
 def _argument(name: str, kind: str, label: str, default: str) -> tuple[str, ArgumentType | None]:
     """Text of an argument, and its type where it is one of the kernel's."""
     if default:
+        if kind not in _DEFAULTS:
+            raise LookupError(f"tools/samples.py has no value for an optional {kind!r}: add one to _DEFAULTS")
         return _DEFAULTS[kind], None
     if kind == "element":
         return name, Scalar(_ROWS[label])
     if kind.startswith(_CONVERTED):
         return name, Scalar(_ROWS[kind.removeprefix(_CONVERTED)])
+    if kind not in _KINDS:
+        raise LookupError(f"tools/samples.py has no row for a parameter that takes {kind!r}: add one to _KINDS")
     choices = _KINDS[kind]
     if isinstance(choices, str):
         return choices, None

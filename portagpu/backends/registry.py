@@ -88,7 +88,10 @@ def diagnose(settings: Settings, *, fresh: bool = True) -> Diagnosis:
     Never raises for a broken driver or device.
     """
     records = discover(settings, fresh=True) if fresh else devices(settings)
-    return diagnosed([one.examine(settings, records, fresh=fresh) for one in registered()], records, settings)
+    reports = [
+        one.examine(settings, [r for r in records if r.backend == one.name], fresh=fresh) for one in registered()
+    ]
+    return diagnosed(reports, records, settings)
 
 
 def owner_of(value: Any) -> Backend:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portagpu.ir.analysis.memory_access import Finding
-from portagpu.ir.program import Fault, GridShape, Parameter, Remark
+from portagpu.ir.program import GridShape, KernelException, Parameter, Remark
 from portagpu.source import Span
 
 
@@ -28,7 +28,7 @@ class KernelSource:
     local_bytes: int = 0  # of the local arrays of a thread, as declared
     prints: bool = False
     findings: tuple[Finding, ...] = ()  # what wastes a GPU's time
-    faults: tuple[Fault, ...] = ()  # exceptions that the launch may raise, by number
+    faults: tuple[KernelException, ...] = ()  # exceptions that the launch may raise, by number
     remarks: tuple[Remark, ...] = ()  # what looks wrong
     python_name: str = ""
     waits: Span | None = None  # the loop in which threads wait for others, on CPUs

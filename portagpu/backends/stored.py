@@ -13,7 +13,7 @@ from typing import Any
 from portagpu import dtypes
 from portagpu.backends.source import KernelSource
 from portagpu.ir.analysis.memory_access import Finding
-from portagpu.ir.program import Fault, GridShape, Parameter, ParameterRole, Recorded, Remark
+from portagpu.ir.program import GridShape, KernelException, Parameter, ParameterRole, Recorded, Remark
 from portagpu.ir.types import Pointer, Scalar, Space, Type, Vector
 from portagpu.source import Span
 
@@ -181,16 +181,16 @@ def _parameter_of(data: list[Any]) -> Parameter:
 # exceptions ---------------------------------------------------------------------------------------------------------
 
 
-def _fault(fault: Fault, spans: _SpanTable, values: Sequence[Any]) -> list[Any]:
+def _fault(fault: KernelException, spans: _SpanTable, values: Sequence[Any]) -> list[Any]:
     args = [_argument(a) for a in fault.args]
     recorded = [_type(v) for v in fault.values]
     return [_class(fault.kind, values), fault.template, args, recorded, fault.function, spans.number(fault.span)]
 
 
-def _fault_of(data: list[Any], spans: list[Span], values: Sequence[Any]) -> Fault:
+def _fault_of(data: list[Any], spans: list[Span], values: Sequence[Any]) -> KernelException:
     kind, template, args, recorded, function, span = data
     types = tuple(map(_element_of, recorded))
-    return Fault(
+    return KernelException(
         kind=_class_of(kind, values),
         template=None if template is None else _text(template),
         args=tuple(map(_argument_of, args)),

@@ -1,7 +1,7 @@
-"""Portable BLAS, written in the dialect.
+"""Portable BLAS, written in the dialect: the functions of `scipy.linalg.blas` under their names.
 
-`portagpu.matmul` chooses them. `sgemm`, `dgemm`, `cgemm` and `zgemm` are the same under the names, and with the
-arguments, of `scipy.linalg.blas`.
+`sgemm`, `dgemm`, `cgemm` and `zgemm` are products as `portagpu.matmul` computes them, with the arguments that they have
+there.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ class Routine:
     """A routine in one dtype: what its arguments become, and the name that errors have it under."""
 
     name: str  # sgemm
+    family: str  # gemm
     dtype: np.dtype[Any]
 
     def scalar(self, value: Any, name: str) -> complex:
@@ -64,7 +65,9 @@ class Routine:
 
     def _hint(self, found: Any, name: str) -> str:
         if found.dtype.kind == "c":
-            return f"call c{self.name[1:]} or z{self.name[1:]}"
+            if self.name[1:] == self.family:
+                return f"call c{self.family} or z{self.family}"
+            return "call the routine's function of a complex dtype, whose name has a c or a z for it"
         if found.dtype.kind in "OSU":
             return f"where all elements are numbers, convert them: {name}.astype(np.{self.dtype})"
         return conversion(name, found)
@@ -77,7 +80,7 @@ def in_dtype(
 
     It is pickled, shown by `help` and known to type checkers as a function that was written out under ``name``.
     """
-    chosen = Routine(name=name, dtype=np.dtype(dtype))
+    chosen = Routine(name=name, family=routine.__name__.lstrip("_"), dtype=np.dtype(dtype))
 
     @functools.wraps(routine)
     def function(*args: _P.args, **kwargs: _P.kwargs) -> _R:

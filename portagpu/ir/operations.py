@@ -229,7 +229,7 @@ OPERATIONS: dict[str, NamedOperation] = {
         },
     ),
     **_named("place old value", {"atomic_cas": "Put value there if the element is old."}),
-    # a thread's exception (`portagpu.ir.program.Fault`)
+    # a thread's exception (`portagpu.ir.program.KernelException`)
     **_named("record number", {"claim_fault": "Whether this thread is the first of the launch that has one: a bool."}),
     **_named("x", {"fault_bits": "A float's bits as an int64, for the record."}),
     # where a thread is
@@ -336,6 +336,10 @@ OPERATIONS: dict[str, NamedOperation] = {
         },
     ),
 }
+
+PER_THREAD = frozenset({"threadIdx", "grid", "laneid", "subgroup_id", "subgroup_lane"})
+"""Operations whose value differs among the threads of a block, whatever the operands. Others without an effect are
+taken to be uniform where their operands are."""
 
 # of hardware whose kernels name its instructions: PTX ISA has the details. Attributes are in parentheses.
 INSTRUCTIONS: dict[str, NamedOperation] = {

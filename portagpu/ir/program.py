@@ -82,7 +82,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class KernelException:
     """An exception that a thread may raise; its number in the record is its position in `Program.faults`, plus 1.
 
     ``template`` is a text with ``{0}``, ``{1}`` ... for the recorded values; without one, ``args`` are the
@@ -162,7 +162,7 @@ class Program:
     dynamic_shared: bool
     cooperative: bool = False  # its blocks wait for each other
     fused: GridShape | None = None  # the grid that became one work-group
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[KernelException, ...] = ()
     remarks: tuple[Remark, ...] = ()
     checked: bool = False  # it asks whether subscripts are right, so that they may break what index arithmetic promises
     halves: bool = False  # float16 occurs

@@ -1,4 +1,4 @@
-"""Pass: barriers are uniform: all threads of a block reach each one, as OpenCL demands; branches become flags.
+"""Pass: barriers are uniform: all threads of a block reach each one, as barriers demand; branches become flags.
 
 CUDA lets threads return before a barrier that the others wait at; on OpenCL's CPU drivers that corrupts memory. Here
 such a return, and an ``if`` around a barrier whose condition differs between threads, become flags: a thread whose flag

@@ -12,7 +12,7 @@ from portagpu.tuning.searches.strategies import Strategy, make_strategy, strateg
 from portagpu.tuning.session import Session
 from portagpu.tuning.store.store import Record, Store, TaskKey
 from portagpu.tuning.trials.worker import Worker
-from portagpu.tuning.tunables.device_rates import DeviceFigures, figures_of, looks
+from portagpu.tuning.tunables.device_rates import DeviceFigures, figures_of, rates_generation
 from portagpu.tuning.tunables.outcomes import (
     CompileFailed,
     LaunchFailed,
@@ -27,6 +27,8 @@ from portagpu.tuning.tunables.roofline import Limit, Prediction, Resources, pred
 from portagpu.tuning.tunables.space import Axis, SearchSpace, UnionSpace
 from portagpu.tuning.tunables.tunable import Case, Parameters, Tunable
 from portagpu.tuning.tuner import tune
+
+looks = rates_generation  # the name that it had before
 
 __all__ = [
     "Axis",
@@ -67,6 +69,7 @@ __all__ = [
     "looks",
     "make_strategy",
     "predict",
+    "rates_generation",
     "replay",
     "search",
     "strategy_names",

@@ -12,7 +12,7 @@ from portagpu.device.ideal_device import IDEAL
 from portagpu.dispatch.lowering import lower_kernel
 from portagpu.dtypes import FLOAT32
 from portagpu.ir.nodes import Assign, Operation, Store, Var
-from portagpu.ir.operations import INSTRUCTIONS, OPERATIONS
+from portagpu.ir.operations import INSTRUCTIONS, OPERATIONS, PER_THREAD
 from portagpu.ir.types import ArrayType, Layout, Scalar
 from portagpu.ir.verify import VerificationError, verify
 from portagpu.passes.pipeline import PIPELINE
@@ -33,6 +33,14 @@ def test_opencl_renders_each_that_a_pass_leaves_and_no_other():
     taken_away = {name for name, one in table.items() if one.taken_away_by}
     assert {table[name].taken_away_by for name in taken_away} <= passes
     assert OPENCL.operations == table.keys() - taken_away
+
+
+def test_each_operation_without_values_is_said_to_be_of_threads_or_of_blocks():
+    """Barriers below a branch are right if all threads of a block take it: `portagpu.ir.analysis.uniform`."""
+    blocks = {"blockIdx", "blockDim", "gridDim", "gridsize", "subgroup_size"}
+    orders = {n for n in OPERATIONS if n.startswith(("thread", "sync", "grid_sync", "warp_")) and n != "threadIdx"}
+    without = {n for n, one in OPERATIONS.items() if one.takes(0) or one.operands == ("axis",)}
+    assert without - orders == blocks | PER_THREAD
 
 
 @pytest.mark.parametrize(

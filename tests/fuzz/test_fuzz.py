@@ -10,7 +10,7 @@ from fuzz_run import Difference, check
 from hypothesis import HealthCheck, given, seed, settings
 
 SEEDS = (1, 2, 3)
-EXAMPLES = 3  # kernels of a seed for each example that other tests have
+EXAMPLES = 4  # kernels of a seed for each example that other tests have
 
 
 @pytest.mark.parametrize("number", SEEDS)

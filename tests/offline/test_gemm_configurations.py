@@ -65,8 +65,7 @@ def test_tiles(target, dtype, forms):
     compiler = compiler_of(TARGETS[target])
     caps = compiler.capabilities
     if dtype == "float64" and not caps.fp64:
-        assert compiler.name in TARGETS
-        return
+        pytest.skip("no float64")
     matrix = getattr(types, dtype)[:, ::1]
     n, number = types.int32, getattr(types, dtype)
     given = types.NamedTuple((matrix, n, n), Matrix)

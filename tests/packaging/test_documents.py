@@ -185,6 +185,12 @@ def test_made_pages_are_fresh(name):
 _PATH = re.compile(r"(?<![\w./-])(?:\.?[\w*-]+/)+[\w*.-]*\w/?")
 
 
+def test_paragraphs_begin_with_a_sentence():
+    for name, text in TEXTS.items():
+        begun = re.findall(r"\n\n([,:;.].*)", BLOCK.sub("", text))
+        assert not begun, (name, begun)
+
+
 def test_files_that_are_named_exist():
     """Paths in text, below the package or the repository; NAME and * stand for what a reader fills in."""
     named = set()

@@ -36,7 +36,7 @@ def from_ptx(there: bool, target: tuple[int, int] = (0, 0), *, architecture: boo
         "warp_instructions": there,
         "cooperative_launch": there,
         "device_fences": there,
-        "async_copies": target >= _ASYNC_COPIES,
+        "async_copies": there and target >= _ASYNC_COPIES,
         "nanosleep": there,
         "register_aware_scheduling": there,
     }

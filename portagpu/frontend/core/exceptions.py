@@ -31,7 +31,7 @@ from portagpu.ir.program import (
     FAULT_RECORD,
     FAULT_VALUES,
     MAX_FAULT_VALUES,
-    Fault,
+    KernelException,
     MemoryArray,
     Parameter,
     ParameterRole,
@@ -44,7 +44,7 @@ _FLAG_TYPE = Pointer(INT, Space.THREAD)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raise:
-    """An exception to raise: see `Fault` for ``template`` and ``args``; ``values`` are recorded by the thread."""
+    """An exception to raise; ``values`` are recorded by the thread. ``template``, ``args``: see `KernelException`."""
 
     kind: type[BaseException]
     template: str | None = None
@@ -80,7 +80,7 @@ def _record(ctx: FunctionState, raised: Raise) -> None:
     if len(raised.values) > MAX_FAULT_VALUES:
         ctx.fail(f"an exception with {len(raised.values)} numbers", hint=f"at most {MAX_FAULT_VALUES}")
     kinds = tuple(_recorded_type(ctx, v) for v in raised.values)
-    fault = Fault(
+    fault = KernelException(
         kind=raised.kind,
         template=raised.template,
         args=raised.args,

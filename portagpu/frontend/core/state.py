@@ -17,7 +17,7 @@ from portagpu.frontend.source.capture import FunctionSource
 from portagpu.frontend.source.dependencies import Dependencies
 from portagpu.ir.names import own
 from portagpu.ir.nodes import Assign, Expr, Offset, Stmt, Var
-from portagpu.ir.program import ConstantArray, Fault, Function, MemoryArray, Parameter, Remark
+from portagpu.ir.program import ConstantArray, Function, KernelException, MemoryArray, Parameter, Remark
 from portagpu.ir.types import (
     INT,
     LONG,
@@ -74,7 +74,7 @@ class ProgramState:
         self.fast = fast  # but not for float32 quotients
         self.bounds = bounds  # subscripts are checked
         self.checks_end = checks_end  # a thread whose subscript or divisor is wrong ends there
-        self.faults: dict[Any, Fault] = {}
+        self.faults: dict[Any, KernelException] = {}
         self.remarks: dict[Any, Remark] = {}  # by what and where: functions are lowered for each kind of call
         self.index_type: Scalar = LONG if wide_index else INT
         self.shape_type: Scalar = PYINT if wide_index else PYINT_NARROW

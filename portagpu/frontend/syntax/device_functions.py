@@ -62,6 +62,7 @@ def call_device_function(ctx: FunctionState, callee: DeviceCallable, site: Call)
         except BindParameter as request:
             if request.site is not call_site:
                 raise
+            bound = ctx.program.bound.get(callee.identity, frozenset())  # calls inside may have asked for others
             ctx.program.bound[callee.identity] = bound | {request.name}
             continue
         if isinstance(returns, Number) and number_type(ctx, result) is not None:
@@ -87,7 +88,7 @@ def _call(callee: DeviceCallable, source: FunctionSource, site: CallSite) -> Val
     )
     program = ctx.program
     if key in program.in_progress:
-        ctx.fail(f"`{name}` calls itself", kind=UnsupportedSyntaxError, hint="OpenCL has no recursion; use a loop")
+        ctx.fail(f"`{name}` calls itself", kind=UnsupportedSyntaxError, hint="kernels have no recursion; use a loop")
     if sum(other[0] is callee.identity for other in program.in_progress) >= _MAX_VARIANTS:
         ctx.fail(
             f"`{name}` calls itself, {_MAX_VARIANTS} times so far, with other types or constants each time",

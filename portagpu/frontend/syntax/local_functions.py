@@ -61,7 +61,7 @@ class LocalFunction(DeviceCallable):
                 found[name] = value
             elif isinstance(value, Const) and value.value is self:
                 ctx.fail(
-                    f"`{name}` calls itself", kind=UnsupportedSyntaxError, hint="OpenCL has no recursion; use a loop"
+                    f"`{name}` calls itself", kind=UnsupportedSyntaxError, hint="kernels have no recursion; use a loop"
                 )
         constants = {n for n, v in found.items() if isinstance(v, Const)}
         source = self._source

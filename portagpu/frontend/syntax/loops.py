@@ -185,12 +185,10 @@ def _unroll(
 
 
 def _left_function(ctx: FunctionState) -> bool:
-
     return bool(ctx.block) and isinstance(ctx.block[-1], Return | Break | Continue)
 
 
 def _range_loop(ctx: FunctionState, node: ast.For, iterable: RangeValue, lower_body: Lower) -> None:
-
     kind = _counter_type(ctx, iterable)
     start = convert(ctx, iterable.start, kind)
     stop, step = (_fixed(ctx, convert(ctx, v, kind)) for v in (iterable.stop, iterable.step))
@@ -249,7 +247,6 @@ def _fixed(ctx: FunctionState, expr: Expr) -> Expr:
 
 
 def _only_stable(ctx: FunctionState, expr: Expr) -> bool:
-
     if isinstance(expr, Load | VectorLoad | CallFunction):
         return False
     if isinstance(expr, Var):
@@ -258,7 +255,6 @@ def _only_stable(ctx: FunctionState, expr: Expr) -> bool:
 
 
 def _sequence_loop(ctx: FunctionState, node: ast.For, iterable: Value, count: Value, lower_body: Lower) -> None:
-
     kind = PYINT_NARROW if is_narrow(ctx, count) else PYINT
     stop = _fixed(ctx, convert(ctx, count, kind))
     counter = Var(ctx.fresh("i"), kind, span=ctx.span)

@@ -23,6 +23,7 @@ from portagpu.ir.nodes import (
     VectorLoad,
     While,
 )
+from portagpu.ir.operations import PER_THREAD
 from portagpu.ir.program import Function, ParameterRole
 from portagpu.ir.types import Pointer, Space, Type
 from portagpu.ir.walk import all_expressions, all_statements, blocks, children, expressions
@@ -40,7 +41,6 @@ WARP_OPERATIONS = frozenset(
 # whose last argument says which threads take part in the exchange
 EXCHANGES = frozenset({"warp_shuffle", "warp_ballots", "warp_match"})
 BARRIERS = BLOCK_VOTES | EXCHANGES | {"syncthreads", "warp_barrier", "grid_sync"}
-_PER_THREAD = frozenset({"threadIdx", "grid", "laneid"})
 
 
 class Uniformity:
@@ -68,7 +68,7 @@ class Uniformity:
             return (expr.name, expr.type) not in self._divergent
         if isinstance(expr, CallFunction):
             return False
-        if isinstance(expr, Operation) and (expr.name in _PER_THREAD or (expr.effect and expr.name not in BLOCK_VOTES)):
+        if isinstance(expr, Operation) and (expr.name in PER_THREAD or (expr.effect and expr.name not in BLOCK_VOTES)):
             return False
         if isinstance(expr, Load | VectorLoad):
             base = expr.base.type

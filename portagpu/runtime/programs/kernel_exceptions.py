@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.ir.program import FAULT_VALUES, MAX_FAULT_VALUES, Fault, Recorded
+from portagpu.ir.program import FAULT_VALUES, MAX_FAULT_VALUES, KernelException, Recorded
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
 from portagpu.source import Span
 
@@ -41,7 +41,7 @@ def launch_checked(compiled: CompiledKernel, queue: Any, shape: LaunchShape, arg
         raise exception_of(compiled.kernel_source.faults[number - 1], record)
 
 
-def exception_of(fault: Fault, record: np.ndarray[Any, Any]) -> BaseException:
+def exception_of(fault: KernelException, record: np.ndarray[Any, Any]) -> BaseException:
     """The exception that a record tells of, with the thread in its message and `KernelFault` as an attribute."""
     numbers = [int(n) for n in record[1:FAULT_VALUES]]
     thread, block = (numbers[0], numbers[1], numbers[2]), (numbers[3], numbers[4], numbers[5])

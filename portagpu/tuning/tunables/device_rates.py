@@ -25,7 +25,7 @@ from portagpu.settings import Settings
 
 _SCHEMA = 1
 _log = logging.getLogger(__name__)
-_looks = 0
+_generation = 0
 # of today's GPUs; drivers tell neither
 _GPU_REGISTERS = 65536
 _GPU_THREADS = 2048
@@ -78,14 +78,14 @@ def figures_of(device: DeviceRecord, settings: Settings, *, measure_now: bool = 
 
 def look_again() -> None:
     """Rates that another process has measured count from now on."""
-    global _looks
+    global _generation
     _remembered.cache_clear()
-    _looks += 1
+    _generation += 1
 
 
-def looks() -> int:
+def rates_generation() -> int:
     """Grows whenever figures of before may be out of date."""
-    return _looks
+    return _generation
 
 
 def _figures(caps: Capabilities, rates: Rates | None) -> DeviceFigures:

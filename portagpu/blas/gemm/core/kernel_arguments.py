@@ -33,7 +33,7 @@ class StridedMatrix(NamedTuple):
 
 
 class Extents(NamedTuple):
-    """Those of a product: (m, k) times (k, n)."""
+    """Sizes of a product: (m, k) times (k, n)."""
 
     m: Any
     n: Any
@@ -41,7 +41,7 @@ class Extents(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """Of ``alpha * a @ b + beta * c``, in the type in which sums are scaled."""
+    """Scaling factors: alpha and beta of ``alpha * a @ b + beta * c``, in the type in which sums are scaled."""
 
     alpha: Any
     beta: Any

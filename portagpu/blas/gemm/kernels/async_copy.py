@@ -70,7 +70,7 @@ class Front(NamedTuple):
 
 
 class Both(NamedTuple):
-    """The same of both operands."""
+    """A pair of values, of operand a and of operand b."""
 
     a: Any
     b: Any

@@ -69,8 +69,8 @@ def finished(total, c, product, row, column, extents, factors, epilogue):
 
 @cuda.jit(device=True)
 def packed_pair(low, high, kind: cuda.constexpr):
-    """Two float32 as a pair of float16 ("half") or of bfloat16 in 32 bits."""
-    return cuda.pack_half2(low, high) if kind == "half" else cuda.pack_bfloat162(low, high)
+    """Two float32 as a pair of float16 or of bfloat16 in 32 bits."""
+    return cuda.pack_half2(low, high) if kind == "float16" else cuda.pack_bfloat162(low, high)
 
 
 @cuda.jit(device=True)

@@ -68,7 +68,7 @@ class Outcome(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """Sums in shared memory: that of row r and line l is the sum over ``deep`` i's of element
+    """Layout of sums in shared memory: that of row r and line l is the sum over ``deep`` i's of element
     ``r * pitch + l * step + i * apart``."""
 
     deep: int

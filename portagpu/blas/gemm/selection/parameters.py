@@ -13,7 +13,16 @@ from portagpu.device import DeviceRecord
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import DeviceFigures, Parameters, Prediction, Resources, UnionSpace, figures_of, looks, predict
+from portagpu.tuning import (
+    DeviceFigures,
+    Parameters,
+    Prediction,
+    Resources,
+    UnionSpace,
+    figures_of,
+    predict,
+    rates_generation,
+)
 from portagpu.tuning.tunables.problems import Problem as Values
 from portagpu.tuning.tunables.space import Point
 
@@ -61,7 +70,7 @@ def _default(values: Values, device: DeviceRecord) -> Point:
 
 
 @lru_cache(maxsize=16)
-def _figures(device: DeviceRecord, looks: int) -> DeviceFigures:
+def _figures(device: DeviceRecord, generation: int) -> DeviceFigures:
     return figures_of(device, Settings.from_environment())
 
 
@@ -69,7 +78,7 @@ def _model(values: Values, point: Point, device: DeviceRecord) -> Prediction | f
     """The variant's time; what limits it by the roofline model."""
     problem, config = problem_from(values), registry.from_json(point)
     seconds = registry.predicted_time(config, problem, _capabilities(device))
-    found = predict(_resources(config, problem), _figures(device, looks()))
+    found = predict(_resources(config, problem), _figures(device, rates_generation()))
     return seconds if found is None else replace(found, seconds=seconds)
 
 
@@ -93,7 +102,7 @@ def _resources(config: Config, problem: Problem) -> Resources:
 
 def _roof(values: Values, device: DeviceRecord) -> float | None:
     """Each operand is moved once, every multiply-add is done once; None where the dtype's peak is not known."""
-    problem, figures = problem_from(values), _figures(device, looks())
+    problem, figures = problem_from(values), _figures(device, rates_generation())
     if problem.dtype not in figures.flops or problem.precision or not figures.measured:
         return None
     return max(problem.flops / figures.peak(problem.dtype), problem.nbytes / figures.dram)

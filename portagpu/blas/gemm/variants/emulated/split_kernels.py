@@ -90,7 +90,7 @@ def _within_bfloat16(value):
 
 
 @cuda.jit
-def split_pieces(
+def split_terms(
     x,
     pieces,
     bits,
@@ -100,14 +100,14 @@ def split_pieces(
     padded,
     across,
     count: cuda.constexpr,
-    brain: cuda.constexpr,
+    is_bfloat16: cuda.constexpr,
     along: cuda.constexpr,
 ):
     """Write pieces of x (rows, depth), two neighbours a word.
 
     Blocks lie ``across`` side by side along neighbours, in one row of blocks: grids have few in other directions.
     pieces: (rows, count * padded / 2) if ``along``, else (count * padded, rows / 2), rounded up. ``exponents[row]``
-    becomes the exponent by which the row was scaled; pieces of bfloat16 (``brain``) are not scaled.
+    becomes the exponent by which the row was scaled; pieces of bfloat16 (``is_bfloat16``) are not scaled.
     """
     block = np.int32(cuda.blockIdx.x)
     fast = block % across * np.int32(cuda.blockDim.x) + np.int32(cuda.threadIdx.x)
@@ -126,7 +126,7 @@ def split_pieces(
             low = x[row, k]
         if k_next < depth and row_next < rows:
             high = x[row_next, k_next]
-        if not brain:
+        if not is_bfloat16:
             scale = scale_of(bits[row])
             scale_next = scale
             if not along and row_next < rows:
@@ -138,7 +138,7 @@ def split_pieces(
                 if row_next < rows:
                     exponents[row_next] = scale_next
         for piece in cuda.unroll(range(count)):
-            if brain:
+            if is_bfloat16:
                 word = cuda.pack_bfloat162(_within_bfloat16(low), _within_bfloat16(high))
                 low = _rest(low, (word << np.uint32(16)).view(np.float32))
                 high = _rest(high, (word & np.uint32(0xFFFF0000)).view(np.float32))

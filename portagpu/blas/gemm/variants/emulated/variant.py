@@ -14,7 +14,7 @@ from portagpu.blas.gemm.core.interface import Product, Variant, order_of
 from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.gemm.variants.emulated.split_kernels import largest, split_pieces
+from portagpu.blas.gemm.variants.emulated.split_kernels import largest, split_terms
 from portagpu.blas.gemm.variants.wgmma.register_variant import WarpgroupConfig
 from portagpu.blas.gemm.variants.wgmma.variant import KINDS, Operands, WarpgroupVariant, launch_warpgroups
 from portagpu.device.capabilities import Capabilities
@@ -131,7 +131,7 @@ def _split(role: str, x: DeviceNDArray, mode: _Mode, stream: Stream) -> tuple[De
     pieces = workspaces.of(stream, f"{role} pieces", shape, words)
     block = (64, 4)
     across = -(-items[0] // block[0])
-    split_pieces[across * -(-items[1] // block[1]), block, stream](
+    split_terms[across * -(-items[1] // block[1]), block, stream](
         x,
         pieces,
         bits,

@@ -42,7 +42,7 @@ class FragmentPlan(NamedTuple):
     """What is known when the kernel is compiled. A warp's tile is ``blocks_m`` x ``blocks_n`` fragments of 16 x 8.
 
     ``kind``, ``shape``: of `cuda.mma_sync`. ``bits``: the type as which operands are copied. ``sums``: vectors of
-    four sums. ``packed``: "half" or "brain" if results leave in pairs of 16 bits, else "". Others as in
+    four sums. ``packed``: "float16" or "bfloat16" if results leave in pairs of 16 bits, else "". Others as in
     `portagpu.blas.gemm.variants.simt_async.kernels.Plan`.
     """
 

@@ -204,7 +204,7 @@ def _plan(
     """What the compiler shall know of a launch."""
     (m, k), n = product.a.shape[-2:], product.b.shape[-1]
     kind, shape, bits, sums = _UNITS[name_of(product.a.dtype)]
-    pairs = {"float16": "half", "bfloat16": "brain"}.get(name_of(product.c.dtype), "")
+    pairs = name_of(product.c.dtype) if name_of(product.c.dtype) in ("float16", "bfloat16") else ""
     return FragmentPlan(
         kind=kind,
         shape=shape,

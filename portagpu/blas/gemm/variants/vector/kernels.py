@@ -121,10 +121,11 @@ def multiply_along(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue
     x, c: each a `StridedMatrix`; b: a `Matrix`; plan: a `VectorPlan`. The grid is one-dimensional: for each product of
     the batch, and each part of a ``split``, a block for each ``lines`` columns. Parts go to c as they are.
     """
-    rows, lines, vector, accumulator, whole, aligned, x_transposed, b_transposed = plan[:8]
+    rows, lines, vector, accumulator = plan.rows, plan.lines, plan.vector, plan.accumulator
+    whole, aligned = plan.whole, plan.aligned
     lanes = vector.lanes
-    flat_x = x.memory.T.ravel() if x_transposed and x.memory.ndim == 2 else x.memory.ravel()
-    flat_b = b.memory.T.ravel() if b_transposed and b.memory.ndim == 2 else b.memory.ravel()
+    flat_x = x.memory.T.ravel() if plan.x_transposed and x.memory.ndim == 2 else x.memory.ravel()
+    flat_b = b.memory.T.ravel() if plan.b_transposed and b.memory.ndim == 2 else b.memory.ravel()
     flat_c = c.memory.ravel()
     values = cuda.local.array(rows, vector)
     acc = cuda.local.array((rows, lines), vector)
@@ -177,10 +178,11 @@ def multiply_across(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogu
     A block has ``lines`` vectors of columns, and ``plan.terms`` rows of b on their way at a time. The rest is as in
     `multiply_along`.
     """
-    rows, lines, vector, accumulator, whole, aligned, x_transposed, b_transposed = plan[:8]
+    rows, lines, vector, accumulator = plan.rows, plan.lines, plan.vector, plan.accumulator
+    whole, aligned = plan.whole, plan.aligned
     lanes = vector.lanes
-    flat_x = x.memory.T.ravel() if x_transposed and x.memory.ndim == 2 else x.memory.ravel()
-    flat_b = b.memory.T.ravel() if b_transposed and b.memory.ndim == 2 else b.memory.ravel()
+    flat_x = x.memory.T.ravel() if plan.x_transposed and x.memory.ndim == 2 else x.memory.ravel()
+    flat_b = b.memory.T.ravel() if plan.b_transposed and b.memory.ndim == 2 else b.memory.ravel()
     flat_c = c.memory.ravel()
     found = cuda.local.array((plan.terms, lines), vector)
     acc = cuda.local.array((rows, lines), vector)

@@ -26,10 +26,11 @@ def _last_columns(source, place, held, vector: cuda.constexpr):
 @cuda.jit(block_dim=(1, 1, 1))
 def multiply_lines(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue: cuda.constexpr):
     """As `kernels.multiply_across`, sums of ``lines`` vectors in memory, ``plan.terms`` rows of b at once."""
-    rows, lines, vector, accumulator, whole, aligned, x_transposed, b_transposed = plan[:8]
+    rows, lines, vector, accumulator = plan.rows, plan.lines, plan.vector, plan.accumulator
+    whole, aligned = plan.whole, plan.aligned
     lanes = vector.lanes
-    flat_x = x.memory.T.ravel() if x_transposed and x.memory.ndim == 2 else x.memory.ravel()
-    flat_b = b.memory.T.ravel() if b_transposed and b.memory.ndim == 2 else b.memory.ravel()
+    flat_x = x.memory.T.ravel() if plan.x_transposed and x.memory.ndim == 2 else x.memory.ravel()
+    flat_b = b.memory.T.ravel() if plan.b_transposed and b.memory.ndim == 2 else b.memory.ravel()
     flat_c = c.memory.ravel()
     sums = cuda.local.array((rows, lines), vector)
     values = cuda.local.array((rows, plan.terms), vector)

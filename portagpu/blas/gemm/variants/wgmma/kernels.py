@@ -62,8 +62,8 @@ class WarpgroupPlan(NamedTuple):
     and ``tile_n`` columns, a ring of ``stages`` and so many ``consumers``; ``group``: tiles of a band. With ``splits``,
     so many blocks share the depth of a tile, none of them without a part; ``fan`` and ``levels`` are those of
     `portagpu.blas.gemm.kernels.split_k`. ``a_transposed`` says that A lies as (depth, m), ``b_transposed`` that B lies
-    as (n, depth). Results leave in strips of ``columns``, 128 bytes each: 64 of ``packed`` 16 bits ("half" or "brain"),
-    32 of 32 bits. ``scaled``: alpha is not 1, or beta not 0.
+    as (n, depth). Results leave in strips of ``columns``, 128 bytes each: 64 of 16 bits (``packed``: "float16" or
+    "bfloat16"), 32 of 32 bits. ``scaled``: alpha is not 1, or beta not 0.
 
     Operands may be sums of pieces, which lie one after the other along the depth. The result is then a sum of
     ``products``: of the pieces of A whose numbers are in ``pieces_a``, four bits each, with those of B in

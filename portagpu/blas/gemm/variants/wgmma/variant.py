@@ -299,7 +299,7 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         a_transposed=a_transposed,
         b_transposed=b_transposed,
         columns=columns,
-        packed="brain" if c.dtype.name == "bfloat16" else "half",
+        packed="bfloat16" if c.dtype.name == "bfloat16" else "float16",
         scaled=scaled,
         exponents=operands.row_exponents is not _NOTHING,
         products=len(operands.pieces),
