@@ -21,8 +21,9 @@ class VectorPlan(NamedTuple):
     """What is known when the kernels are compiled.
 
     ``rows``: the few; ``lines``: columns of a block, or vectors of columns; ``vector``, ``accumulator``: types of sums,
-    which are integers if ``whole``. ``aligned``: vectors of b are. ``x_vectors``: elements of x lie side by side along
-    k (`multiply_along`); ``terms``: rows of b at a time (the others).
+    which are integers if ``whole``. ``aligned``: vectors of b are. ``x_transposed``, ``b_transposed``: the array is in
+    Fortran order. ``x_vectors``: elements of x lie side by side along k (`multiply_along`); ``terms``: rows of b at a
+    time (the others).
     """
 
     rows: int
