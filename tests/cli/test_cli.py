@@ -53,6 +53,7 @@ def test_devices_are_legible_at_any_width(device, command, columns, monkeypatch)
         assert all(path in words for path in paths)
 
 
+@pytest.mark.thorough
 def test_tune_bench_matrix(device, tmp_path):
     result = invoke(
         "tune", "gemm", "--budget", "1s", "--device", str(device.index), "--size", "64", "--dtype", "float32"
