@@ -25,6 +25,10 @@ _UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 # modules that import inside functions, and what: see the comments there
 _LATE_IMPORTS = {
     "portagpu/__init__.py": {"portagpu.blas.matmul", "portagpu.blas.grouped"},  # kernels are read at the first product
+    "portagpu/backends/opencl/backend.py": {  # a twentieth of the package's import, and launches need none
+        "portagpu.backends.opencl",
+        *(f"portagpu.backends.opencl.offline.{name}" for name in ("compilers", "target", "targets")),
+    },
     "portagpu/backends/opencl/codegen/rendering.py": {"mako.lookup"},  # slow to import
     "portagpu/runtime/execution/stream.py": {"asyncio"},  # slow to import
     "portagpu/tuning/console.py": {"rich.console", "rich.progress"},  # slow to import, and products use tuning results

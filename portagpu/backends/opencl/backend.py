@@ -11,14 +11,11 @@ import pyopencl.array
 from portagpu.backends.base import Backend, CompilerOptions, Driver, ForeignArray, Strided
 from portagpu.backends.diagnosis import DriverReport
 from portagpu.backends.offline import Compiled, OfflineTarget
-from portagpu.backends.opencl import discovery, doctor, driver_errors, rates
+from portagpu.backends.opencl import discovery, driver_errors, rates
 from portagpu.backends.opencl.codegen.generate import generate
 from portagpu.backends.opencl.codegen.lowerings import RENDERED
 from portagpu.backends.opencl.driver import OpenCLDriver
 from portagpu.backends.opencl.handles import queue_at
-from portagpu.backends.opencl.offline.compilers import COMPILERS, compile_offline
-from portagpu.backends.opencl.offline.target import Target
-from portagpu.backends.opencl.offline.targets import TARGETS
 from portagpu.backends.opencl.options import SPILL_REMARKS, options_for
 from portagpu.backends.source import KernelSource
 from portagpu.device.capabilities import Capabilities
@@ -89,20 +86,30 @@ class OpenCL(Backend):
 
     def targets(self) -> tuple[OfflineTarget, ...]:
         """The architectures of `offline.targets`."""
+        from portagpu.backends.opencl.offline.targets import TARGETS  # here and below: programs that launch need none
+
         return tuple(TARGETS.values())
 
     def missing_packages(self, target: OfflineTarget) -> tuple[str, ...]:
         """Packages of Debian and Ubuntu."""
+        from portagpu.backends.opencl.offline.compilers import COMPILERS
+        from portagpu.backends.opencl.offline.target import Target
+
         assert isinstance(target, Target)
         return tuple(part.package for part in COMPILERS[target.compiler].missing)
 
     def compile_offline(self, target: OfflineTarget, source: str, options: tuple[str, ...]) -> Compiled:
         """By the maker's compiler."""
+        from portagpu.backends.opencl.offline.compilers import compile_offline
+        from portagpu.backends.opencl.offline.target import Target
+
         assert isinstance(target, Target)
         return compile_offline(target, source, options)
 
     def examine(self, settings: Settings, records: Sequence[DeviceRecord], *, fresh: bool) -> DriverReport:
         """The libraries of OpenCL drivers, and hardware that none of them serves."""
+        from portagpu.backends.opencl import doctor
+
         return doctor.examine(settings, records, fresh=fresh)
 
     def measure(self, device: DeviceRecord) -> Rates | None:
