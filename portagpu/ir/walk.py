@@ -58,9 +58,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 _LEAVES = frozenset({Constant, Var})
-# a table, since compiling asks millions of times: trying all cases in turn takes several times as long
+# of all others: a table, since compiling asks millions of times, and trying all cases takes several times as long
 _CHILDREN: dict[type[Expr], Callable[[Any], tuple[Expr, ...]]] = {
-    **dict.fromkeys((Constant, Var), lambda expr: ()),
     **dict.fromkeys((Binary, Compare, Logical), attrgetter("left", "right")),
     **dict.fromkeys((Negate, Invert, Not, Cast, Lane, Member), lambda expr: (expr.operand,)),
     Select: attrgetter("condition", "yes", "no"),

@@ -204,7 +204,8 @@ def _plan(
     """What the compiler shall know of a launch."""
     (m, k), n = product.a.shape[-2:], product.b.shape[-1]
     kind, shape, bits, sums = _UNITS[name_of(product.a.dtype)]
-    pairs = name_of(product.c.dtype) if name_of(product.c.dtype) in ("float16", "bfloat16") else ""
+    stored = name_of(product.c.dtype)
+    pairs = stored if stored in ("float16", "bfloat16") else ""
     return FragmentPlan(
         kind=kind,
         shape=shape,
