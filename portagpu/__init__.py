@@ -53,6 +53,8 @@ def matmul(
     precision: str | None = None,
     dtype: DTypeLike | None = None,
     stream: Stream | None = None,
+    epilogue: Callable[..., Any] | None = None,
+    epilogue_args: tuple[Any, ...] = (),
 ) -> DeviceNDArray: ...
 @overload
 def matmul(
@@ -65,6 +67,8 @@ def matmul(
     precision: str | None = None,
     dtype: DTypeLike | None = None,
     stream: Stream | None = None,
+    epilogue: Callable[..., Any] | None = None,
+    epilogue_args: tuple[Any, ...] = (),
 ) -> NDArray[Any]: ...
 def matmul(
     a: Any,
@@ -76,6 +80,8 @@ def matmul(
     precision: str | None = None,
     dtype: Any = None,
     stream: Any = None,
+    epilogue: Any = None,
+    epilogue_args: tuple[Any, ...] = (),
 ) -> Any:
     """``alpha * a @ b + beta * out`` with `numpy.matmul`'s rules for shapes, computed on the current device.
 
@@ -104,12 +110,23 @@ def matmul(
     devices that have none of these compute in float32. For device arrays the product is enqueued on ``stream``
     (default: the device's default stream).
 
+    ``epilogue``: a function ``f(value, row, column, *epilogue_args)``, plain Python as kernels may contain or a device
+    function, whose value is stored, converted to the result's dtype, in place of each element: ``value`` is what would
+    be stored, in the type that sums are scaled in (float32 for 16-bit floats). ``epilogue_args``: arrays of the
+    operands' kind, which f reads at any subscripts, and numbers. Of results with more than two axes, row and column are
+    those of the matrix; a fourth parameter named ``batch`` gets its number, the leading axes counted in C order. The
+    kernel of the product applies it (docs/epilogue.md).
+
     Unlike NumPy's, new results of NumPy arrays may be views of memory that serves later results once nobody refers to
     them (`numpy.ndarray.resize` refuses these), overflow gives no warning, and operands have at most 32 axes.
 
-    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
+    Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `ArgumentCountError`, `UnknownOptionError`,
+    `OutOfMemoryError`, and for an epilogue what kernels do when they are compiled.
     """
-    return _products()[0](a, b, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
+    if epilogue is None and not epilogue_args:
+        return _products()[0](a, b, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
+    numbers = {"alpha": alpha, "beta": beta, "precision": precision, "dtype": dtype, "stream": stream}
+    return _products()[0](a, b, out, **numbers, epilogue=epilogue, epilogue_args=epilogue_args)
 
 
 @overload

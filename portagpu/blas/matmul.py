@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -20,8 +20,10 @@ from portagpu.blas.arguments import (
     operands_of,
     promoted,
 )
-from portagpu.blas.gemm.batching import multiply
-from portagpu.blas.gemm.integer_products import multiply_whole
+from portagpu.blas.epilogues import arrays_of, checked_epilogue, read_only
+from portagpu.blas.gemm.batching import finish_all, multiply
+from portagpu.blas.gemm.core.fusion import Fusion
+from portagpu.blas.gemm.integer_products import is_converted, multiply_whole
 from portagpu.blas.gemm.replay.device_products import again, first
 from portagpu.blas.gemm.replay.host_products import HostProduct, host_again, host_product
 from portagpu.errors import ArgumentTypeError, ShapeError
@@ -37,6 +39,7 @@ from portagpu.runtime.execution.stream import Stream, as_stream
 
 Array = Any
 _NUMBERS = (int, float, complex)
+_NOTHING_FUSED = (None, ())
 _MOST_LEADING = 30  # axes
 
 
@@ -50,6 +53,8 @@ def matmul(
     precision: str | None = None,
     dtype: Any = None,
     stream: Stream | None = None,
+    epilogue: Any = None,
+    epilogue_args: Any = (),
 ) -> Array:
     """`portagpu.matmul`, which tells what it takes.
 
@@ -59,7 +64,8 @@ def matmul(
     most 32 axes. Factors that the arithmetic's type rounds to 0 (1e-50 in float32) count as that, but what they scale
     is read.
     """
-    plain = not active.depth and _is_plain(alpha, beta, precision, dtype, stream)
+    further = (epilogue, epilogue_args)
+    plain = not active.depth and further == _NOTHING_FUSED and _is_plain(alpha, beta, precision, dtype, stream)
     if plain and type(a) is type(b) is DeviceNDArray and (out is None or type(out) is DeviceNDArray):
         numbers = (alpha, beta, type(alpha), type(beta), precision, dtype)
         found = again(a, b, out, stream, numbers)
@@ -81,9 +87,10 @@ def matmul(
             return _of_host_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), host)
     if is_foreign(out) and not is_device_like(out):
         into = shared_view(out, "out")
-        matmul(a, b, into, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
+        of_product: dict[str, Any] = {"alpha": alpha, "beta": beta, "precision": precision, "dtype": dtype}
+        matmul(a, b, into, **of_product, stream=stream, epilogue=epilogue, epilogue_args=epilogue_args)
         return out
-    request = _request(a, b, out, alpha, beta, precision, dtype, stream)
+    request = _request(a, b, out, alpha, beta, precision, dtype, stream, *further)
     return _of_device_arrays(request, None) if request.on_device else _of_host_arrays(request, None)
 
 
@@ -108,12 +115,19 @@ class _Settings:
     alpha: complex
     beta: complex
     precision: str
+    fusion: Fusion | None = None
 
     def multiply(self, a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, stream: Stream) -> None:
+        # a function sees numbers as they are in c, which kernels for converted ones have not
+        follows = self.fusion is not None and is_converted(a, b, c)
+        fusion = None if follows else self.fusion
+
         def of_kernels(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, alpha: complex, beta: complex) -> None:
-            multiply(a, b, c, stream, alpha=alpha, beta=beta, precision=self.precision)
+            multiply(a, b, c, stream, alpha=alpha, beta=beta, precision=self.precision, fusion=fusion)
 
         multiply_whole(a, b, c, self.alpha, self.beta, stream, of_kernels)
+        if follows and self.fusion is not None:
+            finish_all(c, self.fusion, stream, row=a.ndim == 1, column=b.ndim == 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +151,16 @@ class _Request:
 
 
 def _request(
-    a: Array, b: Array, out: Array, alpha: Any, beta: Any, precision: str | None, dtype: Any, named: Stream | None
+    a: Array,
+    b: Array,
+    out: Array,
+    alpha: Any,
+    beta: Any,
+    precision: str | None,
+    dtype: Any,
+    named: Stream | None,
+    epilogue: Any = None,
+    epilogue_args: Any = (),
 ) -> _Request:
     """Check the arguments of `matmul`. Raises the errors that it names."""
     a, b, on_device = operands_of(a, b)
@@ -155,6 +178,7 @@ def _request(
         precision=check_precision(precision, operands.name, kind.name, context_of(stream))
         if precision is not None
         else "",
+        fusion=checked_epilogue(epilogue, epilogue_args, a.context if on_device else None),
     )
     check_beta(settings.beta, out)
     if on_device:
@@ -250,7 +274,7 @@ def _of_device_arrays(request: _Request, numbers: tuple[Any, ...] | None) -> Dev
 def _on_device(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, settings: _Settings, stream: Stream) -> None:
     if c.context is not a.context:
         raise ArgumentTypeError("out is on another device than the operands", hint="copy it, or leave out= away")
-    if not (may_overlap((a, c)) or may_overlap((b, c))):
+    if not any(may_overlap((x, c)) for x in (a, b, *arrays_of(settings.fusion))):
         settings.multiply(a, b, c, stream)
         return
     target = device_array(c.shape, c.dtype, context=a.context)
@@ -297,8 +321,9 @@ def _on_host(request: _Request, out: Any) -> np.ndarray[Any, Any]:
         return result
     context = context_of(stream)
     # neither results that overlap operands nor those in another byte order are written where they are
-    apart = not result.dtype.isnative or np.may_share_memory(result, a) or np.may_share_memory(result, b)
-    spans = SharedSpans(() if apart else (result,), (a, b))
+    read = (a, b, *arrays_of(settings.fusion))
+    apart = not result.dtype.isnative or any(np.may_share_memory(result, x) for x in read)
+    spans = SharedSpans(() if apart else (result,), read)
     shared = None if apart else wrap_host(context, result, spans=spans)
     target = shared
     if target is None:
@@ -307,6 +332,10 @@ def _on_host(request: _Request, out: Any) -> np.ndarray[Any, Any]:
             present = result.astype(dtype, copy=False)
             target.copy_to_device(present, stream)
             stream.synchronize()
+    if settings.fusion is not None:
+        arguments = settings.fusion.arguments
+        moved = tuple(read_only(_borrow(x, context, spans)) if isinstance(x, np.ndarray) else x for x in arguments)
+        settings = replace(settings, fusion=settings.fusion.with_arguments(moved))
     with finished(stream):
         settings.multiply(_borrow(a, context, spans), _borrow(b, context, spans), target, stream)
     if shared is not None:

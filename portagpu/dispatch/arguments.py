@@ -11,6 +11,7 @@ from portagpu import dtypes
 from portagpu.dispatch.dates import stored
 from portagpu.dtypes import BOOL, UINT64
 from portagpu.errors import ArgumentTypeError, DTypeError, with_article
+from portagpu.frontend.source.callables import DeviceCallable
 from portagpu.ir.types import (
     PYCOMPLEX,
     PYFLOAT,
@@ -40,6 +41,8 @@ def argument_key(value: Any) -> Any:
     kind = type(value)
     if isinstance(value, enum.Enum):
         return (kind, value.name)
+    if isinstance(value, DeviceCallable):
+        return (kind, value)
     if kind is int:
         return int if -(2**63) <= value < 2**63 else "uint64"
     if isinstance(value, tuple):
@@ -61,8 +64,8 @@ def argument_type(value: Any, *, alias: bool) -> ArgumentType:
         )
     if isinstance(value, tuple):
         return TupleType(tuple(argument_type(v, alias=alias) for v in value), fields_of(value))
-    if value is None or isinstance(value, enum.Enum):
-        return ConstantType(value)  # compared by identity in kernels, so each member has a kernel of its own
+    if _is_constant(value):
+        return ConstantType(value)
     if isinstance(value, bool | np.bool_):
         return Scalar(BOOL)
     if isinstance(value, np.generic):
@@ -70,6 +73,16 @@ def argument_type(value: Any, *, alias: bool) -> ArgumentType:
     if isinstance(value, int):
         return PYINT if value < 2**63 else Scalar(UINT64)
     return PYCOMPLEX if isinstance(value, complex) else PYFLOAT
+
+
+def _is_constant(value: Any) -> bool:
+    """Whether an argument has a kernel of its own: what is compared by identity in kernels, and device functions."""
+    return value is None or isinstance(value, enum.Enum) or is_device_function(value)
+
+
+def is_device_function(value: Any) -> bool:
+    """Whether kernels can call an argument."""
+    return isinstance(value, DeviceCallable) and value.is_device_function
 
 
 def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork) -> Any:
@@ -87,16 +100,16 @@ def prepare(value: Any, name: str, context: Context, stream: Any, work: HostWork
             )
         return value
     value = writable_view(value)  # results reach NumPy's records, as they reach arrays
-    if value is None or isinstance(value, enum.Enum):
+    if _is_constant(value):
         return value
     if isinstance(value, bool | int | float | complex | np.generic):
-        return _number(value, name)
+        return checked_number(value, name)
     if isinstance(value, tuple):
         return like_tuple(value, (prepare(v, f"{name}[{n}]", context, stream, work) for n, v in enumerate(value)))
     if isinstance(value, ArgumentWrapper):
         return value.to_device(context, stream, work)
     if isinstance(value, np.ndarray):
-        _check_dtype(value.dtype, name)
+        check_dtype(value.dtype, name)
         return ArgumentWrapper.for_host_array(value).to_device(context, stream, work)
     if is_device_like(value):
         return prepare(as_device_array(value), name, context, stream, work)
@@ -121,19 +134,21 @@ def adopted(value: Any, name: str) -> Any:
     return found if found.ndim else found[()]
 
 
-def _number(value: Any, name: str) -> Any:
+def checked_number(value: Any, name: str) -> Any:
+    """A number as kernels take it. Raises `ArgumentTypeError` naming the parameter."""
     if isinstance(value, np.bool_):
         return bool(value)  # PyOpenCL packs no NumPy bools
     if isinstance(value, np.datetime64 | np.timedelta64):
         return value.view(np.int64)
     if isinstance(value, np.generic):
-        _check_dtype(value.dtype, name)
+        check_dtype(value.dtype, name)
     elif isinstance(value, int) and not -(2**63) <= value < 2**64:
         raise ArgumentTypeError(f"argument `{name}` is {value}, which does not fit into 64 bits")
     return value
 
 
-def _check_dtype(dtype: np.dtype[Any], name: str) -> None:
+def check_dtype(dtype: np.dtype[Any], name: str) -> None:
+    """Raise `ArgumentTypeError` for elements that kernels do not know, naming the parameter."""
     if record_of(dtype) is not None:
         return  # fields that kernels do not know may stand beside others
     try:
@@ -150,8 +165,8 @@ def _advice(value: Any) -> str:
     if isinstance(value, dict):
         return "pass arrays and numbers one by one"
     if callable(value):
-        return "annotate the parameter `cuda.constexpr` to bind a device function when the kernel is specialised"
-    return "kernels take NumPy arrays, device arrays, numbers, bools, tuples of these, and None"
+        return "decorate a function with @cuda.jit(device=True) to call it from the kernel"
+    return "kernels take NumPy arrays, device arrays, numbers, bools, device functions, tuples of these, and None"
 
 
 def constant_key(value: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.dispatch.arguments import same_constant
+from portagpu.dispatch.arguments import is_device_function, same_constant
 from portagpu.dispatch.overload import Overload
 from portagpu.runtime.arrays.array import DeviceNDArray, DeviceRecord
 from portagpu.runtime.execution.stream import Stream, enqueuing
@@ -92,7 +92,7 @@ class _Leaves:
     def add(self, name: str, value: Any, prepared: Any) -> bool:
         """An argument, or an item of a tuple; False where there is no plan for such."""
         kind = type(value)
-        if value is None or isinstance(value, enum.Enum):
+        if value is None or isinstance(value, enum.Enum) or is_device_function(value):
             self.names[f"K{name}"] = value
             self.checks.append(f"{name} is K{name}")
             return True

@@ -27,11 +27,11 @@ static inline float multiply_add_(float x, float y, float z) {
     return fma(x, y, z);
 }
 
-// 43: def store_vector(total, c, place, row, column, factors, epilogue, aligned: cuda.constexpr):
-static inline void store_vector_(float4 total_, __global float* c, int c_1_, int place_, int row_, int column_, float factors_alpha_, float factors_beta_) {
-    // 45: value = epilogue.scaled(total)
+// 106: def store_vector(total, c, place, matrix, row, column, factors, epilogue, aligned: cuda.constexpr):
+static inline void store_vector_(float4 total_, __global float* c, int c_1_, int place_, int matrix_, int row_, int column_, float factors_alpha_, float factors_beta_) {
+    // 108: value = epilogue.scaled(total)
     float4 value_ = total_;
-    // 53: cuda.vstore(epilogue.stored(value), c, place, aligned=aligned)
+    // 118: cuda.vstore(epilogue.stored(value), c, place, aligned=aligned)
     *(__global float4*)(c + (place_ < 0 ? place_ + c_1_ : place_)) = value_;
 }
 
@@ -297,8 +297,8 @@ __kernel void multiply_tiles_(
     place_ = as_int((uint)c_start_ + (uint)row_ * (uint)c_pitch_ + (uint)column_);
     // 224: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     float4 line_ = (float4)(acc__0_0, acc__0_1, acc__0_2, acc__0_3);
-    // 228: store_vector(line, flat_c, place, row, column, factors, epilogue, True)
-    store_vector_(line_, c_memory_, flat_c_1_, place_, row_, column_, factors_alpha_, factors_beta_);
+    // 228: store_vector(line, flat_c, place, matrix, row, column, factors, epilogue, True)
+    store_vector_(line_, c_memory_, flat_c_1_, place_, matrix_, row_, column_, factors_alpha_, factors_beta_);
     // 219: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     row_ = as_int((uint)row0_ + (uint)thread_row_ + 1);
     // 221: column = column0 + thread_column + part * (tile_n // groups_n)
@@ -307,8 +307,8 @@ __kernel void multiply_tiles_(
     place_ = as_int((uint)c_start_ + (uint)row_ * (uint)c_pitch_ + (uint)column_);
     // 224: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     line_ = (float4)(acc__1_0, acc__1_1, acc__1_2, acc__1_3);
-    // 228: store_vector(line, flat_c, place, row, column, factors, epilogue, True)
-    store_vector_(line_, c_memory_, flat_c_1_, place_, row_, column_, factors_alpha_, factors_beta_);
+    // 228: store_vector(line, flat_c, place, matrix, row, column, factors, epilogue, True)
+    store_vector_(line_, c_memory_, flat_c_1_, place_, matrix_, row_, column_, factors_alpha_, factors_beta_);
     // 219: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     row_ = as_int((uint)row0_ + (uint)thread_row_ + 2);
     // 221: column = column0 + thread_column + part * (tile_n // groups_n)
@@ -317,8 +317,8 @@ __kernel void multiply_tiles_(
     place_ = as_int((uint)c_start_ + (uint)row_ * (uint)c_pitch_ + (uint)column_);
     // 224: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     line_ = (float4)(acc__2_0, acc__2_1, acc__2_2, acc__2_3);
-    // 228: store_vector(line, flat_c, place, row, column, factors, epilogue, True)
-    store_vector_(line_, c_memory_, flat_c_1_, place_, row_, column_, factors_alpha_, factors_beta_);
+    // 228: store_vector(line, flat_c, place, matrix, row, column, factors, epilogue, True)
+    store_vector_(line_, c_memory_, flat_c_1_, place_, matrix_, row_, column_, factors_alpha_, factors_beta_);
     // 219: row = row0 + thread_row + (i // lanes * (tile_m // groups_m) + i % lanes)
     row_ = as_int((uint)row0_ + (uint)thread_row_ + 3);
     // 221: column = column0 + thread_column + part * (tile_n // groups_n)
@@ -327,6 +327,6 @@ __kernel void multiply_tiles_(
     place_ = as_int((uint)c_start_ + (uint)row_ * (uint)c_pitch_ + (uint)column_);
     // 224: line = vector(acc[i, part * 4], acc[i, part * 4 + 1], acc[i, part * 4 + 2], acc[i, part * 4 + 3])
     line_ = (float4)(acc__3_0, acc__3_1, acc__3_2, acc__3_3);
-    // 228: store_vector(line, flat_c, place, row, column, factors, epilogue, True)
-    store_vector_(line_, c_memory_, flat_c_1_, place_, row_, column_, factors_alpha_, factors_beta_);
+    // 228: store_vector(line, flat_c, place, matrix, row, column, factors, epilogue, True)
+    store_vector_(line_, c_memory_, flat_c_1_, place_, matrix_, row_, column_, factors_alpha_, factors_beta_);
 }

@@ -66,7 +66,7 @@ def small_tiles():
     f, n, number, four = array(FLOAT32, 2), Scalar(INT32), Scalar(FLOAT32), cuda.float32x4
     plan = TilePlan(16, 16, 4, 4, 4, 1, 4, four, False, False, False, True, True, False, 4)
     matrices = (named(Matrix, f, n, n),) * 3
-    rest = (named(Extents, n, n, n), n, named(Split, n, n), named(Factors, number, number))
+    rest = (named(Extents, n, n, n), n, named(Split, n, n), named(Factors, number, number, ConstantType(None)))
     constants = map(ConstantType, (plan, Epilogue(SUM, four, four)))
     return multiply_tiles, (*matrices, ConstantType(None), *rest, *constants)
 

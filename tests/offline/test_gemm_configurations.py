@@ -70,7 +70,7 @@ def test_tiles(target, dtype, forms):
     n, number = types.int32, getattr(types, dtype)
     given = types.NamedTuple((matrix, n, n), Matrix)
     rest = (types.NamedUniTuple(n, 3, Extents), n, types.NamedUniTuple(n, 2, Split))
-    signature = (given, given, given, types.none, *rest, types.NamedUniTuple(number, 2, Factors))
+    signature = (given, given, given, types.none, *rest, types.NamedTuple((number, number, types.none), Factors))
     for place, config in enumerate(_chosen(TileVariant(), dtype, caps)):
         for exact in forms(place, (False, True)):
             kernel = tile_kernel(config.threads * config.problems, subgroup_of(caps))
@@ -87,7 +87,8 @@ def _check(variant, target, dtype, forms, kernel_of, plan_of):
     """Compile a variant's choices."""
     element = types.int16 if dtype == "float16" else getattr(types, dtype)
     matrix, result = element[:, ::1], getattr(types, dtype)[:, ::1]
-    factors = types.NamedUniTuple(types.float64 if dtype == "float64" else types.float32, 2, Factors)
+    number = types.float64 if dtype == "float64" else types.float32
+    factors = types.NamedTuple((number, number, types.none), Factors)
     for place, config in enumerate(_chosen(variant, dtype, target.capabilities)):
         for a_transposed, b_transposed, exact, scaled in forms(place, _PLANES):
             plan = plan_of(config, a_transposed, b_transposed, exact=exact, scaled=scaled)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
+from portagpu.blas.gemm.core.fusion import Fusion
 from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.blas.gemm.engine import gemm
+from portagpu.blas.gemm.scaling import finish
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
@@ -21,18 +24,19 @@ def multiply(
     alpha: complex,
     beta: complex,
     precision: str,
+    fusion: Fusion | None = None,
 ) -> None:
-    """Enqueue ``c = alpha * a @ b + beta * c`` with NumPy's rules for vectors and leading axes, which c has in full."""
+    """Enqueue ``c = alpha * a @ b + beta * c`` with NumPy's rules for vectors and leading axes, which c has in full.
+
+    fusion: what becomes of the sums before they are stored, if anything.
+    """
     if c.size == 0:
         return
     if a.ndim == 2 and b.ndim == 2:
-        gemm(a, b, c, stream, alpha=alpha, beta=beta, precision=precision)
+        gemm(a, b, c, stream, alpha=alpha, beta=beta, precision=precision, fusion=fusion)
         return
-    columns = (*c.strides, c.itemsize) if b.ndim == 1 else c.strides
-    shape = (*c.shape, 1) if b.ndim == 1 else c.shape
-    if a.ndim == 1:
-        shape, columns = (*shape[:-1], 1, shape[-1]), (*columns[:-1], c.itemsize, columns[-1])
-    c = with_strides(c, shape, columns)
+    c = _with_two_axes(c, row=a.ndim == 1, column=b.ndim == 1)
+    shape = c.shape
     if a.ndim == 1:
         a = with_strides(a, (1, *a.shape), (a.itemsize * a.shape[0], *a.strides))
     if b.ndim == 1:
@@ -46,11 +50,12 @@ def multiply(
         tall_a = with_strides(a, (rows, a.shape[-1]), _row_steps(batch, steps[0], matrices[0]))
         tall_c = with_strides(c, (rows, c.shape[-1]), _row_steps(batch, steps[2], matrices[2]))
         flat_b = with_strides(b, *matrices[1])
-        gemm(tall_a, flat_b, tall_c, stream, alpha=alpha, beta=beta, precision=precision)
+        tall = fusion if fusion is None or rows == a.shape[-2] else replace(fusion, rows=a.shape[-2])
+        gemm(tall_a, flat_b, tall_c, stream, alpha=alpha, beta=beta, precision=precision, fusion=tall)
         return
     folded = _fold(batch, steps)
     outer, inner = folded[0][:-1], folded[0][-1]
-    for index in np.ndindex(*outer):
+    for turn, index in enumerate(np.ndindex(*outer)):
         views = [
             with_strides(
                 x,
@@ -60,7 +65,27 @@ def multiply(
             )
             for x, taken, (extents, strides) in zip((a, b, c), folded[1], matrices, strict=True)
         ]
-        gemm(views[0], views[1], views[2], stream, alpha=alpha, beta=beta, precision=precision)
+        own = None if fusion is None else fusion.from_matrix(turn * inner)
+        gemm(views[0], views[1], views[2], stream, alpha=alpha, beta=beta, precision=precision, fusion=own)
+
+
+def finish_all(c: DeviceNDArray, fusion: Fusion, stream: Stream, *, row: bool, column: bool) -> None:
+    """Enqueue what fusion makes of the elements that c has. Its matrices are a row or a column: those of vectors."""
+    if c.size == 0:
+        return
+    c = _with_two_axes(c, row=row, column=column)
+    for number, index in enumerate(np.ndindex(*c.shape[:-2])):
+        finish(c[index] if index else c, 1, fusion.from_matrix(number), stream)
+
+
+def _with_two_axes(c: DeviceNDArray, *, row: bool, column: bool) -> DeviceNDArray:
+    """A result with the axes that it has not where the operands are vectors."""
+    shape, steps = c.shape, c.strides
+    if column:
+        shape, steps = (*shape, 1), (*steps, c.itemsize)
+    if row:
+        shape, steps = (*shape[:-1], 1, shape[-1]), (*steps[:-1], c.itemsize, steps[-1])
+    return with_strides(c, shape, steps) if row or column else c
 
 
 def _steps(x: DeviceNDArray, batch: tuple[int, ...]) -> tuple[int, ...]:

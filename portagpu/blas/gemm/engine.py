@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 from portagpu.blas.gemm.complex_products import multiply_complex
 from portagpu.blas.gemm.core.alignment import aligned_copy, begins_aligned, new_aligned_rows
+from portagpu.blas.gemm.core.fusion import Fusion
 from portagpu.blas.gemm.core.interface import ALIGNMENT, Config, Product, clock_mhz, ends_aligned, order_of
 from portagpu.blas.gemm.core.problem import Problem
-from portagpu.blas.gemm.scaling import scale
+from portagpu.blas.gemm.scaling import finish, scale
 from portagpu.blas.gemm.selection.choice import choose, generation
 from portagpu.blas.gemm.selection.registry import precisions, predicted_time, variant_of
 from portagpu.device.capabilities import Capabilities
@@ -49,8 +50,9 @@ def gemm(
     alpha: complex = 1.0,
     beta: complex = 0.0,
     precision: str = "",
+    fusion: Fusion | None = None,
 ) -> None:
-    """``c = alpha * a @ b + beta * c``; enqueued.
+    """``c = alpha * a @ b + beta * c``, or what ``fusion`` makes of these sums; enqueued.
 
     a, b, c: matrices (m, k), (k, n), (m, n), or batches (batch, m, k) and so on, of any strides; a and b of one dtype,
     c of one that `core.accumulation.OUTPUTS` lists. An operand that a batch shares has batch stride 0. ``c`` must not
@@ -67,6 +69,7 @@ def gemm(
             *_facts(b),
             *_facts(c),
             alpha == 1 and beta == 0,
+            fusion is None,
             precision,
             c.context.key,
             c.context.settings,
@@ -74,13 +77,13 @@ def gemm(
         known = generation(c.context)
         ready = _ready.get(key)
         if ready is not None and alpha != 0 and ready[0] == known:
-            product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta, precision=ready[2])
+            product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta, precision=ready[2], fusion=fusion)
             _with_scratch(variant_of(ready[1]).run, ready[1], product)
             return
     if c.size == 0:
         return
     if alpha == 0 or a.shape[-1] == 0:
-        scale(c, beta, stream)
+        scale(c, beta, stream) if fusion is None else finish(c, beta, fusion, stream)
         return
     if c.ndim == 3 and c.shape[0] == 1:
         a, b, c = a[0], b[0], c[0]
@@ -88,9 +91,12 @@ def gemm(
     if order_of(c) == "F":
         axes = (0, 2, 1) if c.ndim == 3 else (1, 0)
         a, b, c = b.transpose(axes), a.transpose(axes), c.transpose(axes)
-    product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta, precision=precision)
+        fusion = None if fusion is None else fusion.of_transposes()
+    product = Product(a=a, b=b, c=c, stream=stream, alpha=alpha, beta=beta, precision=precision, fusion=fusion)
     if a.dtype.kind == "c":
-        multiply_complex(product, gemm)
+        multiply_complex(replace(product, fusion=None), gemm)  # in parts, which are joined first
+        if fusion is not None:
+            finish(c, 1, fusion, stream)
         return
     problem = product.problem
     if config is None:
@@ -122,7 +128,9 @@ def _facts(x: DeviceNDArray) -> tuple[Any, ...]:
 def _run(plan: Plan, product: Product) -> None:
     if plan.walked:
         for i in range(product.batch):
-            _run(replace(plan, walked=False), replace(product, a=product.a[i], b=product.b[i], c=product.c[i]))
+            fusion = None if product.fusion is None else product.fusion.from_matrix(i)
+            one = replace(product, a=product.a[i], b=product.b[i], c=product.c[i], fusion=fusion)
+            _run(replace(plan, walked=False), one)
         return
     result, stream = product.c, product.stream
     if plan.copied:

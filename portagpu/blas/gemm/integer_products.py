@@ -43,6 +43,11 @@ def kernels_dtype(name: str) -> str:
     return UNSIGNED[8 * np.dtype(name).itemsize] if name in WHOLE else name
 
 
+def is_converted(a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray) -> bool:
+    """Whether kernels do not get the arrays of a product as they are, but as what `multiply_whole` makes of them."""
+    return is_whole(c.dtype) and not (a.dtype == b.dtype and name_of(c.dtype) in OUTPUTS.get(name_of(a.dtype), ()))
+
+
 def multiply_whole(
     a: DeviceNDArray,
     b: DeviceNDArray,
@@ -57,7 +62,7 @@ def multiply_whole(
     Dtypes of a and b may differ if they are integers or bools: both are converted to that of c first. ``multiply`` gets
     everything as it is where sums are floats, or int32 as those of bytes are.
     """
-    if not is_whole(c.dtype) or (a.dtype == b.dtype and name_of(c.dtype) in OUTPUTS.get(name_of(a.dtype), ())):
+    if not is_converted(a, b, c):
         multiply(a, b, c, alpha, beta)
         return
     if c.size == 0:

@@ -1,14 +1,17 @@
-"""``c = beta * c``, for products whose sums are empty or not wanted."""
+"""``c = beta * c``, for products whose sums are empty or not wanted, and functions of what is there already."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from portagpu.blas.gemm.core.alignment import new_aligned_rows, swapped
+from portagpu.blas.gemm.core.fusion import Fusion
 from portagpu.blas.gemm.core.interface import order_of
-from portagpu.blas.gemm.core.kernel_arguments import Complex, Matrix
+from portagpu.blas.gemm.core.kernel_arguments import ALPHA, ALPHA_AND_BETA, SUM, Complex, Factors, Matrix
 from portagpu.blas.gemm.core.operands import index_type, operand, real_dtype, real_flat
-from portagpu.blas.gemm.kernels.epilogue import scale_elements
+from portagpu.blas.gemm.kernels.epilogue import finish_elements, scale_elements
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.execution.stream import Stream
@@ -47,4 +50,20 @@ def scale(c: DeviceNDArray, beta: complex, stream: Stream) -> None:
         number(batch),
         Complex(kind.type(np.real(beta)), kind.type(np.imag(beta))),
         mode,
+    )
+
+
+def finish(c: DeviceNDArray, beta: complex, fusion: Fusion, stream: Stream) -> None:
+    """Enqueue ``c = function(beta * c)`` for a matrix or a batch of any strides; with ``beta`` 0, c is not read."""
+    (m, n), batch = c.shape[-2:], c.shape[0] if c.ndim == 3 else 1
+    kind: Any = np.float32 if c.dtype.name in ("float16", "bfloat16") else c.dtype.type
+    number = index_type(c)
+    threads = min(_THREADS, c.context.capabilities.max_work_group_size)
+    finish_elements[-(-m * n * batch // threads), threads, stream](
+        c,
+        number(m),
+        number(n),
+        number(batch),
+        Factors(kind(1), kind(beta), fusion.fused()),
+        SUM if beta == 0 else ALPHA if beta == 1 else ALPHA_AND_BETA,
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.gemm.core.kernel_arguments import ALPHA, ALPHA_AND_BETA, SUM, Epilogue, Factors
+from portagpu.blas.gemm.core.kernel_arguments import ALPHA, ALPHA_AND_BETA, SUM, Epilogue
 from portagpu.blas.gemm.core.problem import UNSIGNED, Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.dialect.names import VectorMaker
@@ -40,11 +40,6 @@ class Conversion:
     def whole(self) -> bool:
         """Whether sums are integers."""
         return self.vector.dtype.is_integer
-
-    def factors(self, alpha: complex, beta: complex) -> Factors:
-        """Alpha and beta in the type in which sums are scaled."""
-        kind = number_type(self.scaled)
-        return Factors(kind(alpha.real), kind(beta.real))
 
     def epilogue(self, alpha: complex, beta: complex) -> Epilogue:
         """What kernels do with sums: what alpha and beta ask for, known when they are compiled."""

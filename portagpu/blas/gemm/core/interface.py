@@ -8,6 +8,8 @@ from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache
 from typing import Any, ClassVar
 
+from portagpu.blas.gemm.core.fusion import Fusion
+from portagpu.blas.gemm.core.kernel_arguments import Factors
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import name_of
 from portagpu.device.capabilities import Capabilities
@@ -29,7 +31,8 @@ class Product:
     Matrices: a (m, k), b (k, n), c (m, n). Batches: a (batch, m, k), b (batch, k, n), c (batch, m, n) with batch > 1;
     an operand that all products share has batch stride 0. Every array has at least one element; c overlaps neither a
     nor b. With ``beta`` 0, c is not read; ``alpha`` is never 0. For integer sums alpha and beta are integers, for
-    complex operands they may be complex.
+    complex operands they may be complex. ``fusion``: what becomes of the scaled sums before they are stored, if
+    anything: kernels do it when they store (`portagpu.blas.gemm.kernels.epilogue`), given what `factors` makes.
 
     A variant gets only what its `Variant.supports` said yes to for `problem`: it must look there at ``dtype``, ``out``,
     ``precision``, ``batch``, the orders, ``aligned`` and ``scaled`` as far as it has limits. What it refuses,
@@ -44,6 +47,15 @@ class Product:
     alpha: complex = 1.0
     beta: complex = 0.0
     precision: str = ""
+    fusion: Fusion | None = None
+
+    def factors(self, number: Any, *, turned: bool = False) -> Factors:
+        """Alpha and beta as numbers of a type, and what is fused with the product.
+
+        ``turned``: for a kernel whose rows are columns of c.
+        """
+        fused = None if self.fusion is None else self.fusion.fused(turned=turned)
+        return Factors(number(self.alpha.real), number(self.beta.real), fused)
 
     @property
     def batch(self) -> int:

@@ -5,6 +5,7 @@ Kernels use the fields where they need them (``a.pitch``): C has a parameter for
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, NamedTuple
 
 SUM, ALPHA, ALPHA_AND_BETA, BETA_UNLESS_ZERO = range(4)
@@ -40,11 +41,38 @@ class Extents(NamedTuple):
     k: Any
 
 
+class Order(Enum):
+    """Whether a kernel computes a product as its caller sees it, or its transpose."""
+
+    GIVEN = "given"
+    TURNED = "turned"
+
+
+class Fused(NamedTuple):
+    """A caller's function of scaled sums, whose results are stored in their place.
+
+    ``function(value, row, column, *arguments)``, where row and column are the caller's; with ``batched`` it gets the
+    number of the matrix, too, before its arguments: the kernel's own plus ``first``. ``rows``: of each matrix, where a
+    kernel has several in one tall one; else None. What is no number is known when kernels are compiled.
+    """
+
+    function: Any
+    arguments: Any
+    order: Order
+    batched: Order | None  # None: not
+    first: Any
+    rows: Any
+
+
 class Factors(NamedTuple):
-    """Scaling factors: alpha and beta of ``alpha * a @ b + beta * c``, in the type in which sums are scaled."""
+    """Scaling factors: alpha and beta of ``alpha * a @ b + beta * c``, in the type in which sums are scaled.
+
+    ``fused``: what becomes of scaled sums before they are stored, a `Fused`, or None.
+    """
 
     alpha: Any
     beta: Any
+    fused: Fused | None = None
 
 
 class Complex(NamedTuple):

@@ -2,8 +2,8 @@
 
 Sums are formed in one type (``vector`` of kernels), scaled in another (that of alpha and beta: float32 where integers
 become floats) and stored in a third. There is a function for each way in which kernels hold and store sums (one,
-neighbours as a vector or as a pair, or one for a copy that stores it); each does the same to a sum, and gets what one
-must know to do more: its value, row and column. Kernels that work on results alone follow.
+neighbours as a vector or as a pair, or one for a copy that stores it); each does the same to a sum: scaling, and then
+the caller's function, if there is one (``factors.fused``). Kernels that work on results alone follow.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.gemm.core.kernel_arguments import ALPHA_AND_BETA, BETA_UNLESS_ZERO, SUM
+from portagpu.blas.gemm.core.kernel_arguments import ALPHA_AND_BETA, BETA_UNLESS_ZERO, SUM, Order
 
 
 @cuda.jit(device=True)
@@ -26,8 +26,68 @@ def multiply_add(x, y, z, whole: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def store_element(total, c, place, row, column, factors, epilogue):
-    """Make a sum the element ``c[place]``; row, column: the element's, as the kernel counts them."""
+def signed(number):
+    """A row or column as callers' functions get it, whatever type the kernel counts in: differences may be negative."""
+    if isinstance(number, np.uint32):
+        return np.int32(number)
+    if isinstance(number, np.uint64):
+        return np.int64(number)
+    return number
+
+
+@cuda.jit(device=True)
+def fused_value(value, matrix, row, column, fused):
+    """What the caller's function makes of a scaled sum; matrix, row, column: its place, as the kernel counts them."""
+    down, right = signed(row), signed(column)
+    if fused.order is Order.TURNED:
+        down, right = signed(column), signed(row)
+    number = fused.first + signed(matrix)
+    if fused.rows is not None:
+        number = down // fused.rows
+        down = down % fused.rows
+    if fused.batched is not None:
+        return fused.function(value, down, right, number, *fused.arguments)
+    return fused.function(value, down, right, *fused.arguments)
+
+
+@cuda.jit(device=True)
+def fused_four(value, lane: cuda.constexpr, matrix, row, column, fused):
+    """`fused_value` of four lanes from a lane on."""
+    kind = type(value[0])
+    return (
+        kind(fused_value(value[lane], matrix, row, column + lane, fused)),
+        kind(fused_value(value[lane + 1], matrix, row, column + (lane + 1), fused)),
+        kind(fused_value(value[lane + 2], matrix, row, column + (lane + 2), fused)),
+        kind(fused_value(value[lane + 3], matrix, row, column + (lane + 3), fused)),
+    )
+
+
+@cuda.jit(device=True)
+def fused_lanes(value, matrix, row, column, fused, vector: cuda.constexpr):
+    """`fused_value` of each lane of a vector; column: that of the first."""
+    if vector.lanes == 2:
+        kind = type(value[0])
+        return vector(
+            kind(fused_value(value[0], matrix, row, column, fused)),
+            kind(fused_value(value[1], matrix, row, column + 1, fused)),
+        )
+    low = fused_four(value, 0, matrix, row, column, fused)
+    if vector.lanes == 4:
+        return vector(*low)
+    middle = fused_four(value, 4, matrix, row, column, fused)
+    if vector.lanes == 8:
+        return vector(*low, *middle)
+    return vector(
+        *low,
+        *middle,
+        *fused_four(value, 8, matrix, row, column, fused),
+        *fused_four(value, 12, matrix, row, column, fused),
+    )
+
+
+@cuda.jit(device=True)
+def store_element(total, c, place, matrix, row, column, factors, epilogue):
+    """Make a sum the element ``c[place]``; matrix, row, column: the element's, as the kernel counts them."""
     value = type(factors.alpha)(total)
     if epilogue.scaling > SUM:
         value = value * factors.alpha
@@ -36,12 +96,15 @@ def store_element(total, c, place, row, column, factors, epilogue):
         value = multiply_add(factors.beta, old, value, isinstance(factors.alpha, np.integer))
     if epilogue.scaling == BETA_UNLESS_ZERO and factors.beta != 0:
         value += factors.beta * type(factors.alpha)(c[place])
-    c[place] = value
+    if factors.fused is not None:
+        c[place] = fused_value(value, matrix, row, column, factors.fused)
+    else:
+        c[place] = value
 
 
 @cuda.jit(device=True)
-def store_vector(total, c, place, row, column, factors, epilogue, aligned: cuda.constexpr):
-    """Make a vector of sums the elements from ``c[place]`` on; row, column: those of the first."""
+def store_vector(total, c, place, matrix, row, column, factors, epilogue, aligned: cuda.constexpr):
+    """Make a vector of sums the elements from ``c[place]`` on; matrix, row, column: those of the first."""
     value = epilogue.scaled(total)
     if epilogue.scaling > SUM:
         value = value * factors.alpha
@@ -50,6 +113,8 @@ def store_vector(total, c, place, row, column, factors, epilogue, aligned: cuda.
         value = multiply_add(factors.beta, old, value, isinstance(factors.alpha, np.integer))
     if epilogue.scaling == BETA_UNLESS_ZERO and factors.beta != 0:
         value += factors.beta * cuda.vload(c, place, epilogue.scaled.lanes, aligned=aligned)
+    if factors.fused is not None:
+        value = fused_lanes(value, matrix, row, column, factors.fused, epilogue.scaled)
     cuda.vstore(epilogue.stored(value), c, place, aligned=aligned)
 
 
@@ -64,6 +129,8 @@ def finished(total, c, product, row, column, extents, factors, epilogue):
         value = value * factors.alpha
     if epilogue.scaling == BETA_UNLESS_ZERO and factors.beta != 0 and row < extents.m and column < extents.n:
         value += factors.beta * type(factors.alpha)(c[product, row, column] if c.ndim == 3 else c[row, column])
+    if factors.fused is not None and row < extents.m and column < extents.n:
+        value = type(value)(fused_value(value, product, row, column, factors.fused))
     return value
 
 
@@ -74,7 +141,7 @@ def packed_pair(low, high, kind: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def store_pair(low, high, c, pairs, place, row, column, factors, epilogue):
+def store_pair(low, high, c, pairs, place, matrix, row, column, factors, epilogue):
     """Make two sums the elements ``c[place]`` and ``c[place + 1]``, of 16 bits, in one store; place is even.
 
     pairs: c's memory as uint32. ``epilogue.stored``: see `packed_pair`; ``epilogue.scaling``: as for `finished`.
@@ -85,29 +152,33 @@ def store_pair(low, high, c, pairs, place, row, column, factors, epilogue):
     if epilogue.scaling == BETA_UNLESS_ZERO and factors.beta != 0:
         low += factors.beta * type(factors.alpha)(c[place])
         high += factors.beta * type(factors.alpha)(c[place + 1])
+    if factors.fused is not None:
+        low = type(factors.alpha)(fused_value(low, matrix, row, column, factors.fused))
+        high = type(factors.alpha)(fused_value(high, matrix, row, column + 1, factors.fused))
     pairs[place // 2] = packed_pair(low, high, epilogue.stored)
 
 
 @cuda.jit(device=True)
-def store_neighbours(sums, c, pairs, line, at, own, factors, epilogue, together: cuda.constexpr):
+def store_neighbours(sums, c, pairs, line, matrix, at, own, factors, epilogue, together: cuda.constexpr):
     """Make two or four sums neighbours in a line of a tile of c, as far as they are the tile's own.
 
-    line: where the line begins in c; at: the line's number, and that of the first of the neighbours in it; own: numbers
-    in the line from the first that is the tile's up to the end. ``together``: in one store, which is the tile's own or
-    not as a whole. pairs: see `store_pair`, which stores them if ``epilogue.stored`` is a name.
+    line: where the line begins in c; at: the line's number in the matrix of that number, and that of the first of the
+    neighbours in it; own: numbers in the line from the first that is the tile's up to the end. ``together``: in one
+    store, which is the tile's own or not as a whole. pairs: see `store_pair`, which stores them if ``epilogue.stored``
+    is a name.
     """
     x = at[1]
     place = line + np.uint32(x)
     if together:
         if x >= own[0] and x < own[1]:
             if isinstance(epilogue.stored, str):
-                store_pair(sums[0], sums[1], c, pairs, place, at[0], x, factors, epilogue)
+                store_pair(sums[0], sums[1], c, pairs, place, matrix, at[0], x, factors, epilogue)
             else:
-                store_vector(epilogue.scaled(*sums), c, place, at[0], x, factors, epilogue, True)
+                store_vector(epilogue.scaled(*sums), c, place, matrix, at[0], x, factors, epilogue, True)
     else:
         for lane in cuda.unroll(range(len(sums))):
             if x + lane >= own[0] and x + lane < own[1]:
-                store_element(sums[lane], c, place + lane, at[0], x + lane, factors, epilogue)
+                store_element(sums[lane], c, place + lane, matrix, at[0], x + lane, factors, epilogue)
 
 
 @cuda.jit(device=True)
@@ -137,7 +208,27 @@ def sum_parts(parts, c, m, n, split, factors, epilogue: cuda.constexpr):
         for part in range(type(size)(1), split):
             total += source[first + part * size]
         place = matrix * c.batch + within // n * c.pitch + within % n
-        store_element(total, target, place, within // n, within % n, factors, epilogue)
+        store_element(total, target, place, matrix, within // n, within % n, factors, epilogue)
+
+
+@cuda.jit
+def finish_elements(c, m, n, batch, factors, scaling: cuda.constexpr):
+    """Store the caller's function (``factors.fused``) of ``beta * c`` in c, for a matrix or a batch of any strides.
+
+    Of zeros with `SUM`, where c is not read; of c as it is with `ALPHA`. A thread for each element.
+    """
+    size = m * n
+    position = type(size)(cuda.grid(1))
+    if position < size * batch:
+        matrix, within = position // size, position % size
+        row, column = within // n, within % n
+        place = (matrix, row, column) if c.ndim == 3 else (row, column)
+        value = type(factors.beta)(0)
+        if scaling > SUM:
+            value = type(factors.beta)(c[place])
+        if scaling == ALPHA_AND_BETA:
+            value = factors.beta * value
+        c[place] = fused_value(value, matrix, row, column, factors.fused)
 
 
 @cuda.jit

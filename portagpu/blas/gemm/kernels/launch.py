@@ -10,7 +10,7 @@ import numpy as np
 
 from portagpu.blas.gemm.core.flat_operands import Operand, matrix_of
 from portagpu.blas.gemm.core.interface import Product
-from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Pieces
+from portagpu.blas.gemm.core.kernel_arguments import Extents, Pieces
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.kernels.split_k import counters_of, fan_of
 from portagpu.blas.gemm.kernels.stream_k import Workers, pieces_of_shares, whole_tiles
@@ -103,6 +103,6 @@ def multiply(
         np.int32(product.batch),
         Pieces(parts, arrived, np.int32(pieces), np.int32(fan_of(pieces))),
         *shared_out,
-        Factors(number(product.alpha.real), number(product.beta.real)),
+        product.factors(number),
         *last,
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from portagpu.blas.gemm.core.accumulation import Conversion
+from portagpu.blas.gemm.core.accumulation import Conversion, number_type
+from portagpu.blas.gemm.core.interface import Product
 from portagpu.blas.gemm.core.operands import Operand, index_type, matrix_of
 from portagpu.blas.gemm.kernels.epilogue import sum_parts
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.execution.stream import Stream
 
 _THREADS = 128  # of a block
 
@@ -16,20 +16,18 @@ def add_parts(
     c: Operand,
     shape: tuple[int, int, int],
     found: Conversion,
-    alpha: complex,
-    beta: complex,
-    stream: Stream,
+    product: Product,
 ) -> None:
-    """``c = alpha * (the sum of parts) + beta * c``; parts: (batch, split, m, n), shape: (batch, m, n)."""
+    """A product's c from parts of its sums: (batch, split, m, n); shape: (batch, m, n). Scaling, too, is its own."""
     batch, m, n = shape
     number = index_type(parts, c.array)
     threads = min(_THREADS, c.array.context.capabilities.max_work_group_size)
-    sum_parts[-(-batch * m * n // threads), threads, stream](
+    sum_parts[-(-batch * m * n // threads), threads, product.stream](
         parts,
         matrix_of(c, number),
         number(m),
         number(n),
         number(parts.shape[1]),
-        found.factors(alpha, beta),
-        found.epilogue(alpha, beta),
+        product.factors(number_type(found.scaled)),
+        found.epilogue(product.alpha, product.beta),
     )

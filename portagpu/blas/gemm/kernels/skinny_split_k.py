@@ -107,7 +107,7 @@ def _store(total, row, line, strip, outcome, plan):
     own = min(first, n - plan.lanes) + line % plan.lanes
     if row < outcome.extents.m and own >= first and own < n:
         place = strip.batch * c.batch + row * c.down + own * c.right
-        store_element(total, c.memory, place, row, own, outcome.factors, plan.epilogue)
+        store_element(total, c.memory, place, strip.batch, row, own, outcome.factors, plan.epilogue)
 
 
 @cuda.jit(device=True)

@@ -259,7 +259,9 @@ class _Work:
         config, a, b, c, product = self.config, self.a, self.b, self.c, self.product
         panels, depth = packed.shape[1:3]
         group_n = min(config.group_n, panels)
-        beta = product.beta if first_k == 0 else 1.0  # later blocks add to what is there
+        # later blocks add to what is there, and the last one has the whole sums
+        beta = product.beta if first_k == 0 else 1.0
+        fusion = product.fusion if first_k + depth == self.k else None
         apart = config.rows if a.transposed else config.apart(self.dtype.itemsize)
         room = apart * (config.depth if a.transposed else config.rows) if self.copied else 1
         grid = (1 if packs else -(-self.m // config.rows), -(-panels // group_n), product.batch)
@@ -282,7 +284,7 @@ class _Work:
             matrix_of(c, self.number),
             Extents(self.number(self.m), self.number(self.n), self.number(self.k)),
             Block(*map(self.number, (first_k, first_panel, depth, panels, group_n))),
-            self.found.factors(product.alpha, beta),
+            replace(product, beta=beta, fusion=fusion).factors(self.dtype.type),
             self.found.vector,
             plan,
             self.found.epilogue(product.alpha, beta),

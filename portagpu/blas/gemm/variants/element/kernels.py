@@ -44,4 +44,4 @@ def multiply_elements(
             total = multiply_add(accumulator(flat_a[place_a]), accumulator(flat_b[place_b]), total, whole)
             place_a += step_a
             place_b += step_b
-        store_element(total, flat_c, matrix * c.batch + row * c.pitch + column, row, column, factors, epilogue)
+        store_element(total, flat_c, matrix * c.batch + row * c.pitch + column, matrix, row, column, factors, epilogue)

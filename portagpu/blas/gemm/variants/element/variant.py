@@ -70,7 +70,7 @@ class ElementVariant(Variant):
             matrix_of(c, number),
             Extents(number(m), number(n), number(k)),
             number(batch),
-            found.factors(product.alpha, product.beta),
+            product.factors(number_type(found.scaled)),
             number_type(found.vector),
             found.epilogue(product.alpha, product.beta),
             found.whole,

@@ -284,6 +284,7 @@ def multiply_doubles(
                             c.memory,
                             c.memory,
                             line,
+                            number // tiles,
                             (number_of_line, runs.first + run * runs.apart + runs.offset),
                             (runs.own, runs.end),
                             factors,

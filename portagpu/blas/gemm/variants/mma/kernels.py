@@ -279,6 +279,7 @@ def multiply_fragments(
                         c.memory,
                         pairs,
                         line,
+                        product,
                         (row, column),
                         (own_column, extents.n),
                         factors,

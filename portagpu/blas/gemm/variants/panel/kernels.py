@@ -146,7 +146,9 @@ def multiply_panels(
                 for i in cuda.unroll(range(tile_m)):
                     for j in cuda.unroll(range(vectors_n)):
                         place = start + i * c.pitch + j * lanes
-                        store_vector(acc[i, j], flat_c, place, row0 + i, column0 + j * lanes, factors, epilogue, False)
+                        store_vector(
+                            acc[i, j], flat_c, place, matrix, row0 + i, column0 + j * lanes, factors, epilogue, False
+                        )
             else:
                 for i in cuda.unroll(range(tile_m)):
                     for j in cuda.unroll(range(vectors_n)):
@@ -154,4 +156,6 @@ def multiply_panels(
                 for i in range(min(type(extents.m)(tile_m), extents.m - row0)):
                     for j in range(min(type(extents.m)(tile_n), extents.n - column0)):
                         place = start + i * c.pitch + j
-                        store_element(scratch[i * tile_n + j], flat_c, place, row0 + i, column0 + j, factors, epilogue)
+                        store_element(
+                            scratch[i * tile_n + j], flat_c, place, matrix, row0 + i, column0 + j, factors, epilogue
+                        )

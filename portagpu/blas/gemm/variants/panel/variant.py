@@ -121,8 +121,8 @@ class PanelVariant(Variant):
         # what is added again and again must not lose digits in between
         batch, m, n = product.batch, product.c.shape[-2], product.c.shape[-1]
         sums = workspaces.of(product.stream, "sums", (batch, 1, m, n), accumulator)
-        _multiply_parts(config, replace(product, alpha=1, beta=0), Operand(sums, n, m * n, False), depth)
-        add_parts(sums, c, (batch, m, n), found, product.alpha, product.beta, product.stream)
+        _multiply_parts(config, replace(product, alpha=1, beta=0, fusion=None), Operand(sums, n, m * n, False), depth)
+        add_parts(sums, c, (batch, m, n), found, product)
 
 
 def _multiply_parts(config: PanelConfig, product: Product, c: Operand, depth: int) -> None:
@@ -131,7 +131,9 @@ def _multiply_parts(config: PanelConfig, product: Product, c: Operand, depth: in
     for begin in range(0, k, depth):
         terms = slice(begin, min(k, begin + depth))
         part = replace(product, a=product.a[..., terms], b=product.b[..., terms, :]) if depth < k else product
-        _multiply(config, part if begin == 0 else replace(part, beta=1), c, depth)
+        part = part if begin == 0 else replace(part, beta=1)
+        # the last part has the whole sums
+        _multiply(config, part if terms.stop == k else replace(part, fusion=None), c, depth)
 
 
 def _multiply(config: PanelConfig, product: Product, c: Operand, depth: int) -> None:
@@ -173,7 +175,7 @@ def _multiply(config: PanelConfig, product: Product, c: Operand, depth: int) -> 
         Extents(number(m), number(n), number(k)),
         number(group_m),
         number(group_n),
-        found.factors(product.alpha, product.beta),
+        product.factors(number_type(found.scaled)),
         found.vector,
         PanelPlan(config.tile_m, config.vectors_n, config.unroll_k, found.whole),
         found.epilogue(product.alpha, product.beta),

@@ -193,6 +193,7 @@ def _multiply_span(a, b, c, share, rings, extents, span, factors, vector: cuda.c
                     c.memory,
                     c.memory,
                     line,
+                    span.product,
                     (row, column),
                     (own_column, extents.n),
                     factors,

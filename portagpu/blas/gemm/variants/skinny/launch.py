@@ -62,7 +62,7 @@ def launch_strips(
     split = Split(kind(splits), kind(chunk))
     steps = (kind(step) for step in (*found.few_steps, few.batch))
     target = StridedMatrix(result.memory, *(kind(step) for step in (*found.result_steps, result.batch)))
-    factors = types.factors(product.alpha, product.beta)
+    factors = product.factors(number_type(types.scaled), turned=view.swapped)
     kernel[places * splits, strip.threads, stream](
         StridedMatrix(x[0], *steps),
         *x[1:],

@@ -91,4 +91,4 @@ def multiply_subgroups(a, b, c, factors, plan: cuda.constexpr):
         for j in cuda.unroll(range(vectors)):
             row, column = row0 + i, column0 + j * size + lane
             if exact or (row < m and column < n):
-                store_element(acc[i, j], c, (row, column), row, column, factors, epilogue)
+                store_element(acc[i, j], c, (row, column), np.int32(0), row, column, factors, epilogue)

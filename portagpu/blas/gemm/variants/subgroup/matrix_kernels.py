@@ -130,7 +130,7 @@ def multiply_subgroup_matrices(a, b, c, factors, plan: cuda.constexpr):
             for e in cuda.unroll(range(ROWS)):
                 row, column = row0 + i * ROWS + e, column0 + j * size + lane
                 if exact or (row < m and column < n):
-                    store_element(acc[i, j][e], c, (row, column), row, column, factors, epilogue)
+                    store_element(acc[i, j][e], c, (row, column), np.int32(0), row, column, factors, epilogue)
 
 
 def instruction(dtype):

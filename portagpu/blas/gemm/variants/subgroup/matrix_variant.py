@@ -9,7 +9,6 @@ from functools import cache
 import numpy as np
 
 from portagpu.blas.gemm.core.interface import Config, Product, Variant
-from portagpu.blas.gemm.core.kernel_arguments import Factors
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.subgroup.matrix_kernels import (
     DEPTH,
@@ -128,7 +127,7 @@ class SubgroupMatrixVariant(Variant):
             bits_a,
             bits_b,
             c,
-            Factors(np.float32(product.alpha.real), np.float32(product.beta.real)),
+            product.factors(np.float32),
             plan_of(
                 config,
                 problem.dtype,

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 from portagpu.blas.gemm.core.interface import Config, Product, Variant
-from portagpu.blas.gemm.core.kernel_arguments import Factors
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.variants.subgroup.kernels import SubgroupPlan, multiply_subgroups
 from portagpu.cuda import jit
@@ -120,7 +119,7 @@ class SubgroupVariant(Variant):
             a.T if a_transposed else a,
             b.T if b_transposed else b,
             c,
-            Factors(number(product.alpha.real), number(product.beta.real)),
+            product.factors(number),
             plan_of(config, number, a_transposed, b_transposed, exact=whole and problem.aligned, scaled=problem.scaled),
         )
 

@@ -225,13 +225,13 @@ def multiply_tiles(a, b, c, offsets, extents, batch, split, factors, plan: cuda.
                 else:
                     line = vector(acc[i, part * 2], acc[i, part * 2 + 1])
                 if exact:
-                    store_vector(line, flat_c, place, row, column, factors, epilogue, True)
+                    store_vector(line, flat_c, place, matrix, row, column, factors, epilogue, True)
                 else:
                     by_vector = False
                     if aligned:
                         by_vector = row < end_m and column + lanes <= extents.n
                         if by_vector:
-                            store_vector(line, flat_c, place, row, column, factors, epilogue, True)
+                            store_vector(line, flat_c, place, matrix, row, column, factors, epilogue, True)
                     if not by_vector:
                         for lane in cuda.unroll(range(lanes)):
                             if row < end_m and column + lane < extents.n:
@@ -239,6 +239,7 @@ def multiply_tiles(a, b, c, offsets, extents, batch, split, factors, plan: cuda.
                                     acc[i, part * lanes + lane],
                                     flat_c,
                                     place + lane,
+                                    matrix,
                                     row,
                                     column + lane,
                                     factors,

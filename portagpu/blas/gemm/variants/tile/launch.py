@@ -52,7 +52,7 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
     number = index_type(a.array, b.array, target.array)
     threads = config.threads * config.problems
     kind = number_type(epilogue.scaled)
-    factors = Factors(kind(product.alpha.real), kind(product.beta.real))
+    factors = Factors(kind(1), kind(0)) if split > 1 else product.factors(kind)
     caps = product.c.context.capabilities
     plan = TilePlan(
         tile_m=config.tile_m,
@@ -84,7 +84,7 @@ def launch_tiles(config: TileConfig, product: Product, offsets: DeviceNDArray | 
         epilogue,
     )
     if split > 1:
-        add_parts(target.array, c, (batch, m, n), found, product.alpha, product.beta, product.stream)
+        add_parts(target.array, c, (batch, m, n), found, product)
 
 
 def _sum_bytes(product: Product) -> int:

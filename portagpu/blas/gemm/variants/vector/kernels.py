@@ -41,12 +41,13 @@ class VectorPlan(NamedTuple):
 class Work(NamedTuple):
     """A block's work: columns from ``first`` on and terms from ``begin`` up to ``end`` of a product.
 
-    x, b, c: where the product begins in the memory of each.
+    matrix: the product's number; x, b, c: where it begins in the memory of each.
     """
 
     first: Any
     begin: Any
     end: Any
+    matrix: Any
     x: Any
     b: Any
     c: Any
@@ -61,7 +62,7 @@ def work_of_block(x, b, c, n, k, split, width: cuda.constexpr):
     product = matrix // split.count
     begin = (matrix - product * split.count) * split.terms
     end = min(k, begin + split.terms)
-    return Work(block % blocks * width, begin, end, product * x.batch, product * b.batch, matrix * c.batch)
+    return Work(block % blocks * width, begin, end, product, product * x.batch, product * b.batch, matrix * c.batch)
 
 
 @cuda.jit(device=True)
@@ -161,7 +162,7 @@ def multiply_along(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue
         if work.first + j < n:
             for i in cuda.unroll(range(rows)):
                 place = work.c + i * c.down + (work.first + j) * c.right
-                store_element(sums[i, j], flat_c, place, i, work.first + j, factors, epilogue)
+                store_element(sums[i, j], flat_c, place, work.matrix, i, work.first + j, factors, epilogue)
 
 
 @cuda.jit(device=True)
@@ -219,4 +220,4 @@ def multiply_across(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogu
             if column < n:
                 for i in cuda.unroll(range(rows)):
                     place = work.c + i * c.down + column * c.right
-                    store_element(acc[i, j][lane], flat_c, place, i, column, factors, epilogue)
+                    store_element(acc[i, j][lane], flat_c, place, work.matrix, i, column, factors, epilogue)

@@ -86,4 +86,4 @@ def multiply_lines(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue
                 column = first + lane
                 if column >= j * lanes and column < held:
                     place = work.c + i * c.down + (work.first + column) * c.right
-                    store_element(acc[i][lane], flat_c, place, i, work.first + column, factors, epilogue)
+                    store_element(acc[i][lane], flat_c, place, work.matrix, i, work.first + column, factors, epilogue)

@@ -133,7 +133,7 @@ class VectorVariant(Variant):
         found = conversion(problem.dtype, problem.out_dtype, lanes)
         split, chunk = split_of(_parts(config, view, lanes), lanes, view.k)
         target, epilogue = c, found.epilogue(product.alpha, product.beta)
-        factors = found.factors(product.alpha, product.beta)
+        factors = product.factors(number_type(found.scaled), turned=view.swapped)
         if split > 1:
             parts = workspaces.of(product.stream, "parts", (batch, split, m, n), np.dtype(number_type(found.vector)))
             kind = number_type(found.vector)
@@ -169,7 +169,7 @@ class VectorVariant(Variant):
             epilogue,
         )
         if split > 1:
-            add_parts(target.array, c, (batch, m, n), found, product.alpha, product.beta, product.stream)
+            add_parts(target.array, c, (batch, m, n), found, product)
 
 
 def _share(width: int, problem: Problem, view: FewRows) -> float:

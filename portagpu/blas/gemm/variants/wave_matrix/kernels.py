@@ -166,7 +166,7 @@ def multiply_waves(a, b, c, factors, plan: cuda.constexpr):
                 within_part = e // layout.run * layout.stride + e % layout.run
                 row = row0 + wave_row + i * size + within_part + part * layout.part
                 if exact or (row < m and column < n):
-                    store_element(acc[i, j][e], c, (row, column), row, column, factors, epilogue)
+                    store_element(acc[i, j][e], c, (row, column), np.int32(0), row, column, factors, epilogue)
 
 
 def instruction(function, shape, dtype):

@@ -9,7 +9,6 @@ from functools import cache
 import numpy as np
 
 from portagpu.blas.gemm.core.interface import Config, Product, Variant
-from portagpu.blas.gemm.core.kernel_arguments import Factors
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.variants.wave_matrix.kernels import PADDING, WavePlan, instruction, multiply_waves
@@ -193,7 +192,7 @@ class WaveMatrixVariant(Variant):
             bits_a,
             bits_b,
             c,
-            Factors(np.float32(product.alpha.real), np.float32(product.beta.real)),
+            product.factors(np.float32),
             plan_of(
                 config,
                 problem.dtype,

@@ -208,7 +208,7 @@ def multiply_across(maps, a, b, c, parts, batches, extents, factors, plan: cuda.
                         for i in cuda.unroll(range(2)):
                             for j in cuda.unroll(range(2)):
                                 value = acc[(strip * (_SPAN // 8) + part) * 4 + i * 2 + j]
-                                if scaled:
+                                if scaled or factors.fused is not None:
                                     at_row = np.uint32(row0 + own + i)
                                     at_column = np.uint32(column0 + part * 8 + column * 2 + j)
                                     product = np.uint32(batch)

@@ -10,7 +10,7 @@ import numpy as np
 
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import Config, Product, order_of
-from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Parts
+from portagpu.blas.gemm.core.kernel_arguments import Extents, Parts
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.kernels.split_k import counters_of, fan_of, levels_of
 from portagpu.blas.gemm.variants.wgmma.kernels import Mapped
@@ -104,7 +104,7 @@ def launch_across(config: WarpgroupConfig, product: Product, a: DeviceNDArray, b
         Parts(parts, arrived),
         np.int32(batch),
         Extents(np.int32(m), np.int32(n), np.int32(a.shape[-1])),
-        Factors(number(product.alpha if scaled else 1), number(product.beta if scaled else 0)),
+        product.factors(number),
         plan,
     )
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import Product, Variant, order_of
-from portagpu.blas.gemm.core.kernel_arguments import Extents, Factors, Parts
+from portagpu.blas.gemm.core.kernel_arguments import Extents, Parts
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.kernels.split_k import counters_of, fan_of, levels_of
@@ -315,7 +315,7 @@ def launch_warpgroups(config: WarpgroupConfig, product: Product, operands: Opera
         Parts(parts, arrived),
         np.int32(batch),
         Extents(np.int32(m), np.int32(n), np.int32(operands.depth)),
-        Factors(number(product.alpha if scaled else 1), number(product.beta if scaled else 0)),
+        product.factors(number),
         Exponents(operands.row_exponents, operands.column_exponents),
         plan,
     )
