@@ -60,6 +60,29 @@ def arrays_of(fusion: Fusion | None) -> tuple[Any, ...]:
     return () if fusion is None else tuple(x for x in fusion.arguments if isinstance(x, np.ndarray | DeviceNDArray))
 
 
+def known_by(epilogue: Any, arguments: Any) -> tuple[Any, tuple[DeviceNDArray, ...]] | None:
+    """What tells an epilogue on the device from others besides its arrays, and these; None for arguments that convert.
+
+    Equal values of this mean the same launches, as far as the arrays are alike.
+    """
+    if type(arguments) is not tuple or not isinstance(epilogue, FunctionType | Dispatcher):
+        return None
+    facts: list[Any] = [epilogue]
+    arrays = []
+    for value in arguments:
+        kind = type(value)
+        if kind is DeviceNDArray:
+            arrays.append(value)
+            facts.append(None)
+        elif kind is float:
+            facts.append(value.hex())  # 0.0 and -0.0 differ
+        elif kind is int or kind is bool:
+            facts.append((kind, value))
+        else:
+            return None
+    return tuple(facts), tuple(arrays)
+
+
 # functions ------------------------------------------------------------------------------------------------------------
 
 

@@ -20,7 +20,7 @@ from portagpu.blas.arguments import (
     operands_of,
     promoted,
 )
-from portagpu.blas.epilogues import arrays_of, checked_epilogue, read_only
+from portagpu.blas.epilogues import arrays_of, checked_epilogue, known_by, read_only
 from portagpu.blas.gemm.batching import finish_all, multiply
 from portagpu.blas.gemm.core.fusion import Fusion
 from portagpu.blas.gemm.integer_products import is_converted, multiply_whole
@@ -39,7 +39,8 @@ from portagpu.runtime.execution.stream import Stream, as_stream
 
 Array = Any
 _NUMBERS = (int, float, complex)
-_NOTHING_FUSED = (None, ())
+_NO_ARGUMENTS: tuple[Any, ...] = ()  # Python has one empty tuple
+_UNFUSED = ((), ())  # nothing that tells it from others, and no arrays
 _MOST_LEADING = 30  # axes
 
 
@@ -64,16 +65,20 @@ def matmul(
     most 32 axes. Factors that the arithmetic's type rounds to 0 (1e-50 in float32) count as that, but what they scale
     is read.
     """
-    further = (epilogue, epilogue_args)
-    plain = not active.depth and further == _NOTHING_FUSED and _is_plain(alpha, beta, precision, dtype, stream)
+    fused = epilogue is not None or epilogue_args is not _NO_ARGUMENTS
+    plain = not active.depth and _is_plain(alpha, beta, precision, dtype, stream)
     if plain and type(a) is type(b) is DeviceNDArray and (out is None or type(out) is DeviceNDArray):
-        numbers = (alpha, beta, type(alpha), type(beta), precision, dtype)
-        found = again(a, b, out, stream, numbers)
-        if found is not None:
-            return found
-        return _of_device_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), numbers)
+        known = _UNFUSED if not fused else known_by(epilogue, epilogue_args)
+        if known is not None:
+            key, further = known
+            numbers = (alpha, beta, type(alpha), type(beta), precision, dtype, *key)
+            found = again(a, b, out, stream, numbers, further)
+            if found is not None:
+                return found
+            request = _request(a, b, out, alpha, beta, precision, dtype, stream, epilogue, epilogue_args)
+            return _of_device_arrays(request, numbers)
     numpy = type(a) is type(b) is np.ndarray and (out is None or type(out) is np.ndarray)
-    if plain and numpy and (dtype is None or _is_dtype(dtype, a)):
+    if plain and numpy and not fused and (dtype is None or _is_dtype(dtype, a)):
         if (a.ndim == 1 or b.ndim == 1) and _is_vector_product(a, b, out):
             scaled = partial(matmul, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
             return _of_vectors(a, b, out, scaled)
@@ -90,7 +95,7 @@ def matmul(
         of_product: dict[str, Any] = {"alpha": alpha, "beta": beta, "precision": precision, "dtype": dtype}
         matmul(a, b, into, **of_product, stream=stream, epilogue=epilogue, epilogue_args=epilogue_args)
         return out
-    request = _request(a, b, out, alpha, beta, precision, dtype, stream, *further)
+    request = _request(a, b, out, alpha, beta, precision, dtype, stream, epilogue, epilogue_args)
     return _of_device_arrays(request, None) if request.on_device else _of_host_arrays(request, None)
 
 
@@ -267,7 +272,8 @@ def _of_device_arrays(request: _Request, numbers: tuple[Any, ...] | None) -> Dev
     if numbers is None:
         multiply_into(target)
     else:
-        first(request.a, request.b, target, request.named, numbers, multiply_into, new=new)
+        further = arrays_of(request.settings.fusion)
+        first(request.a, request.b, target, request.named, numbers, multiply_into, new=new, further=further)
     return target
 
 

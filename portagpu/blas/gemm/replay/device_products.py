@@ -1,7 +1,8 @@
 """Replay of products of device arrays.
 
 With ``out`` a recording is for these very arrays. For new results it serves all operands of the same shapes, strides
-and dtypes, whatever memory they are in: products follow one another, each on the result of the last one.
+and dtypes, whatever memory they are in: products follow one another, each on the result of the last one. What an
+epilogue reads counts as operands do.
 """
 
 from __future__ import annotations
@@ -28,15 +29,22 @@ class _Recording(NamedTuple):
 _Table = OrderedDict[Any, _Recording | bool]  # False: seen once; True: none can be made
 
 
-def again(a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray | None, stream: Any, numbers: Any) -> Any:
+def again(
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    out: DeviceNDArray | None,
+    stream: Any,
+    numbers: Any,
+    further: tuple[DeviceNDArray, ...] = (),
+) -> Any:
     """Enqueue a product that was recorded and return the result; None where there is no such recording.
 
-    ``out``: None for a new result. ``numbers`` is what the product depends on besides the arrays; ``stream`` a stream,
-    or None for the default one. Raises `OutOfMemoryError`.
+    ``out``: None for a new result. ``numbers`` is what the product depends on besides the arrays, ``further`` what its
+    epilogue reads; ``stream`` a stream, or None for the default one. Raises `OutOfMemoryError`.
     """
     context = a.context
     mine = _recordings.of(context)
-    key = _key(a, b, out, stream, numbers)
+    key = _key(a, b, out, stream, numbers, further)
     found = mine.known.get(key)
     if found is None or found is True or found is False or not mine.holds(context):
         return None
@@ -47,9 +55,12 @@ def again(a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray | None, stream:
         return None
     if b.context is not context or a.token is None or b.token is None:
         return None
+    if further and any(x.context is not context or x.token is None for x in further):
+        return None
     mine.known.move_to_end(key)
     result = factory.array()
-    return result if replay.launch(stream, (a.buffer, b.buffer, result.buffer)) else None
+    buffers = (a.buffer, b.buffer, *[x.buffer for x in further], result.buffer)
+    return result if replay.launch(stream, buffers) else None
 
 
 def first(
@@ -61,48 +72,61 @@ def first(
     multiply: Callable[[DeviceNDArray], None],
     *,
     new: bool,
+    further: tuple[DeviceNDArray, ...] = (),
 ) -> None:
     """Have ``multiply(c)`` enqueue a product; the second time that this thread asks for it, the launches are recorded.
 
     ``new`` says that nobody else knows c. The recording holds until there are new tuning results or memory is given
     back.
     """
-    if a.token is None or b.token is None or c.token is None:  # memory of others, which may change hands
+    if any(x.token is None for x in (a, b, c, *further)):  # memory of others, which may change hands
         multiply(c)
         return
     context = c.context
     known: _Table = _recordings.of(context).refresh(context)
-    key = _key(a, b, None if new else c, stream, numbers)
+    key = _key(a, b, None if new else c, stream, numbers, further)
     state = known.pop(key, None)
     if state is None or state is True:
         multiply(c)
         known[key] = state is True
     else:
-        known[key] = _record(a, b, c, multiply, new) or True
+        known[key] = _record((a, b, *further), c, multiply, new) or True
         _bound(known, context.capabilities.global_memory // _KEPT_SHARE)
     if len(known) > _REMEMBERED:
         known.popitem(last=False)
 
 
 def _record(
-    a: DeviceNDArray, b: DeviceNDArray, c: DeviceNDArray, multiply: Callable[[DeviceNDArray], None], new: bool
+    operands: tuple[DeviceNDArray, ...], c: DeviceNDArray, multiply: Callable[[DeviceNDArray], None], new: bool
 ) -> _Recording | None:
     if not new:
-        replay = recorded(lambda: multiply(c), (a, b, c))
+        replay = recorded(lambda: multiply(c), (*operands, c))
         return None if replay is None else _Recording(replay, None)
     factory = ArrayFactory(c)
     # under another name: the recording writes what is kept for this one (maps of tensors) anew for each result
     own = factory.array(c.buffer)
-    replay = recorded(lambda: multiply(own), (a, b, own))
+    replay = recorded(lambda: multiply(own), (*operands, own))
     return None if replay is None else _Recording(replay, factory)
 
 
-def _key(a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray | None, stream: Any, numbers: Any) -> Any:
+def _key(
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    out: DeviceNDArray | None,
+    stream: Any,
+    numbers: Any,
+    further: tuple[DeviceNDArray, ...],
+) -> Any:
     where = None if stream is None else stream.token
     if out is not None:
-        return a.token, b.token, out.token, where, numbers
+        tokens = (a.token, b.token, out.token, where, numbers)
+        return (*tokens, *[x.token for x in further]) if further else tokens
     shared = a.allocation_key == b.allocation_key  # kernels are told which arrays may overlap
-    return (*_facts(a), *_facts(b), shared, where, numbers)
+    if not further:
+        return (*_facts(a), *_facts(b), shared, where, numbers)
+    memory = [x.allocation_key for x in (a, b, *further)]
+    first_uses = tuple(map(memory.index, memory))
+    return (*_facts(a), *_facts(b), first_uses, where, numbers, *map(_facts, further))
 
 
 def _facts(x: DeviceNDArray) -> tuple[Any, ...]:
