@@ -49,7 +49,7 @@ def gemv(
 def _multiply_real(
     alpha: complex, a: DeviceNDArray, x: DeviceNDArray, beta: complex, y: DeviceNDArray, stream: Stream
 ) -> None:
-    """By the products' engine, which reads matrices as fast as memory is; vectors that are read backwards are copied."""
+    """By the products' engine, as fast as memory is read; vectors that are read backwards are copied."""
     if _is_backwards(x):
         x = _straight(x, stream, copied=True)
     target = _straight(y, stream, copied=beta != 0) if _is_backwards(y) else y
@@ -104,7 +104,7 @@ def _gemv(
         beta = 0.0
     elif columns == 0:  # BLAS leaves y as it is
         return result
-    into = {"results" if beta == 0 else "updates": {"y": target}}
+    into: dict[str, Any] = {"results" if beta == 0 else "updates": {"y": target}}
     if alpha == 0 or columns == 0:
         on_device(lambda y, stream: scale_vector(y, beta, stream), stream, **into)
     else:
@@ -134,9 +134,9 @@ sgemv = in_dtype(
     a: a matrix (m, n), which ``op`` leaves as it is where ``trans`` is 0; 1 transposes, 2 transposes and conjugates.
     x, y: vectors, of which elements from ``offx`` (``offy``) on are used, each ``incx``-th (``incy``-th), from the end
     where that is negative. All are NumPy arrays (or what becomes some; those of other dtypes are converted), or all are
-    device arrays of that dtype; nothing is copied for its order or its increments. ``y`` is read only if ``beta`` is not
-    0, and left as it is unless ``overwrite_y``; elements beside the vector's are those of y, or zero without one. With
-    ``alpha`` 0, neither a nor x is read. For device arrays the product is enqueued on ``stream``.
+    device arrays of that dtype; nothing is copied for its order or its increments. ``y`` is read only if ``beta`` is
+    not 0, and left as it is unless ``overwrite_y``; elements beside the vector's are those of y, or zero without one.
+    With ``alpha`` 0, neither a nor x is read. For device arrays the product is enqueued on ``stream``.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """,

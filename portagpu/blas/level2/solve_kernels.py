@@ -1,8 +1,8 @@
 """Triangular solves with one right-hand side, block by block along the diagonal; in the dialect.
 
 A launch is one step: each block of threads solves the same few unknowns again, which is cheaper than to wait for
-another launch, and takes their terms from rows of its own. The vector of what is left lies beside the solution, so that no
-block reads what another writes.
+another launch, and takes their terms from rows of its own. The vector of what is left lies beside the solution, so that
+no block reads what another writes.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
@@ -21,8 +21,8 @@ class Solve(NamedTuple):
 
     ``width``: unknowns of a step; ``threads`` of a block; ``lower``: from the first unknown on, else from the last one;
     ``unit``: the diagonal is ones; ``conjugate``: of elements; ``rows``: elements of a row lie side by side, else those
-    of a column; ``lanes``: real elements taken at once by a thread, or 1; ``number``: dtype of elements; ``staged``: the
-    diagonal block is brought to shared memory.
+    of a column; ``lanes``: real elements taken at once by a thread, or 1; ``number``: dtype of elements; ``staged``:
+    the diagonal block is brought to shared memory.
     """
 
     width: int

@@ -76,7 +76,7 @@ def _symv(
     source = given.view(n)
     result, target = vector_target(routine, y, "y", n, (offy, incy), like=matrix, overwrite=overwrite, stream=stream)
     beta = 0.0 if y is None else beta
-    into = {"results" if beta == 0 else "updates": {"y": target}}
+    into: dict[str, Any] = {"results" if beta == 0 else "updates": {"y": target}}
     if alpha == 0:
         on_device(lambda y, stream: scale_vector(y, beta, stream), stream, **into)
     else:

@@ -192,11 +192,11 @@ ssyr = in_dtype(
     "float32",
     """``alpha * x * x^T + a`` in float32, as `scipy.linalg.blas.ssyr`: a matrix (n, n), of which a triangle is updated.
 
-    x: a vector, of which n elements from ``offx`` on are used, each ``incx``-th, from the end where that is negative. a:
-    a matrix (n, n), or zeros without one, whose upper triangle is read and written, or the lower one if ``lower`` is 1;
-    left as it is unless ``overwrite_a``. Both are NumPy arrays (or what becomes some; those of other dtypes are
-    converted), or device arrays of that dtype. With ``alpha`` 0, x is not read. For device arrays the update is enqueued
-    on ``stream``.
+    x: a vector, of which n elements from ``offx`` on are used, each ``incx``-th, from the end where that is negative.
+    a: a matrix (n, n), or zeros without one, whose upper triangle is read and written, or the lower one if ``lower`` is
+    1; left as it is unless ``overwrite_a``. Both are NumPy arrays (or what becomes some; those of other dtypes are
+    converted), or device arrays of that dtype. With ``alpha`` 0, x is not read. For device arrays the update is
+    enqueued on ``stream``.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """,
@@ -208,7 +208,7 @@ cher = in_dtype(
     _her,
     "cher",
     "complex64",
-    "As `ssyr`, ``alpha * x * x^H + a`` for a Hermitian a, whose diagonal becomes real; of alpha, the real part counts.",
+    "As `ssyr`, ``alpha * x * x^H + a`` for a Hermitian a, whose diagonal becomes real, and the real part of alpha.",
 )
 zher = in_dtype(_her, "zher", "complex128", "As `cher`, in complex128.")
 ssyr2 = in_dtype(

@@ -28,9 +28,9 @@ def trmv(
 ) -> None:
     """``x = a @ x`` for a triangle of a; enqueued. With ``conjugate``, of a's conjugate.
 
-    a (n, n), x (n): device arrays of any strides and of one dtype, which do not overlap. The other triangle is not read,
-    nor the diagonal where it is ``unit``. A transposed product is one of ``a.T``, whose triangle is the other one. Raises
-    `MissingCapabilityError`.
+    a (n, n), x (n): device arrays of any strides and of one dtype, which do not overlap. The other triangle is not
+    read, nor the diagonal where it is ``unit``. A transposed product is one of ``a.T``, whose triangle is the other
+    one. Raises `MissingCapabilityError`.
     """
     if x.size == 0:
         return
@@ -82,9 +82,9 @@ strmv = in_dtype(
 
     a: a matrix (n, n), of which the upper triangle is read, or the lower one if ``lower`` is 1; the diagonal counts as
     ones, and is not read, if ``diag`` is 1. ``op`` leaves it as it is where ``trans`` is 0; 1 transposes, 2 transposes
-    and conjugates. x: a vector, of which n elements from ``offx`` on are used, each ``incx``-th, from the end where that
-    is negative; left as it is unless ``overwrite_x``. Both are NumPy arrays (or what becomes some; those of other dtypes
-    are converted), or device arrays of that dtype, and then the product is enqueued on ``stream``.
+    and conjugates. x: a vector, of which n elements from ``offx`` on are used, each ``incx``-th, from the end where
+    that is negative; left as it is unless ``overwrite_x``. Both are NumPy arrays (or what becomes some; those of other
+    dtypes are converted), or device arrays of that dtype, and then the product is enqueued on ``stream``.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """,

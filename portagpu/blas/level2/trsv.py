@@ -45,9 +45,9 @@ def trsv(
 ) -> None:
     """Solve ``a @ x = b`` for a triangle of a, where x is b before and the solution after; enqueued.
 
-    a (n, n), x (n): device arrays of any strides and of one dtype, which do not overlap. With ``conjugate``, a's conjugate
-    is solved with. The other triangle is not read, nor the diagonal where it is ``unit``; zeros on it make the solution
-    infinite or NaN, as in BLAS. A transposed system is one of ``a.T``, whose triangle is the other one. By
+    a (n, n), x (n): device arrays of any strides and of one dtype, which do not overlap. With ``conjugate``, a's
+    conjugate is solved with. The other triangle is not read, nor the diagonal where it is ``unit``; zeros on it make
+    the solution infinite or NaN, as in BLAS. A transposed system is one of ``a.T``, whose triangle is the other one. By
     blocks along the diagonal (Golub, Van Loan: Matrix Computations, section 3.1). Raises `MissingCapabilityError`.
     """
     n, caps = x.size, a.context.capabilities
@@ -89,7 +89,7 @@ def _solve_of(dtype: np.dtype[Any], caps: Capabilities) -> Solve:
     """Threads, vectors and unknowns of a step: a thread that walks, or many side by side."""
     width = _WIDTH
     is_complex = dtype.kind == "c"
-    nothing = {"lower": True, "unit": False, "conjugate": False, "rows": True, "number": dtype.type}
+    nothing: dict[str, Any] = {"lower": True, "unit": False, "conjugate": False, "rows": True, "number": dtype.type}
     if not caps.local_memory_dedicated:
         lanes = 1 if is_complex else native_lanes(caps, dtype.itemsize)
         vector = None if is_complex else vector_type(dtype.name, lanes)
@@ -143,7 +143,7 @@ strsv = in_dtype(
     _trsv,
     "strsv",
     "float32",
-    """Solve ``op(a) @ x = b`` in float32 for a triangular a, as `scipy.linalg.blas.strsv`: b with the solution in its place.
+    """Solve ``op(a) @ x = b`` in float32, as `scipy.linalg.blas.strsv`: the solution in the place of b.
 
     b: the argument x. All arguments are as those of `strmv`, ``incx`` and ``offx`` the other way round. Whether a is
     singular is not looked at: the solution then has infinities or NaN.

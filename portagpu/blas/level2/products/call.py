@@ -1,4 +1,4 @@
-"""`ProductCall`: a product with a vector, its arrays on the device; how sums of parts are made room for and finished."""
+"""`ProductCall`: a product with a vector, its arrays on the device; room for sums of parts."""
 
 from __future__ import annotations
 

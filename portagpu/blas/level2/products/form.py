@@ -5,9 +5,9 @@ elements are used along it (an output for each line, ``y[i] += m[i, j] * x[j]``)
 or both ways, as those of a symmetric matrix are, of which one triangle is read.
 
 Kernels compute with real numbers. Complex lines are real ones twice as long, multiplied by two vectors: along, the line
-with ``(re, -im)`` of each x is the real part of a sum, with ``(im, re)`` the imaginary one; across, lines are multiplied
-by the real and by the imaginary part of their x, and neighbours put together at the end. Where elements are conjugated,
-signs are others.
+with ``(re, -im)`` of each x is the real part of a sum, with ``(im, re)`` the imaginary one; across, lines are
+multiplied by the real and by the imaginary part of their x, and neighbours put together at the end. Where elements are
+conjugated, signs are others.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class Sheet(NamedTuple):
 class Given(NamedTuple):
     """The vector x in the memory that kernels read.
 
-    What number c of a line is multiplied by is ``memory[along + v * columns + c]``, for v below `Form.parts`; a line i is
-    multiplied by ``memory[across + v * lines + i]``.
+    What number c of a line is multiplied by is ``memory[along + v * columns + c]``, for v below `Form.parts`; a line i
+    is multiplied by ``memory[across + v * lines + i]``.
     """
 
     memory: Any

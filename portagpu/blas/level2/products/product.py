@@ -27,9 +27,9 @@ _THREADS = 64
 class Use:
     """How elements of a matrix are used, in terms of its rows and columns.
 
-    ``rows``: ``y[i] += a[i, j] * x[j]``, ``columns``: ``y[j] += a[i, j] * x[i]``, or both where the matrix is symmetric;
-    ``conjugate_rows``, ``conjugate_columns``: the element's conjugate. ``shape``: `FULL`, `LOWER`, `UPPER` (columns up to
-    the diagonal of a row, or from it on); ``diagonal``: `READ`, `REAL` or `UNIT`.
+    ``rows``: ``y[i] += a[i, j] * x[j]``, ``columns``: ``y[j] += a[i, j] * x[i]``, or both where the matrix is
+    symmetric; ``conjugate_rows``, ``conjugate_columns``: the element's conjugate. ``shape``: `FULL`, `LOWER`, `UPPER`
+    (columns up to the diagonal of a row, or from it on); ``diagonal``: `READ`, `REAL` or `UNIT`.
     """
 
     routine: str
@@ -67,9 +67,9 @@ def multiply(
 ) -> None:
     """``y = alpha * (what ``use`` says of a and x) + beta * y``; enqueued.
 
-    a: a matrix of any strides, not empty; x, y: vectors of any strides, all of one dtype: float32, float64, complex64 or
-    complex128. y may be x itself; with ``beta`` 0, it is not read. ``config`` overrides the tuned or default parameters.
-    Raises `MissingCapabilityError`.
+    a: a matrix of any strides, not empty; x, y: vectors of any strides, all of one dtype: float32, float64, complex64
+    or complex128. y may be x itself; with ``beta`` 0, it is not read. ``config`` overrides the tuned or default
+    parameters. Raises `MissingCapabilityError`.
     """
     order = order_of(a)
     if not order:

@@ -1,4 +1,4 @@
-"""Products with a vector on GPUs: a block for each tile of a matrix, whose threads share sums at its end; in the dialect.
+"""Products with a vector on GPUs: a block for each tile of a matrix, whose threads share sums; in the dialect.
 
 Threads have vectors of some lines, neighbours side by side along these. Sums along lines and across them are kept apart
 until the tile is read, and then added in shared memory.

@@ -23,7 +23,7 @@ _LAUNCH_SECONDS = 8e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TileConfig(Config):
-    """Parameters of the tiles variant: threads of a block along lines and across, a thread's lines, its vectors of each."""
+    """Parameters of the tiles variant: threads along lines and across, a thread's lines, its vectors of each."""
 
     threads_x: int
     threads_y: int

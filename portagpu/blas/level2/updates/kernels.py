@@ -42,7 +42,7 @@ class Terms(NamedTuple):
 
 @cuda.jit
 def pack_factors(x, packed, n, first, alpha, parts: cuda.constexpr, conjugate: cuda.constexpr):
-    """alpha times each element of a vector (its conjugate), real parts from ``packed[first]`` on, then imaginary ones."""
+    """alpha times a vector (its conjugate), real parts from ``packed[first]`` on, then imaginary ones."""
     kind = type(n)
     i = kind(cuda.blockIdx.x) * kind(cuda.blockDim.x) + kind(cuda.threadIdx.x)
     if i < n:

@@ -49,9 +49,9 @@ def add_products(
 ) -> None:
     """``a += products``, in all of a or in a triangle; enqueued.
 
-    a: a matrix of any strides; vectors of any strides, of its dtype: float32, float64, complex64 or complex128. ``shape``:
-    `FULL`, `LOWER` or `UPPER`, of which nothing else is read or written; ``real_diagonal``: imaginary parts of the
-    diagonal become zero.
+    a: a matrix of any strides; vectors of any strides, of its dtype: float32, float64, complex64 or complex128.
+    ``shape``: `FULL`, `LOWER` or `UPPER`, of which nothing else is read or written; ``real_diagonal``: imaginary parts
+    of the diagonal become zero.
     """
     order = order_of(a)
     if not order:
