@@ -34,7 +34,7 @@ class Update(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """Factors and vectors: term t of number c of line i: ``memory[t * lines + i] * memory[first + t * columns + c]``."""
+    """Number c of line i gets ``memory[t * lines + i] * memory[first + t * columns + c]`` for each term t."""
 
     memory: Any
     first: Any
