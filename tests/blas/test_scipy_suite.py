@@ -1,4 +1,4 @@
-"""SciPy's own tests of its BLAS (`scipy/linalg/tests/test_blas.py` of the installed package), with ours in its place."""
+"""SciPy's own tests of its BLAS (`scipy/linalg/tests/test_blas.py` of the package), with ours in its place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import portagpu.blas
 
 scipy_linalg = pytest.importorskip("scipy.linalg")
 _FILE = Path(scipy_linalg.__file__).parent / "tests" / "test_blas.py"
-if not _FILE.exists():
+if not _FILE.exists():  # distributions may leave tests out
     pytest.skip("SciPy is installed without its tests", allow_module_level=True)
 
 pytestmark = [pytest.mark.one_device, pytest.mark.usefixtures("device", "ours_in_place")]
