@@ -219,15 +219,3 @@ def substitute(a, b, n, m, count, scale, plan: cuda.constexpr):
         cuda.syncthreads()
     if own:
         _leave(x, base, b, b_start, n, m, first, thread, plan)
-
-
-@cuda.jit
-def conjugate_strided(x, n, m, count):
-    """Conjugate matrices where they are; a thread for each element, a row's side by side."""
-    kind = type(n)
-    i = kind(cuda.blockIdx.x) * kind(cuda.blockDim.x) + kind(cuda.threadIdx.x)
-    row, column = i // m, i % m
-    matrix = row // n
-    if matrix < count:
-        at = x.first + matrix * x.batch + row % n * x.down + column * x.right
-        x.memory[at] = x.memory[at].conjugate()

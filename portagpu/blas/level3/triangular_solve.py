@@ -12,13 +12,13 @@ from portagpu.blas.gemm.core.vector_registers import native_lanes
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.gemm.scaling import scale as scaled
+from portagpu.blas.level3.conjugates import conjugate_into
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
-from portagpu.blas.level3.triangular_kernels import SubstitutionPlan, conjugate_strided, substitute
+from portagpu.blas.level3.triangular_kernels import SubstitutionPlan, substitute
 from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
-_THREADS = 64
 _SHARED_BYTES = 48 * 1024  # that every GPU's block can have, so that several blocks fit into a unit
 
 
@@ -89,9 +89,9 @@ def solve_triangular(
     conjugate = conjugate and b.dtype.kind == "c"
     if conjugate and n > how.rows:
         # conj(A) X = B is A conj(X) = conj(B): products have no conjugates
-        _conjugate(b, stream)
+        conjugate_into(b, b, stream)
         _solve(a, b, stream, how, lower, unit_diagonal, False, np.conj(alpha))
-        _conjugate(b, stream)
+        conjugate_into(b, b, stream)
         return
     _solve(a, b, stream, how, lower, unit_diagonal, conjugate, alpha)
 
@@ -159,13 +159,3 @@ def _substitute(
         number(alpha if number(0).dtype.kind == "c" else np.real(alpha)),
         plan,
     )
-
-
-def _conjugate(x: DeviceNDArray, stream: Stream) -> None:
-    """Conjugate a matrix, or a batch, where it is; enqueued."""
-    if order_of(x) == "F":
-        x = x.transpose((*range(x.ndim - 2), -1, -2))
-    n, m = x.shape[-2:]
-    kind = index_kind(x)
-    threads = min(_THREADS, x.context.capabilities.max_work_group_size)
-    conjugate_strided[-(-x.size // threads), threads, stream](strided(x, kind), kind(n), kind(m), kind(batch_of(x)))

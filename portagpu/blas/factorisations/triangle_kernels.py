@@ -1,0 +1,48 @@
+"""Triangles of matrices: subtracted, cleared, copied; in the dialect."""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+# ruff: noqa: ANN001, ANN201
+
+from __future__ import annotations
+
+from portagpu import cuda
+
+
+@cuda.jit
+def subtract_triangles(c, x, n, last, count, is_complex: cuda.constexpr, along: cuda.constexpr):
+    """``c -= x`` in lower triangles of matrices of n rows, of which the last one has ``last``; of complex ones the
+    diagonal becomes real.
+
+    c, x: each a `Strided`. A thread for each element, those of a row side by side if ``along``, else of a column.
+    """
+    kind = type(n)
+    i = kind(cuda.blockIdx.x) * kind(cuda.blockDim.x) + kind(cuda.threadIdx.x)
+    line, place = i // n, i % n
+    matrix, line = line // n, line % n
+    row = line if along else place
+    column = place if along else line
+    rows = last if matrix + kind(1) == count else n
+    if matrix < count and row < rows and column <= row:
+        at = c.first + matrix * c.batch + row * c.down + column * c.right
+        value = c.memory[at] - x.memory[x.first + matrix * x.batch + row * x.down + column * x.right]
+        if is_complex and row == column:
+            value = type(value)(value.real)
+        c.memory[at] = value
+
+
+@cuda.jit
+def clear_triangles(a, n, m, count, diagonal: cuda.constexpr):
+    """Zeros above the diagonals of n x m matrices, with ``diagonal`` ones on them.
+
+    a: a `Strided`. A thread for each element.
+    """
+    kind = type(n)
+    i = kind(cuda.blockIdx.x) * kind(cuda.blockDim.x) + kind(cuda.threadIdx.x)
+    row, column = i // m, i % m
+    matrix, row = row // n, row % n
+    if matrix < count:
+        at = a.first + matrix * a.batch + row * a.down + column * a.right
+        if column > row:
+            a.memory[at] = 0
+        elif diagonal and column == row:
+            a.memory[at] = 1
