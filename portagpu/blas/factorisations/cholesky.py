@@ -1,7 +1,7 @@
 """Cholesky factors of Hermitian positive definite matrices on the device, and systems with them.
 
-Recursive: the factor of the upper left half, the lower left quarter from a triangular system, the lower right one less a
-product, and its factor (F. Gustavson, "Recursion leads to automatic variable blocking for dense linear-algebra
+Recursive: the factor of the upper left half, the lower left quarter from a triangular system, the lower right one less
+a product, and its factor (F. Gustavson, "Recursion leads to automatic variable blocking for dense linear-algebra
 algorithms", IBM Journal of Research and Development 41(6), 1997).
 """
 
@@ -13,19 +13,14 @@ from portagpu.blas.factorisations.cholesky_kernels import CholeskyPlan, factor_c
 from portagpu.blas.factorisations.parameters import Blocks
 from portagpu.blas.factorisations.repeated_calls import repeated
 from portagpu.blas.factorisations.triangle_update import subtract_product
+from portagpu.blas.factorisations.views import number_types, transposed
 from portagpu.blas.gemm.core.interface import order_of
-from portagpu.blas.gemm.core.operands import real_dtype
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.level3.conjugates import conjugate_transpose
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
-
-
-def transposed(x: DeviceNDArray) -> DeviceNDArray:
-    """A view of the transpose of a matrix, or of each of a batch."""
-    return x.transpose((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
 def potrf(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, *, lower: bool) -> None:
@@ -67,9 +62,8 @@ def _factor(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Blocks, 
 
 def _factor_block(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Blocks, before: int) -> None:
     """Enqueue `factor_cholesky`."""
-    count, n, name = batch_of(a), a.shape[-1], a.dtype.name
-    kind, number = index_kind(a), np.dtype(name).type
-    is_complex = a.dtype.kind == "c"
+    count, n = batch_of(a), a.shape[-1]
+    kind, types = index_kind(a), number_types(a.dtype)
     plan = CholeskyPlan(
         rows=how.rows,
         panel=how.panel,
@@ -77,10 +71,10 @@ def _factor_block(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Bl
         lanes=how.lanes,
         matrices=how.matrices,
         pitch=how.rows + max(4, how.lanes),
-        cell=vector_type(name, how.lanes) if how.lanes > 1 else number,
-        number=number,
-        real=real_dtype(a.dtype).type if is_complex else number,
-        is_complex=is_complex,
+        cell=vector_type(a.dtype.name, how.lanes) if how.lanes > 1 else types.number,
+        number=types.number,
+        real=types.real,
+        is_complex=types.is_complex,
         along=order_of(a) == "C",
     )
     factor_cholesky[-(-count // how.matrices), how.threads * how.matrices, stream](
@@ -90,9 +84,12 @@ def _factor_block(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Bl
 
 def potrs(factor: DeviceNDArray, b: DeviceNDArray, stream: Stream, *, lower: bool) -> None:
     """``b = inv(a) @ b`` with the Cholesky factor of a, as `potrf` leaves it; b: (n, m) or (batch, n, m); enqueued."""
-    if lower:
-        solve_triangular(factor, b, stream, lower=True)
-        solve_triangular(transposed(factor), b, stream, lower=False, conjugate=True)
-    else:
-        solve_triangular(transposed(factor), b, stream, lower=True, conjugate=True)
-        solve_triangular(factor, b, stream, lower=False)
+    if b.size == 0:
+        return
+
+    def enqueue(factor: DeviceNDArray, b: DeviceNDArray, stream: Stream) -> None:
+        # one of them is conjugate: conj(U)^T is L
+        solve_triangular(factor if lower else transposed(factor), b, stream, lower=True, conjugate=not lower)
+        solve_triangular(transposed(factor) if lower else factor, b, stream, lower=False, conjugate=lower)
+
+    repeated(enqueue, "potrs", (factor, b), stream, (lower,))

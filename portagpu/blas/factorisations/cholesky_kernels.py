@@ -1,8 +1,8 @@
 """Cholesky factors of small matrices, many in a launch, and of the diagonal blocks of large ones; in the dialect.
 
-Columns are finished a panel at a time: threads, each with a row (on CPUs: vectors of rows), take what the columns before
-make of it off the panel; then each factors the panel's own triangle for itself, which costs less than waiting for one
-that does, and solves its row. The order of sums is fixed.
+Columns are finished a panel at a time: threads, each with a row (on CPUs: vectors of rows), take what the columns
+before make of it off the panel; then each factors the panel's own triangle for itself, which costs less than waiting
+for one that does, and solves its row. The order of sums is fixed.
 """
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs

@@ -32,11 +32,12 @@ def subtract_product(c: DeviceNDArray, x: DeviceNDArray, y: DeviceNDArray, strea
             down, right = c.strides
             step = 2 * square
             wide = (pairs, square, square)
+            x_down, y_right = x.strides[0], y.strides[1]
             gemm(
                 with_strides(
                     x, (pairs, square, x.shape[1]), (step * x.strides[0], *x.strides), first=square * x.strides[0]
                 ),
-                with_strides(y, (pairs, y.shape[0], square), (step * y.strides[1], *y.strides)),
+                with_strides(y, (pairs, y.shape[0], square), (step * y_right, *y.strides)),
                 with_strides(c, wide, (step * (down + right), down, right), first=square * down),
                 stream,
                 alpha=-1.0,
