@@ -70,7 +70,7 @@ def _factor_block(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Bl
         threads=how.threads,
         lanes=how.lanes,
         matrices=how.matrices,
-        pitch=how.rows + max(4, how.lanes),
+        pitch=how.pitch,
         cell=vector_type(a.dtype.name, how.lanes) if how.lanes > 1 else types.number,
         number=types.number,
         real=types.real,

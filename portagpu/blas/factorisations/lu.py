@@ -7,6 +7,7 @@ LU decomposition with partial pivoting", SIAM Journal on Matrix Analysis and App
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ def _factor_columns(
     """Enqueue `factor_columns`."""
     count, (m, n) = batch_of(a), a.shape[-2:]
     kind, types = index_kind(a), number_types(a.dtype)
-    pitch = m + 1
+    pitch = math.isqrt(how.elements) + 1
     copies: Any = None
     if not how.elements:
         pitch = -(-(m + how.lanes) // 16) * 16
@@ -119,7 +120,7 @@ def _swap(
     first: int = 0,
     backward: bool = False,
 ) -> None:
-    """Enqueue `swap_rows` for pivots ``begin`` to ``end``; ``first``: the number that the first row of a has in them."""
+    """Enqueue `swap_rows` for pivots ``begin`` to ``end``, which count the first row of a as ``first``."""
     if a.size == 0:
         return
     count, (_, m) = batch_of(a), a.shape[-2:]

@@ -108,15 +108,15 @@ def _largest_of_thread(s, at, j, m, thread, plan: cuda.constexpr):
         best = max(best, largest[lane])
     for row in range(vectors, m):
         best = max(best, abs(s[at + row]))
-    while place < m - kind(1) and not abs(s[at + place]) == best:
+    while place < m - kind(1) and abs(s[at + place]) != best:
         place += kind(1)
-    if not abs(s[at + place]) == best:  # only NaN
+    if abs(s[at + place]) != best:  # only NaN
         place = j
     return best, place
 
 
 @cuda.jit(device=True)
-def _first_largest(values, rows, base, begin, end, plan: cuda.constexpr):
+def _first_largest(values, rows, base, begin, end):
     """The largest of some values that threads left, of equal ones that of the first row, and its row."""
     best = values[base + begin]
     place = rows[base + begin]
@@ -142,15 +142,14 @@ def _pivot_row(s, at, j, m, thread, group, found, plan: cuda.constexpr):
         if plan.threads > FEW:
             each = kind(plan.threads // FEW)
             if thread < kind(FEW):
-                best, place = _first_largest(
-                    found.values, found.rows, own, thread * each, (thread + kind(1)) * each, plan
-                )
+                begin = thread * each
+                best, place = _first_largest(found.values, found.rows, own, begin, begin + each)
                 found.few_values[group * kind(FEW) + thread] = best
                 found.few_rows[group * kind(FEW) + thread] = place
             cuda.syncthreads()
-            best, place = _first_largest(found.few_values, found.few_rows, group * kind(FEW), kind(0), kind(FEW), plan)
+            best, place = _first_largest(found.few_values, found.few_rows, group * kind(FEW), kind(0), kind(FEW))
         else:
-            best, place = _first_largest(found.values, found.rows, own, kind(0), kind(plan.threads), plan)
+            best, place = _first_largest(found.values, found.rows, own, kind(0), kind(plan.threads))
     return place
 
 
@@ -201,10 +200,10 @@ def _update_right(s, base, pitch, first, m, n, thread, factors, plan: cuda.const
 def factor_columns(a, copies, pitch, m, n, count, before, pivots, info, plan: cuda.constexpr):
     """``a = P L U`` for m x n matrices, in place: L below the diagonal of ones, U on and above it.
 
-    a: a `Strided`; copies: memory for columns with ``pitch`` elements each, or None if ``plan.elements``, where pitch is
-    what fits into these; count: matrices. pivots: (count, all) int32: of column ``before + i`` of the whole matrix the
-    row with which row ``before + i`` was exchanged, counted from 0. info: of each matrix 0, or the number of the first
-    pivot that is zero, counted from 1 in the whole matrix; it is changed if it is 0. plan: a `LuPlan`.
+    a: a `Strided`; copies: memory for columns, unless ``plan.elements``; pitch: elements from column to column of the
+    copy; count: matrices. pivots: (count, all) int32: the rows, counted from 0 in the whole matrix, with which row
+    ``before`` and those after it were exchanged. info: of each matrix 0, or the number of the first pivot that is zero,
+    counted from 1 in the whole matrix; it is changed if it is 0. plan: a `LuPlan`.
     """
     kind = type(m)
     threads, matrices = plan.threads, plan.matrices

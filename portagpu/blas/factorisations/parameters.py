@@ -18,12 +18,14 @@ SHARED_BYTES = 48 * 1024
 class Blocks:
     """How a matrix is cut.
 
-    ``rows``: of the blocks that one kernel factors, a multiple of ``panel``; ``panel``: columns that it finishes at
-    once; ``threads``: of a matrix; ``lanes``: rows of a thread, side by side in a vector; ``matrices``: of a block of
-    threads; ``update``: the diagonal blocks of triangles that products of matrices update.
+    ``rows``: of the blocks that one kernel factors, a multiple of ``panel``; ``pitch``: elements from column to column
+    of its copy; ``panel``: columns that it finishes at once; ``threads``: of a matrix; ``lanes``: rows of a thread,
+    side by side in a vector; ``matrices``: of a block of threads; ``update``: rows of the triangles on the diagonal that are
+    updated by a whole product.
     """
 
     rows: int
+    pitch: int
     panel: int
     threads: int
     lanes: int
@@ -33,17 +35,18 @@ class Blocks:
     @classmethod
     def predict(cls, caps: Capabilities, n: int, batch: int, dtype: np.dtype[Any]) -> Blocks:
         """What suits a device, for matrices of n rows."""
-        if not caps.local_memory_dedicated:
-            lanes = 1 if dtype.kind == "c" else native_lanes(caps, dtype.itemsize)
-            return cls(rows=64, panel=8, threads=1, lanes=lanes, matrices=1, update=256)
-        largest = 64 if dtype.itemsize <= 8 else 32
-        rows = min(largest, 64 if n > 32 else 32 if n > 16 else 16)
-        fits = min(SHARED_BYTES, caps.local_memory_static) // (rows * (rows + 4) * dtype.itemsize)
-        most = min(128, caps.max_work_group_size)
-        matrices = 1
-        while matrices * 2 <= min(fits, batch, most // rows):
-            matrices *= 2
-        return cls(rows=rows, panel=8, threads=rows, lanes=1, matrices=matrices, update=256)
+        is_shared = caps.local_memory_dedicated
+        lanes = 1 if is_shared or dtype.kind == "c" else native_lanes(caps, dtype.itemsize)
+        pad = max(4, lanes)
+        most = min(SHARED_BYTES if is_shared else caps.local_memory_static, caps.local_memory_static) // dtype.itemsize
+        rows = 64 if n > 32 or not is_shared else 32 if n > 16 else 16
+        while rows * (rows + pad) > most:
+            rows //= 2
+        if not is_shared:
+            return cls(rows=rows, pitch=rows + pad, panel=8, threads=1, lanes=lanes, matrices=1, update=256)
+        fits = most // (rows * (rows + pad))
+        matrices = _power_of_two(min(fits, min(128, caps.max_work_group_size) // rows)) if batch > 1 else 1
+        return cls(rows=rows, pitch=rows + pad, panel=8, threads=rows, lanes=1, matrices=matrices, update=256)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,17 +78,19 @@ class Columns:
             return cls(width=32, panel=8, threads=1, lanes=lanes, matrices=1, elements=0, **swaps)
         most = min(1024, caps.max_work_group_size)
         swaps = {"chunk": 32, "strip": 32 if dtype.itemsize <= 8 else 16, "strip_threads": min(128, most)}
-        shared = min(SHARED_BYTES, caps.local_memory_static) - 4096
-        elements = (m + 1) * n
-        if n <= 64 and elements * dtype.itemsize <= shared:  # whole matrices, many to a block
-            threads = 16
-            while threads < m and threads * 2 <= min(most, 256):
-                threads *= 2
-            matrices = 1
-            while matrices * 2 <= min(shared // (elements * dtype.itemsize), batch, max(1, 128 // threads)):
-                matrices *= 2
-            return cls(width=64, panel=8, threads=threads, lanes=1, matrices=matrices, elements=elements, **swaps)
+        shared = min(SHARED_BYTES, caps.local_memory_static) - 4096  # less what finds pivots
+        rows = 16 if max(m, n) <= 16 else 32 if max(m, n) <= 32 else 64
+        elements = (rows + 1) * rows
+        if max(m, n) <= rows and elements * dtype.itemsize <= shared:  # whole matrices, many to a block
+            fits = shared // (elements * dtype.itemsize)
+            matrices = _power_of_two(min(fits, max(1, 128 // rows))) if batch > 1 else 1
+            return cls(width=rows, panel=8, threads=rows, lanes=1, matrices=matrices, elements=elements, **swaps)
         threads = 64
         while threads * 4 <= m and threads * 2 <= most:
             threads *= 2
         return cls(width=32, panel=8, threads=threads, lanes=1, matrices=1, elements=0, **swaps)
+
+
+def _power_of_two(n: int) -> int:
+    """The largest that is at most n."""
+    return 1 << max(1, n).bit_length() - 1

@@ -71,11 +71,11 @@ def swap_rows(a, m, count, pivots, begin, end, offset, plan: cuda.constexpr):
             target = first + i
             if i >= steps:
                 target = exchanged[i - steps]
-                known = target < first + steps
                 for earlier in range(i - steps):
-                    known = known or exchanged[earlier] == target
-                if known:
-                    target = np.int32(-1)  # it is another one's
+                    if exchanged[earlier] == target:
+                        target = np.int32(-1)  # it is another one's, as those among the first ones are
+                if target < first + steps:
+                    target = np.int32(-1)
             targets[i] = target
             sources[i] = (_source(target, exchanged, first, steps, plan) if target >= 0 else first) - offset
         cuda.syncthreads()

@@ -34,9 +34,7 @@ def subtract_product(c: DeviceNDArray, x: DeviceNDArray, y: DeviceNDArray, strea
             wide = (pairs, square, square)
             x_down, y_right = x.strides[0], y.strides[1]
             gemm(
-                with_strides(
-                    x, (pairs, square, x.shape[1]), (step * x.strides[0], *x.strides), first=square * x.strides[0]
-                ),
+                with_strides(x, (pairs, square, x.shape[1]), (step * x_down, *x.strides), first=square * x_down),
                 with_strides(y, (pairs, y.shape[0], square), (step * y_right, *y.strides)),
                 with_strides(c, wide, (step * (down + right), down, right), first=square * down),
                 stream,

@@ -46,13 +46,14 @@ class Substitution:
             return cls(rows=64, together=8, columns=1, vectors=1 if m <= lanes else 2, lanes=lanes, matrices=1)
         rows = 64 if n > 32 else 32 if n > 16 else 16
         columns = 8 if m <= 8 else 16 if m <= 16 else 32
-        bytes_of_one = rows * (columns + 8) * dtype.itemsize
-        fits = max(1, min(_SHARED_BYTES, caps.local_memory_static) // bytes_of_one)
+        together = 8
+        limit = min(_SHARED_BYTES, caps.local_memory_static) // dtype.itemsize
+        while rows * (columns + 1 + together) > limit:
+            rows //= 2
+        fits = limit // (rows * (columns + 1 + together))
         most = min(128, caps.max_work_group_size)
-        matrices = 1
-        while matrices * 2 <= min(fits, batch, most // columns):
-            matrices *= 2
-        return cls(rows=rows, together=8, columns=columns, vectors=1, lanes=1, matrices=matrices)
+        matrices = 1 << min(fits, most // columns).bit_length() - 1 if batch > 1 else 1
+        return cls(rows=rows, together=together, columns=columns, vectors=1, lanes=1, matrices=matrices)
 
 
 def solve_triangular(

@@ -7,13 +7,14 @@ import dataclasses
 import pytest
 
 from portagpu import cuda
+from portagpu.blas.factorisations.parameters import Blocks, Columns
 from portagpu.blas.level3.triangular_solve import Substitution
 
 
 @pytest.fixture(params=["shared", "own"])
 def memory(request, device, monkeypatch):
     """Kernels as for devices with shared memory, or without."""
-    for kind in (Substitution,):
+    for kind in (Substitution, Blocks, Columns):
         predict = kind.predict.__func__
 
         def chosen(cls, caps, *args, _predict=predict):
