@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.factorisations.lu_kernels import LuPlan, factor_columns
+from portagpu.blas.factorisations.lu_kernels import LuPlan, factor_columns, multiply_pivots
 from portagpu.blas.factorisations.parameters import Columns
 from portagpu.blas.factorisations.repeated_calls import repeated
 from portagpu.blas.factorisations.row_swap_kernels import SwapPlan, swap_rows
@@ -25,6 +25,8 @@ from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
+
+_THREADS = 64
 
 
 def getrf(a: DeviceNDArray, pivots: DeviceNDArray, info: DeviceNDArray, stream: Stream) -> None:
@@ -123,7 +125,7 @@ def _swap(
     """Enqueue `swap_rows` for pivots ``begin`` to ``end``, which count the first row of a as ``first``."""
     if a.size == 0:
         return
-    count, (_, m) = batch_of(a), a.shape[-2:]
+    count, (n, m) = batch_of(a), a.shape[-2:]
     kind = index_kind(a)
     plan = SwapPlan(
         chunk=how.chunk,
@@ -134,7 +136,7 @@ def _swap(
         along=order_of(a) == "C",
     )
     swap_rows[-(-m // how.strip) * count, how.strip_threads, stream](
-        strided(a, kind), kind(m), kind(count), pivots, np.int32(begin), np.int32(end), np.int32(first), plan
+        strided(a, kind), kind(n), kind(m), kind(count), pivots, np.int32(begin), np.int32(end), np.int32(first), plan
     )
 
 
@@ -170,3 +172,16 @@ def getrs(
         _swap(b, pivots, 0, n, stream, how, backward=True)
 
     repeated(enqueue, "getrs", (factors, pivots, b), stream, (transpose, conjugate, how))
+
+
+def determinants(factors: DeviceNDArray, pivots: DeviceNDArray, result: DeviceNDArray, stream: Stream) -> None:
+    """Determinants of the matrices that `getrf` factored: products of pivots, with the signs of exchanges; enqueued.
+
+    result: one number of the factors' dtype for each matrix. A product may overflow, as NumPy's does.
+    """
+    count, n = batch_of(factors), factors.shape[-1]
+    kind = index_kind(factors)
+    threads = _THREADS if factors.context.capabilities.local_memory_dedicated else 1
+    multiply_pivots[count, threads, stream](
+        strided(factors, kind), kind(n), pivots.reshape((count, n)), result, result.dtype.type, threads
+    )

@@ -20,8 +20,8 @@ class Blocks:
 
     ``rows``: of the blocks that one kernel factors, a multiple of ``panel``; ``pitch``: elements from column to column
     of its copy; ``panel``: columns that it finishes at once; ``threads``: of a matrix; ``lanes``: rows of a thread,
-    side by side in a vector; ``matrices``: of a block of threads; ``update``: rows of the triangles on the diagonal that are
-    updated by a whole product.
+    side by side in a vector; ``matrices``: of a block of threads; ``update``: rows of the triangles on the diagonal
+    that are updated by a whole product.
     """
 
     rows: int

@@ -42,11 +42,12 @@ def _source(target, exchanged, first, held, plan: cuda.constexpr):
 
 
 @cuda.jit
-def swap_rows(a, m, count, pivots, begin, end, offset, plan: cuda.constexpr):
-    """Exchange row i with row ``pivots[matrix, i]``, for i from ``begin`` up to ``end``, in matrices of m columns.
+def swap_rows(a, n, m, count, pivots, begin, end, offset, plan: cuda.constexpr):
+    """Exchange row i with row ``pivots[matrix, i]``, for i from ``begin`` up to ``end``, in n x m matrices.
 
-    a: a `Strided`; pivots: (count, all) int32, which count rows from 0, and the first row of ``a`` as ``offset``; plan:
-    a `SwapPlan`. The grid is one-dimensional: for each matrix, a block for each strip of columns.
+    a: a `Strided`; pivots: (count, all) int32, which count rows from 0, and the first row of ``a`` as ``offset``; those
+    that name no row of a name the nearest one. plan: a `SwapPlan`. The grid is one-dimensional: for each matrix, a
+    block for each strip of columns.
     """
     kind = type(m)
     chunk, width, threads = plan.chunk, plan.columns, plan.threads
@@ -65,7 +66,7 @@ def swap_rows(a, m, count, pivots, begin, end, offset, plan: cuda.constexpr):
         first = begin + (chunks - np.int32(1) - turn if plan.backward else turn) * np.int32(chunk)
         steps = min(np.int32(chunk), end - first)
         for i in range(thread, steps, np.int32(threads)):
-            exchanged[i] = pivots[matrix, first + i]
+            exchanged[i] = max(offset, min(pivots[matrix, first + i], offset + np.int32(n) - 1))
         cuda.syncthreads()
         for i in range(thread, 2 * steps, np.int32(threads)):
             target = first + i

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from portagpu import cuda
 
 
@@ -31,10 +33,10 @@ def subtract_triangles(c, x, n, last, count, is_complex: cuda.constexpr, along: 
 
 
 @cuda.jit
-def clear_triangles(a, n, m, count, diagonal: cuda.constexpr):
-    """Zeros above the diagonals of n x m matrices, with ``diagonal`` ones on them.
+def clear_triangles(a, n, m, count, lower: cuda.constexpr, diagonal: cuda.constexpr):
+    """Zeros beyond the lower, or the upper, triangles of n x m matrices, with ``diagonal`` ones on their diagonals.
 
-    a: a `Strided`. A thread for each element.
+    a: a `Strided`. A thread for each element, a row's side by side.
     """
     kind = type(n)
     i = kind(cuda.blockIdx.x) * kind(cuda.blockDim.x) + kind(cuda.threadIdx.x)
@@ -42,7 +44,41 @@ def clear_triangles(a, n, m, count, diagonal: cuda.constexpr):
     matrix, row = row // n, row % n
     if matrix < count:
         at = a.first + matrix * a.batch + row * a.down + column * a.right
-        if column > row:
+        if (column > row) if lower else (column < row):
             a.memory[at] = 0
         elif diagonal and column == row:
             a.memory[at] = 1
+
+
+@cuda.jit
+def set_identity(a, n, m, count):
+    """Ones on the diagonals of n x m matrices, zeros elsewhere; a thread for each element."""
+    kind = type(n)
+    i = kind(cuda.blockIdx.x) * kind(cuda.blockDim.x) + kind(cuda.threadIdx.x)
+    row, column = i // m, i % m
+    matrix, row = row // n, row % n
+    if matrix < count:
+        a.memory[a.first + matrix * a.batch + row * a.down + column * a.right] = 1 if row == column else 0
+
+
+@cuda.jit
+def find_first_zero(a, n, info, threads: cuda.constexpr):
+    """Of each matrix the first row whose diagonal element is 0, counted from 1; info, which is 0, stays so if none is.
+
+    a: a `Strided`. A block of ``threads`` for each matrix.
+    """
+    kind = type(n)
+    found = cuda.shared.array(threads, kind)
+    thread = kind(cuda.threadIdx.x)
+    matrix = kind(cuda.blockIdx.x)
+    first = n
+    for row in range(thread, n, kind(threads)):
+        if first == n and a.memory[a.first + matrix * a.batch + row * (a.down + a.right)] == 0:
+            first = row
+    found[thread] = first
+    cuda.syncthreads()
+    if thread == 0:
+        for t in range(kind(threads)):
+            first = min(first, found[t])
+        if first < n:
+            info[matrix] = np.int32(first) + 1
