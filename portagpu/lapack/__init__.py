@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from portagpu.errors import unknown_attribute
 
-_FAMILIES = {
-    "cholesky": "posv potrf potrs",
-    "lu": "gesv getrf getri getrs",
+_MODULES = {
+    "cholesky": "cposv cpotrf cpotri cpotrs dposv dpotrf dpotri dpotrs "
+    "sposv spotrf spotri spotrs zposv zpotrf zpotri zpotrs",
+    "lu": "cgesv cgetrf cgetri cgetrs dgesv dgetrf dgetri dgetrs sgesv sgetrf sgetri sgetrs zgesv zgetrf zgetri zgetrs",
+    "qr": "cgeqrf cungqr cunmqr dgeqrf dorgqr dormqr sgeqrf sorgqr sormqr zgeqrf zungqr zunmqr",
+    "triangular": "ctrtri ctrtrs dtrtri dtrtrs strtri strtrs ztrtri ztrtrs",
 }
-ROUTINES = {letter + name: module for module, names in _FAMILIES.items() for name in names.split() for letter in "sdcz"}
+ROUTINES = {name: module for module, names in _MODULES.items() for name in names.split()}
 """The names of LAPACK functions, and the module of each."""
 
 _FINDERS = dict.fromkeys(("get_lapack_funcs",), "names")
@@ -29,15 +32,19 @@ if TYPE_CHECKING:
     from portagpu.lapack.cholesky import (
         cposv,
         cpotrf,
+        cpotri,
         cpotrs,
         dposv,
         dpotrf,
+        dpotri,
         dpotrs,
         sposv,
         spotrf,
+        spotri,
         spotrs,
         zposv,
         zpotrf,
+        zpotri,
         zpotrs,
     )
     from portagpu.lapack.lu import (
@@ -59,6 +66,21 @@ if TYPE_CHECKING:
         zgetrs,
     )
     from portagpu.lapack.names import get_lapack_funcs
+    from portagpu.lapack.qr import (
+        cgeqrf,
+        cungqr,
+        cunmqr,
+        dgeqrf,
+        dorgqr,
+        dormqr,
+        sgeqrf,
+        sorgqr,
+        sormqr,
+        zgeqrf,
+        zungqr,
+        zunmqr,
+    )
+    from portagpu.lapack.triangular import ctrtri, ctrtrs, dtrtri, dtrtrs, strtri, strtrs, ztrtri, ztrtrs
 else:
 
     def __getattr__(name: str) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from portagpu.blas.factorisations import cholesky
-from portagpu.blas.factorisations.triangles import clear_beyond
+from portagpu.blas.factorisations import cholesky, inverses
+from portagpu.blas.factorisations.triangles import clear_beyond, first_zero
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.scipy_arguments import LOWER, Routine, option
 from portagpu.lapack.arguments import cleared, lapack_function, no_info, right_sides, target, with_info
@@ -73,6 +73,19 @@ def _posv(
     return found, x, with_info(enqueue, found, stream, updates={"a": found, "b": held})
 
 
+def _potri(
+    routine: Routine, /, c: Array, lower: int = 0, overwrite_c: int = 0, *, stream: Stream | None = None
+) -> tuple[Array, Any]:
+    is_lower = bool(option(lower, "lower", LOWER))
+    found = target(routine, routine.square(c, "c"), c, "c", overwrite_c, stream)
+
+    def enqueue(c: Any, info: Any, stream: Stream) -> None:
+        first_zero(c, cleared(info, stream), stream)
+        inverses.potri(c, stream, lower=is_lower)
+
+    return found, with_info(enqueue, found, stream, updates={"c": found})
+
+
 _DOC = """The Cholesky factor of a positive definite matrix in float32, as `scipy.linalg.lapack.spotrf`: (c, info).
 
     a: (n, n), of which only the ``lower`` (1) or upper (0) triangle is read; c: L with a = L L^H, or U with a = U^H U.
@@ -106,3 +119,14 @@ sposv = lapack_function(_posv, "sposv", "float32", _DOC)
 dposv = lapack_function(_posv, "dposv", "float64", "As `sposv`, in float64.")
 cposv = lapack_function(_posv, "cposv", "complex64", "As `sposv`, in complex64.")
 zposv = lapack_function(_posv, "zposv", "complex128", "As `sposv`, in complex128.")
+
+_DOC = """``inv(a)`` of a's Cholesky factor in float32, as `scipy.linalg.lapack.spotri`: (inv_a, info).
+
+    c: (n, n), of `spotrf` with the same ``lower``, which names the triangle of inv_a, too; the other one is c's.
+    ``overwrite_c``: inv_a may be c itself. info: 0, or the number of the first zero on the diagonal, counted from 1.
+    Arrays and errors are as those of `spotrf`.
+    """
+spotri = lapack_function(_potri, "spotri", "float32", _DOC)
+dpotri = lapack_function(_potri, "dpotri", "float64", "As `spotri`, in float64.")
+cpotri = lapack_function(_potri, "cpotri", "complex64", "As `spotri`, in complex64.")
+zpotri = lapack_function(_potri, "zpotri", "complex128", "As `spotri`, in complex128.")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from portagpu.errors import unknown_attribute
 
 _MODULES = {
+    "least_squares": "lstsq qr",
     "systems": "cholesky det inv lu_factor lu_solve solve solve_triangular",
 }
 _FUNCTIONS = {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -22,6 +23,7 @@ _FUNCTIONS = {name: module for module, names in _MODULES.items() for name in nam
 __all__ = [*_FUNCTIONS]
 
 if TYPE_CHECKING:
+    from portagpu.linalg.least_squares import lstsq, qr
     from portagpu.linalg.systems import cholesky, det, inv, lu_factor, lu_solve, solve, solve_triangular
 else:
 

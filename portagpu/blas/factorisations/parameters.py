@@ -91,6 +91,30 @@ class Columns:
         return cls(width=32, panel=8, threads=threads, lanes=1, matrices=1, elements=0, **swaps)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflections:
+    """How columns are reflected.
+
+    ``width``: columns that one kernel factors; ``along``: threads of a column's rows, ``groups`` of them; ``lanes``:
+    rows of a thread, side by side in a vector; ``threads``: that bring reflections together.
+    """
+
+    width: int
+    along: int
+    groups: int
+    lanes: int
+    threads: int
+
+    @classmethod
+    def predict(cls, caps: Capabilities, dtype: np.dtype[Any]) -> Reflections:
+        """What suits a device."""
+        if not caps.local_memory_dedicated:
+            lanes = 1 if dtype.kind == "c" else native_lanes(caps, dtype.itemsize)
+            return cls(width=32, along=1, groups=1, lanes=lanes, threads=1)
+        groups = _power_of_two(min(512, caps.max_work_group_size) // 32)
+        return cls(width=32, along=32, groups=groups, lanes=1, threads=32)
+
+
 def _power_of_two(n: int) -> int:
     """The largest that is at most n."""
     return 1 << max(1, n).bit_length() - 1

@@ -82,3 +82,16 @@ def find_first_zero(a, n, info, threads: cuda.constexpr):
             first = min(first, found[t])
         if first < n:
             info[matrix] = np.int32(first) + 1
+
+
+@cuda.jit
+def copy_triangles(source, target, n, count, diagonal: cuda.constexpr):
+    """The lower triangles of matrices of n rows, with ``diagonal`` their diagonals, too; a thread for each element."""
+    kind = type(n)
+    i = kind(cuda.blockIdx.x) * kind(cuda.blockDim.x) + kind(cuda.threadIdx.x)
+    row, column = i // n, i % n
+    matrix, row = row // n, row % n
+    if matrix < count and (column < row or (diagonal and column == row)):
+        target.memory[target.first + matrix * target.batch + row * target.down + column * target.right] = source.memory[
+            source.first + matrix * source.batch + row * source.down + column * source.right
+        ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from portagpu.blas.factorisations.triangle_kernels import clear_triangles, find_first_zero, set_identity
+from portagpu.blas.factorisations.triangle_kernels import clear_triangles, copy_triangles, find_first_zero, set_identity
 from portagpu.blas.factorisations.views import transposed
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
@@ -43,3 +43,19 @@ def first_zero(a: DeviceNDArray, info: DeviceNDArray, stream: Stream) -> None:
     kind = index_kind(a)
     threads = _THREADS if a.context.capabilities.local_memory_dedicated else 1
     find_first_zero[batch_of(a), threads, stream](strided(a, kind), kind(a.shape[-1]), info, threads)
+
+
+def copy_triangle(
+    source: DeviceNDArray, target: DeviceNDArray, stream: Stream, *, lower: bool, diagonal: bool = True
+) -> None:
+    """Enqueue copies of the lower, or upper, triangles of square matrices, with or without their diagonals."""
+    if target.size == 0:
+        return
+    if not lower:
+        source, target = transposed(source), transposed(target)
+    n = target.shape[-1]
+    kind = index_kind(source, target)
+    threads = min(_THREADS, target.context.capabilities.max_work_group_size)
+    copy_triangles[-(-target.size // threads), threads, stream](
+        strided(source, kind), strided(target, kind), kind(n), kind(batch_of(target)), diagonal
+    )

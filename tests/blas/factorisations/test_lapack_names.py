@@ -47,6 +47,12 @@ def test_results(device, letter, dtype):
         ("getri", (lu, piv), {}),
         ("getri", (lu, piv), {"lwork": 60, "overwrite_lu": 0}),
         ("gesv", (a, b), {}),
+        ("potri", (np.tril(p),), {"lower": 1}),
+        ("potri", (p,), {}),
+        ("trtri", (p,), {"lower": 1}),
+        ("trtri", (a / 10,), {"unitdiag": 1}),
+        ("trtrs", (p, b), {"lower": 1, "trans": 2}),
+        ("trtrs", (p, b[:, 0]), {"trans": 1}),
     ]:
         ours, other = getattr(lapack, letter + name), getattr(theirs, letter + name)
         expected = other(*arguments, **options)
@@ -103,3 +109,32 @@ def test_wrong_arguments(device):
 def test_functions_found_by_name(device):
     potrf, getrf = lapack.get_lapack_funcs(("potrf", "getrf"), (np.ones((2, 2), np.complex64),))
     assert (potrf.typecode, potrf.module_name, getrf.__name__) == ("c", "flapack", "cgetrf")
+
+
+@pytest.mark.parametrize("letter, dtype", [("s", "float32"), ("d", "float64"), ("c", "complex64"), ("z", "complex128")])
+def test_orthogonal_factors(device, letter, dtype):
+    generator = np.random.default_rng(0)
+    is_complex = letter in "cz"
+    multiply, form = ("unmqr", "ungqr") if is_complex else ("ormqr", "orgqr")
+    for m, n in [(12, 7), (7, 12), (50, 40)]:
+        a = random(generator, (m, n), dtype)
+        qr, tau, work, info = getattr(lapack, letter + "geqrf")(a)
+        expected = getattr(theirs, letter + "geqrf")(a)
+        near(qr, expected[0])
+        near(tau, expected[1])
+        assert (work.dtype, info) == (a.dtype, 0)
+        k = min(m, n)
+        near(getattr(lapack, letter + form)(qr[:, :k], tau)[0], getattr(theirs, letter + form)(qr[:, :k], tau)[0])
+        for side, shape in [("L", (m, 3)), (b"R", (3, m))]:
+            for trans in "NC" if is_complex else "NT":
+                c = random(generator, shape, dtype)
+                arguments = side, trans, qr[:, :k], tau, c, 200
+                found = getattr(lapack, letter + multiply)(*arguments)
+                near(found[0], getattr(theirs, letter + multiply)(*arguments)[0])
+                assert len(found) == 3
+    *_, work, info = getattr(lapack, letter + "geqrf")(a, lwork=-1)
+    assert work[0] >= 1
+    there, numbers, *_ = getattr(lapack, letter + "geqrf")(cuda.to_device(a))
+    near(np.asfortranarray(there.copy_to_host()), qr)
+    with pytest.raises(errors.UnknownOptionError, match="side is 'X'"):
+        getattr(lapack, letter + multiply)("X", "N", there, numbers, there, 1)
