@@ -185,3 +185,23 @@ def test_wrong_arguments(device):
             call()
     with pytest.raises(AttributeError, match="no 'slove', but 'solve'"):
         _ = linalg.slove
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_refinement(device, dtype):
+    """As small residuals as by factors in float64; matrices that are not for float32 are factored in float64."""
+    for shape, sides in [((40, 40), (40, 3)), ((3, 9, 9), (3, 9, 2))]:
+        a, b = matrices(shape, dtype), random(np.random.default_rng(1), sides, dtype)
+        found = both(linalg.solve, a, b, precision="float32")
+        residual = np.abs(a @ found - b).max(axis=-2)
+        bound = np.sqrt(shape[-1]) * np.finfo(dtype).eps * np.abs(a).sum(axis=-1).max(axis=-1) * 2
+        assert np.all(residual <= bound[..., None] * np.abs(found).max(axis=-2))
+    ill = np.array([[1.0, 1], [1, 1 + 1e-9]], dtype)  # singular in float32
+    near(linalg.solve(ill, ill @ [1, 2], precision="float32"), np.array([1, 2]) + 0 * ill[0])
+    large = np.diag([1e50, 1e-60]).astype(dtype)
+    near(linalg.solve(large, large @ [1, 2], precision="float32"), np.array([1, 2]) + 0 * ill[0])
+    with pytest.raises(errors.SingularMatrixError):
+        linalg.solve(np.zeros((2, 2), dtype), np.ones(2), precision="float32")
+    for options in ({"precision": "float16"}, {"precision": "float32", "assume_a": "pos"}):
+        with pytest.raises(errors.UnknownOptionError, match="precision"):
+            linalg.solve(ill, ill[0], **options)
