@@ -1,4 +1,4 @@
-"""LAPACK's factorisations and solvers on every device: functions of `scipy.linalg.lapack` under their names.
+"""LAPACK's factorisations and solvers: functions of `scipy.linalg.lapack` under their names.
 
 ``import portagpu.lapack as lapack`` replaces ``from scipy.linalg import lapack`` for them: NumPy arrays give NumPy
 arrays, device arrays give device arrays, enqueued on ``stream``.

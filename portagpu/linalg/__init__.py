@@ -1,6 +1,6 @@
-"""Linear algebra for NumPy arrays and arrays on the device: systems, factorisations, inverses; batches by leading axes.
+"""Linear algebra, typed: systems, factorisations, inverses of NumPy and device arrays, with batches.
 
-NumPy arrays give NumPy arrays; device arrays give device arrays, enqueued on ``stream``. float32, float64, complex64
+Leading axes are those of a batch. NumPy arrays give NumPy arrays; device arrays give device arrays, enqueued on ``stream``. float32, float64, complex64
 and complex128; NumPy arrays of integers count as float64.
 """
 
