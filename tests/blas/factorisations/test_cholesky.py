@@ -44,17 +44,18 @@ def check(n, dtype, order, lower, stream, batch=(), right=3):
     assert np.all(np.abs(a @ x - b).max() <= MOST * n * eps * np.abs(a).max() * np.abs(x).max())
 
 
-@pytest.mark.one_device
+@pytest.mark.one_device(fast=True)
 @pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("lower", [True, False])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_factors(device, memory, stream, dtype, lower, order):
     for n in SIZES:
-        check(n, dtype, order, lower, stream)
+        if n < 200 or dtype == "float32":
+            check(n, dtype, order, lower, stream)
 
 
-@pytest.mark.one_device
+@pytest.mark.one_device(fast=True)
 @pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 def test_batches(device, memory, stream, dtype):

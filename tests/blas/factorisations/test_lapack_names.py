@@ -9,7 +9,7 @@ from matrices_in_memory import random
 
 from portagpu import cuda, errors, lapack
 
-pytestmark = pytest.mark.one_device
+pytestmark = pytest.mark.one_device(fast=True)
 theirs = scipy.linalg.lapack
 
 

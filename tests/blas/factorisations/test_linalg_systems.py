@@ -9,7 +9,7 @@ from matrices_in_memory import only_triangle, random
 
 from portagpu import cuda, errors, linalg
 
-pytestmark = pytest.mark.one_device
+pytestmark = pytest.mark.one_device(fast=True)
 
 
 def matrices(shape, dtype=np.float64, seed=0):

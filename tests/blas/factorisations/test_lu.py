@@ -55,16 +55,17 @@ def check(m, n, dtype, order, stream, batch=(), solved=True):
         assert np.abs(op @ x - b).max() <= MOST * n * eps * np.abs(a).max() * np.abs(x).max()
 
 
-@pytest.mark.one_device
+@pytest.mark.one_device(fast=True)
 @pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_factors(device, memory, stream, dtype, order):
     for m, n in SHAPES:
-        check(m, n, dtype, order, stream)
+        if m < 200 or dtype == "float32":
+            check(m, n, dtype, order, stream)
 
 
-@pytest.mark.one_device
+@pytest.mark.one_device(fast=True)
 @pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
 def test_batches(device, memory, stream, dtype):

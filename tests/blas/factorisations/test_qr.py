@@ -35,7 +35,7 @@ def check(m, n, dtype, order, stream, batch=()):
         assert difference <= MOST * m * eps * np.abs(c).max()
 
 
-@pytest.mark.one_device
+@pytest.mark.one_device(fast=True)
 @pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -64,7 +64,7 @@ def test_columns_of_any_size(device, memory, stream):
     np.testing.assert_array_equal(q, np.eye(3, 2))
 
 
-@pytest.mark.one_device
+@pytest.mark.one_device(fast=True)
 @pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
 @pytest.mark.parametrize("lower", [True, False])

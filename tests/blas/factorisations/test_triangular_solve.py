@@ -33,7 +33,7 @@ def check(n, m, dtype, orders, stream, *, lower, batch=(), shared=False, alpha=1
     assert np.all(error <= 16 * np.finfo(dtype).eps * bound)
 
 
-@pytest.mark.one_device
+@pytest.mark.one_device(fast=True)
 @pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("lower", [True, False])
@@ -45,7 +45,7 @@ def test_solutions(device, memory, stream, dtype, lower, orders, unit, conjugate
         check(n, m, dtype, orders, stream, lower=lower, alpha=alpha, unit=unit, conjugate=conjugate)
 
 
-@pytest.mark.one_device
+@pytest.mark.one_device(fast=True)
 @pytest.mark.each_value
 @pytest.mark.parametrize("dtype", ["float32", "complex128"])
 @pytest.mark.parametrize("shared", [False, True])
