@@ -14,6 +14,7 @@ import numpy as np
 
 from portagpu.accelerate import taken
 from portagpu.accelerate.blocks import Blocks
+from portagpu.accelerate.late_imports import AfterImport
 from portagpu.accelerate.names import Names
 from portagpu.accelerate.products import PRODUCTS, product_work
 from portagpu.accelerate.rates import Rates
@@ -75,7 +76,10 @@ class Acceleration(contextlib.ContextDecorator):
                 result = self._run(plan.run)
             except (PortaGPUError, MemoryError) as error:
                 why = self._failed(error)
+                result = NotImplemented
             else:
+                why = "" if result is not NotImplemented else "the function has errors or warnings for such values"
+            if not why:
                 seconds = time.perf_counter() - begin
                 self._record.add(title, plan.operands, plan.work.dtype, "", seconds, numpy_seconds)
                 return result
@@ -177,25 +181,32 @@ def _product(operands: Operands, extents: tuple[int, int, int, int], dtype: Any,
 
 
 def _take_over() -> None:
-    loops = _loops.install()
-    table = taken.of_numpy(matmul=not loops)
-    _names.install({title: (original, functools.partial(_serve, planner)) for title, (original, planner) in table.items()})
+    _install(taken.of_numpy(matmul=not _loops.install()) | taken.of_scipy())
+    _scipy.start()
+
+
+def _install(table: taken.Table) -> None:
+    _names.install(
+        {title: (original, functools.partial(_serve, planner)) for title, (original, planner) in table.items()}
+    )
 
 
 def _give_back() -> None:
+    _scipy.stop()
     _loops.restore()
     _names.restore()
 
 
 _names = Names()
 _loops = MatmulLoops(_product)
+_scipy = AfterImport(taken.SCIPY, lambda: _install(taken.of_scipy()))
 _blocks: Blocks[Acceleration] = Blocks(_take_over, _give_back)
 
 
 # the public function ------------------------------------------------------------------------------------------------
 
 
-def accelerate(*, device: str | int | None = None, threshold: float | None = None) -> Acceleration:
+def accelerate(*, device: str | int | DeviceRecord | None = None, threshold: float | None = None) -> Acceleration:
     """A context manager in which NumPy's and SciPy's products of matrices are computed on a device.
 
     ``with portagpu.accelerate():`` lets `numpy.matmul` and ``@``, `numpy.dot`, `numpy.inner`, `numpy.tensordot` and
@@ -214,11 +225,14 @@ def accelerate(*, device: str | int | None = None, threshold: float | None = Non
     """
     if device is not None and (isinstance(device, bool) or not isinstance(device, str | int | DeviceRecord)):
         raise ArgumentTypeError(
-            f"device is a {type(device).__name__}", hint='a device is chosen by number or text: 0, "gpu", a part of its name'
+            f"device is a {type(device).__name__}",
+            hint='a device is chosen by number or text: 0, "gpu", a part of its name',
         )
     if threshold is not None:
         if isinstance(threshold, bool) or not isinstance(threshold, int | float | np.integer | np.floating):
-            raise ArgumentTypeError(f"threshold is a {type(threshold).__name__}", hint="a number of operations, or None")
+            raise ArgumentTypeError(
+                f"threshold is a {type(threshold).__name__}", hint="a number of operations, or None"
+            )
         if not 0 <= threshold < math.inf:
             raise SettingsError(f"threshold={threshold} is no number of operations", hint="0 takes over every product")
     if device is None:

@@ -50,7 +50,8 @@ class Contraction:
         right = _arranged(b, self.right, self.batch, self.inner, self.columns).reshape(batch, k, n)
         made = multiply(left, right) if self.batch else multiply(left[0], right[0])
         labels = self.batch + self.rows + self.columns
-        return made.reshape([sizes[label] for label in labels]).transpose([labels.index(label) for label in self.out])
+        made = made.reshape([sizes[label] for label in labels])
+        return np.transpose(made, [labels.index(label) for label in self.out])
 
 
 def contraction(left: str, right: str, out: str) -> Contraction | None:
@@ -150,6 +151,6 @@ def _arranged(array: Array, labels: str, *groups: str) -> Array:
     wanted = "".join(groups)
     surplus = tuple(place for place, label in enumerate(labels) if label not in wanted)
     if surplus:
-        array = array.sum(axis=surplus, dtype=array.dtype)
+        array = np.sum(array, axis=surplus, dtype=array.dtype)
         labels = "".join(label for label in labels if label in wanted)
-    return array.transpose([labels.index(label) for label in wanted])
+    return np.transpose(array, [labels.index(label) for label in wanted])

@@ -5,6 +5,7 @@ With ``optimize=`` NumPy makes products of matrices of it itself, and those are 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,8 +25,8 @@ def _samples(dtype: str) -> Sequence[Sample]:
         made.append(
             Sample(
                 work=_work((1, n, n, n), a, b, a.dtype),
-                numpy=lambda a=a, b=b: np.einsum("ik,kj->ij", a, b),
-                device=lambda a=a, b=b: on_device(a, b, a.dtype),
+                numpy=functools.partial(np.einsum, "ik,kj->ij", a, b),
+                device=functools.partial(on_device, a, b, a.dtype),
             )
         )
     return made
@@ -40,10 +41,9 @@ def plan_einsum(*operands: Any, out: Any = None, optimize: Any = False, **others
         return Left("NumPy makes products of it", counts=False)
     if others:
         return Left(f"{next(iter(others))}= is left to NumPy")
-    if operands and isinstance(operands[0], str):
-        subscripts, arrays = operands[0], operands[1:]
-    else:
-        subscripts, arrays = (*operands[1:4:2], *operands[4:]), operands[0:3:2]
+    as_text = bool(operands) and isinstance(operands[0], str)
+    subscripts = operands[0] if as_text else (*operands[1:4:2], *operands[4:])
+    arrays = operands[1:] if as_text else operands[0:3:2]
     if len(arrays) != 2 or len(operands) > 5:
         return Left(f"of {len(arrays)} operands, without optimize=")
     dtype = common_dtype(*arrays)
@@ -81,6 +81,4 @@ def plan_einsum(*operands: Any, out: Any = None, optimize: Any = False, **others
 def _work(extents: tuple[int, int, int, int], a: Any, b: Any, dtype: np.dtype[Any]) -> Work:
     batch, m, n, k = extents
     of_product = product_work((m, n, k), dtype, count=batch, operands=a.size + b.size)
-    return Work(
-        kind=EINSUM, dtype=dtype.name, flops=of_product.flops * batch, bytes=of_product.bytes
-    )
+    return Work(kind=EINSUM, dtype=dtype.name, flops=of_product.flops * batch, bytes=of_product.bytes)

@@ -81,6 +81,7 @@ class Names:
 
 
 def _namespaces() -> Iterator[dict[str, Any]]:
-    for title, module in list(sys.modules.items()):
+    found: dict[str, Any] = dict(sys.modules)  # programs put other objects there, too
+    for title, module in found.items():
         if isinstance(module, ModuleType) and not title.startswith(_KEPT):
             yield vars(module)

@@ -106,7 +106,9 @@ class Rates:
 
     def known(self, work: Work) -> Expected | None:
         """What an operation should take, if that was measured before."""
-        curves = self._curves.get((work.kind.name, work.dtype)) or self._curves_of(work.kind, work.dtype, measure_now=False)
+        curves = self._curves.get((work.kind.name, work.dtype)) or self._curves_of(
+            work.kind, work.dtype, measure_now=False
+        )
         return None if curves is None else Expected(curves[0].seconds(work), curves[1].seconds(work))
 
     def expected(self, work: Work) -> Expected:
@@ -114,7 +116,9 @@ class Rates:
 
         Raises what the device raises.
         """
-        curves = self._curves.get((work.kind.name, work.dtype)) or self._curves_of(work.kind, work.dtype, measure_now=True)
+        curves = self._curves.get((work.kind.name, work.dtype)) or self._curves_of(
+            work.kind, work.dtype, measure_now=True
+        )
         assert curves is not None
         return Expected(curves[0].seconds(work), curves[1].seconds(work))
 

@@ -1,8 +1,8 @@
 """`numpy.matmul`'s inner loops, replaced: the way to ``a @ b``, which asks no name of a module.
 
-NumPy's C interface has `PyUFunc_ReplaceLoopBySignature` for this. NumPy's own checks, promotion, broadcasting, ``out=``,
-``axes=`` and ``casting=`` go on before the loop is called, and the loop gets addresses, extents and steps. A product
-that is not taken over, or that fails, is computed by NumPy's own loop.
+NumPy's C interface has `PyUFunc_ReplaceLoopBySignature` for this. NumPy's own checks, promotion, broadcasting,
+``out=``, ``axes=`` and ``casting=`` go on before the loop is called, and the loop gets addresses, extents and steps. A
+product that is not taken over, or that fails, is computed by NumPy's own loop.
 
 An exception cannot pass C's loop: of Ctrl-C, or another that a signal's handler raises as soon as Python runs. Python
 then asks `sys.unraisablehook`, before the loop returns; ours has NumPy's own loop compute, and the exception raised
@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
 from portagpu.accelerate.work import DTYPES
 
@@ -152,7 +153,7 @@ def _arrays(
 ) -> tuple[Array, Array, Array]:
     """The operands and the result over NumPy's memory; of a batch with three axes."""
     count, m, n, k = extents
-    shapes = ((m, k), (k, n), (m, n))
+    shapes: tuple[tuple[int, ...], ...] = ((m, k), (k, n), (m, n))
     made = []
     for place, shape in enumerate(shapes):
         strides = tuple(steps[3 + 2 * place : 5 + 2 * place])
@@ -190,7 +191,7 @@ def _replace_function() -> Any:
     """`PyUFunc_ReplaceLoopBySignature`, from the table that NumPy's header reads it from."""
     pointer = ctypes.pythonapi.PyCapsule_GetPointer
     pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    table = ctypes.cast(pointer(np._core._multiarray_umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
+    table = ctypes.cast(pointer(_multiarray_umath._UFUNC_API, None), ctypes.POINTER(ctypes.c_void_p))
     return ctypes.PYFUNCTYPE(
         ctypes.c_int, ctypes.py_object, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_void_p)
     )(table[_REPLACE])
