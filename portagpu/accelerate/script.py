@@ -13,17 +13,14 @@ import importlib.machinery
 import importlib.util
 import io
 import os
-import runpy
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from portagpu.accelerate.acceleration import Acceleration
-
-_OWN = frozenset({__file__, runpy.__file__, "<frozen runpy>"})  # files whose frames no traceback of the script has
 
 
 def run_script(path: str, arguments: Sequence[str], block: Acceleration, at_end: Callable[[], None]) -> None:
@@ -35,8 +32,8 @@ def run_script(path: str, arguments: Sequence[str], block: Acceleration, at_end:
     with io.open_code(name) as file:
         text = file.read()
     _set_arguments(path, arguments, Path(path).resolve().parent)
-    main = _main_module(name)
-    _until_the_end(block, at_end, lambda: exec(compile(text, name, "exec", dont_inherit=True), vars(main)))
+    main = _main_module(name, importlib.machinery.SourceFileLoader("__main__", name), None)
+    _until_the_end(block, at_end, main, lambda: compile(text, name, "exec", dont_inherit=True))
 
 
 def run_module(name: str, arguments: Sequence[str], block: Acceleration, at_end: Callable[[], None]) -> None:
@@ -45,9 +42,14 @@ def run_module(name: str, arguments: Sequence[str], block: Acceleration, at_end:
     Raises `ImportError` where there is none.
     """
     _set_arguments(name, arguments, Path.cwd())
-    if importlib.util.find_spec(name) is None:
-        raise ImportError(f"No module named {name}")
-    _until_the_end(block, at_end, lambda: runpy.run_module(name, run_name="__main__", alter_sys=True))
+    spec = importlib.util.find_spec(name)
+    if spec is not None and spec.submodule_search_locations is not None:
+        spec = importlib.util.find_spec(f"{name}.__main__")
+    loader: Any = None if spec is None else spec.loader
+    if spec is None or loader is None:
+        raise ImportError(f"No module named {name} can be run")
+    sys.argv[0] = str(spec.origin)
+    _until_the_end(block, at_end, _main_module(sys.argv[0], loader, spec), lambda: loader.get_code(spec.name))
 
 
 def _set_arguments(program: str, arguments: Sequence[str], folder: Path) -> None:
@@ -56,19 +58,26 @@ def _set_arguments(program: str, arguments: Sequence[str], folder: Path) -> None
         sys.path[0] = str(folder)  # in place of that of `python -m portagpu.accelerate`
 
 
-def _main_module(name: str) -> ModuleType:
+def _main_module(file: str, loader: Any, spec: importlib.machinery.ModuleSpec | None) -> ModuleType:
     """A new ``__main__`` with what Python gives it."""
     main = ModuleType("__main__")
-    loader = importlib.machinery.SourceFileLoader("__main__", name)
     vars(main).update(
-        __file__=name, __cached__=None, __loader__=loader, __builtins__=builtins, __package__=None, __annotations__={}
+        __file__=file,
+        __cached__=spec and spec.cached,
+        __loader__=loader,
+        __spec__=spec,
+        __package__=spec and spec.parent,
+        __builtins__=builtins,
+        __annotations__={},
     )
     sys.modules["__main__"] = main
     return main
 
 
-def _until_the_end(block: Acceleration, at_end: Callable[[], None], run: Callable[[], Any]) -> None:
-    """Run a script within the block, which ends when threads and exit functions of the script have ended."""
+def _until_the_end(
+    block: Acceleration, at_end: Callable[[], None], main: ModuleType, code: Callable[[], CodeType]
+) -> None:
+    """Run a program's code within the block, which ends when its threads and exit functions have ended."""
     interruptions: list[KeyboardInterrupt] = []
 
     def end() -> None:
@@ -80,7 +89,7 @@ def _until_the_end(block: Acceleration, at_end: Callable[[], None], run: Callabl
     atexit.register(end)  # before the script registers anything: the last to be called
     block.__enter__()
     try:
-        run()
+        exec(code(), vars(main))
     except SystemExit:
         raise
     except BaseException as error:
@@ -93,7 +102,7 @@ def _until_the_end(block: Acceleration, at_end: Callable[[], None], run: Callabl
 def _show(error: BaseException) -> None:
     """What Python does with an exception that nobody handles, whose traceback begins in the script."""
     traceback: TracebackType | None = error.__traceback__
-    while traceback is not None and traceback.tb_frame.f_code.co_filename in _OWN:
+    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
         traceback = traceback.tb_next
     error.__traceback__ = traceback
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, traceback

@@ -6,7 +6,7 @@ product that is not taken over, or that fails, is computed by NumPy's own loop.
 
 An exception cannot pass C's loop: of Ctrl-C, or another that a signal's handler raises as soon as Python runs. Python
 then asks `sys.unraisablehook`, before the loop returns; ours has NumPy's own loop compute, and the exception raised
-behind it.
+at the next line of the function that asked for the product.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import ctypes
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -140,12 +141,13 @@ class MatmulLoops:
         if dtype is None or unraisable.exc_traceback is None:
             self._hook(unraisable)
             return
-        given = unraisable.exc_traceback.tb_frame.f_locals
+        frame = unraisable.exc_traceback.tb_frame
+        given = frame.f_locals
         self._compute(dtype, *(given[name] for name in ("addresses", "extents", "steps", "data")))
-        left = threading.Lock()
-        with left:
-            arguments = unraisable.exc_value, threading.get_ident(), left
-            threading.Thread(target=_raise_behind, args=arguments, daemon=True).start()
+        if frame.f_back is None:  # no Python called `numpy.matmul`, so none can be told
+            self._hook(unraisable)
+        else:
+            _raise_in(frame.f_back, unraisable.exc_value)
 
 
 def _arrays(
@@ -170,17 +172,20 @@ def _arrays(
     return made[0], made[1], made[2]
 
 
-def _raise_behind(error: BaseException, thread: int, left: threading.Lock) -> None:
-    """Raise an exception in a thread that has left the loop, or is about to: it keeps Python's lock until then."""
+def _raise_in(frame: FrameType, error: BaseException) -> None:
+    """Raise an exception of this thread in a function that is being run, at its next line.
 
-    class Raised(type(error)):  # type: ignore[misc]
-        """What Python takes is a class, which it calls for the exception."""
+    Python has no other way: what is raised asynchronously would come in the next loop that Python is called for.
+    """
+    tracer, local_tracer = sys.gettrace(), frame.f_trace
 
-        def __new__(cls) -> Any:
-            return error
+    def at_next_line(frame: FrameType, event: str, argument: Any) -> Any:
+        sys.settrace(tracer)
+        frame.f_trace = local_tracer
+        raise error.with_traceback(None)
 
-    with left:
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Raised))
+    frame.f_trace = at_next_line
+    sys.settrace(lambda *event: None)
 
 
 def _address(function: Any) -> int:
