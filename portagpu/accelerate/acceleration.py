@@ -16,7 +16,7 @@ from portagpu.accelerate import taken
 from portagpu.accelerate.blocks import Blocks
 from portagpu.accelerate.late_imports import AfterImport
 from portagpu.accelerate.names import Names
-from portagpu.accelerate.products import PRODUCTS, product_work
+from portagpu.accelerate.products import OF_VECTORS, PRODUCTS, product_work
 from portagpu.accelerate.rates import Rates
 from portagpu.accelerate.report import Record, Report
 from portagpu.accelerate.ufunc_loops import MatmulLoops, Operands
@@ -28,7 +28,7 @@ from portagpu.runtime.execution.context import Context, current_context
 from portagpu.settings import Settings
 
 _LEAST = 2.0e6  # operations of a call that may be worth looking at: some 10 us of a core's time
-_FASTER = 0.9  # the share of NumPy's time that the device may take: expectations are that uncertain
+_FASTER = 0.8  # the share of NumPy's time that the device may take: expectations are that uncertain
 _MATMUL = "numpy.matmul, @"
 
 
@@ -90,8 +90,7 @@ class Acceleration(contextlib.ContextDecorator):
         """Compute a product that `numpy.matmul`'s loop was called for; the reason where that is left to the loop."""
         count, m, n, k = extents
         work = product_work((m, n, k), dtype, count=count)
-        vector = m == 1 or n == 1
-        why, numpy_seconds = ("an operand is a vector", None) if vector else self._judged(work)
+        why, numpy_seconds = (OF_VECTORS, None) if min(m, n, k) == 1 else self._judged(work)
         if not why:
             begin = time.perf_counter()
             try:

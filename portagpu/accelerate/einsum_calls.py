@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from portagpu.accelerate.einsum import contraction, parse, sizes_of
-from portagpu.accelerate.products import on_device, product_work
+from portagpu.accelerate.products import OF_VECTORS, on_device, product_work
 from portagpu.accelerate.work import Kind, Left, Plan, Sample, Work, common_dtype, shapes_of
 
 _SIZES = (64, 256)
@@ -55,6 +55,8 @@ def plan_einsum(*operands: Any, out: Any = None, optimize: Any = False, **others
     if labels is None or found is None:
         return Left("it is no product of matrices", shapes, dtype.name)
     sizes = sizes_of(labels[:2], arrays)
+    if min(found.extents(sizes)[1:]) == 1:
+        return Left(OF_VECTORS, shapes, dtype.name)
     shape = tuple(sizes[label] for label in found.out)
     fits = all(
         size == sizes[label]

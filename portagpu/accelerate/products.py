@@ -13,6 +13,8 @@ from portagpu.accelerate.work import Kind, Left, Plan, Sample, Work, common_dtyp
 from portagpu.blas.matmul import matmul
 
 Array = np.ndarray[Any, Any]
+# each element is read once: moving it would cost more than NumPy's product
+OF_VECTORS = "an operand is a vector"
 _SMALL, _LARGE, _THIN = 128, 1024, 16
 
 
@@ -63,7 +65,7 @@ def plan_matmul(a: Any, b: Any, /, out: Any = None, **others: Any) -> Plan | Lef
     if isinstance(dtype, Left):
         return dtype
     if min(a.ndim, b.ndim) < 2:
-        return _vectors(a, b, dtype)
+        return Left(OF_VECTORS, shapes_of(a, b), dtype.name)
     if a.shape[-1] != b.shape[-2]:
         return Left("the shapes do not fit", shapes_of(a, b), dtype.name)
     try:
@@ -71,6 +73,8 @@ def plan_matmul(a: Any, b: Any, /, out: Any = None, **others: Any) -> Plan | Lef
     except ValueError:
         return Left("the shapes do not fit", shapes_of(a, b), dtype.name)
     extents = (a.shape[-2], b.shape[-1], a.shape[-1])
+    if min(extents) == 1:
+        return Left(OF_VECTORS, shapes_of(a, b), dtype.name)
     work = product_work(extents, dtype, count=count, operands=a.size + b.size)
     return Plan(work=work, run=functools.partial(on_device, a, b, dtype), operands=shapes_of(a, b))
 
@@ -81,7 +85,7 @@ def plan_dot(a: Any, b: Any, out: Any = None) -> Plan | Left:
     if isinstance(dtype, Left):
         return dtype
     if min(a.ndim, b.ndim) < 2:
-        return _vectors(a, b, dtype)
+        return Left(OF_VECTORS, shapes_of(a, b), dtype.name)
     if a.shape[-1] != b.shape[-2]:
         return Left("the shapes do not fit", shapes_of(a, b), dtype.name)
     right = b if b.ndim == 2 else np.moveaxis(b, -2, 0)
@@ -94,15 +98,10 @@ def plan_inner(a: Any, b: Any, /) -> Plan | Left:
     if isinstance(dtype, Left):
         return dtype
     if min(a.ndim, b.ndim) < 2:
-        return _vectors(a, b, dtype)
+        return Left(OF_VECTORS, shapes_of(a, b), dtype.name)
     if a.shape[-1] != b.shape[-1]:
         return Left("the shapes do not fit", shapes_of(a, b), dtype.name)
     return _of_axes(a, b.T if b.ndim == 2 else np.moveaxis(b, -1, 0), dtype, None, shapes_of(a, b))
-
-
-def _vectors(a: Array, b: Array, dtype: np.dtype[Any]) -> Left:
-    """Products with a vector read each element once, so that moving it would cost more than NumPy's product."""
-    return Left("an operand is a vector", shapes_of(a, b), dtype.name)
 
 
 def _of_axes(a: Array, b: Array, dtype: np.dtype[Any], out: Any, operands: str) -> Plan | Left:
@@ -111,6 +110,8 @@ def _of_axes(a: Array, b: Array, dtype: np.dtype[Any], out: Any, operands: str) 
     if out is not None and not _takes(out, shape, dtype):
         return Left("out= is none that numpy.dot takes", operands, dtype.name)
     m, n, k = math.prod(a.shape[:-1]), math.prod(b.shape[1:]), a.shape[-1]
+    if min(m, n, k) == 1:
+        return Left(OF_VECTORS, operands, dtype.name)
 
     def run() -> Array:
         made = np.empty(shape, dtype) if out is None else out

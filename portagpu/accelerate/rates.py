@@ -11,7 +11,6 @@ import json
 import logging
 import math
 import os
-import statistics
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -176,7 +175,7 @@ def _valid(value: Any, samples: int) -> tuple[list[float], list[float]] | None:
 
 
 def _measured(run: Callable[[], Any]) -> float:
-    """The median time of some runs, after two that compile, record and fill caches."""
+    """The shortest time of some runs, which others on the machine disturb least, after two that compile and record."""
     run()
     run()
     times: list[float] = []
@@ -184,4 +183,4 @@ def _measured(run: Callable[[], Any]) -> float:
         begin = time.perf_counter()
         run()
         times.append(time.perf_counter() - begin)
-    return statistics.median(times)
+    return min(times)
