@@ -47,6 +47,8 @@ class Acceleration(contextlib.ContextDecorator):
 
     def __enter__(self) -> Acceleration:
         _blocks.enter(self)
+        if not _reaches_operator:
+            self.remark("a @ b is NumPy's: its C interface for loops of ufuncs was not found")
         return self
 
     def __exit__(
@@ -180,7 +182,9 @@ def _product(operands: Operands, extents: tuple[int, int, int, int], dtype: Any,
 
 
 def _take_over() -> None:
-    _install(taken.of_numpy(matmul=not _loops.install()) | taken.of_scipy())
+    global _reaches_operator
+    _reaches_operator = _loops.install()
+    _install(taken.of_numpy(matmul=not _reaches_operator) | taken.of_scipy())
     _scipy.start()
 
 
@@ -196,6 +200,7 @@ def _give_back() -> None:
     _names.restore()
 
 
+_reaches_operator = True
 _names = Names()
 _loops = MatmulLoops(_product)
 _scipy = AfterImport(taken.SCIPY, lambda: _install(taken.of_scipy()))

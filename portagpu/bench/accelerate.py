@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,7 +43,7 @@ class Gain:
 
 def measure(name: str, x: Array, device: DeviceRecord, rounds: int = _ROUNDS) -> Gain:
     """Run a program with and without, in turns."""
-    program: Callable[[Array], Array] = PROGRAMS[name]
+    program = PROGRAMS[name]
     times: dict[bool, list[float]] = {False: [], True: []}
     block = accelerate(device=device)
     results: dict[bool, Array] = {}

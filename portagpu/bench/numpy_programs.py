@@ -5,6 +5,7 @@ Nothing here knows of PortaGPU. Each returns what two runs may be compared by.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -69,4 +70,4 @@ def train(x: Array, hidden: int = 512, batch: int = 2000, epochs: int = 2, rate:
     return np.array(losses)
 
 
-PROGRAMS = {"principal components": principal_components, "k-means": k_means, "training": train}
+PROGRAMS: dict[str, Callable[..., Array]] = {"principal components": principal_components, "k-means": k_means, "training": train}
