@@ -10,6 +10,7 @@ taken with this process.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import logging
 import platform
 import statistics
@@ -76,12 +77,19 @@ class CoreTypes:
 
     def players(self, problem: Problem) -> list[CoreTypePlayer]:
         """Those core types that could be the fastest for a problem, by one turn of each."""
+        sizes = {"m": problem.m, "n": problem.n, "k": problem.k, "batch": problem.batch}
+        return self._fastest({"action": "prepare", "dtype": problem.dtype, **sizes})
+
+    def players_of(self, maker: str, *arguments: int | str) -> list[CoreTypePlayer]:
+        """As `players`, for the `Call` that a function makes of these arguments; ``maker``: "module:function"."""
+        return self._fastest({"action": "make", "maker": maker, "arguments": arguments})
+
+    def _fastest(self, request: dict[str, Any]) -> list[CoreTypePlayer]:
         first: list[tuple[float, CoreTypePlayer]] = []
         for core_type, worker in list(self._started().items()):
             player = CoreTypePlayer(core_type, worker)
-            sizes = {"m": problem.m, "n": problem.n, "k": problem.k, "batch": problem.batch}
             try:
-                worker.ask({"action": "prepare", "dtype": problem.dtype, **sizes}, _LIMIT)
+                worker.ask(request, _LIMIT)
                 first.append((statistics.median(player.turn()), player))
             except (RuntimeError, TimeoutError, WorkerDied) as error:  # an instruction that the processor does not have
                 _log.info("OpenBLAS as %s: %s", core_type, error)
@@ -118,6 +126,11 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"name": core_name()}
     if request["action"] == "turn":
         return {"seconds": take_turn(_held["call"].product)}
+    if request["action"] == "make":
+        module, _, name = request["maker"].partition(":")
+        _held["call"] = getattr(importlib.import_module(module), name)(*request["arguments"])
+        _held["call"].product()
+        return {}
     generator = np.random.default_rng(0)
     batch = (request["batch"],) if request["batch"] > 1 else ()
     a, b = (

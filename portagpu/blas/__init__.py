@@ -1,8 +1,10 @@
 """Portable BLAS, written in the dialect: the functions of `scipy.linalg.blas` under their names.
 
-`sgemm`, `dgemm`, `cgemm` and `zgemm` are products as `portagpu.matmul` computes them, with the arguments that they have
-there.
+``import portagpu.blas as blas`` replaces ``from scipy.linalg import blas``: NumPy arrays give NumPy arrays, device
+arrays give device arrays, enqueued on ``stream``.
 """
+
+# ruff: noqa: F401  (names for type checkers, which `__all__` has, too)
 
 from __future__ import annotations
 
@@ -10,23 +12,52 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from portagpu.errors import unknown_attribute
+from portagpu.errors import PortaGPUError, unknown_attribute
 
-_ROUTINES = dict.fromkeys(("cgemm", "dgemm", "sgemm", "zgemm"), "level3.gemm")  # the module of each
+_MODULES = {
+    "level2.ger": "cgerc cgeru dger sger zgerc zgeru",
+    "level2.gemv": "cgemv dgemv sgemv zgemv",
+    "level2.symv": "chemv dsymv ssymv zhemv",
+    "level2.syr": "cher cher2 csyr dsyr dsyr2 ssyr ssyr2 zher zher2 zsyr",
+    "level2.trmv": "ctrmv dtrmv strmv ztrmv",
+    "level2.trsv": "ctrsv dtrsv strsv ztrsv",
+    "level3.gemm": "cgemm dgemm sgemm zgemm",
+}
+ROUTINES = {name: module for module, names in _MODULES.items() for name in names.split()}
+"""The names of BLAS functions, and the module of each."""
 
-__all__ = ["cgemm", "dgemm", "sgemm", "zgemm"]
+_FINDERS = dict.fromkeys(("find_best_blas_type", "get_blas_funcs"), "names")
+_F2PY_ERROR = "__fblas_error"  # the name that SciPy's module has for what its functions raise
+
+HAS_ILP64 = True  # sizes and indices have 64 bits where arrays need them
+
+__all__ = [
+    "HAS_ILP64",
+    *ROUTINES,
+    *_FINDERS,
+]
 
 
 if TYPE_CHECKING:
+    from portagpu.blas.level2.gemv import cgemv, dgemv, sgemv, zgemv
+    from portagpu.blas.level2.ger import cgerc, cgeru, dger, sger, zgerc, zgeru
+    from portagpu.blas.level2.symv import chemv, dsymv, ssymv, zhemv
+    from portagpu.blas.level2.syr import cher, cher2, csyr, dsyr, dsyr2, ssyr, ssyr2, zher, zher2, zsyr
+    from portagpu.blas.level2.trmv import ctrmv, dtrmv, strmv, ztrmv
+    from portagpu.blas.level2.trsv import ctrsv, dtrsv, strsv, ztrsv
     from portagpu.blas.level3.gemm import cgemm, dgemm, sgemm, zgemm
+    from portagpu.blas.names import find_best_blas_type, get_blas_funcs
 else:
 
     def __getattr__(name: str) -> Any:
         """The functions of BLAS: the kernels' sources are read at first use."""
-        if name in _ROUTINES:
-            return getattr(importlib.import_module(f"portagpu.blas.{_ROUTINES[name]}"), name)
+        module = ROUTINES.get(name) or _FINDERS.get(name)
+        if module is not None:
+            return getattr(importlib.import_module(f"portagpu.blas.{module}"), name)
+        if name == _F2PY_ERROR:
+            return PortaGPUError
         raise unknown_attribute("portagpu.blas", name, sys.modules[__name__], __dir__())
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_ROUTINES})
+    return sorted({*globals(), *ROUTINES, *_FINDERS})

@@ -1,7 +1,7 @@
 """Arguments of BLAS routines as `scipy.linalg.blas` takes them: dtypes, op(A), numbers, what may be overwritten.
 
 A routine is written once, for all its dtypes, with a `Routine` as its first parameter; `in_dtype` makes the function of
-one dtype from it.
+one dtype from it. What vectors with increments need is in `scipy_vectors`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from portagpu.blas.arguments import check_scalar, conversion, operand_of
+from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.kernels.conjugate import conjugated
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -24,6 +25,7 @@ from portagpu.runtime.execution.stream import Stream, as_stream
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_LISTS_OF_NUMBERS = (list, tuple, range, int, float, complex)  # of which `operand_of` makes new arrays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,57 @@ class Routine:
             raise ShapeError(f"{self.name} takes matrices; {name} has {found.ndim} axes", hint="use matmul for batches")
         found = self._converted(found, name)
         return found if found.ndim == 2 else found.reshape((found.size, 1))
+
+    def square(self, value: Any, name: str) -> Any:
+        """A `matrix` of as many rows as columns. Raises as that does, and `ShapeError`."""
+        found = self.matrix(value, name)
+        if found.shape[0] != found.shape[1]:
+            raise ShapeError(
+                f"{self.name} takes a square {name}; it has shape {found.shape}",
+                hint=f"pass a part of it: {name}[:n, :n]",
+            )
+        return found
+
+    def vector(self, value: Any, name: str) -> Any:
+        """An argument with one axis in the routine's dtype; what has more is read in C order, numbers are vectors, too.
+
+        Raises `ArgumentTypeError`, `DTypeError`, `OutOfMemoryError`.
+        """
+        found = self._converted(operand_of(value, name), name)
+        return found if found.ndim == 1 else found.reshape(found.size)
+
+    def target(self, found: Any, given: Any, *, overwrite: bool, stream: Stream | None = None) -> Any:
+        """What a result is written into: the argument itself, or a copy that begins with its elements.
+
+        found: the argument as `vector` or `matrix` made it of ``given``. It is itself the target if the routine may
+        overwrite it, and its memory is the caller's: a device array, or a NumPy array of the routine's dtype that is
+        contiguous (in Fortran order) and writable, as SciPy has it. Else a conversion has copied it already, or this
+        does. Raises `ArgumentTypeError` for a read-only device array that would be overwritten.
+        """
+        if isinstance(found, DeviceNDArray):
+            if overwrite and found.readonly:
+                raise ArgumentTypeError(
+                    f"{self.name} writes into an array that is read-only", hint="pass a copy of it: x.copy()"
+                )
+            return found if overwrite else copied(found, stream)
+        # what a conversion, or NumPy's reading of a list, made is nobody else's
+        own = isinstance(given, _LISTS_OF_NUMBERS) or (isinstance(given, np.ndarray) and found.dtype != given.dtype)
+        usable = found.flags.f_contiguous and found.flags.writeable
+        return found if usable and (own or (overwrite and isinstance(given, np.ndarray))) else copied(found, stream)
+
+    def new(self, like: Any, shape: tuple[int, ...]) -> Any:
+        """An uninitialised array in Fortran order, where ``like`` is: on its device, or in the host's memory."""
+        return new_array(like, shape, self.dtype)
+
+    def zeros(self, like: Any, shape: tuple[int, ...], stream: Stream | None) -> Any:
+        """As `new`, of zeros."""
+        made = self.new(like, shape)
+        if isinstance(made, DeviceNDArray):
+            if made.size:
+                clear(made.T.ravel(), as_stream(stream, made.context))
+        else:
+            made[...] = 0
+        return made
 
     def _converted(self, found: Any, name: str) -> Any:
         """An array in the routine's dtype: SciPy converts NumPy's; arrays on the device must have it."""
@@ -104,7 +157,21 @@ def in_dtype(
     function.__doc__ = doc
     function.__annotations__ = {key: value for key, value in routine.__annotations__.items() if key != first.name}
     function.__signature__ = signature  # type: ignore[attr-defined]
+    vars(function).update(facts_of(chosen.dtype))
     return function
+
+
+def facts_of(dtype: np.dtype[Any]) -> dict[str, Any]:
+    """The attributes that `scipy.linalg.get_blas_funcs` gives to the functions that it finds."""
+    prefix = "sdcz"["fdFD".index(dtype.char)]
+    integers = np.dtype(np.intc)  # of increments, for programs that make arrays of them
+    return {"typecode": prefix, "prefix": prefix, "dtype": dtype, "int_dtype": integers, "module_name": "fblas"}
+
+
+TRANS = ("leaves the matrix as it is", "transposes", "transposes and conjugates")
+LOWER = ("reads the upper triangle", "reads the lower triangle")
+DIAG = ("reads the diagonal", "takes the diagonal for ones, and does not read it")
+SIDE = ("has the matrix on the left", "has the matrix on the right")
 
 
 def op(matrix: Any, name: str, trans: Any, stream: Stream | None) -> Any:
@@ -112,14 +179,7 @@ def op(matrix: Any, name: str, trans: Any, stream: Stream | None) -> Any:
 
     name: of the argument ``trans``. Raises `UnknownOptionError`.
     """
-    try:
-        number = operator.index(_number(trans))
-    except TypeError:
-        number = -1
-    if number not in (0, 1, 2):
-        raise UnknownOptionError(
-            f"{name} is {trans!r}", hint="0 leaves the matrix as it is, 1 transposes, 2 transposes and conjugates"
-        )
+    number = option(trans, name, TRANS)
     if number == 2 and matrix.dtype.kind == "c":
         on_device = isinstance(matrix, DeviceNDArray)
         matrix = conjugated(matrix, as_stream(stream, matrix.context)) if on_device else matrix.conj()
@@ -148,19 +208,39 @@ def can_take_the_result(converted: Any, whole: Any, given: Any) -> bool:
     return own and bool(converted.flags.f_contiguous and converted.flags.writeable)
 
 
-def new_matrix(like: Any, shape: tuple[int, int], dtype: np.dtype[Any]) -> Any:
-    """A matrix in Fortran order with any values, where ``like`` is: on the device, or in the host's memory."""
+def new_array(like: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """An uninitialised array in Fortran order, where ``like`` is: on its device, or in the host's memory."""
     on_device, rows = isinstance(like, DeviceNDArray), shape[::-1]
     return (device_array(rows, dtype, context=like.context) if on_device else results.empty(rows, dtype)).T
 
 
 def copied(matrix: Any, stream: Stream | None) -> Any:
-    """A copy in Fortran order, where the matrix is."""
+    """A copy in Fortran order, where the array is."""
     if not isinstance(matrix, DeviceNDArray):
         return matrix.copy(order="F")
     made = device_array(matrix.shape, matrix.dtype, order="F", context=matrix.context)
     made.copy_to_device(matrix, as_stream(stream, matrix.context))
     return made
+
+
+def integer(value: Any, name: str) -> int:
+    """An argument that is a whole number. Raises `ArgumentTypeError`."""
+    try:
+        return operator.index(_number(value))
+    except TypeError:
+        raise ArgumentTypeError(f"{name} is {value!r}", hint=f"{name} is a whole number") from None
+
+
+def option(value: Any, name: str, meanings: Sequence[str]) -> int:
+    """An argument such as ``lower`` that is 0, 1 ...; ``meanings``: of each. Raises `UnknownOptionError`."""
+    try:
+        number = operator.index(_number(value))
+    except TypeError:
+        number = -1
+    if not 0 <= number < len(meanings):
+        told = ", ".join(f"{n} {meaning}" for n, meaning in enumerate(meanings))
+        raise UnknownOptionError(f"{name} is {value!r}", hint=told)
+    return number
 
 
 def _number(value: Any) -> Any:

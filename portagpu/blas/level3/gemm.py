@@ -6,7 +6,7 @@ from typing import Any
 
 from portagpu.blas.arguments import operand_of
 from portagpu.blas.matmul import matmul
-from portagpu.blas.scipy_arguments import Routine, can_take_the_result, copied, in_dtype, may_overwrite, new_matrix, op
+from portagpu.blas.scipy_arguments import Routine, can_take_the_result, copied, in_dtype, may_overwrite, op
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
@@ -36,11 +36,11 @@ def _gemm(
     whole = None if c is None else operand_of(c, "c")
     present = None if whole is None else routine.matrix(whole, "c")
     if whole is None or present is None:
-        return matmul(left, right, new_matrix(left, shape, routine.dtype), alpha=alpha, stream=stream)
+        return matmul(left, right, routine.new(left, shape), alpha=alpha, stream=stream)
     if present.shape != shape:
         raise ShapeError(f"c has shape {whole.shape}; the product has {shape}", hint="pass a c of that shape")
     if beta == 0 and not overwrites:
-        made = matmul(left, right, new_matrix(left, shape, routine.dtype), alpha=alpha, stream=stream)
+        made = matmul(left, right, routine.new(left, shape), alpha=alpha, stream=stream)
         return made if whole.ndim == 2 else made.reshape(whole.shape)
     if isinstance(present, DeviceNDArray) != isinstance(left, DeviceNDArray):
         there = "on the device" if isinstance(left, DeviceNDArray) else "NumPy arrays"

@@ -21,6 +21,8 @@ from portagpu.runtime.arrays.view import View
 _OWNERS = (bytes, bytearray, mmap.mmap, array.array)  # whose memory is nobody else's
 _UNKNOWN = -(2**62)  # keys from here downwards are of memory whose owner nobody knows
 _unknown = itertools.count(_UNKNOWN, -1)
+_STANDING_IN = 2**40  # an address
+_MOST_WORK = 10**5  # candidates that NumPy tries for elements in common
 _NOWHERE, _ANYWHERE = (0, 0), (0, 2**64)  # addresses
 _exported: dict[int, tuple[int, int]] = {}  # by allocation's key: where it begins, and how often others were given it
 
@@ -63,6 +65,42 @@ def may_overlap(arrays: Iterable[View]) -> bool:
         (unknown or other_unknown) and x[0] < y[1] and y[0] < x[1]
         for (x, unknown), (y, other_unknown) in itertools.combinations(ranges, 2)
     )
+
+
+def shares_elements(x: View, y: View) -> bool:
+    """Whether two arrays may have a byte in common, as far as can be told: exactly, of views of one allocation."""
+    if not may_overlap((x, y)):
+        return False
+    if x.allocation_key != y.allocation_key or x.buffer is not y.buffer:
+        return True
+    return host_shares_elements(_standing_in(x), _standing_in(y))
+
+
+def host_shares_elements(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays of the host have a byte in common; True where that would take long to tell."""
+    work: Any = _MOST_WORK  # NumPy's stubs know two values only
+    try:
+        return bool(np.shares_memory(x, y, max_work=work))
+    except np.exceptions.TooHardError:
+        return True
+
+
+class _Interface:
+    """An array interface whose memory is never touched."""
+
+    def __init__(self, found: View) -> None:
+        self.__array_interface__ = {
+            "shape": found.shape,
+            "strides": found.strides,
+            "typestr": f"|V{found.itemsize}",
+            "data": (_STANDING_IN + found.offset, True),
+            "version": 3,
+        }
+
+
+def _standing_in(found: View) -> np.ndarray[Any, Any]:
+    """A NumPy array that lies as a device array does, at an address of which only comparisons are made."""
+    return np.asarray(_Interface(found))
 
 
 def host_range(found: View) -> tuple[int, int] | None:

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import MISSING, asdict, dataclass, fields
-from functools import cache
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.core.vector_types import name_of
-from portagpu.device.capabilities import Capabilities
-from portagpu.errors import StoreError
+from portagpu.blas.tunables.variant import Config as Config
+from portagpu.blas.tunables.variant import Variant as RoutineVariant
+from portagpu.blas.tunables.variant import clock_mhz as clock_mhz
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
-from portagpu.tuning.tunables.space import Axis, Point, SearchSpace
-
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """Parameters of a variant; each variant has its own subclass, whose fields are numbers, booleans and texts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,11 +61,6 @@ class Product:
         )
 
 
-def clock_mhz(caps: Capabilities) -> int:
-    """The device's clock, or a usual one where the driver does not tell: predictions are compared as seconds."""
-    return caps.clock_mhz or 2000
-
-
 ALIGNMENT = 16  # bytes: the widest load of today's GPUs
 
 
@@ -113,71 +99,5 @@ def ends_aligned(result: DeviceNDArray) -> bool:
     return result.shape[-1] * result.itemsize % ALIGNMENT == 0
 
 
-_VALUES = (int, str)  # of parameters
-
-
-class Variant(ABC):
+class Variant(RoutineVariant[Problem, Product]):
     """Kernels that compute a product one way. Variants have no state; `selection.registry` lists them."""
-
-    name: ClassVar[str]
-    config_type: ClassVar[type[Config]]
-    precisions: ClassVar[tuple[str, ...]] = ("",)
-    """Values of ``Problem.precision`` that some device may support: users are told those that `supports` accepts."""
-
-    @abstractmethod
-    def supports(self, problem: Problem, caps: Capabilities) -> bool:
-        """Whether the variant can compute this problem on such a device."""
-
-    @abstractmethod
-    def axes(self, problem: Problem, caps: Capabilities) -> tuple[Axis, ...]:
-        """The parameters and their values, named as the fields of ``config_type``."""
-
-    @abstractmethod
-    def is_legal(self, config: Any, problem: Problem, caps: Capabilities) -> bool:
-        """Whether the device can run a configuration."""
-
-    @abstractmethod
-    def predict(self, config: Any, problem: Problem, caps: Capabilities) -> float:
-        """Seconds that the model expects."""
-
-    @abstractmethod
-    def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[Any, ...]:
-        """Legal configurations that are known to be sound on many devices: a default is taken from them."""
-
-    @abstractmethod
-    def run(self, config: Any, product: Product) -> None:
-        """Enqueue a product."""
-
-    def space(self, problem: Problem, caps: Capabilities) -> SearchSpace:
-        """The search space: every legal configuration, as points that `point` makes."""
-
-        def legal(point: Point) -> bool:
-            return self.is_legal(self.config(point), problem, caps)
-
-        return SearchSpace((Axis("kind", (self.name,)), *self.axes(problem, caps)), (legal,))
-
-    def point(self, config: Config) -> Point:
-        """A configuration as JSON values."""
-        return {"kind": self.name, **asdict(config)}
-
-    def config(self, point: Point) -> Config:
-        """A configuration from JSON values. Raises `StoreError` for foreign ones."""
-        values = {**point}
-        values.pop("kind", None)
-        known = _defaults(self)
-        foreign = known.keys() ^ values.keys()  # none, mostly
-        if any(known.get(name, MISSING) is MISSING for name in foreign) or not all(
-            isinstance(value, _VALUES) for value in values.values()
-        ):
-            raise StoreError(f"{point!r} is no configuration of GEMM variant {self.name} of this version")
-        return self.config_type(**values)
-
-    def candidates(self, problem: Problem, caps: Capabilities) -> Iterator[Config]:
-        """Every legal configuration."""
-        return (self.config(point) for point in self.space(problem, caps))
-
-
-@cache
-def _defaults(variant: Variant) -> dict[str, Any]:
-    """The parameters with their defaults; kept, since the tuner makes a configuration of each point of a space."""
-    return {field.name: field.default for field in fields(variant.config_type)}

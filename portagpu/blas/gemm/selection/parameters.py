@@ -9,20 +9,10 @@ from functools import lru_cache
 from portagpu.blas.gemm.core.interface import ALIGNMENT, Config
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.selection import registry
+from portagpu.blas.tunables.parameters import RegistrySpace, capabilities_of, problem_maker
 from portagpu.device import DeviceRecord
-from portagpu.device.capabilities import Capabilities
-from portagpu.errors import TuningError
 from portagpu.settings import Settings
-from portagpu.tuning import (
-    DeviceFigures,
-    Parameters,
-    Prediction,
-    Resources,
-    UnionSpace,
-    figures_of,
-    predict,
-    rates_generation,
-)
+from portagpu.tuning import DeviceFigures, Prediction, Resources, figures_of, predict, rates_generation
 from portagpu.tuning.tunables.problems import Problem as Values
 from portagpu.tuning.tunables.space import Point
 
@@ -30,12 +20,7 @@ from portagpu.tuning.tunables.space import Point
 SOFT = {"a_order": 0.5, "b_order": 0.5, "c_order": 0.5, "aligned": 0.5, "scaled": 0.25}
 
 
-def problem_from(values: Values) -> Problem:
-    """GEMM's problem from the tuner's. Raises `TuningError`."""
-    try:
-        return Problem(**values)  # type: ignore[arg-type]
-    except TypeError as error:
-        raise TuningError(f"{dict(values)!r} is no GEMM problem", hint="it has m, n, k and dtype") from error
+problem_from = problem_maker(Problem, "GEMM", "m, n, k and dtype")
 
 
 def dense(problem: Problem) -> Problem:
@@ -46,29 +31,6 @@ def dense(problem: Problem) -> Problem:
     return replace(problem, aligned=all(step % ALIGNMENT == 0 for step in steps))
 
 
-def search_space(problem: Problem, caps: Capabilities) -> UnionSpace:
-    """The legal configurations of every variant that can compute the problem on such a device."""
-    return UnionSpace(tuple(variant.space(problem, caps) for variant in registry.variants_for(problem, caps)))
-
-
-def _capabilities(device: DeviceRecord) -> Capabilities:
-    if device.capabilities is None:
-        raise TuningError(f"{device.name} does not work: {device.problem}", hint=device.remedy)
-    return device.capabilities
-
-
-def _space(values: Values, device: DeviceRecord) -> UnionSpace:
-    return search_space(problem_from(values), _capabilities(device))
-
-
-def _default(values: Values, device: DeviceRecord) -> Point:
-    problem = problem_from(values)
-    found = registry.default_config(problem, _capabilities(device))
-    if found is None:
-        raise TuningError(f"no GEMM variant computes {problem.dtype} on {device.name}")
-    return registry.to_json(found)
-
-
 @lru_cache(maxsize=16)
 def _figures(device: DeviceRecord, generation: int) -> DeviceFigures:
     return figures_of(device, Settings.from_environment())
@@ -77,7 +39,7 @@ def _figures(device: DeviceRecord, generation: int) -> DeviceFigures:
 def _model(values: Values, point: Point, device: DeviceRecord) -> Prediction | float:
     """The variant's time; what limits it by the roofline model."""
     problem, config = problem_from(values), registry.from_json(point)
-    seconds = registry.predicted_time(config, problem, _capabilities(device))
+    seconds = registry.predicted_time(config, problem, capabilities_of(device))
     found = predict(_resources(config, problem), _figures(device, rates_generation()))
     return seconds if found is None else replace(found, seconds=seconds)
 
@@ -108,14 +70,6 @@ def _roof(values: Values, device: DeviceRecord) -> float | None:
     return max(problem.flops / figures.peak(problem.dtype), problem.nbytes / figures.dram)
 
 
-PARAMETERS = Parameters(
-    name="gemm",
-    version=registry.KERNEL_VERSION,
-    space=_space,
-    model=_model,
-    roof=_roof,
-    default=_default,
-    default_is_modelled=True,
-    soft=SOFT,
-    describe=lambda values: problem_from(values).words,
+PARAMETERS = RegistrySpace(registry.REGISTRY, problem_from).parameters(
+    "gemm", registry.KERNEL_VERSION, model=_model, roof=_roof, soft=SOFT
 )

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.blas.gemm.selection import registry
-from portagpu.blas.gemm.selection.parameters import dense, problem_from, search_space
+from portagpu.blas.gemm.selection.parameters import dense, problem_from
+from portagpu.blas.gemm.selection.registry import search_space
 from portagpu.blas.gemm.tuning.tunable import GEMM
 from portagpu.device import DeviceRecord
 from portagpu.errors import TuningError

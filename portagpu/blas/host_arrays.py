@@ -1,0 +1,144 @@
+"""`on_device`: runs a routine on device arrays, or on NumPy arrays that the device borrows for the call.
+
+A device that shares the host's memory uses NumPy arrays where they are; to others they are copied, and results back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from portagpu.errors import ArgumentTypeError
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.arrays.host_memory import SharedSpans, finished, map_back, wrap_host
+from portagpu.runtime.arrays.overlap import host_shares_elements, shares_elements
+from portagpu.runtime.execution.context import Context, context_of
+from portagpu.runtime.execution.stream import Stream, as_stream
+
+Arrays = Mapping[str, Any]
+HostArray = np.ndarray[Any, Any]
+
+
+def on_device(
+    enqueue: Callable[..., None],
+    stream: Stream | None,
+    *,
+    reads: Arrays | None = None,
+    updates: Arrays | None = None,
+    results: Arrays | None = None,
+    in_place: bool = False,
+) -> None:
+    """Call ``enqueue(*reads, *updates, *results, stream)`` with device arrays, and bring back what it writes.
+
+    All arrays, by the names that errors have them under, are device arrays, and then the work is enqueued; or all are
+    NumPy arrays, and then it is done on return. They have the routine's dtypes, native and writable where written:
+    ``updates`` are read and written, in part perhaps; ``results`` are written as a whole, and what was in them is not
+    read. What is written must not share memory with anything else; with ``in_place``, the very same elements may be
+    read, in the same order (an element of the result depends on those elements alone).
+
+    Raises `ArgumentTypeError` for arrays of both kinds, of several devices, or that overlap; `OutOfMemoryError`.
+    """
+    reads, updates, results = reads or {}, updates or {}, results or {}
+    arrays = {**reads, **updates, **results}
+    kinds = {name: isinstance(x, DeviceNDArray) for name, x in arrays.items()}
+    written = [*updates, *results]
+    if all(kinds.values()):
+        context = _common_context(arrays)
+        where = as_stream(stream, context)
+        check_stream(where, context)
+        _check_overlaps(arrays, written, in_place, shares_elements)
+        enqueue(*arrays.values(), where)
+        return
+    if any(kinds.values()):
+        name = next(name for name, on_it in kinds.items() if not on_it)
+        other = next(name for name, on_it in kinds.items() if on_it)
+        raise ArgumentTypeError(
+            f"{name} is a NumPy array, {other} is on the device",
+            hint=f"move one: cuda.to_device({name}), or {other}.copy_to_host()",
+        )
+    _check_overlaps(arrays, written, in_place, host_shares_elements)
+    _borrow(enqueue, as_stream(stream, context_of(stream)), reads, updates, results)
+
+
+def check_stream(stream: Stream, context: Context) -> None:
+    """Raise `ArgumentTypeError` for a stream that is not of the arrays' device."""
+    if context_of(stream) is not context:
+        raise ArgumentTypeError("the stream is on another device than the arrays", hint="use a stream of theirs")
+
+
+def _common_context(arrays: Arrays) -> Context:
+    first = next(iter(arrays))
+    context: Context = arrays[first].context
+    for name, x in arrays.items():
+        if x.context is not context:
+            raise ArgumentTypeError(f"{name} is on another device than {first}", hint="copy one of them")
+    return context
+
+
+def _check_overlaps(arrays: Arrays, written: list[str], in_place: bool, overlap: Callable[[Any, Any], bool]) -> None:
+    for name in written:
+        for other, x in arrays.items():
+            if other == name or x.size == 0 or not overlap(arrays[name], x):
+                continue
+            if not (in_place and _is_same_view(arrays[name], x)):
+                raise ArgumentTypeError(
+                    f"{name} shares memory with {other}, and is written while {other} is read",
+                    hint=f"pass a copy of one of them: {other}.copy()",
+                )
+
+
+def _is_same_view(x: Any, y: Any) -> bool:
+    """Whether two arrays that overlap are the same elements in the same order."""
+    if (x.shape, x.strides, x.dtype) != (y.shape, y.strides, y.dtype):
+        return False
+    if isinstance(x, DeviceNDArray):
+        return x.buffer is y.buffer and x.offset == y.offset
+    return bool(x.__array_interface__["data"] == y.__array_interface__["data"])
+
+
+def _borrow(enqueue: Callable[..., None], stream: Stream, reads: Arrays, updates: Arrays, results: Arrays) -> None:
+    context = context_of(stream)
+    written = {**updates, **results}
+    spans = SharedSpans(written.values(), reads.values())
+    lent = [_lend(x, context, spans, stream, readonly=True) for x in reads.values()]
+    taken = [_lend(x, context, spans, stream, copied=name in updates) for name, x in written.items()]
+    with finished(stream):
+        enqueue(*(x for x, _ in lent), *(x for x, _ in taken), stream)
+    for target, shared in taken:
+        if shared:
+            map_back(target, stream)
+    stream.synchronize()
+    for (target, shared), host in zip(taken, written.values(), strict=True):
+        if not shared and host.size:
+            _bring_back(target, host)
+
+
+def _lend(
+    array: HostArray,
+    context: Context,
+    spans: SharedSpans,
+    stream: Stream,
+    *,
+    readonly: bool = False,
+    copied: bool = True,
+) -> tuple[DeviceNDArray, bool]:
+    """A host array on the device, and whether it is the host's own memory there; else a copy if ``copied``."""
+    if array.size == 0:
+        return device_array(array.shape, array.dtype, context=context), False
+    shared = wrap_host(context, array, spans=spans, readonly=readonly)
+    if shared is not None:
+        return shared, True
+    if copied:
+        return to_device(array, stream, context=context), False
+    order = "F" if array.flags.f_contiguous else "C"
+    return device_array(array.shape, array.dtype, order=order, context=context), False
+
+
+def _bring_back(target: DeviceNDArray, host: HostArray) -> None:
+    if host.flags.c_contiguous and target.is_c_contiguous():
+        target.copy_to_host(host)
+    else:
+        host[...] = target.copy_to_host()

@@ -1,0 +1,107 @@
+"""Vectors of BLAS routines as `scipy.linalg.blas` takes them: an array, an offset and an increment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from portagpu.blas.scipy_arguments import Routine, integer
+from portagpu.errors import ShapeError
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Elements of an array (one axis) that a routine works on: from ``offset`` on, each ``increment``-th.
+
+    With a negative increment the vector is read from its end, as BLAS has it: its first element is the last one of
+    those in memory. ``name``: the argument's.
+    """
+
+    array: Any
+    name: str
+    offset: int
+    increment: int
+
+    @property
+    def length(self) -> int:
+        """The most elements that there are, ``(len(x) - 1 - offx) // abs(incx) + 1``: SciPy's usual ``n``."""
+        size: int = self.array.shape[0]
+        return (size - 1 - self.offset) // abs(self.increment) + 1 if size else 0
+
+    @property
+    def whole_steps(self) -> int:
+        """``(len(x) - offx) // abs(incx)``, what SciPy has for ``n`` in axpy, copy, swap, dot and rotm."""
+        size: int = self.array.shape[0]
+        return (size - self.offset) // abs(self.increment)
+
+    def view(self, n: int) -> Any:
+        """The vector of n elements, a view of the array. Raises `ShapeError` where the array has fewer."""
+        if n > self.length:
+            how = "".join(f", {word} {value}" for word, value, usual in self._facts() if value != usual)
+            raise ShapeError(
+                f"{self.name} has {self.array.shape[0]} elements{how}: room for {self.length}, and {n} are asked for",
+                hint=f"pass a longer {self.name}, or a smaller n",
+            )
+        step = abs(self.increment)
+        if n == 0:
+            return self.array[:0]
+        found = self.array[self.offset : self.offset + (n - 1) * step + 1 : step]
+        return found[::-1] if self.increment < 0 else found
+
+    def _facts(self) -> tuple[tuple[str, int, int], ...]:
+        return ("offset", self.offset, 0), ("increment", self.increment, 1)
+
+
+def section(array: Any, name: str, offset: Any, increment: Any) -> Section:
+    """A section of a vector that `Routine.vector` or `Routine.target` made.
+
+    ``name``: "x", whose offset and increment are ``offx`` and ``incx``. Raises `ShapeError` for an increment of 0, and
+    for an offset that is not in the array; `ArgumentTypeError`.
+    """
+    first, step = integer(offset, f"off{name}"), integer(increment, f"inc{name}")
+    if step == 0:
+        raise ShapeError(f"inc{name} is 0", hint="1 takes each element, -1 each from the end, 2 every other one")
+    size = array.shape[0]
+    if not 0 <= first < max(size, 1):
+        raise ShapeError(f"off{name} is {first}, and {name} has {size} elements", hint="0 is the first element")
+    return Section(array, name, first, step)
+
+
+def count(routine: Routine, n: Any, default: int, name: str = "n") -> int:
+    """The argument ``n``, elements of vectors or rows of a matrix; ``default`` where it is not given.
+
+    Raises `ShapeError` for a negative one, `ArgumentTypeError`.
+    """
+    if n is None:
+        return default
+    found = integer(n, name)
+    if found < 0:
+        raise ShapeError(f"{name} of {routine.name} is {found}", hint=f"{name} counts elements: 0 or more")
+    return found
+
+
+def vector_target(
+    routine: Routine,
+    given: Any,
+    name: str,
+    n: int,
+    placing: tuple[Any, Any],
+    *,
+    like: Any,
+    overwrite: bool,
+    stream: Any,
+) -> tuple[Any, Any]:
+    """The array that a result of n elements is written into, and the vector in it.
+
+    given: the argument ``y``, or None for a new array that is just long enough, beside ``like``: what is in the vector
+    is then not to be read, and what lies beside it is zero. ``placing``: its offset and increment. The array is the
+    argument itself or a copy, see `Routine.target`; elements that are not the vector's keep what they are. Raises as
+    `section` and `Section.view` do.
+    """
+    if given is None:
+        offset, increment = integer(placing[0], f"off{name}"), integer(placing[1], f"inc{name}")
+        size = max(0, offset) + (1 + (n - 1) * abs(increment) if n else 0)
+        array = routine.new(like, (size,)) if size == n else routine.zeros(like, (size,), stream)
+    else:
+        array = routine.target(routine.vector(given, name), given, overwrite=overwrite, stream=stream)
+    return array, section(array, name, *placing).view(n)
