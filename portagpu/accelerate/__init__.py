@@ -1,4 +1,4 @@
-"""Plain NumPy code on a device: ``with portagpu.accelerate():`` and ``python -m portagpu.accelerate script.py``.
+"""Plain NumPy code on a device: ``with portagpu.accelerate():``, ``python -m portagpu.accelerate``.
 
 The module can be called: ``portagpu.accelerate`` is this module whether it was imported before or not.
 """

@@ -70,4 +70,8 @@ def train(x: Array, hidden: int = 512, batch: int = 2000, epochs: int = 2, rate:
     return np.array(losses)
 
 
-PROGRAMS: dict[str, Callable[..., Array]] = {"principal components": principal_components, "k-means": k_means, "training": train}
+PROGRAMS: dict[str, Callable[..., Array]] = {
+    "principal components": principal_components,
+    "k-means": k_means,
+    "training": train,
+}
