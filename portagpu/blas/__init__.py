@@ -27,6 +27,9 @@ _MODULES = {
     "level2.trmv": "ctrmv dtrmv strmv ztrmv",
     "level2.trsv": "ctrsv dtrsv strsv ztrsv",
     "level3.gemm": "cgemm dgemm sgemm zgemm",
+    "level3.symm": "ssymm dsymm csymm zsymm chemm zhemm",
+    "level3.syrk": "ssyrk dsyrk csyrk zsyrk cherk zherk ssyr2k dsyr2k csyr2k zsyr2k cher2k zher2k",
+    "level3.trmm": "strmm dtrmm ctrmm ztrmm strsm dtrsm ctrsm ztrsm",
 }
 ROUTINES = {name: module for module, names in _MODULES.items() for name in names.split()}
 """The names of BLAS functions, and the module of each."""
@@ -105,6 +108,22 @@ if TYPE_CHECKING:
     from portagpu.blas.level2.trmv import ctrmv, dtrmv, strmv, ztrmv
     from portagpu.blas.level2.trsv import ctrsv, dtrsv, strsv, ztrsv
     from portagpu.blas.level3.gemm import cgemm, dgemm, sgemm, zgemm
+    from portagpu.blas.level3.symm import chemm, csymm, dsymm, ssymm, zhemm, zsymm
+    from portagpu.blas.level3.syrk import (
+        cher2k,
+        cherk,
+        csyr2k,
+        csyrk,
+        dsyr2k,
+        dsyrk,
+        ssyr2k,
+        ssyrk,
+        zher2k,
+        zherk,
+        zsyr2k,
+        zsyrk,
+    )
+    from portagpu.blas.level3.trmm import ctrmm, ctrsm, dtrmm, dtrsm, strmm, strsm, ztrmm, ztrsm
     from portagpu.blas.names import find_best_blas_type, get_blas_funcs
 else:
 
