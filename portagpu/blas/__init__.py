@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 from portagpu.errors import PortaGPUError, unknown_attribute
 
 _MODULES = {
+    "level2.banded": "cgbmv chbmv ctbmv ctbsv dgbmv dsbmv dtbmv dtbsv sgbmv ssbmv stbmv stbsv zgbmv zhbmv ztbmv ztbsv",
+    "level2.packed": "chpmv cspmv ctpmv ctpsv dspmv dtpmv dtpsv sspmv stpmv stpsv zhpmv zspmv ztpmv ztpsv",
+    "level2.packed_updates": "chpr chpr2 cspr dspr dspr2 sspr sspr2 zhpr zhpr2 zspr",
     "level3.gemm": "cgemm dgemm sgemm zgemm",
 }
 ROUTINES = {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -33,6 +36,41 @@ __all__ = [
 
 
 if TYPE_CHECKING:
+    from portagpu.blas.level2.banded import (
+        cgbmv,
+        chbmv,
+        ctbmv,
+        ctbsv,
+        dgbmv,
+        dsbmv,
+        dtbmv,
+        dtbsv,
+        sgbmv,
+        ssbmv,
+        stbmv,
+        stbsv,
+        zgbmv,
+        zhbmv,
+        ztbmv,
+        ztbsv,
+    )
+    from portagpu.blas.level2.packed import (
+        chpmv,
+        cspmv,
+        ctpmv,
+        ctpsv,
+        dspmv,
+        dtpmv,
+        dtpsv,
+        sspmv,
+        stpmv,
+        stpsv,
+        zhpmv,
+        zspmv,
+        ztpmv,
+        ztpsv,
+    )
+    from portagpu.blas.level2.packed_updates import chpr, chpr2, cspr, dspr, dspr2, sspr, sspr2, zhpr, zhpr2, zspr
     from portagpu.blas.level3.gemm import cgemm, dgemm, sgemm, zgemm
     from portagpu.blas.names import find_best_blas_type, get_blas_funcs
 else:
