@@ -44,6 +44,9 @@
     │   ├── OutOfBoundsError             an index beyond the end of an axis                (also IndexError)
     │   └── ShapeTypeError               a shape that is not made of integers              (also TypeError)
     ├── DTypeError                     a dtype that the operation does not take            (also TypeError)
+    ├── FactorisationError             a matrix has no such factors, or no inverse  (also numpy.linalg.LinAlgError)
+    │   ├── NotPositiveDefiniteError     a leading minor is not positive definite
+    │   └── SingularMatrixError          a pivot is exactly zero
     ├── MissingCompilerError           an offline compiler is not installed
     ├── TuningError                    tuning cannot go on
     ├── StoreError                     a result or cache file is unreadable or of another version
@@ -60,6 +63,8 @@ from __future__ import annotations
 import difflib
 import pickle
 from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 from portagpu.source import Span
 
@@ -78,6 +83,7 @@ __all__ = [
     "DeviceLostError",
     "DeviceSelectionError",
     "DriverError",
+    "FactorisationError",
     "KernelError",
     "KernelNameError",
     "KernelOnlyError",
@@ -96,6 +102,7 @@ __all__ = [
     "NeedsConstantError",
     "NoDeviceError",
     "NotContiguousError",
+    "NotPositiveDefiniteError",
     "OutOfBoundsError",
     "OutOfMemoryError",
     "PortaGPUCorrectnessWarning",
@@ -105,6 +112,7 @@ __all__ = [
     "SettingsError",
     "ShapeError",
     "ShapeTypeError",
+    "SingularMatrixError",
     "SourceUnavailableError",
     "SpecialisationError",
     "StoreError",
@@ -370,6 +378,24 @@ class OutOfBoundsError(ShapeError, IndexError):
 
 class DTypeError(PortaGPUError, TypeError):
     """A dtype that the operation does not take."""
+
+
+class FactorisationError(PortaGPUError, np.linalg.LinAlgError):
+    """A matrix has no factors of the kind that was asked for, or no inverse.
+
+    ``order``: LAPACK's info, counted from 1; ``matrix``: which one of a batch, a tuple of its indices, empty for one.
+    """
+
+    order: int = 0
+    matrix: tuple[int, ...] = ()
+
+
+class NotPositiveDefiniteError(FactorisationError):
+    """A leading minor is not positive definite: the one of ``order`` rows is the first."""
+
+
+class SingularMatrixError(FactorisationError):
+    """A pivot is exactly zero: that of column ``order`` is the first."""
 
 
 class MissingCompilerError(PortaGPUError):

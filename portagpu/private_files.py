@@ -1,4 +1,4 @@
-"""Files of one user, in folders of nobody else: what caches keep, and what other users must not choose.
+"""Files of one user, in folders of nobody else: what caches keep, and others must not choose.
 
 Cached programs are native code. So an entry counts only where it is a regular file of this user's (or of root's, who
 needs no cache to run code) that nobody else may write, in a folder of which the same holds; links among entries are

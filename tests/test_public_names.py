@@ -38,7 +38,7 @@ MISSPELT = [
     (lambda: portagpu, "matmull", "matmul"),
     (lambda: portagpu, "flaot32", "float32"),
     (lambda: portagpu.types, "uintpp", "uintp"),
-    (lambda: importlib.import_module("portagpu.blas"), "sgem", "sgemm"),
+    (lambda: importlib.import_module("portagpu.blas"), "sgmm", "sgemm"),
     (lambda: cuda, "to_devise", "to_device"),
     (lambda: cuda, "synchronise", "synchronize"),
     (lambda: cuda, "vectorise", "vectorize"),

@@ -7,7 +7,7 @@ import functools
 import inspect
 
 import portagpu
-from portagpu import blas, errors, tuning
+from portagpu import blas, errors, lapack, linalg, tuning
 from tools.docstrings import markdown
 from tools.entries import NOTE, address, documented, entry, joined
 
@@ -15,6 +15,13 @@ MATMUL = """\
 # API: matrix products
 
 `portagpu.matmul`, `portagpu.grouped_matmul` and BLAS's names for them. [gemm.md](gemm.md) is the guide, with examples.
+
+"""
+
+SOLVERS = """\
+# API: systems and factorisations
+
+`from portagpu import linalg, lapack`. [solvers.md](solvers.md) is the guide, with examples.
 
 """
 
@@ -44,8 +51,21 @@ def matmul_text() -> str:
     for name in ("matmul", "grouped_matmul"):
         parts += entry(page, "portagpu.", name, getattr(portagpu, name))
     parts += ["## portagpu.blas\n", markdown(documented(blas), functools.partial(address, page, ""))]
-    for name in sorted(blas.__all__, key=lambda routine: (routine[1:], "sdcz".index(routine[0]))):
+    for name in sorted(blas.ROUTINES, key=lambda routine: (routine[1:], "sdcz".index(routine[0]))):
         parts += entry(page, "portagpu.blas.", name, getattr(blas, name))
+    return joined(parts)
+
+
+def solvers_text() -> str:
+    """The page of systems and factorisations."""
+    page = "api-solvers.md"
+    parts = [SOLVERS + NOTE.format("portagpu.linalg"), "## portagpu.linalg\n"]
+    parts.append(markdown(documented(linalg), functools.partial(address, page, "")))
+    for name in sorted(linalg.__all__):
+        parts += entry(page, "linalg.", name, getattr(linalg, name))
+    parts += ["## portagpu.lapack\n", markdown(documented(lapack), functools.partial(address, page, ""))]
+    for name in sorted(lapack.__all__, key=lambda routine: (routine[1:], routine[0])):
+        parts += entry(page, "lapack.", name, getattr(lapack, name))
     return joined(parts)
 
 

@@ -25,6 +25,7 @@ MADE = {
     "reference-libdevice.md": reference.libdevice_text,
     "reference-hardware.md": reference.hardware_text,
     "api-matmul.md": api_pages.matmul_text,
+    "api-solvers.md": api_pages.solvers_text,
     "api-tuning.md": api_pages.tuning_text,
     "api-errors.md": api_pages.errors_text,
     "cli.md": cli_page.text,

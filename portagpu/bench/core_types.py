@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.bench.routines.tasks import TASKS, Task, scipy_call
 from portagpu.bench.turns import Call, take_turn
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.tuning.trials.worker import Worker, WorkerDied
@@ -76,12 +77,19 @@ class CoreTypes:
 
     def players(self, problem: Problem) -> list[CoreTypePlayer]:
         """Those core types that could be the fastest for a problem, by one turn of each."""
+        sizes = {"m": problem.m, "n": problem.n, "k": problem.k, "batch": problem.batch}
+        return self._fastest({"action": "prepare", "dtype": problem.dtype, **sizes})
+
+    def routine_players(self, task: Task) -> list[CoreTypePlayer]:
+        """As `players`, for a routine of SciPy's BLAS or LAPACK."""
+        return self._fastest({"action": "prepare routine", "name": task.name, "dtype": task.dtype, "n": task.n})
+
+    def _fastest(self, request: dict[str, Any]) -> list[CoreTypePlayer]:
         first: list[tuple[float, CoreTypePlayer]] = []
         for core_type, worker in list(self._started().items()):
             player = CoreTypePlayer(core_type, worker)
-            sizes = {"m": problem.m, "n": problem.n, "k": problem.k, "batch": problem.batch}
             try:
-                worker.ask({"action": "prepare", "dtype": problem.dtype, **sizes}, _LIMIT)
+                worker.ask(request, _LIMIT)
                 first.append((statistics.median(player.turn()), player))
             except (RuntimeError, TimeoutError, WorkerDied) as error:  # an instruction that the processor does not have
                 _log.info("OpenBLAS as %s: %s", core_type, error)
@@ -118,6 +126,10 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"name": core_name()}
     if request["action"] == "turn":
         return {"seconds": take_turn(_held["call"].product)}
+    if request["action"] == "prepare routine":
+        _held["call"] = scipy_call(TASKS[request["name"]][0](request["n"], request["dtype"]))
+        _held["call"].product()
+        return {}
     generator = np.random.default_rng(0)
     batch = (request["batch"],) if request["batch"] > 1 else ()
     a, b = (

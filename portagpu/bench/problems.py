@@ -38,6 +38,7 @@ SETS = {
     "squares": "2048, 4096 and 8192 for every dtype and precision",
     "shapes": "vectors, skinny and odd matrices, long sums and batches in float32 and float16, updates in float64",
     "cpu": "512 to 4096 for float32 and float64",
+    "blas": "BLAS 1 to 3 and factorisations, by themselves: as `portagpu bench blas`",
 }
 """Names of the sets, and what is in them."""
 

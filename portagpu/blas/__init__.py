@@ -18,6 +18,12 @@ _MODULES = {
     "level2.banded": "cgbmv chbmv ctbmv ctbsv dgbmv dsbmv dtbmv dtbsv sgbmv ssbmv stbmv stbsv zgbmv zhbmv ztbmv ztbsv",
     "level2.packed": "chpmv cspmv ctpmv ctpsv dspmv dtpmv dtpsv sspmv stpmv stpsv zhpmv zspmv ztpmv ztpsv",
     "level2.packed_updates": "chpr chpr2 cspr dspr dspr2 sspr sspr2 zhpr zhpr2 zspr",
+    "level2.ger": "cgerc cgeru dger sger zgerc zgeru",
+    "level2.gemv": "cgemv dgemv sgemv zgemv",
+    "level2.symv": "chemv dsymv ssymv zhemv",
+    "level2.syr": "cher cher2 csyr dsyr dsyr2 ssyr ssyr2 zher zher2 zsyr",
+    "level2.trmv": "ctrmv dtrmv strmv ztrmv",
+    "level2.trsv": "ctrsv dtrsv strsv ztrsv",
     "level3.gemm": "cgemm dgemm sgemm zgemm",
 }
 ROUTINES = {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -71,6 +77,12 @@ if TYPE_CHECKING:
         ztpsv,
     )
     from portagpu.blas.level2.packed_updates import chpr, chpr2, cspr, dspr, dspr2, sspr, sspr2, zhpr, zhpr2, zspr
+    from portagpu.blas.level2.gemv import cgemv, dgemv, sgemv, zgemv
+    from portagpu.blas.level2.ger import cgerc, cgeru, dger, sger, zgerc, zgeru
+    from portagpu.blas.level2.symv import chemv, dsymv, ssymv, zhemv
+    from portagpu.blas.level2.syr import cher, cher2, csyr, dsyr, dsyr2, ssyr, ssyr2, zher, zher2, zsyr
+    from portagpu.blas.level2.trmv import ctrmv, dtrmv, strmv, ztrmv
+    from portagpu.blas.level2.trsv import ctrsv, dtrsv, strsv, ztrsv
     from portagpu.blas.level3.gemm import cgemm, dgemm, sgemm, zgemm
     from portagpu.blas.names import find_best_blas_type, get_blas_funcs
 else:

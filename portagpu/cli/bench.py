@@ -21,7 +21,9 @@ from portagpu.cli.interruption import keep_in
 from portagpu.cli.ladder import ladder
 from portagpu.cli.options import check_writable, refuse_options
 from portagpu.cli.output import console as new_console
-from portagpu.cli.products import Products, product_options
+from portagpu.cli.products import ROUTINES, Products, product_options
+from portagpu.cli.routines import blas
+from portagpu.cli.routines import measure as measure_routines
 from portagpu.cli.textbook import textbook
 from portagpu.cli.tuned import tuned
 from portagpu.device import DeviceRecord, DeviceType, default_device, find_device, working_devices
@@ -58,6 +60,11 @@ def bench(ctx: click.Context, selectors: tuple[str, ...], products: Products, co
     chosen = tuple(find_device(s, settings) for s in selectors) or working_devices(settings)
     devices = chosen or (default_device(settings),)  # which tells why none works
     check_writable(output)
+    if ROUTINES in products.sets:
+        if products != Products(sets=(ROUTINES,)):
+            raise click.BadParameter("the set blas is measured by itself", param_hint="--set")
+        measure_routines(devices, core_types=core_types, output=output)
+        return
     console = new_console()
     facts = machine_facts()
 
@@ -73,6 +80,7 @@ def bench(ctx: click.Context, selectors: tuple[str, ...], products: Products, co
 
 
 bench.add_command(ladder)
+bench.add_command(blas)
 bench.add_command(tuned)
 bench.add_command(textbook)
 

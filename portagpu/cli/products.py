@@ -17,6 +17,9 @@ from portagpu.cli.choices import DEFAULT_PRECISION, Choice
 from portagpu.cli.shapes import FORM
 from portagpu.device import DeviceRecord
 
+ROUTINES = "blas"
+"""The set of `portagpu.bench.problems` whose members are routines, not products."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -33,6 +36,8 @@ class Products:
     def on(self, device: DeviceRecord, default_sizes: tuple[int, ...] | None = None) -> list[Problem]:
         """The problems for a device: what is not named comes from the sets, or is what the device is measured with."""
         assert device.capabilities is not None
+        if ROUTINES in self.sets:
+            raise click.BadParameter("the set blas has no products", param_hint="--set")
         found: list[Problem] = []
         for name in self.sets:
             if self.dtypes or self.precisions:

@@ -127,8 +127,9 @@ def _run(plan: Plan, product: Product) -> None:
     result, stream = product.c, product.stream
     if plan.copied:
         fits = order_of(result) == "C" and begins_aligned(result) and ends_aligned(result)
-        target = result if fits else new_aligned_rows(result, stream, copied=product.beta != 0)
-        product = replace(product, a=aligned_copy(product.a, stream), b=aligned_copy(product.b, stream), c=target)
+        target = result if fits else new_aligned_rows(result, stream, copied=product.beta != 0, role="c")
+        a, b = aligned_copy(product.a, stream, "a"), aligned_copy(product.b, stream, "b")
+        product = replace(product, a=a, b=b, c=target)
     variant_of(plan.config).run(plan.config, product)
     if product.c is not result:
         copy_strided(product.c, result, stream)
@@ -138,7 +139,24 @@ def _run(plan: Plan, product: Product) -> None:
 
 
 def plan_of(problem: Problem, context: Context) -> Plan:
-    """The cheapest way to have a variant compute a problem."""
+    """The cheapest way to have a variant compute a problem.
+
+    A precision is a leave, not an order: where the dtypes' own products are expected to be as fast, they are formed.
+    """
+    caps = context.capabilities
+    options = _options(problem, context)
+    if problem.precision:
+        options += _options(replace(problem, precision=""), context)
+    if not options:
+        raise MissingCapabilityError(
+            f"{context.device.name} cannot compute products of {problem.arithmetic}",
+            hint=_instead(problem, caps),
+        )
+    return min(options, key=lambda option: option[0])[1]
+
+
+def _options(problem: Problem, context: Context) -> list[tuple[float, Plan]]:
+    """The plans for a problem as it is, and the seconds that each is expected to take."""
     caps = context.capabilities
     aligned = replace(
         problem,
@@ -158,15 +176,7 @@ def plan_of(problem: Problem, context: Context) -> Plan:
                 seconds = predicted_time(config, one, caps) * (problem.batch if walked else 1)
                 seconds += _copy_seconds(problem, caps) if copied else 0.0
                 options.append((seconds, Plan(config, copied, walked, one)))
-    if not options and problem.precision:
-        # a leave, not an order: devices that have it may lack it for shapes like this one
-        return plan_of(replace(problem, precision=""), context)
-    if not options:
-        raise MissingCapabilityError(
-            f"{context.device.name} cannot compute products of {problem.arithmetic}",
-            hint=_instead(problem, context.capabilities),
-        )
-    return min(options, key=lambda option: option[0])[1]
+    return options
 
 
 def _instead(problem: Problem, caps: Capabilities) -> str:

@@ -18,11 +18,11 @@ from portagpu.runtime.execution.recorder import Recorder, active
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
 
-_MOST = 16  # launches: of longer calls, the share of Python is small
+_MOST = 16  # launches: of longer products, the share of Python is small
 
 
-def recorded(call: Callable[[], None], operands: Iterable[DeviceNDArray]) -> Replay | None:
-    """Make a call; what repeats it for these operands, or None where it did more than to launch kernels."""
+def recorded(call: Callable[[], None], operands: Iterable[DeviceNDArray], most: int = _MOST) -> Replay | None:
+    """Make a call; what repeats it for these operands, or None where it did more than to launch ``most`` kernels."""
     before, active.recorder = active.recorder, Recorder(sys._getframe())
     try:
         call()
@@ -30,7 +30,7 @@ def recorded(call: Callable[[], None], operands: Iterable[DeviceNDArray]) -> Rep
     finally:
         active.recorder = before
     launches = found.launches
-    if not launches or len(launches) != found.commands or len(launches) > _MOST:
+    if not launches or len(launches) != found.commands or len(launches) > most:
         return None
     handle = launches[0][0].context.driver.handle
     return Replay(launches, [handle(array.buffer) for array in operands])

@@ -99,7 +99,7 @@ class Storage:
 
 
 def band(a: DeviceNDArray, rows: int, below: int, above: int) -> Storage:
-    """A band of so many rows, with so many diagonals ``below`` and ``above``: element (i, j) is ``a[above + i - j, j]``.
+    """A band of so many rows and diagonals ``below`` and ``above``: element (i, j) is ``a[above + i - j, j]``.
 
     a (below + above + 1, columns) at least, of any strides.
     """

@@ -89,7 +89,9 @@ class EmulatedVariant(Variant):
         mode = _MODES[problem.precision]
         moved = (problem.m + problem.n) * problem.k * (2 * 4 + 2 * mode.count)
         seconds = _BASE.predict(config, self._inner(problem), caps) * (1.0 if config.promote == 0 else 1.1)
-        return seconds + moved / (max(1, caps.compute_units) * 20e9) + 2e-5
+        # the largest of each row are sought in a pass of its own, and copies of columns are slow
+        passes, launches = (3.0, 6e-5) if mode.dtype == "float16" else (1.0, 2e-5)
+        return seconds + passes * moved / (max(1, caps.compute_units) * 20e9) + launches
 
     def shortlist(self, problem: Problem, caps: Capabilities) -> tuple[EmulatedConfig, ...]:
         """The warp-group variant's, with sums short enough for their rounding not to show."""

@@ -71,7 +71,7 @@ def few_at(x, flat_x, start, row, term, accumulator: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def _sum_of_lanes(v, lanes: cuda.constexpr):
+def sum_of_lanes(v, lanes: cuda.constexpr):
     """The sum of a vector's lanes, pairwise."""
     if lanes == 16:
         return (
@@ -152,7 +152,7 @@ def multiply_along(x, b, c, n, k, split, factors, plan: cuda.constexpr, epilogue
     for j in cuda.unroll(range(lines)):
         line = work.b + min(work.first + j, n - 1) * b.pitch
         for i in cuda.unroll(range(rows)):
-            sums[i, j] = _sum_of_lanes(acc[i, j], lanes)
+            sums[i, j] = sum_of_lanes(acc[i, j], lanes)
         for p in range(vectors_end, work.end):
             for i in cuda.unroll(range(rows)):
                 value = few_at(x, flat_x, work.x, i, p, accumulator)

@@ -1,0 +1,157 @@
+"""CLBlast through its C interface, on buffers and the queue of device arrays.
+
+The interface is CLBlast's documented one (doc/api.md of its releases); Debian's package libclblast1 has the library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portagpu.bench.routines.tasks import LETTERS, Task
+from portagpu.bench.turns import Call
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.arrays.creation import to_device
+from portagpu.runtime.execution.context import Context
+
+_COLUMNS, _PLAIN, _TRANSPOSED, _LOWER, _NON_UNIT, _LEFT = 102, 111, 112, 122, 131, 141
+_NAMES = ("libclblast.so.1", "libclblast.so", "clblast.dll", "libclblast.dylib")
+
+
+def opened() -> ctypes.CDLL | None:
+    """The library, if it is installed."""
+    for name in _NAMES:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    return None
+
+
+def prepare(library: ctypes.CDLL, task: Task, context: Context) -> Call:
+    """A task as CLBlast computes it. Raises RuntimeError for what it does not have, or refuses."""
+    maker = _MAKERS.get(task.name)
+    if maker is None:
+        raise RuntimeError(f"CLBlast has no {task.name}")
+    arrays = {name: to_device(array, context=context) for name, array in task.arrays.items()}
+    enqueue, result = maker(_Caller(library, task, context), arrays)
+
+    def fetch() -> Any:
+        found = result.copy_to_host()
+        return found[0] if task.name in _SUMS else found
+
+    return Call(enqueue=enqueue, wait=context.synchronize, fetch=fetch)
+
+
+class _Caller:
+    """Calls of one dtype's functions."""
+
+    def __init__(self, library: ctypes.CDLL, task: Task, context: Context) -> None:
+        self._library, self.task, self.context = library, task, context
+        self._letter = LETTERS[task.dtype].upper()
+        self.queue: Any = None
+
+    def __call__(self, name: str, *arguments: Any) -> Callable[[], None]:
+        """A call that is ready to be repeated: arrays are buffer and offset, Python floats are factors."""
+        prefix = f"i{self._letter}amax" if name == "amax" else self._letter + name
+        function = getattr(self._library, f"CLBlast{prefix}")
+        factor = ctypes.c_float if self._letter == "S" else ctypes.c_double
+        made: list[Any] = []
+        keep: list[Any] = []
+        for value in arguments:
+            if isinstance(value, DeviceNDArray):
+                theirs = value.T.to_pyopencl() if value.ndim == 2 else value.to_pyopencl()
+                keep.append(theirs)
+                self.queue = theirs.queue or self.queue
+                made += [ctypes.c_void_p(theirs.base_data.int_ptr), ctypes.c_size_t(theirs.offset // value.itemsize)]
+            elif isinstance(value, float):
+                made.append(factor(value))
+            elif isinstance(value, _Option):
+                made.append(ctypes.c_int(value))
+            else:
+                made.append(ctypes.c_size_t(value))
+        queue = ctypes.c_void_p(self.queue.int_ptr)
+
+        def call() -> None:
+            status = function(*made, ctypes.byref(queue), None)
+            if status:
+                raise RuntimeError(f"CLBlast's {name} reports {status}")
+
+        call.keep = keep  # type: ignore[attr-defined]
+        return call
+
+    def new(self, shape: tuple[int, ...], dtype: Any = None) -> DeviceNDArray:
+        """An uninitialised array in columns."""
+        return device_array(shape, dtype or self.task.dtype, order="F", context=self.context)
+
+
+class _Option(int):
+    """A value of one of CLBlast's enumerations."""
+
+
+Made = tuple[Callable[[], None], DeviceNDArray]
+_SUMS = ("dot", "nrm2", "asum", "amax")
+
+
+def _vectors(call: _Caller, v: dict[str, DeviceNDArray]) -> Made:
+    x, y, n = v["x"], v["y"], v["x"].size
+    name = call.task.name
+    if name in _SUMS:
+        result = call.new((1,), np.uint32 if name == "amax" else None)
+        return call(name, n, result, x, 1, *((y, 1) if name == "dot" else ())), result
+    operands = {"axpy": (-0.5, x, 1, y, 1), "scal": (-1.0, x, 1), "copy": (x, 1, y, 1)}[name]
+    return call(name, n, *operands), x if name == "scal" else y
+
+
+def _matrix_vector(call: _Caller, v: dict[str, DeviceNDArray]) -> Made:
+    a, x, y = v["a"], v["x"], v["y"]
+    n, name = x.size, call.task.name
+    columns, lower = _Option(_COLUMNS), _Option(_LOWER)
+    if name in ("gemv", "gemv-t"):
+        trans = _Option(_TRANSPOSED if name == "gemv-t" else _PLAIN)
+        return call("gemv", columns, trans, n, n, 1.0, a, n, x, 1, 0.0, y, 1), y
+    if name == "ger":
+        return call("ger", columns, n, n, 0.5, x, 1, y, 1, a, n), a
+    if name == "symv":
+        return call("symv", columns, lower, n, 1.0, a, n, x, 1, 0.0, y, 1), y
+    begin = x.copy()
+    options = (columns, lower, _Option(_PLAIN), _Option(_NON_UNIT))
+    return _on_a_copy(call(name, *options, n, a, n, x, 1), begin, x)
+
+
+def _matrices(call: _Caller, v: dict[str, DeviceNDArray]) -> Made:
+    a, n, name = v["a"], v["a"].shape[0], call.task.name
+    columns, lower, plain, left = _Option(_COLUMNS), _Option(_LOWER), _Option(_PLAIN), _Option(_LEFT)
+    c = call.new((n, n))
+    if name in ("trmm", "trsm"):
+        options = (columns, left, lower, plain, _Option(_NON_UNIT))
+        return _on_a_copy(call(name, *options, n, n, 1.0, a, n, c, n), v["b"], c)
+    operands: dict[str, tuple[Any, ...]] = {
+        "gemm": (columns, plain, plain, n, n, n, 1.0, a, n, v.get("b"), n, 0.0, c, n),
+        "symm": (columns, left, lower, n, n, 1.0, a, n, v.get("b"), n, 0.0, c, n),
+        "syrk": (columns, lower, plain, n, n, 1.0, a, n, 0.0, c, n),
+        "syr2k": (columns, lower, plain, n, n, 1.0, a, n, v.get("b"), n, 0.0, c, n),
+    }
+    return call(name, *operands[name]), c
+
+
+def _on_a_copy(call: Callable[[], None], begin: DeviceNDArray, target: DeviceNDArray) -> Made:
+    """A call that works in place, each time on what it began with."""
+    stream = target.context.default_stream
+
+    def enqueue() -> None:
+        target.copy_to_device(begin, stream)
+        call()
+
+    return enqueue, target
+
+
+_MAKERS: dict[str, Callable[[_Caller, dict[str, DeviceNDArray]], Made]] = {
+    **dict.fromkeys(("axpy", "scal", "copy", *_SUMS), _vectors),
+    **dict.fromkeys(("gemv", "gemv-t", "ger", "symv", "trmv", "trsv"), _matrix_vector),
+    **dict.fromkeys(("gemm", "symm", "syrk", "syr2k", "trmm", "trsm"), _matrices),
+}

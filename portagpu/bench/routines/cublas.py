@@ -1,0 +1,198 @@
+"""cuBLAS and cuSOLVER through their C interfaces, on CuPy's arrays.
+
+The interfaces are NVIDIA's documented ones: "cuBLAS Library" and "cuSOLVER API Reference", version 13.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portagpu.bench.routines.tasks import LETTERS, Array, Task
+from portagpu.bench.turns import Call
+
+_LOWER, _UPPER, _LEFT, _NON_UNIT = 0, 1, 0, 0
+_PLAIN, _TRANSPOSED = 0, 1
+_DEVICE_POINTERS = 1  # where dot, nrm2 and asum leave their results
+_LIBRARIES = {"cublas": ("libcublas.so.13", "libcublas.so.12"), "cusolver": ("libcusolver.so.12", "libcusolver.so.11")}
+
+
+class CuBlas:
+    """The libraries with their handles, in CuPy's context."""
+
+    def __init__(self, cupy: Any) -> None:
+        """Raises RuntimeError where the libraries are not found."""
+        self.cupy = cupy
+        for name in ("cupy_backends.cuda.libs.cublas", "cupy_backends.cuda.libs.cusolver"):
+            importlib.import_module(name)  # which loads the libraries
+        self._blas, self._solver = (_opened(_LIBRARIES[name]) for name in ("cublas", "cusolver"))
+        self._blas_handle, self._solver_handle = ctypes.c_void_p(), ctypes.c_void_p()
+        _check(self._blas.cublasCreate_v2(ctypes.byref(self._blas_handle)), "cublasCreate")
+        _check(self._solver.cusolverDnCreate(ctypes.byref(self._solver_handle)), "cusolverDnCreate")
+
+    def blas(self, name: str, *arguments: Any) -> Callable[[], None]:
+        """A call of ``cublas<name>_v2`` that is ready to be repeated."""
+        function = getattr(self._blas, f"cublas{name}_v2")
+        return _bound(function, name, self._blas_handle, arguments)
+
+    def solver(self, name: str, *arguments: Any) -> Callable[[], None]:
+        """A call of ``cusolverDn<name>`` that is ready to be repeated."""
+        return _bound(getattr(self._solver, f"cusolverDn{name}"), name, self._solver_handle, arguments)
+
+    def results_on_device(self) -> None:
+        """Let reductions leave their results in the device's memory."""
+        _check(self._blas.cublasSetPointerMode_v2(self._blas_handle, _DEVICE_POINTERS), "cublasSetPointerMode")
+
+    def results_on_host(self) -> None:
+        """Take factors from the host's memory."""
+        _check(self._blas.cublasSetPointerMode_v2(self._blas_handle, 0), "cublasSetPointerMode")
+
+
+def _opened(names: tuple[str, ...]) -> ctypes.CDLL:
+    for name in names:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    raise RuntimeError(f"{names[0]} is not found")
+
+
+def _check(status: int, name: str) -> None:
+    if status:
+        raise RuntimeError(f"{name} reports {status}")
+
+
+def _bound(function: Any, name: str, handle: Any, arguments: tuple[Any, ...]) -> Callable[[], None]:
+    """Arguments as C has them: arrays are pointers, whole numbers ints, factors pointers to what they are."""
+    made = [handle, *(_argument(value) for value in arguments)]
+
+    def call() -> None:
+        _check(function(*made), name)
+
+    return call
+
+
+def _argument(value: Any) -> Any:
+    if isinstance(value, int):
+        return ctypes.c_int(value)
+    if isinstance(value, np.floating):
+        kind = ctypes.c_float if value.itemsize == 4 else ctypes.c_double
+        return ctypes.pointer(kind(float(value)))
+    return ctypes.c_void_p(value.data.ptr) if hasattr(value, "data") else value
+
+
+def prepare(library: CuBlas, task: Task) -> Call:
+    """A task as cuBLAS or cuSOLVER computes it. Raises RuntimeError for what they do not have."""
+    maker = _MAKERS.get(task.name)
+    if maker is None:
+        raise RuntimeError(f"cuBLAS has no {task.name} here")
+    cupy = library.cupy
+    arrays = {name: cupy.array(array, order="F") for name, array in task.arrays.items()}
+    enqueue, fetch = maker(library, task, arrays)
+    return Call(enqueue=enqueue, wait=cupy.cuda.get_current_stream().synchronize, fetch=fetch)
+
+
+Made = tuple[Callable[[], None], Callable[[], Any]]
+
+
+def _vectors(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
+    letter, number = LETTERS[task.dtype].upper(), np.dtype(task.dtype).type
+    x, y, n = v["x"], v["y"], v["x"].size
+    cupy = library.cupy
+    if task.name in ("dot", "nrm2", "asum", "amax"):
+        result = cupy.zeros(1, np.int32 if task.name == "amax" else task.dtype)
+        name = f"I{letter.lower()}amax" if task.name == "amax" else f"{letter}{task.name}"
+        operands = (x, 1, y, 1) if task.name == "dot" else (x, 1)
+        call = library.blas(name, n, *operands, result)
+        library.results_on_device()
+        first = int(task.name == "amax")  # counted from 1
+        return call, lambda: result.get()[0] - first
+    library.results_on_host()
+    calls = {
+        "axpy": lambda: library.blas(f"{letter}axpy", n, number(-0.5), x, 1, y, 1),
+        "scal": lambda: library.blas(f"{letter}scal", n, number(-1), x, 1),
+        "copy": lambda: library.blas(f"{letter}copy", n, x, 1, y, 1),
+    }
+    return calls[task.name](), (x if task.name == "scal" else y).get
+
+
+def _matrix_vector(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
+    letter, number = LETTERS[task.dtype].upper(), np.dtype(task.dtype).type
+    a, x, y = v["a"], v["x"], v["y"]
+    n = x.size
+    library.results_on_host()
+    if task.name in ("gemv", "gemv-t"):
+        trans = _TRANSPOSED if task.name == "gemv-t" else _PLAIN
+        return library.blas(f"{letter}gemv", trans, n, n, number(1), a, n, x, 1, number(0), y, 1), y.get
+    if task.name == "ger":
+        return library.blas(f"{letter}ger", n, n, number(0.5), x, 1, y, 1, a, n), a.get
+    if task.name == "symv":
+        return library.blas(f"{letter}symv", _LOWER, n, number(1), a, n, x, 1, number(0), y, 1), y.get
+    begin = x.copy()
+    call = library.blas(f"{letter}{task.name}", _LOWER, _PLAIN, _NON_UNIT, n, a, n, x, 1)
+
+    def from_the_beginning() -> None:
+        x[...] = begin
+        call()
+
+    return from_the_beginning, x.get
+
+
+def _matrices(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
+    letter, number = LETTERS[task.dtype].upper(), np.dtype(task.dtype).type
+    a, b, n = v["a"], v.get("b"), v["a"].shape[0]
+    c = library.cupy.empty((n, n), task.dtype, order="F")
+    one, zero = number(1), number(0)
+    library.results_on_host()
+    if task.name == "trsm":
+        call = library.blas(f"{letter}trsm", _LEFT, _LOWER, _PLAIN, _NON_UNIT, n, n, one, a, n, c, n)
+
+        def on_a_copy() -> None:
+            c[...] = b
+            call()
+
+        return on_a_copy, c.get
+    calls: dict[str, tuple[Any, ...]] = {
+        "gemm": (_PLAIN, _PLAIN, n, n, n, one, a, n, b, n, zero, c, n),
+        "symm": (_LEFT, _LOWER, n, n, one, a, n, b, n, zero, c, n),
+        "syrk": (_LOWER, _PLAIN, n, n, one, a, n, zero, c, n),
+        "syr2k": (_LOWER, _PLAIN, n, n, one, a, n, b, n, zero, c, n),
+        "trmm": (_LEFT, _LOWER, _PLAIN, _NON_UNIT, n, n, one, a, n, b, n, c, n),
+    }
+    return library.blas(f"{letter}{task.name}", *calls[task.name]), c.get
+
+
+def _factorisation(library: CuBlas, task: Task, v: dict[str, Any]) -> Made:
+    letter, cupy = LETTERS[task.dtype].upper(), library.cupy
+    a, n = v["a"], v["a"].shape[0]
+    c, info, pivots = cupy.empty((n, n), task.dtype, order="F"), cupy.zeros(1, np.int32), cupy.zeros(n, np.int32)
+    size = ctypes.c_int()
+    sizes = (_LOWER, n) if task.name == "potrf" else (n, n)
+    library.solver(f"{letter}{task.name}_bufferSize", *sizes, c, n, ctypes.byref(size))()
+    work = cupy.empty(size.value, task.dtype)
+    if task.name == "potrf":
+        call = library.solver(f"{letter}potrf", _LOWER, n, c, n, work, size.value, info)
+    else:
+        call = library.solver(f"{letter}getrf", n, n, c, n, work, pivots, info)
+
+    def on_a_copy() -> None:
+        c[...] = a
+        call()
+
+    def fetch() -> tuple[Array, ...]:
+        found: Array = c.get()
+        return (found, info.get()[0]) if task.name == "potrf" else (found, pivots.get() - 1, info.get()[0])
+
+    return on_a_copy, fetch
+
+
+_MAKERS: dict[str, Callable[[CuBlas, Task, dict[str, Any]], Made]] = {
+    **dict.fromkeys(("axpy", "scal", "copy", "dot", "nrm2", "asum", "amax"), _vectors),
+    **dict.fromkeys(("gemv", "gemv-t", "ger", "symv", "trmv", "trsv"), _matrix_vector),
+    **dict.fromkeys(("gemm", "symm", "syrk", "syr2k", "trmm", "trsm"), _matrices),
+    **dict.fromkeys(("potrf", "getrf"), _factorisation),
+}

@@ -1,0 +1,1 @@
+"""Factorisations and solvers on device arrays: Cholesky, LU, QR, inverses, refinement"""

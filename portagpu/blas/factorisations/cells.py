@@ -1,0 +1,37 @@
+"""Neighbouring rows of a matrix in a kernel's memory, as a number or as a vector; in the dialect."""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+# ruff: noqa: ANN001, ANN201
+
+from __future__ import annotations
+
+from portagpu import cuda
+
+
+@cuda.jit(device=True)
+def take(memory, at, lanes: cuda.constexpr):
+    """A cell: the element at a place, or as many from there on as a vector has lanes."""
+    if lanes == 1:
+        return memory[at]
+    return cuda.vload(memory, at, lanes)
+
+
+@cuda.jit(device=True)
+def put(cell, memory, at, lanes: cuda.constexpr):
+    """Store a cell, as `take` reads it."""
+    if lanes == 1:
+        memory[at] = cell
+    else:
+        cuda.vstore(cell, memory, at)
+
+
+@cuda.jit(device=True)
+def conjugate(value, is_complex: cuda.constexpr):
+    """The conjugate of a number."""
+    return value.conjugate() if is_complex else value
+
+
+@cuda.jit(device=True)
+def real_part(value, is_complex: cuda.constexpr):
+    """The real part of a number."""
+    return value.real if is_complex else value

@@ -1,0 +1,95 @@
+"""Cholesky factors of Hermitian positive definite matrices on the device, and systems with them.
+
+Recursive: the factor of the upper left half, the lower left quarter from a triangular system, the lower right one less
+a product, and its factor (F. Gustavson, "Recursion leads to automatic variable blocking for dense linear-algebra
+algorithms", IBM Journal of Research and Development 41(6), 1997).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from portagpu.blas.factorisations.cholesky_kernels import CholeskyPlan, factor_cholesky
+from portagpu.blas.factorisations.parameters import Blocks
+from portagpu.blas.factorisations.repeated_calls import repeated
+from portagpu.blas.factorisations.triangle_update import subtract_product
+from portagpu.blas.factorisations.views import number_types, transposed
+from portagpu.blas.gemm.core.interface import order_of
+from portagpu.blas.gemm.core.vector_types import vector_type
+from portagpu.blas.level3.conjugates import conjugate_transpose
+from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
+from portagpu.blas.level3.triangular_solve import solve_triangular
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.stream import Stream
+
+
+def potrf(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, *, lower: bool) -> None:
+    """Triangles of Hermitian matrices become their Cholesky factors: a = L L^H, or U^H U; enqueued.
+
+    a: (n, n), or a batch (batch, n, n), of any strides, float32 to complex128; only the triangle that ``lower`` names
+    is read and written. info: int32, one for each matrix, which are 0: of each it becomes the order of the first
+    leading minor that is not positive definite, if one is not; the matrix holds anything then.
+    """
+    if a.size == 0:
+        return
+    if a.ndim == 3 and a.shape[0] == 1:
+        a = a[0]
+    # a^T has the factors L = U^T of conj(a): a triangle that is transposed holds just that
+    n = a.shape[-1]
+    how = Blocks.predict(a.context.capabilities, n, batch_of(a), a.dtype)
+
+    def enqueue(a: DeviceNDArray, info: DeviceNDArray, stream: Stream) -> None:
+        _factor(a if lower else transposed(a), info, stream, how, 0)
+
+    repeated(enqueue, "potrf", (a, info), stream, (lower, how))
+
+
+def _factor(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Blocks, before: int) -> None:
+    """The lower triangle's factor; ``before``: rows of the whole matrix before this one."""
+    n = a.shape[-1]
+    if n <= how.rows:
+        _factor_block(a, info, stream, how, before)
+        return
+    half = -(-n // how.rows) // 2 * how.rows
+    head, tail = slice(0, half), slice(half, n)
+    top, left, rest = a[..., head, head], a[..., tail, head], a[..., tail, tail]
+    _factor(top, info, stream, how, before)
+    # left = left inv(top^H), which is conj(top) left^T = left^T
+    solve_triangular(top, transposed(left), stream, lower=True, conjugate=True)
+    subtract_product(rest, left, conjugate_transpose(left, stream), stream, how.update)
+    _factor(rest, info, stream, how, before + half)
+
+
+def _factor_block(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Blocks, before: int) -> None:
+    """Enqueue `factor_cholesky`."""
+    count, n = batch_of(a), a.shape[-1]
+    kind, types = index_kind(a), number_types(a.dtype)
+    plan = CholeskyPlan(
+        rows=how.rows,
+        panel=how.panel,
+        threads=how.threads,
+        lanes=how.lanes,
+        matrices=how.matrices,
+        pitch=how.pitch,
+        cell=vector_type(a.dtype.name, how.lanes) if how.lanes > 1 else types.number,
+        number=types.number,
+        real=types.real,
+        is_complex=types.is_complex,
+        along=order_of(a) == "C",
+    )
+    factor_cholesky[-(-count // how.matrices), how.threads * how.matrices, stream](
+        strided(a, kind), kind(n), kind(count), np.int32(before), info, plan
+    )
+
+
+def potrs(factor: DeviceNDArray, b: DeviceNDArray, stream: Stream, *, lower: bool) -> None:
+    """``b = inv(a) @ b`` with the Cholesky factor of a, as `potrf` leaves it; b: (n, m) or (batch, n, m); enqueued."""
+    if b.size == 0:
+        return
+
+    def enqueue(factor: DeviceNDArray, b: DeviceNDArray, stream: Stream) -> None:
+        # one of them is conjugate: conj(U)^T is L
+        solve_triangular(factor if lower else transposed(factor), b, stream, lower=True, conjugate=not lower)
+        solve_triangular(transposed(factor) if lower else factor, b, stream, lower=False, conjugate=lower)
+
+    repeated(enqueue, "potrs", (factor, b), stream, (lower,))

@@ -1,0 +1,279 @@
+"""LU factors with partial pivoting of columns of a matrix, and of small matrices, many in a launch; in the dialect.
+
+A block factors the columns in a column-major copy of them, in shared memory if they fit: ``panel`` columns one by one,
+each with a search for its pivot, then all columns to the right by the products of these. Ties are won by the first row,
+as in LAPACK.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+# ruff: noqa: ANN001, ANN201, ANN202
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portagpu import cuda
+from portagpu.blas.factorisations.cells import put, take
+from portagpu.blas.gemm.kernels.epilogue import multiply_add
+
+FEW = 32
+"""Threads that bring together what others found."""
+
+
+class LuPlan(NamedTuple):
+    """What is known when the kernel is compiled.
+
+    ``elements``: of shared memory for a matrix, 0 if the copy is in global memory; ``panel``: columns between products;
+    ``threads``: of a matrix, ``across`` of them along a row when it is copied; ``lanes``: rows of a thread, side by
+    side in a vector; ``matrices``: of a block; ``cell``: what a thread has of a column, ``number``: an element,
+    ``real``: a real number; ``along``: the elements of a row are side by side.
+    """
+
+    elements: int
+    panel: int
+    threads: int
+    across: int
+    lanes: int
+    matrices: int
+    cell: Any
+    number: Any
+    real: Any
+    is_complex: bool
+    along: bool
+
+
+class Found(NamedTuple):
+    """Shared memory for the largest magnitudes that threads found, and where."""
+
+    values: Any
+    rows: Any
+    few_values: Any
+    few_rows: Any
+
+
+@cuda.jit(device=True)
+def _copy_in(s, base, pitch, a, start, m, n, thread, plan: cuda.constexpr):
+    """The matrix's columns to ``s[base + column * pitch + row]``."""
+    kind = type(m)
+    if plan.along:
+        for row in range(thread // kind(plan.across), m, kind(plan.threads // plan.across)):
+            for column in range(thread % kind(plan.across), n, kind(plan.across)):
+                s[base + column * pitch + row] = a.memory[start + row * a.down + column * a.right]
+    else:
+        for column in range(n):
+            for row in range(thread, m, kind(plan.threads)):
+                s[base + column * pitch + row] = a.memory[start + row * a.down + column * a.right]
+
+
+@cuda.jit(device=True)
+def _copy_out(s, base, pitch, a, start, m, n, thread, plan: cuda.constexpr):
+    """The columns back to the matrix."""
+    kind = type(m)
+    if plan.along:
+        for row in range(thread // kind(plan.across), m, kind(plan.threads // plan.across)):
+            for column in range(thread % kind(plan.across), n, kind(plan.across)):
+                a.memory[start + row * a.down + column * a.right] = s[base + column * pitch + row]
+    else:
+        for column in range(n):
+            for row in range(thread, m, kind(plan.threads)):
+                a.memory[start + row * a.down + column * a.right] = s[base + column * pitch + row]
+
+
+@cuda.jit(device=True)
+def _magnitude(value, plan: cuda.constexpr):
+    """What pivots are compared by: LAPACK takes the sum of the parts of complex numbers."""
+    return abs(value.real) + abs(value.imag) if plan.is_complex else abs(value)
+
+
+@cuda.jit(device=True)
+def _largest_of_thread(s, at, j, m, thread, plan: cuda.constexpr):
+    """The largest magnitude among a thread's rows from j on of the column that begins at ``at``, and its row."""
+    kind = type(m)
+    best = plan.real(-1)
+    place = j
+    if plan.lanes == 1:
+        for row in range(j + thread, m, kind(plan.threads)):
+            found = _magnitude(s[at + row], plan)
+            if found > best:
+                best = found
+                place = row
+        return best, place
+    vectors = (m - j) // kind(plan.lanes) * kind(plan.lanes) + j
+    largest = plan.cell(0)
+    for row in range(j, vectors, kind(plan.lanes)):
+        largest = max(largest, abs(plan.cell(cuda.vload(s, at + row, plan.lanes))))
+    for lane in cuda.unroll(range(plan.lanes)):
+        best = max(best, largest[lane])
+    for row in range(vectors, m):
+        best = max(best, abs(s[at + row]))
+    while place < m - kind(1) and abs(s[at + place]) != best:
+        place += kind(1)
+    if abs(s[at + place]) != best:  # only NaN
+        place = j
+    return best, place
+
+
+@cuda.jit(device=True)
+def _first_largest(values, rows, base, begin, end):
+    """The largest of some values that threads left, of equal ones that of the first row, and its row."""
+    best = values[base + begin]
+    place = rows[base + begin]
+    for t in range(begin + type(begin)(1), end):
+        found = values[base + t]
+        row = rows[base + t]
+        if found > best or (found == best and row < place):
+            best = found
+            place = row
+    return best, place
+
+
+@cuda.jit(device=True)
+def _pivot_row(s, at, j, m, thread, group, found, plan: cuda.constexpr):
+    """The row of the largest magnitude from row j on of the column that begins at ``at``; for all threads."""
+    kind = type(m)
+    best, place = _largest_of_thread(s, at, j, m, thread, plan)
+    if plan.threads * plan.matrices > 1:
+        own = group * kind(plan.threads)
+        found.values[own + thread] = best
+        found.rows[own + thread] = place
+        cuda.syncthreads()
+        if plan.threads > FEW:
+            each = kind(plan.threads // FEW)
+            if thread < kind(FEW):
+                begin = thread * each
+                best, place = _first_largest(found.values, found.rows, own, begin, begin + each)
+                found.few_values[group * kind(FEW) + thread] = best
+                found.few_rows[group * kind(FEW) + thread] = place
+            cuda.syncthreads()
+            best, place = _first_largest(found.few_values, found.few_rows, group * kind(FEW), kind(0), kind(FEW))
+        else:
+            best, place = _first_largest(found.values, found.rows, own, kind(0), kind(plan.threads))
+    return place
+
+
+@cuda.jit(device=True)
+def _eliminate(s, base, pitch, j, end, m, thread, plan: cuda.constexpr):
+    """Divide column j by its pivot, and take its products off the columns up to ``end``."""
+    kind = type(m)
+    pivot = s[base + j * pitch + j]
+    if pivot != 0:
+        for row in range(j + kind(1) + thread * kind(plan.lanes), m, kind(plan.threads * plan.lanes)):
+            factor = plan.cell(take(s, base + j * pitch + row, plan.lanes)) / plan.cell(pivot)
+            put(factor, s, base + j * pitch + row, plan.lanes)
+            for k in range(j + kind(1), end):
+                other = plan.cell(take(s, base + k * pitch + row, plan.lanes))
+                other = multiply_add(plan.cell(-s[base + k * pitch + j]), factor, other, plan.is_complex)
+                put(other, s, base + k * pitch + row, plan.lanes)
+
+
+@cuda.jit(device=True)
+def _solve_tops(s, base, pitch, first, end, n, thread, plan: cuda.constexpr):
+    """The rows of the latest pivots, ``first`` to ``end``, in the columns to the right: a unit lower triangle's."""
+    kind = type(n)
+    for column in range(end + thread, n, kind(plan.threads)):
+        for row in range(first + kind(1), end):
+            value = s[base + column * pitch + row]
+            for q in range(first, row):
+                value -= s[base + q * pitch + row] * s[base + column * pitch + q]
+            s[base + column * pitch + row] = value
+
+
+@cuda.jit(device=True)
+def _update_right(s, base, pitch, first, m, n, thread, factors, plan: cuda.constexpr):
+    """Take the products of the latest ``panel`` columns off those to the right."""
+    kind = type(m)
+    end = first + kind(plan.panel)
+    for row in range(end + thread * kind(plan.lanes), m, kind(plan.threads * plan.lanes)):
+        for q in cuda.unroll(range(plan.panel)):
+            factors[q] = plan.cell(take(s, base + (first + kind(q)) * pitch + row, plan.lanes))
+        for k in range(end, n):
+            value = plan.cell(take(s, base + k * pitch + row, plan.lanes))
+            for q in cuda.unroll(range(plan.panel)):
+                top = plan.cell(-s[base + k * pitch + first + kind(q)])
+                value = multiply_add(factors[q], top, value, plan.is_complex)
+            put(value, s, base + k * pitch + row, plan.lanes)
+
+
+@cuda.jit
+def factor_columns(a, copies, pitch, m, n, count, before, pivots, info, plan: cuda.constexpr):
+    """``a = P L U`` for m x n matrices, in place: L below the diagonal of ones, U on and above it.
+
+    a: a `Strided`; copies: memory for columns, unless ``plan.elements``; pitch: elements from column to column of the
+    copy; count: matrices. pivots: (count, all) int32: the rows, counted from 0 in the whole matrix, with which row
+    ``before`` and those after it were exchanged. info: of each matrix 0, or the number of the first pivot that is zero,
+    counted from 1 in the whole matrix; it is changed if it is 0. plan: a `LuPlan`.
+    """
+    kind = type(m)
+    threads, matrices = plan.threads, plan.matrices
+    factors = cuda.local.array(plan.panel, plan.cell)
+    values = cuda.shared.array(threads * matrices, plan.real)
+    rows = cuda.shared.array(threads * matrices, kind)
+    few_values = cuda.shared.array(FEW * matrices, plan.real)
+    few_rows = cuda.shared.array(FEW * matrices, kind)
+    found = Found(values, rows, few_values, few_rows)
+    thread = kind(cuda.threadIdx.x) % kind(threads)
+    group = kind(cuda.threadIdx.x) // kind(threads)
+    given = kind(cuda.blockIdx.x) * kind(matrices) + group
+    matrix = min(given, count - kind(1))
+    own = given < count
+    start = a.first + matrix * a.batch
+    if plan.elements > 0:
+        s = cuda.shared.array(plan.elements * matrices, plan.number, alignment=64)
+        base = group * kind(plan.elements)
+    else:
+        s = copies
+        base = matrix * n * pitch
+    failed = np.int32(0)
+    _copy_in(s, base, pitch, a, start, m, n, thread, plan)
+    cuda.syncthreads()
+    least = min(m, n)
+    for first in range(kind(0), least, kind(plan.panel)):
+        end = min(first + kind(plan.panel), least)
+        for j in range(first, end):
+            place = _pivot_row(s, base + j * pitch, j, m, thread, group, found, plan)
+            if thread == 0 and own:
+                pivots[matrix, before + np.int32(j)] = before + np.int32(place)
+            if place != j:
+                for column in range(thread, n, kind(threads)):
+                    held = s[base + column * pitch + j]
+                    s[base + column * pitch + j] = s[base + column * pitch + place]
+                    s[base + column * pitch + place] = held
+            cuda.syncthreads()
+            if s[base + j * pitch + j] == 0 and failed == 0:
+                failed = np.int32(j) + 1
+            # a panel that is cut off by the last row has all columns to its right in this loop
+            _eliminate(s, base, pitch, j, n if end < first + kind(plan.panel) else end, m, thread, plan)
+            cuda.syncthreads()
+        if end == first + kind(plan.panel) and end < n:
+            _solve_tops(s, base, pitch, first, end, n, thread, plan)
+            cuda.syncthreads()
+            _update_right(s, base, pitch, first, m, n, thread, factors, plan)
+            cuda.syncthreads()
+    if own:
+        _copy_out(s, base, pitch, a, start, m, n, thread, plan)
+        if thread == 0 and failed > 0 and info[matrix] == 0:
+            info[matrix] = before + failed
+
+
+@cuda.jit
+def multiply_pivots(a, n, pivots, result, number: cuda.constexpr, threads: cuda.constexpr):
+    """Of each matrix the product of the diagonal, times -1 for each exchange of two rows.
+
+    a: a `Strided`; pivots: (count, n). A block of ``threads`` for each matrix.
+    """
+    kind = type(n)
+    parts = cuda.shared.array(threads, number)
+    thread = kind(cuda.threadIdx.x)
+    matrix = kind(cuda.blockIdx.x)
+    part = number(1)
+    for row in range(thread, n, kind(threads)):
+        value = a.memory[a.first + matrix * a.batch + row * (a.down + a.right)]
+        part = part * (value if pivots[matrix, row] == np.int32(row) else -value)
+    parts[thread] = part
+    cuda.syncthreads()
+    if thread == 0:
+        for t in range(kind(1), kind(threads)):
+            part = part * parts[t]
+        result[matrix] = part

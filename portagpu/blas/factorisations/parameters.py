@@ -1,0 +1,120 @@
+"""Sizes of the blocks in which matrices are factored, from a device's capabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from portagpu.blas.gemm.core.vector_registers import native_lanes
+from portagpu.device.capabilities import Capabilities
+
+SHARED_BYTES = 48 * 1024
+"""Of a block, at most: what every GPU's block can have, so that several fit into a unit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocks:
+    """How a matrix is cut.
+
+    ``rows``: of the blocks that one kernel factors, a multiple of ``panel``; ``pitch``: elements from column to column
+    of its copy; ``panel``: columns that it finishes at once; ``threads``: of a matrix; ``lanes``: rows of a thread,
+    side by side in a vector; ``matrices``: of a block of threads; ``update``: rows of the triangles on the diagonal
+    that are updated by a whole product.
+    """
+
+    rows: int
+    pitch: int
+    panel: int
+    threads: int
+    lanes: int
+    matrices: int
+    update: int
+
+    @classmethod
+    def predict(cls, caps: Capabilities, n: int, batch: int, dtype: np.dtype[Any]) -> Blocks:
+        """What suits a device, for matrices of n rows."""
+        is_shared = caps.local_memory_dedicated
+        lanes = 1 if is_shared or dtype.kind == "c" else native_lanes(caps, dtype.itemsize)
+        pad = max(4, lanes)
+        most = min(SHARED_BYTES if is_shared else caps.local_memory_static, caps.local_memory_static) // dtype.itemsize
+        rows = 64 if n > 32 or not is_shared else 32 if n > 16 else 16
+        while rows * (rows + pad) > most:
+            rows //= 2
+        if not is_shared:
+            return cls(rows=rows, pitch=rows + pad, panel=8, threads=1, lanes=lanes, matrices=1, update=256)
+        fits = most // (rows * (rows + pad))
+        matrices = _power_of_two(min(fits, min(128, caps.max_work_group_size) // rows)) if batch > 1 else 1
+        return cls(rows=rows, pitch=rows + pad, panel=8, threads=rows, lanes=1, matrices=matrices, update=256)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """How columns are factored with pivots.
+
+    ``width``: columns that one kernel factors, ``panel`` between products; ``threads``: of a matrix; ``lanes``: rows of
+    a thread, side by side in a vector; ``matrices``: of a block of threads; ``elements``: of shared memory for a
+    matrix, 0 where columns are copied to global memory; ``chunk``: exchanges of rows at a time, in ``strip`` columns
+    and with ``strip_threads``.
+    """
+
+    width: int
+    panel: int
+    threads: int
+    lanes: int
+    matrices: int
+    elements: int
+    chunk: int
+    strip: int
+    strip_threads: int
+
+    @classmethod
+    def predict(cls, caps: Capabilities, m: int, n: int, batch: int, dtype: np.dtype[Any]) -> Columns:
+        """What suits a device, for m x n matrices."""
+        if not caps.local_memory_dedicated:
+            lanes = 1 if dtype.kind == "c" else native_lanes(caps, dtype.itemsize)
+            swaps = {"chunk": 32, "strip": 64, "strip_threads": 1}
+            return cls(width=32, panel=8, threads=1, lanes=lanes, matrices=1, elements=0, **swaps)
+        most = min(1024, caps.max_work_group_size)
+        swaps = {"chunk": 32, "strip": 32 if dtype.itemsize <= 8 else 16, "strip_threads": min(128, most)}
+        shared = min(SHARED_BYTES, caps.local_memory_static) - 4096  # less what finds pivots
+        rows = 16 if max(m, n) <= 16 else 32 if max(m, n) <= 32 else 64
+        elements = (rows + 1) * rows
+        if max(m, n) <= rows and elements * dtype.itemsize <= shared:  # whole matrices, many to a block
+            fits = shared // (elements * dtype.itemsize)
+            matrices = _power_of_two(min(fits, max(1, 128 // rows))) if batch > 1 else 1
+            return cls(width=rows, panel=8, threads=rows, lanes=1, matrices=matrices, elements=elements, **swaps)
+        threads = 64
+        while threads * 4 <= m and threads * 2 <= most:
+            threads *= 2
+        return cls(width=32, panel=8, threads=threads, lanes=1, matrices=1, elements=0, **swaps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflections:
+    """How columns are reflected.
+
+    ``width``: columns that one kernel factors; ``along``: threads of a column's rows, ``groups`` of them; ``lanes``:
+    rows of a thread, side by side in a vector; ``threads``: that bring reflections together.
+    """
+
+    width: int
+    along: int
+    groups: int
+    lanes: int
+    threads: int
+
+    @classmethod
+    def predict(cls, caps: Capabilities, dtype: np.dtype[Any]) -> Reflections:
+        """What suits a device."""
+        if not caps.local_memory_dedicated:
+            lanes = 1 if dtype.kind == "c" else native_lanes(caps, dtype.itemsize)
+            return cls(width=32, along=1, groups=1, lanes=lanes, threads=1)
+        groups = _power_of_two(min(512, caps.max_work_group_size) // 32)
+        return cls(width=32, along=32, groups=groups, lanes=1, threads=32)
+
+
+def _power_of_two(n: int) -> int:
+    """The largest that is at most n."""
+    return 1 << max(1, n).bit_length() - 1

@@ -1,0 +1,98 @@
+"""Exchanges of rows, as pivots say, in chunks whose rows are all read before they are written; in the dialect."""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+# ruff: noqa: ANN001, ANN201, ANN202
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portagpu import cuda
+
+
+class SwapPlan(NamedTuple):
+    """What is known when the kernel is compiled.
+
+    ``chunk``: exchanges at a time; ``columns``: of a block; ``threads``; ``backward``: the last exchange comes first;
+    ``along``: the elements of a row are side by side.
+    """
+
+    chunk: int
+    columns: int
+    threads: int
+    number: Any
+    backward: bool
+    along: bool
+
+
+@cuda.jit(device=True)
+def _source(target, exchanged, first, held, plan: cuda.constexpr):
+    """The row whose elements come to a row by ``held`` exchanges of rows from ``first`` on."""
+    row = target
+    for step in range(held):
+        i = step if plan.backward else held - np.int32(1) - step
+        one, other = first + i, exchanged[i]
+        if row == one:
+            row = other
+        elif row == other:
+            row = one
+    return row
+
+
+@cuda.jit
+def swap_rows(a, n, m, count, pivots, begin, end, offset, plan: cuda.constexpr):
+    """Exchange row i with row ``pivots[matrix, i]``, for i from ``begin`` up to ``end``, in n x m matrices.
+
+    a: a `Strided`; pivots: (count, all) int32, which count rows from 0, and the first row of ``a`` as ``offset``; those
+    that name no row of a name the nearest one. plan: a `SwapPlan`. The grid is one-dimensional: for each matrix, a
+    block for each strip of columns.
+    """
+    kind = type(m)
+    chunk, width, threads = plan.chunk, plan.columns, plan.threads
+    exchanged = cuda.shared.array(chunk, np.int32)
+    targets = cuda.shared.array(2 * chunk, np.int32)
+    sources = cuda.shared.array(2 * chunk, np.int32)
+    held = cuda.shared.array(2 * chunk * width, plan.number)
+    thread = np.int32(cuda.threadIdx.x)
+    strips = (m + kind(width - 1)) // kind(width)
+    block = kind(cuda.blockIdx.x)
+    matrix = block // strips
+    column0 = block % strips * kind(width)
+    start = a.first + matrix * a.batch
+    chunks = (end - begin + np.int32(chunk - 1)) // np.int32(chunk)
+    for turn in range(chunks):
+        first = begin + (chunks - np.int32(1) - turn if plan.backward else turn) * np.int32(chunk)
+        steps = min(np.int32(chunk), end - first)
+        for i in range(thread, steps, np.int32(threads)):
+            exchanged[i] = max(offset, min(pivots[matrix, first + i], offset + np.int32(n) - 1))
+        cuda.syncthreads()
+        for i in range(thread, 2 * steps, np.int32(threads)):
+            target = first + i
+            if i >= steps:
+                target = exchanged[i - steps]
+                for earlier in range(i - steps):
+                    if exchanged[earlier] == target:
+                        target = np.int32(-1)  # it is another one's, as those among the first ones are
+                if target < first + steps:
+                    target = np.int32(-1)
+            targets[i] = target
+            sources[i] = (_source(target, exchanged, first, steps, plan) if target >= 0 else first) - offset
+        cuda.syncthreads()
+        for e in range(thread, 2 * steps * np.int32(width), np.int32(threads)):
+            line = e // np.int32(width) if plan.along else e % (2 * steps)
+            place = e % np.int32(width) if plan.along else e // (2 * steps)
+            column = column0 + kind(place)
+            if column < m:
+                held[line * np.int32(width) + place] = a.memory[start + kind(sources[line]) * a.down + column * a.right]
+        cuda.syncthreads()
+        for e in range(thread, 2 * steps * np.int32(width), np.int32(threads)):
+            line = e // np.int32(width) if plan.along else e % (2 * steps)
+            place = e % np.int32(width) if plan.along else e // (2 * steps)
+            column = column0 + kind(place)
+            if column < m and targets[line] >= 0:
+                a.memory[start + kind(targets[line] - offset) * a.down + column * a.right] = held[
+                    line * np.int32(width) + place
+                ]
+        cuda.syncthreads()

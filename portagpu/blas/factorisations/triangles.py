@@ -1,0 +1,61 @@
+"""What becomes of the triangle that a factor does not fill."""
+
+from __future__ import annotations
+
+from portagpu.blas.factorisations.triangle_kernels import clear_triangles, copy_triangles, find_first_zero, set_identity
+from portagpu.blas.factorisations.views import transposed
+from portagpu.blas.gemm.core.interface import order_of
+from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.stream import Stream
+
+_THREADS = 128
+
+
+def clear_beyond(a: DeviceNDArray, stream: Stream, *, lower: bool, unit_diagonal: bool = False) -> None:
+    """Enqueue zeros beyond lower, or upper, triangles, and ones on their diagonals if ``unit_diagonal``."""
+    if a.size == 0:
+        return
+    if order_of(a) == "F":
+        a, lower = transposed(a), not lower
+    n, m = a.shape[-2:]
+    kind = index_kind(a)
+    threads = min(_THREADS, a.context.capabilities.max_work_group_size)
+    clear_triangles[-(-a.size // threads), threads, stream](
+        strided(a, kind), kind(n), kind(m), kind(batch_of(a)), lower, unit_diagonal
+    )
+
+
+def identity(a: DeviceNDArray, stream: Stream) -> None:
+    """Enqueue ``a = 1`` for matrices."""
+    if a.size == 0:
+        return
+    n, m = a.shape[-2:]
+    kind = index_kind(a)
+    threads = min(_THREADS, a.context.capabilities.max_work_group_size)
+    set_identity[-(-a.size // threads), threads, stream](strided(a, kind), kind(n), kind(m), kind(batch_of(a)))
+
+
+def first_zero(a: DeviceNDArray, info: DeviceNDArray, stream: Stream) -> None:
+    """Enqueue for info, which is 0, the number of the first zero on each matrix's diagonal, counted from 1."""
+    if a.size == 0:
+        return
+    kind = index_kind(a)
+    threads = _THREADS if a.context.capabilities.local_memory_dedicated else 1
+    find_first_zero[batch_of(a), threads, stream](strided(a, kind), kind(a.shape[-1]), info, threads)
+
+
+def copy_triangle(
+    source: DeviceNDArray, target: DeviceNDArray, stream: Stream, *, lower: bool, diagonal: bool = True
+) -> None:
+    """Enqueue copies of the lower, or upper, triangles of square matrices, with or without their diagonals."""
+    if target.size == 0:
+        return
+    if not lower:
+        source, target = transposed(source), transposed(target)
+    n = target.shape[-1]
+    kind = index_kind(source, target)
+    threads = min(_THREADS, target.context.capabilities.max_work_group_size)
+    copy_triangles[-(-target.size // threads), threads, stream](
+        strided(source, kind), strided(target, kind), kind(n), kind(batch_of(target)), diagonal
+    )

@@ -1,0 +1,129 @@
+"""`ProductCall`: a product with a vector, its arrays on the device; room for sums of parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portagpu.blas.gemm.core.kernel_arguments import Complex
+from portagpu.blas.gemm.core.operands import real_dtype, real_flat
+from portagpu.blas.gemm.core.workspace import workspaces
+from portagpu.blas.level1.vectors import Vector, vector_of
+from portagpu.blas.level2.products.form import Extents, Form, Given, Sheet, Sums, Tiling
+from portagpu.blas.level2.products.vector_kernels import finish
+from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.execution.stream import Stream
+
+_WIDTH = 32  # outputs of a block, as `finish` has it in shared memory
+_WAYS = 8  # threads that share an output's parts, where threads of a block run at the same time
+
+
+class Scaling(NamedTuple):
+    """What is known of the factors when `finish` is compiled: whether y is read, and which factors are complex."""
+
+    beta: bool
+    complex_alpha: bool
+    complex_beta: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductCall:
+    """``y = alpha * (what the form says) + beta * y``: lines of a sheet in memory, x as kernels read it, y a vector."""
+
+    form: Form
+    lines: int
+    columns: int  # real numbers of a line
+    memory: DeviceNDArray
+    pitch: int
+    given: DeviceNDArray
+    along: int  # where in ``given``
+    across: int
+    y: DeviceNDArray
+    alpha: complex
+    beta: complex
+    conjugate: bool  # elements that are used across
+    stream: Stream
+
+    @property
+    def kind(self) -> Any:
+        """The unsigned type that holds every index."""
+        large = self.memory.is_large or self.y.is_large or self.given.is_large
+        return np.uint64 if large else np.uint32
+
+
+def add_parts(
+    call: ProductCall, tiling: tuple[int, int], launch: Callable[[Sheet, Given, Sums, Extents], None]
+) -> None:
+    """Enqueue ``launch``, which makes the sums of the parts of a tiling, and what makes y of them."""
+    form, kind = call.form, call.kind
+    strips, chunks = -(-call.lines // tiling[0]), -(-call.columns // tiling[1])
+    along = chunks * call.lines * form.parts if form.along else 0
+    across = strips * call.columns * form.parts if form.across else 0
+    memory = workspaces.of(call.stream, "level2 sums", (along + across,), call.memory.dtype)
+    kind = np.uint64 if memory.is_large else kind
+    sums, extents = Sums(memory, kind(along)), Extents(kind(call.lines), kind(call.columns))
+    launch(Sheet(call.memory, kind(call.pitch)), Given(call.given, kind(call.along), kind(call.across)), sums, extents)
+    _finish(call.y, call, sums, extents, Tiling(kind(tiling[0]), kind(tiling[1])), form)
+
+
+def scale_vector(y: DeviceNDArray, beta: complex, stream: Stream) -> None:
+    """Enqueue ``y = beta * y`` for a vector of any stride; with ``beta`` 0, y is not read."""
+    if beta == 1 or y.size == 0:
+        return
+    parts = 2 if y.dtype.kind == "c" else 1
+    nothing = workspaces.of(stream, "level2 sums", (1,), real_dtype(y.dtype) if parts == 2 else y.dtype)
+    kind = np.uint64 if y.is_large else np.uint32
+    form = Form(0, parts, False, False, 0)
+    _enqueue(
+        y,
+        Sums(nothing, kind(0)),
+        Extents(kind(1), kind(1)),
+        Tiling(kind(1), kind(1)),
+        (0.0, beta, stream),
+        form,
+        conjugate=False,
+        ways=1,
+    )
+
+
+def real_vector(x: DeviceNDArray) -> Vector:
+    """A vector as kernels of real numbers take it: its memory's, two for each element of a complex one."""
+    found = vector_of(x)
+    return Vector(real_flat(found.memory), found.first, found.step) if x.dtype.kind == "c" else found
+
+
+def _finish(y: DeviceNDArray, call: ProductCall, sums: Sums, extents: Extents, tiling: Tiling, form: Form) -> None:
+    ways = _WAYS if y.context.capabilities.local_memory_dedicated else 1
+    _enqueue(y, sums, extents, tiling, (call.alpha, call.beta, call.stream), form, conjugate=call.conjugate, ways=ways)
+
+
+def _enqueue(
+    y: DeviceNDArray,
+    sums: Sums,
+    extents: Extents,
+    tiling: Tiling,
+    how: tuple[complex, complex, Stream],
+    form: Form,
+    *,
+    conjugate: bool,
+    ways: int,
+) -> None:
+    alpha, beta, stream = how
+    number = real_dtype(y.dtype).type if y.dtype.kind == "c" else y.dtype.type
+    width = min(_WIDTH, y.context.capabilities.max_work_group_size // ways)
+    finish[-(-y.size // width), (width, ways), stream](
+        real_vector(y),
+        sums,
+        type(extents.lines)(y.size),
+        extents,
+        tiling,
+        Complex(number(alpha.real), number(alpha.imag)),
+        Complex(number(beta.real), number(beta.imag)),
+        form,
+        Scaling(beta != 0, alpha.imag != 0, beta.imag != 0),
+        conjugate,
+        ways,
+    )

@@ -1,0 +1,221 @@
+"""Triangular systems of few rows by substitution; in the dialect.
+
+A thread has a column of the right sides, or on CPUs vectors of neighbouring columns, and finds ``together`` rows of
+the solution at a time in registers, from those before. A block's columns are in shared memory, or in a thread's own
+where the block is one thread.
+"""
+
+# mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
+# ruff: noqa: ANN001, ANN201, ANN202
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portagpu import cuda
+from portagpu.blas.gemm.kernels.epilogue import multiply_add
+from portagpu.blas.gemm.variants.vector.kernels import gathered
+
+
+class SubstitutionPlan(NamedTuple):
+    """What is known when the kernel is compiled.
+
+    ``rows``: the most rows, a multiple of ``together``; ``columns``: threads of a matrix, each with ``vectors`` cells
+    of ``lanes`` columns; ``pitch``: cells from row to row; ``matrices``: of a block. ``cell``: the type of a cell (a
+    vector, or a number where ``lanes`` is 1), ``number``: of an element. ``is_complex``; ``unit``: ones on the
+    diagonal, which is not read then; ``conjugate``: of the triangle; ``a_along``, ``b_along``: neighbours of a row are
+    side by side.
+    """
+
+    rows: int
+    together: int
+    columns: int
+    pitch: int
+    vectors: int
+    lanes: int
+    matrices: int
+    cell: Any
+    number: Any
+    is_complex: bool
+    unit: bool
+    conjugate: bool
+    a_along: bool
+    b_along: bool
+
+
+@cuda.jit(device=True)
+def _coefficient(a, start, row, column, n, plan: cuda.constexpr):
+    """An element of the lower triangle; those of a unit matrix beyond it."""
+    if plan.unit and row == column:
+        return plan.number(1)
+    if row < n and column <= row:
+        value = a.memory[start + row * a.down + column * a.right]
+        return value.conjugate() if plan.conjugate else value
+    return plan.number(1) if row == column else plan.number(0)
+
+
+@cuda.jit(device=True)
+def _stage(panel, base, a, start, row0, n, thread, plan: cuda.constexpr):
+    """Rows from ``row0`` on, up to the diagonal, to ``panel[base + column * together + row]``."""
+    together = plan.together
+    kind = type(n)
+    width = row0 + kind(together)
+    if plan.a_along:
+        for r in cuda.unroll(range(together)):
+            for k in range(thread, width, kind(plan.columns)):
+                panel[base + k * kind(together) + kind(r)] = _coefficient(a, start, row0 + kind(r), k, n, plan)
+    else:
+        for e in range(thread, width * kind(together), kind(plan.columns)):
+            row = row0 + e % kind(together)
+            panel[base + e] = _coefficient(a, start, row, e // kind(together), n, plan)
+
+
+@cuda.jit(device=True)
+def _read(b, at, held, plan: cuda.constexpr):
+    """A cell of a row: ``held`` columns of it exist."""
+    if plan.lanes == 1:
+        return b.memory[at] if held > 0 else plan.number(0)
+    if plan.b_along and held >= plan.lanes:
+        return plan.cell(cuda.vload(b.memory, at, plan.lanes))
+    return gathered(b.memory, at, b.right, held, plan.cell)
+
+
+@cuda.jit(device=True)
+def _write(cell, b, at, held, plan: cuda.constexpr):
+    """Store a cell, as `_read` reads it."""
+    if plan.lanes == 1:
+        if held > 0:
+            b.memory[at] = cell
+    elif plan.b_along and held >= plan.lanes:
+        cuda.vstore(cell, b.memory, at)
+    else:
+        for lane in cuda.unroll(range(plan.lanes)):
+            if lane < held:
+                b.memory[at + type(at)(lane) * b.right] = cell[lane]
+
+
+@cuda.jit(device=True)
+def _held(m, column):
+    """Columns from one on, 0 if there are none."""
+    return np.int64(m) - np.int64(column)
+
+
+@cuda.jit(device=True)
+def _fetch(x, base, b, start, n, m, first, thread, scale, plan: cuda.constexpr):
+    """Right sides to ``x``, times a factor, zeros where there are none.
+
+    first: the block's first column; base: of the matrix in x.
+    """
+    kind = type(n)
+    pitch = kind(plan.pitch)
+    if plan.columns == 1 or plan.b_along:
+        for i in range(n):
+            for v in cuda.unroll(range(plan.vectors)):
+                column = first + (thread + kind(v * plan.columns)) * kind(plan.lanes)
+                cell = _read(b, start + i * b.down + column * b.right, _held(m, column), plan)
+                x[base + i * pitch + thread + kind(v * plan.columns)] = plan.cell(cell * plan.cell(scale))
+    else:
+        for j in range(kind(plan.columns * plan.vectors)):
+            for i in range(thread, n, kind(plan.columns)):
+                found = _read(b, start + i * b.down + (first + j) * b.right, _held(m, first + j), plan)
+                x[base + i * pitch + j] = plan.cell(found * plan.cell(scale))
+    whole = (n + kind(plan.together - 1)) // kind(plan.together) * kind(plan.together)
+    for i in range(n, whole):
+        for v in cuda.unroll(range(plan.vectors)):
+            x[base + i * pitch + thread + kind(v * plan.columns)] = plan.cell(0)
+
+
+@cuda.jit(device=True)
+def _leave(x, base, b, start, n, m, first, thread, plan: cuda.constexpr):
+    """Solutions to where the right sides were."""
+    kind = type(n)
+    pitch = kind(plan.pitch)
+    if plan.columns == 1 or plan.b_along:
+        for i in range(n):
+            for v in cuda.unroll(range(plan.vectors)):
+                column = first + (thread + kind(v * plan.columns)) * kind(plan.lanes)
+                cell = x[base + i * pitch + thread + kind(v * plan.columns)]
+                _write(cell, b, start + i * b.down + column * b.right, _held(m, column), plan)
+    else:
+        for j in range(kind(plan.columns * plan.vectors)):
+            for i in range(thread, n, kind(plan.columns)):
+                cell = x[base + i * pitch + j]
+                _write(cell, b, start + i * b.down + (first + j) * b.right, _held(m, first + j), plan)
+
+
+@cuda.jit(device=True)
+def _substitute(x, base, panel, panel_base, row0, thread, acc, plan: cuda.constexpr):
+    """Rows from ``row0`` on of the solution, of those before and the staged rows of the triangle."""
+    together, vectors = plan.together, plan.vectors
+    kind = type(row0)
+    pitch = kind(plan.pitch)
+    own = base + thread
+    for r in cuda.unroll(range(together)):
+        for v in cuda.unroll(range(vectors)):
+            acc[r, v] = x[own + (row0 + kind(r)) * pitch + kind(v * plan.columns)]
+    for k in range(row0):
+        for v in cuda.unroll(range(vectors)):
+            value = x[own + k * pitch + kind(v * plan.columns)]
+            at = panel_base + k * kind(together)
+            if plan.columns == 1 or plan.is_complex:
+                for r in cuda.unroll(range(together)):
+                    acc[r, v] = multiply_add(plan.cell(-panel[at + kind(r)]), value, acc[r, v], plan.is_complex)
+            else:
+                for part in cuda.unroll(range(together // 4)):
+                    factors = cuda.vload(panel, at + kind(part * 4), 4, aligned=True)
+                    for r in cuda.unroll(range(4)):
+                        acc[part * 4 + r, v] = multiply_add(-factors[r], value, acc[part * 4 + r, v], False)
+    for r in cuda.unroll(range(together)):
+        for q in cuda.unroll(range(r)):
+            factor = plan.cell(-panel[panel_base + (row0 + kind(q)) * kind(together) + kind(r)])
+            for v in cuda.unroll(range(vectors)):
+                acc[r, v] = multiply_add(factor, acc[q, v], acc[r, v], plan.is_complex)
+        if not plan.unit:
+            divisor = plan.cell(panel[panel_base + (row0 + kind(r)) * kind(together) + kind(r)])
+            for v in cuda.unroll(range(vectors)):
+                acc[r, v] = acc[r, v] / divisor
+        for v in cuda.unroll(range(vectors)):
+            x[own + (row0 + kind(r)) * pitch + kind(v * plan.columns)] = acc[r, v]
+
+
+@cuda.jit
+def substitute(a, b, n, m, count, scale, plan: cuda.constexpr):
+    """``b = inv(a) @ (scale * b)`` for lower triangles ``a`` of n <= ``plan.rows`` rows; b has m columns.
+
+    a, b: each a `Strided`; count: matrices; plan: a `SubstitutionPlan`. The grid is one-dimensional: for each
+    ``matrices`` matrices, a block for each strip of columns.
+    """
+    kind = type(n)
+    together = plan.together
+    cells = plan.rows * plan.pitch
+    acc = cuda.local.array((together, plan.vectors), plan.cell)
+    if plan.columns * plan.matrices == 1:
+        x = cuda.local.array(cells, plan.cell)
+        panel = cuda.local.array(plan.rows * together, plan.number)
+    else:
+        x = cuda.shared.array(cells * plan.matrices, plan.cell)
+        panel = cuda.shared.array(plan.rows * together * plan.matrices, plan.number, alignment=64)
+    thread = kind(cuda.threadIdx.x) % kind(plan.columns)
+    group = kind(cuda.threadIdx.x) // kind(plan.columns)
+    width = kind(plan.columns * plan.vectors * plan.lanes)
+    strips = (m + (width - kind(1))) // width
+    block = kind(cuda.blockIdx.x)
+    first = block % strips * width
+    matrix = min(block // strips * kind(plan.matrices) + group, count - kind(1))
+    own = block // strips * kind(plan.matrices) + group < count
+    base, panel_base = group * kind(cells), group * kind(plan.rows * together)
+    a_start, b_start = a.first + matrix * a.batch, b.first + matrix * b.batch
+    _fetch(x, base, b, b_start, n, m, first, thread, scale, plan)
+    for row0 in range(kind(0), n, kind(together)):
+        if plan.columns * plan.matrices > 1:
+            cuda.syncthreads()
+        _stage(panel, panel_base, a, a_start, row0, n, thread, plan)
+        if plan.columns * plan.matrices > 1:
+            cuda.syncthreads()
+        _substitute(x, base, panel, panel_base, row0, thread, acc, plan)
+    if plan.columns * plan.matrices > 1:
+        cuda.syncthreads()
+    if own:
+        _leave(x, base, b, b_start, n, m, first, thread, plan)

@@ -1,0 +1,210 @@
+"""Arguments of `portagpu.linalg`: matrices and batches in one dtype, copies to work in, results, reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from portagpu.blas.arguments import operand_of
+from portagpu.blas.gemm.core.fill import clear
+from portagpu.blas.host_arrays import on_device
+from portagpu.errors import ArgumentTypeError, DTypeError, FactorisationError, ShapeError
+from portagpu.runtime.arrays.array import DeviceNDArray, device_array
+from portagpu.runtime.execution.host_pool import results
+from portagpu.runtime.execution.stream import Stream, as_stream
+
+Array = Any
+INT32 = np.dtype(np.int32)
+_TAKEN = ("float32", "float64", "complex64", "complex128")
+
+
+def arrays_of(function: str, **values: Any) -> tuple[list[Array], np.dtype[Any]]:
+    """Arguments as arrays, all NumPy's or all on the device, and the dtype to compute in.
+
+    NumPy arrays are not converted yet. Raises `ArgumentTypeError`, `DTypeError`.
+    """
+    found = {name: operand_of(value, name) for name, value in values.items()}
+    kinds = {name: isinstance(x, DeviceNDArray) for name, x in found.items()}
+    if len(set(kinds.values())) > 1:
+        host = next(name for name, is_device in kinds.items() if not is_device)
+        other = next(name for name, is_device in kinds.items() if is_device)
+        raise ArgumentTypeError(
+            f"{function}: {host} is in the host's memory, {other} is on the device",
+            hint=f"move one: cuda.to_device({host}), or {other}.copy_to_host()",
+        )
+    return list(found.values()), _common_dtype(function, found)
+
+
+def _common_dtype(function: str, arrays: Mapping[str, Array]) -> np.dtype[Any]:
+    dtypes = {name: x.dtype for name, x in arrays.items()}
+    first = next(iter(dtypes))
+    if isinstance(arrays[first], DeviceNDArray):
+        for name, dtype in dtypes.items():
+            if dtype != dtypes[first] or dtype.name not in _TAKEN or not dtype.isnative:
+                raise DTypeError(
+                    f"{function} takes arrays of one dtype, float32, float64, complex64 or complex128; "
+                    + ", ".join(f"{n} is {d}" for n, d in dtypes.items()),
+                    hint=f"convert {name} with a kernel, or on the host: {name}.copy_to_host().astype(...)",
+                )
+        common: np.dtype[Any] = dtypes[first]
+        return common
+    kinds = []
+    for name, dtype in dtypes.items():
+        if dtype.kind not in "biufc" and not (dtype.kind == "V" and np.can_cast(dtype, np.float32)):
+            raise DTypeError(
+                f"{function} takes numbers; {name} is {dtype}", hint=f"convert them: {name}.astype(np.float64)"
+            )
+        kinds.append(
+            np.dtype(np.float32) if dtype.kind == "V" else np.dtype(np.float64) if dtype.kind in "biu" else dtype
+        )
+    common = np.result_type(*kinds)
+    wide = common.itemsize > (8 if common.kind == "c" else 4)
+    return np.dtype(("complex128" if wide else "complex64") if common.kind == "c" else "float64" if wide else "float32")
+
+
+def check_matrix(x: Array, name: str, function: str, *, square: bool = False) -> None:
+    """Raise `ShapeError` for fewer than two axes, or other matrices than square ones."""
+    if x.ndim < 2:
+        raise ShapeError(
+            f"{function} takes matrices; {name} has shape {x.shape}", hint=f"a column: {name}.reshape(-1, 1)"
+        )
+    if square and x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"{function} takes square matrices; {name} has shape {x.shape}", hint="lstsq takes others")
+
+
+def broadcast_batches(function: str, **shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of the leading axes together. Raises `ShapeError`."""
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        told = ", ".join(f"those of {name} are {shape}" for name, shape in shapes.items())
+        raise ShapeError(
+            f"{function}: the leading axes do not fit: {told}", hint="they broadcast as NumPy's do"
+        ) from None
+
+
+def new(like: Array, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """An uninitialised array in C order, where ``like`` is."""
+    if isinstance(like, DeviceNDArray):
+        return device_array(shape, dtype, context=like.context)
+    return results.empty(shape, dtype)
+
+
+def copy_of(x: Array, shape: tuple[int, ...], dtype: np.dtype[Any], stream: Stream | None, into: Array = None) -> Array:
+    """The elements of x, broadcast, in a new array in C order, or in another one of that shape and dtype."""
+    made = new(x, shape, dtype) if into is None else into
+    copy_into(x, made, stream)
+    return made
+
+
+def copy_into(x: Array, target: Array, stream: Stream | None) -> None:
+    """Copy elements, broadcast; enqueued on the device."""
+    if target.size == 0:
+        return
+    if isinstance(target, DeviceNDArray):
+        target.copy_to_device(x._broadcast(target.shape), as_stream(stream, target.context))
+    else:
+        np.copyto(target, x, casting="same_kind" if x.dtype.kind == target.dtype.kind else "unsafe")
+
+
+def stacked(x: Array) -> Array:
+    """A view with at most three axes of an array in C order: a matrix, or a batch of them."""
+    return x if x.ndim == 2 else x.reshape((int(np.prod(x.shape[:-2], dtype=np.int64)), *x.shape[-2:]))
+
+
+def check_out(out: Any, like: Array, shape: tuple[int, ...], dtype: np.dtype[Any], function: str) -> None:
+    """Raise `ArgumentTypeError`, `ShapeError`, `DTypeError` for an ``out`` that cannot take a result."""
+    if out is None:
+        return
+    kind = DeviceNDArray if isinstance(like, DeviceNDArray) else np.ndarray
+    if not isinstance(out, kind):
+        raise ArgumentTypeError(
+            f"{function}: out is a {type(out).__name__}, the operands are of {kind.__name__}", hint="both of one kind"
+        )
+    if out.shape != shape:
+        raise ShapeError(f"{function}: out has shape {out.shape}, the result {shape}", hint="pass one of that shape")
+    if out.dtype != dtype:
+        raise DTypeError(f"{function}: out is {out.dtype}, the result {dtype}", hint="pass one of that dtype")
+    if out.readonly if isinstance(out, DeviceNDArray) else not out.flags.writeable:
+        raise ArgumentTypeError(f"{function}: out is read-only", hint="pass an array that may be written")
+
+
+def is_simple(out: Any) -> bool:
+    """Whether work can be done in a result's own memory."""
+    if out is None:
+        return False
+    return out.is_c_contiguous() if isinstance(out, DeviceNDArray) else bool(out.flags.c_contiguous)
+
+
+def delivered(made: Array, out: Array, stream: Stream | None) -> Array:
+    """A result: itself, or ``out`` with its elements."""
+    if out is None or made is out:
+        return made
+    copy_into(made, out, stream)
+    return out
+
+
+class Report:
+    """The info of factorisations of a batch: an array of the caller's, or an error for the first that failed.
+
+    given: None, or an int32 array of the batch's shape, where the matrices are, which is filled. Raises
+    `ArgumentTypeError`, `ShapeError` for others.
+    """
+
+    def __init__(self, given: Any, like: Array, batch: tuple[int, ...], function: str) -> None:
+        self._given, self._batch = given, batch
+        count = int(np.prod(batch, dtype=np.int64))
+        self._on_device = isinstance(like, DeviceNDArray)
+        if given is not None:
+            kind = DeviceNDArray if self._on_device else np.ndarray
+            if not isinstance(given, kind) or given.dtype != INT32:
+                raise ArgumentTypeError(
+                    f"{function}: info is not an int32 array where the matrices are",
+                    hint="pass np.zeros(batch, np.int32), on the device for device arrays",
+                )
+            if given.shape != batch:
+                raise ShapeError(f"{function}: info has shape {given.shape}, the batch {batch}", hint="one a matrix")
+        if not self._on_device:
+            self.array: Any = np.zeros(max(1, count), np.int32)
+        elif given is not None and given.is_c_contiguous() and count:
+            self.array = given.reshape(count)
+        else:
+            self.array = device_array(max(1, count), INT32, context=like.context)
+
+    def finish(self, raised: Callable[[int, tuple[int, ...]], FactorisationError], stream: Stream | None) -> None:
+        """Fill the caller's array, or raise what ``raised(info, indices of the matrix)`` makes."""
+        count = int(np.prod(self._batch, dtype=np.int64))
+        if self._on_device:
+            if self._given is not None and not self._given.is_c_contiguous():
+                copy_into(self.array[:count].reshape(self._batch), self._given, stream)
+            return
+        if self._given is not None:
+            self._given[...] = self.array[:count].reshape(self._batch)
+        elif self.array.any():
+            place = int(np.flatnonzero(self.array)[0])
+            indices = tuple(int(i) for i in np.unravel_index(place, self._batch)) if self._batch else ()
+            raise raised(int(self.array[place]), indices)
+
+
+def run(
+    enqueue: Callable[..., None],
+    stream: Stream | None,
+    report: Report | None = None,
+    *,
+    reads: Mapping[str, Array] | None = None,
+    updates: Mapping[str, Array] | None = None,
+    results: Mapping[str, Array] | None = None,
+) -> None:
+    """`on_device`, with the report's array, cleared, as the last one before the stream."""
+    if report is None:
+        on_device(enqueue, stream, reads=reads, updates=updates, results=results)
+        return
+
+    def begin(*given: Any) -> None:
+        *arrays, info, where = given
+        clear(info, where)
+        enqueue(*arrays, info, where)
+
+    on_device(begin, stream, reads=reads, updates=updates, results={**(results or {}), "info": report.array})

@@ -1,0 +1,117 @@
+"""QR factors, products with Q, inverses of triangles, residuals scaled as in LAPACK's tests; least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from matrices_in_memory import Placed, only_triangle, random
+
+from portagpu import cuda, errors, linalg
+from portagpu.blas.factorisations.inverses import trtri
+from portagpu.blas.factorisations.qr import geqrf, multiply_by_q
+
+SHAPES = [(1, 1), (5, 3), (3, 5), (40, 33), (65, 130), (130, 65)]
+MOST = 30  # of scaled residuals
+
+
+def check(m, n, dtype, order, stream, batch=()):
+    generator = np.random.default_rng(m + n)
+    a = random(generator, (*batch, m, n), dtype)
+    k = min(m, n)
+    placed, taus = Placed(a, order), cuda.to_device(np.zeros((*batch, k), dtype))
+    geqrf(placed.array, taus, stream)
+    found = placed.found()
+    q = Placed(np.broadcast_to(np.eye(m, k, dtype=dtype), (*batch, m, k)).copy(), order)
+    multiply_by_q(placed.array[..., :k], taus, q.array, stream, adjoint=False)
+    whole, eps = q.found(), np.finfo(dtype).eps
+    assert np.abs(whole @ np.triu(found)[..., :k, :] - a).max() <= MOST * max(m, n) * eps * np.abs(a).max()
+    assert np.abs(whole.conj().swapaxes(-1, -2) @ whole - np.eye(k)).max() <= MOST * m * eps
+    c = random(generator, (*batch, 4, m), dtype)
+    for adjoint in (False, True):
+        right, left = Placed(c, order), Placed(c.conj().swapaxes(-1, -2).copy(), order)
+        multiply_by_q(placed.array[..., :k], taus, right.array, stream, adjoint=adjoint, right=True)
+        multiply_by_q(placed.array[..., :k], taus, left.array, stream, adjoint=not adjoint)
+        difference = np.abs(right.found() - left.found().conj().swapaxes(-1, -2)).max()
+        assert difference <= MOST * m * eps * np.abs(c).max()
+
+
+@pytest.mark.one_device(fast=True)
+@pytest.mark.each_value
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_factors(device, memory, stream, dtype, order):
+    for m, n in SHAPES:
+        check(m, n, dtype, order, stream)
+    check(6, 4, dtype, order, stream, (3,))
+
+
+@pytest.mark.oclgrind
+def test_small(device, memory, stream):
+    check(7, 5, "float32", "C", stream)
+    check(5, 4, "complex64", "F", stream, (2,))
+
+
+@pytest.mark.one_device
+def test_columns_of_any_size(device, memory, stream):
+    """Squares of the elements would overflow, or vanish; and columns that need no reflection."""
+    for scale in (1e-30, 1e30):
+        a = (random(np.random.default_rng(0), (9, 4), np.float32) * scale).astype(np.float32)
+        q, r = linalg.qr(a)
+        assert np.abs(q @ r - a).max() <= MOST * 9 * np.finfo(np.float32).eps * np.abs(a).max()
+    q, r = linalg.qr(np.eye(3))
+    np.testing.assert_array_equal(np.abs(q @ r), np.eye(3))
+    q, r = linalg.qr(np.zeros((3, 2)))
+    np.testing.assert_array_equal(q, np.eye(3, 2))
+
+
+@pytest.mark.one_device(fast=True)
+@pytest.mark.each_value
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("unit", [True, False])
+def test_inverses_of_triangles(device, memory, stream, dtype, lower, unit):
+    for n, batch in [(5, ()), (65, ()), (130, ()), (9, (3,))]:
+        a = random(np.random.default_rng(n), (*batch, n, n), dtype) / np.sqrt(n).astype(np.float32)
+        a += 3 * np.eye(n, dtype=a.dtype)
+        given = only_triangle(a, lower)
+        if unit:
+            given[..., range(n), range(n)] = np.nan
+        placed = Placed(given.astype(dtype), "C")
+        trtri(placed.array, stream, lower=lower, unit_diagonal=unit)
+        found, held = placed.found(), only_triangle(a, lower, 0)
+        assert np.array_equal(np.isnan(found), np.isnan(given))
+        inverse = only_triangle(found, lower, 0)
+        if unit:
+            held[..., range(n), range(n)] = inverse[..., range(n), range(n)] = 1
+        error = np.abs(held @ inverse - np.eye(n)).max()
+        assert error <= MOST * n * np.finfo(dtype).eps * np.abs(held).max() * np.abs(inverse).max()
+
+
+@pytest.mark.one_device
+@pytest.mark.parametrize("dtype", ["float32", "complex128"])
+def test_linalg(device, dtype):
+    """`qr` and `lstsq` against NumPy, both kinds of arrays."""
+    generator = np.random.default_rng(0)
+    tolerance = 1e-3 if dtype == "float32" else 1e-9
+    for m, n, batch in [(9, 4, ()), (4, 9, ()), (6, 6, (2,)), (40, 3, (2, 2))]:
+        a = random(generator, (*batch, m, n), dtype)
+        for mode in ("reduced", "complete"):
+            q, r = linalg.qr(a, mode=mode)
+            expected = np.linalg.qr(a, mode=mode)
+            assert (q.shape, r.shape) == (expected.Q.shape, expected.R.shape)
+            np.testing.assert_allclose(q @ r, a, atol=tolerance)
+            there = linalg.qr(cuda.to_device(a), mode=mode)
+            np.testing.assert_allclose(there.Q.copy_to_host() @ there.R.copy_to_host(), a, atol=tolerance)
+        np.testing.assert_allclose(np.abs(linalg.qr(a, mode="r")), np.abs(np.linalg.qr(a, mode="r")), atol=tolerance)
+        b = random(generator, (*batch, m, 2), dtype)
+        x = linalg.lstsq(a, b)
+        np.testing.assert_allclose(x, np.linalg.pinv(a) @ b, atol=tolerance)
+        found = linalg.lstsq(cuda.to_device(a), cuda.to_device(b)).copy_to_host()
+        np.testing.assert_allclose(found, x, atol=tolerance)
+    assert linalg.lstsq(a, b[0, 0, :, 0]).shape == (*batch, n)
+    with pytest.raises(errors.SingularMatrixError, match="dependent columns"):
+        linalg.lstsq(np.zeros((4, 2)), np.ones(4))
+    with pytest.raises(errors.ShapeError, match=r"b is \(4\)"):
+        linalg.lstsq(np.ones((4, 2)), np.ones(3))
+    with pytest.raises(errors.UnknownOptionError, match="mode"):
+        linalg.qr(a, mode="full")
