@@ -60,6 +60,8 @@ if TYPE_CHECKING:
         ztbmv,
         ztbsv,
     )
+    from portagpu.blas.level2.gemv import cgemv, dgemv, sgemv, zgemv
+    from portagpu.blas.level2.ger import cgerc, cgeru, dger, sger, zgerc, zgeru
     from portagpu.blas.level2.packed import (
         chpmv,
         cspmv,
@@ -77,8 +79,6 @@ if TYPE_CHECKING:
         ztpsv,
     )
     from portagpu.blas.level2.packed_updates import chpr, chpr2, cspr, dspr, dspr2, sspr, sspr2, zhpr, zhpr2, zspr
-    from portagpu.blas.level2.gemv import cgemv, dgemv, sgemv, zgemv
-    from portagpu.blas.level2.ger import cgerc, cgeru, dger, sger, zgerc, zgeru
     from portagpu.blas.level2.symv import chemv, dsymv, ssymv, zhemv
     from portagpu.blas.level2.syr import cher, cher2, csyr, dsyr, dsyr2, ssyr, ssyr2, zher, zher2, zsyr
     from portagpu.blas.level2.trmv import ctrmv, dtrmv, strmv, ztrmv
