@@ -63,7 +63,7 @@ def multiply(
         )
     number = index_type(storage.array, x, y)
     call = ProductCall(
-        a=storage.for_kernels(number),
+        a=storage.for_kernels(number, turned=parts.turned),
         x=vector_of(x, number),
         y=vector_of(y, number),
         bounds=(bounds.first, bounds.last, bounds.left, bounds.right),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from portagpu.blas.gemm.core.kernel_arguments import Factors
 from portagpu.blas.level2.stored.problem import ProductCall, StoredProblem
 from portagpu.blas.level2.stored.row_kernels import ADDED, LEFT_OUT, SCALED, Range, RowPlan, multiply_rows
-from portagpu.blas.level2.stored.storage import NO_DIAGONAL, Window
+from portagpu.blas.level2.stored.storage import ACROSS, NO_DIAGONAL, Window
 from portagpu.blas.tunables.variant import Config, Variant, clock_mhz
 from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.execution.context import context_of
@@ -78,16 +78,17 @@ class RowVariant(Variant[StoredProblem, ProductCall]):
     def run(self, config: RowConfig, call: ProductCall) -> None:
         """One launch."""
         caps, parts, number = context_of(call.stream).capabilities, call.parts, call.number
-        nothing = call.alpha == 0
+        nothing, real = call.alpha == 0, call.dtype.kind == "f"  # complex infinities times 1 become NaN
+        given = parts.parts if config.lanes > 1 else tuple(part._replace(order=ACROSS) for part in parts.parts)
         plan = RowPlan(
             dtype=call.dtype.type,
             rows=config.rows,
             lanes=config.lanes,
-            parts=() if nothing else parts.parts,
+            parts=() if nothing else given,
             diagonal=NO_DIAGONAL if nothing else parts.diagonal,
-            common=parts.terms >= config.rows,
-            scaled=call.alpha != 1,
-            present=LEFT_OUT if call.beta == 0 else ADDED if call.beta == 1 else SCALED,
+            common=config.lanes > 1 and parts.terms >= config.rows,
+            scaled=real or call.alpha != 1,
+            present=LEFT_OUT if call.beta == 0 else SCALED if real or call.beta != 1 else ADDED,
         )
         blocks = -(-call.rows // config.rows)
         if config.rows * config.lanes == 1:

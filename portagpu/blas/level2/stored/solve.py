@@ -17,12 +17,22 @@ _UNKNOWNS = 256  # that one block solves before the device subtracts what they m
 _ROWS = 32  # of a step of a GPU's block
 
 
-def solve(storage: Storage, x: DeviceNDArray, stream: Stream, *, trans: int = 0, unit: bool = False) -> None:
+def solve(
+    storage: Storage,
+    x: DeviceNDArray,
+    stream: Stream,
+    *,
+    trans: int = 0,
+    unit: bool = False,
+    block: tuple[int, int] | None = None,
+    unknowns: int = _UNKNOWNS,
+) -> None:
     """Solve ``op(A) @ x = b`` for a triangle, where x is b before and the solution after; enqueued.
 
     x (n): of any stride and of A's dtype, which has no memory in common with it. Zeros on the diagonal make the
     solution infinite or NaN. Narrow bands are solved in one launch; others by blocks along the diagonal, each followed
-    by a product that subtracts its part from what is left. Raises `MissingCapabilityError`.
+    by a product that subtracts its part from what is left. ``block``: unknowns of a step of a launch's block and
+    threads of each, in place of what the device suggests; ``unknowns``: of a launch. Raises `MissingCapabilityError`.
     """
     n, caps, dtype = x.size, x.context.capabilities, x.dtype
     if dtype.name in ("float64", "complex128") and not caps.fp64:
@@ -30,13 +40,13 @@ def solve(storage: Storage, x: DeviceNDArray, stream: Stream, *, trans: int = 0,
             f"{x.context.device.name} cannot solve systems of {dtype}", hint="use float32 or complex64"
         )
     beside = general(storage, trans, diagonal=False)
-    (window,), (part,) = beside.windows, beside.parts
+    (window,) = beside.windows
     number = index_type(storage.array, x)
     forward = window[0] < 0
-    plan = SolvePlan(dtype.type, *_block(beside.terms, dtype.itemsize, caps), part, unit, forward)
-    a, vector = storage.for_kernels(number), vector_of(x, number)
+    plan = SolvePlan(dtype.type, *(block or _block(beside.terms, caps)), beside.parts[0], unit, forward)
+    a, vector = storage.for_kernels(number, turned=beside.turned), vector_of(x, number)
     limits = Window(number(window[0]), number(window[1]))
-    length = n if beside.terms < _WIDE else _UNKNOWNS
+    length = n if beside.terms < min(_WIDE, unknowns) else unknowns
     for done in range(0, n, length):
         first, last = (done, min(n, done + length)) if forward else (max(0, n - done - length), n - done)
         solve_rows[1, plan.rows * plan.lanes, stream](a, vector, number(first), number(last), limits, plan)
@@ -48,7 +58,7 @@ def solve(storage: Storage, x: DeviceNDArray, stream: Stream, *, trans: int = 0,
             multiply(storage, beside, x, x, stream, alpha=-1.0, beta=1.0, bounds=rest)
 
 
-def _block(terms: int, itemsize: int, caps: Capabilities) -> tuple[int, int]:
+def _block(terms: int, caps: Capabilities) -> tuple[int, int]:
     """Rows of a step and threads of a row: one thread walks where threads run one after the other."""
     if not caps.local_memory_dedicated:
         return 1, 1

@@ -86,16 +86,17 @@ class Storage:
         down = first // item if lines > 1 else 1
         return down, (second // item if columns > 1 else lines) - down
 
-    def for_kernels(self, number: Any) -> Stored:
-        """The matrix as kernels take it; ``number``: the type of its steps."""
+    def for_kernels(self, number: Any, *, turned: bool = False) -> Stored:
+        """The matrix as kernels take it, or the transpose of a band if ``turned``; number: the type of its steps."""
         array, item = self.array, self.array.itemsize
         spans = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)] if array.size else [0]
         lowest = sum(span for span in spans if span < 0)
         extent = sum(map(abs, spans)) // item + 1 if array.size else 0
         memory = with_strides(array, (extent,), (item,), first=lowest)
         down, right = self.steps
+        row, column = (right, down) if turned else (down, right)
         first = -lowest // item + (0 if self.packed else self.above * down)
-        return Stored(memory, number(first), number(down), number(right), number(self.shape[1]))
+        return Stored(memory, number(first), number(row), number(column), number(self.shape[1]))
 
 
 def band(a: DeviceNDArray, rows: int, below: int, above: int) -> Storage:
@@ -120,13 +121,15 @@ def packed(ap: DeviceNDArray, n: int, lower: bool) -> Storage:
 class Parts:
     """op(A) as products read it: its parts with their windows, and what its diagonal is.
 
-    Windows are those of rows that begin anywhere; they may reach beyond the matrix.
+    Windows are those of rows that begin anywhere; they may reach beyond the matrix. ``turned``: parts are those of a
+    band's transpose, see `Storage.for_kernels`.
     """
 
     shape: tuple[int, int]
     parts: tuple[Part, ...]
     windows: tuple[tuple[int, int], ...]
     diagonal: int
+    turned: bool = False
 
     @property
     def order(self) -> int:
@@ -146,8 +149,9 @@ def general(storage: Storage, trans: int, *, unit: bool = False, diagonal: bool 
     low, high = (-storage.above, storage.below + 1) if trans else (-storage.below, storage.above + 1)
     if unit or not diagonal:
         low, high = (1, high) if low == 0 else (low, 0)
-    part = _part(storage, mirrored=trans != 0, conjugated=trans == 2)
-    return Parts((rows, columns), (part,), ((low, high),), UNIT_DIAGONAL if unit else NO_DIAGONAL)
+    turned = trans != 0 and not storage.packed  # kernels are the same then
+    part = _part(storage, mirrored=trans != 0, conjugated=trans == 2)._replace(mirrored=trans != 0 and not turned)
+    return Parts((rows, columns), (part,), ((low, high),), UNIT_DIAGONAL if unit else NO_DIAGONAL, turned)
 
 
 def symmetric(storage: Storage, *, hermitian: bool = False) -> Parts:
