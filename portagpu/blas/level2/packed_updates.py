@@ -10,7 +10,6 @@ from portagpu.blas.level2.stored.storage import packed
 from portagpu.blas.level2.stored.update import add_packed
 from portagpu.blas.scipy_arguments import LOWER, Routine, in_dtype, may_overwrite, option
 from portagpu.blas.scipy_vectors import count, section
-from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
 Array = Any
@@ -114,9 +113,9 @@ def _updated(
     result = routine.target(routine.vector(ap, "ap"), ap, overwrite=overwrite, stream=stream)
     triangle = packed_triangle(routine, result, size)
 
-    def enqueue(*arrays: DeviceNDArray | Stream) -> None:
-        *given, ap, stream = arrays
-        add_packed(factor, tuple(given), packed(ap, size, is_lower), stream, hermitian=hermitian)
+    def enqueue(*given: Any) -> None:
+        *found, ap, where = given
+        add_packed(factor, tuple(found), packed(ap, size, is_lower), where, hermitian=hermitian)
 
     if factor != 0 and size:
         on_device(enqueue, stream, reads=sources, updates={"ap": triangle})
