@@ -10,6 +10,7 @@ taken with this process.
 from __future__ import annotations
 
 import ctypes
+import importlib
 import logging
 import platform
 import statistics
@@ -18,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.bench.routines.tasks import TASKS, Task, scipy_call
 from portagpu.bench.turns import Call, take_turn
 from portagpu.blas.gemm.core.problem import Problem
 from portagpu.tuning.trials.worker import Worker, WorkerDied
@@ -80,9 +80,9 @@ class CoreTypes:
         sizes = {"m": problem.m, "n": problem.n, "k": problem.k, "batch": problem.batch}
         return self._fastest({"action": "prepare", "dtype": problem.dtype, **sizes})
 
-    def routine_players(self, task: Task) -> list[CoreTypePlayer]:
-        """As `players`, for a routine of SciPy's BLAS or LAPACK."""
-        return self._fastest({"action": "prepare routine", "name": task.name, "dtype": task.dtype, "n": task.n})
+    def players_of(self, maker: str, *arguments: int | str) -> list[CoreTypePlayer]:
+        """As `players`, for the `Call` that a function makes of these arguments; ``maker``: "module:function"."""
+        return self._fastest({"action": "make", "maker": maker, "arguments": arguments})
 
     def _fastest(self, request: dict[str, Any]) -> list[CoreTypePlayer]:
         first: list[tuple[float, CoreTypePlayer]] = []
@@ -126,8 +126,9 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
         return {"name": core_name()}
     if request["action"] == "turn":
         return {"seconds": take_turn(_held["call"].product)}
-    if request["action"] == "prepare routine":
-        _held["call"] = scipy_call(TASKS[request["name"]][0](request["n"], request["dtype"]))
+    if request["action"] == "make":
+        module, _, name = request["maker"].partition(":")
+        _held["call"] = getattr(importlib.import_module(module), name)(*request["arguments"])
         _held["call"].product()
         return {}
     generator = np.random.default_rng(0)

@@ -1,7 +1,7 @@
 """Linear algebra, typed: systems, factorisations, inverses of NumPy and device arrays, with batches.
 
-Leading axes are those of a batch. NumPy arrays give NumPy arrays; device arrays give device arrays, enqueued on ``stream``. float32, float64, complex64
-and complex128; NumPy arrays of integers count as float64.
+Leading axes are those of a batch. NumPy arrays give NumPy arrays; device arrays give device arrays, enqueued on
+``stream``. float32, float64, complex64 and complex128; NumPy arrays of integers count as float64.
 """
 
 # ruff: noqa: F401  (names for type checkers, which `__all__` has, too)

@@ -1,6 +1,6 @@
 """cuBLAS and cuSOLVER through their C interfaces, on CuPy's arrays.
 
-The interfaces are NVIDIA's documented ones: "cuBLAS Library" and "cuSOLVER API Reference", version 13.
+The interfaces are the documented ones: "cuBLAS Library" and "cuSOLVER API Reference", version 13.
 """
 
 from __future__ import annotations

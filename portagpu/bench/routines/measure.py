@@ -18,7 +18,7 @@ from portagpu.bench.core_types import CoreTypes
 from portagpu.bench.cupy_kernels import cupy_for
 from portagpu.bench.routines import clblast, cublas
 from portagpu.bench.routines.results import Row
-from portagpu.bench.routines.tasks import TASKS, Task, call_of, scipy_call
+from portagpu.bench.routines.tasks import PEER_IN_A_CHILD, TASKS, Task, call_of, scipy_call
 from portagpu.bench.turns import BACK_TO_BACK_ROUNDS, SHORT_ROUNDS, BackToBack, Call, OneByOne, Player, play
 from portagpu.device import DeviceRecord, DeviceType
 from portagpu.errors import PortaGPUError
@@ -135,7 +135,9 @@ def _measured(
             continue
         players.append(_player(theirs, memory))
         compared.append(replace(row, peer_error=peer_error))
-    hand_set = core_types.routine_players(made) if core_types is not None and memory is Memory.HOST else []
+    hand_set = []
+    if core_types is not None and memory is Memory.HOST:
+        hand_set = core_types.players_of(PEER_IN_A_CHILD, made.name, made.n, made.dtype)
     times = play([*players, *hand_set], BACK_TO_BACK_ROUNDS if memory is Memory.DEVICE else SHORT_ROUNDS)
     own, rest = times[0], iter(times[1:])
     for row in compared:

@@ -428,3 +428,12 @@ TASKS: dict[str, tuple[Callable[[int, str], Task], int, int, int]] = {
     **{make.__name__: (make, 8192, 2048, 90) for make in (potrf, getrf)},
 }
 """The routines by the names that the command line takes."""
+
+
+PEER_IN_A_CHILD = f"{__name__}:scipy_call_for"
+"""SciPy's call of a routine, for `portagpu.bench.core_types`."""
+
+
+def scipy_call_for(name: str, n: int, dtype: str) -> Call:
+    """SciPy's call of a routine by its name in `TASKS`."""
+    return scipy_call(TASKS[name][0](n, dtype))

@@ -1,1 +1,1 @@
-"""What makes a routine tunable: `Variant`, the registry of a routine's variants, and the choice among them."""
+"""Tunable routines: `Variant`, the registry of a routine's variants, and the choice among them."""
