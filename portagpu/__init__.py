@@ -170,6 +170,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+    from portagpu.accelerate.acceleration import accelerate as accelerate
     from portagpu.cuda import literal_unroll as literal_unroll
     from portagpu.runtime.arrays.array import DeviceNDArray
     from portagpu.runtime.execution.stream import Stream
@@ -226,6 +227,8 @@ if not TYPE_CHECKING:  # checkers would take any name for one of ours
 
     def __getattr__(name: str) -> Any:
         """Types under their other names, such as ``intp`` or ``f4``, what kernels, too, may call, and numba's own."""
+        if name == "accelerate":  # a module that is called, and that few programs need
+            return importlib.import_module("portagpu.accelerate")
         if name == "literal_unroll":
             return cuda.literal_unroll
         if name in types.NAMES:
@@ -241,7 +244,7 @@ if not TYPE_CHECKING:  # checkers would take any name for one of ours
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *types.NAMES, "literal_unroll"})
+    return sorted({*globals(), *types.NAMES, "accelerate", "literal_unroll"})
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:

@@ -18,6 +18,11 @@ _MODULES = {
     "level2.banded": "cgbmv chbmv ctbmv ctbsv dgbmv dsbmv dtbmv dtbsv sgbmv ssbmv stbmv stbsv zgbmv zhbmv ztbmv ztbsv",
     "level2.packed": "chpmv cspmv ctpmv ctpsv dspmv dtpmv dtpsv sspmv stpmv stpsv zhpmv zspmv ztpmv ztpsv",
     "level2.packed_updates": "chpr chpr2 cspr dspr dspr2 sspr sspr2 zhpr zhpr2 zspr",
+    "level1.axpy": "saxpy daxpy caxpy zaxpy sscal dscal cscal zscal csscal zdscal"
+    " scopy dcopy ccopy zcopy sswap dswap cswap zswap",
+    "level1.dot": "sdot ddot cdotu zdotu cdotc zdotc snrm2 dnrm2 scnrm2 dznrm2 sasum dasum scasum dzasum"
+    " isamax idamax icamax izamax",
+    "level1.rotations": "srot drot csrot zdrot srotm drotm srotg drotg crotg zrotg srotmg drotmg",
     "level2.ger": "cgerc cgeru dger sger zgerc zgeru",
     "level2.gemv": "cgemv dgemv sgemv zgemv",
     "level2.symv": "chemv dsymv ssymv zhemv",
@@ -42,6 +47,60 @@ __all__ = [
 
 
 if TYPE_CHECKING:
+    from portagpu.blas.level1.axpy import (
+        caxpy,
+        ccopy,
+        cscal,
+        csscal,
+        cswap,
+        daxpy,
+        dcopy,
+        dscal,
+        dswap,
+        saxpy,
+        scopy,
+        sscal,
+        sswap,
+        zaxpy,
+        zcopy,
+        zdscal,
+        zscal,
+        zswap,
+    )
+    from portagpu.blas.level1.dot import (
+        cdotc,
+        cdotu,
+        dasum,
+        ddot,
+        dnrm2,
+        dzasum,
+        dznrm2,
+        icamax,
+        idamax,
+        isamax,
+        izamax,
+        sasum,
+        scasum,
+        scnrm2,
+        sdot,
+        snrm2,
+        zdotc,
+        zdotu,
+    )
+    from portagpu.blas.level1.rotations import (
+        crotg,
+        csrot,
+        drot,
+        drotg,
+        drotm,
+        drotmg,
+        srot,
+        srotg,
+        srotm,
+        srotmg,
+        zdrot,
+        zrotg,
+    )
     from portagpu.blas.level2.banded import (
         cgbmv,
         chbmv,

@@ -40,6 +40,11 @@ class Routine:
         """A factor such as alpha. Raises `ArgumentTypeError`."""
         return check_scalar(_number(value), name, self.dtype, self.dtype)
 
+    def real_scalar(self, value: Any, name: str) -> float:
+        """A factor that is real, also of complex vectors. Raises `ArgumentTypeError`."""
+        real = np.dtype(f"f{self.dtype.itemsize // 2}") if self.dtype.kind == "c" else self.dtype
+        return check_scalar(_number(value), name, real, real).real
+
     def matrix(self, value: Any, name: str) -> Any:
         """An argument with two axes in the routine's dtype; a vector is a column.
 

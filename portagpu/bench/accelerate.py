@@ -1,0 +1,98 @@
+"""NumPy programs with and without `portagpu.accelerate`: the same results, and the times of both.
+
+Run as ``python -m portagpu.bench.accelerate [DEVICE]``. The programs of `numpy_programs` take turns with and without;
+what they return must agree within rounding.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import click
+import numpy as np
+
+from portagpu.accelerate import Report, accelerate
+from portagpu.bench.numpy_programs import PROGRAMS, points
+from portagpu.bench.program import Program, chosen, device_argument
+from portagpu.device import DeviceRecord
+
+_ROUNDS = 5
+_ROUNDING = 1e-3  # of float32's sums of 20000 terms, in any order, relative to the largest value
+_NOT_WARM = 2  # turns that compile, measure and record
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """Seconds of a program without and with, medians of turns, and by how much what they return differs."""
+
+    name: str
+    numpy_seconds: float
+    seconds: float
+    difference: float  # relative to the largest value
+    report: Report
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both returned the same within rounding."""
+        return self.difference <= _ROUNDING
+
+
+def measure(name: str, x: Array, device: DeviceRecord, rounds: int = _ROUNDS) -> Gain:
+    """Run a program with and without, in turns."""
+    program = PROGRAMS[name]
+    times: dict[bool, list[float]] = {False: [], True: []}
+    block = accelerate(device=device)
+    results: dict[bool, Array] = {}
+    for turn in range(rounds + _NOT_WARM):
+        if turn == _NOT_WARM:
+            block = accelerate(device=device)  # whose report is of what is timed
+        for accelerated in (False, True):
+            begin = time.perf_counter()
+            if accelerated:
+                with block:
+                    results[accelerated] = program(x)
+            else:
+                results[accelerated] = program(x)
+            if turn >= _NOT_WARM:
+                times[accelerated].append(time.perf_counter() - begin)
+    scale = float(np.abs(results[False]).max())
+    return Gain(
+        name=name,
+        numpy_seconds=statistics.median(times[False]),
+        seconds=statistics.median(times[True]),
+        difference=float(np.abs(results[True] - results[False]).max()) / scale,
+        report=block.report(),
+    )
+
+
+@click.command("accelerate", cls=Program)
+@device_argument
+@click.option("--rows", type=click.IntRange(1000), default=20000, show_default=True, help="Rows of the data.")
+@click.option("--axes", type=click.IntRange(32), default=512, show_default=True, help="Axes of the data.")
+@click.option("--reports", is_flag=True, help="Print what was taken over, too.")
+def main(selector: str | None, rows: int, axes: int, reports: bool) -> None:
+    """Measure plain NumPy programs with and without acceleration."""
+    device = chosen(selector)
+    click.echo(f"{device.name} ({device.platform}), data of {rows} x {axes}, medians of {_ROUNDS} turns")
+    x = points(rows, axes)
+    agree = True
+    for name in PROGRAMS:
+        gain = measure(name, x, device)
+        agree = agree and gain.agrees
+        verdict = "the same results" if gain.agrees else "OTHER RESULTS"
+        click.echo(
+            f"{name:22}NumPy {gain.numpy_seconds:7.3f} s, accelerated {gain.seconds:7.3f} s: "
+            f"{gain.numpy_seconds / gain.seconds:5.2f} times as fast, {verdict} (within {gain.difference:.1e})"
+        )
+        if reports:
+            click.echo(f"{gain.report}\n")
+    if not agree:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()
