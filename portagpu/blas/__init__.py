@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 from portagpu.errors import PortaGPUError, unknown_attribute
 
 _MODULES = {
+    "level2.banded": "cgbmv chbmv ctbmv ctbsv dgbmv dsbmv dtbmv dtbsv sgbmv ssbmv stbmv stbsv zgbmv zhbmv ztbmv ztbsv",
+    "level2.packed": "chpmv cspmv ctpmv ctpsv dspmv dtpmv dtpsv sspmv stpmv stpsv zhpmv zspmv ztpmv ztpsv",
+    "level2.packed_updates": "chpr chpr2 cspr dspr dspr2 sspr sspr2 zhpr zhpr2 zspr",
     "level1.axpy": "saxpy daxpy caxpy zaxpy sscal dscal cscal zscal csscal zdscal"
     " scopy dcopy ccopy zcopy sswap dswap cswap zswap",
     "level1.dot": "sdot ddot cdotu zdotu cdotc zdotc snrm2 dnrm2 scnrm2 dznrm2 sasum dasum scasum dzasum"
@@ -101,8 +104,43 @@ if TYPE_CHECKING:
         zdrot,
         zrotg,
     )
+    from portagpu.blas.level2.banded import (
+        cgbmv,
+        chbmv,
+        ctbmv,
+        ctbsv,
+        dgbmv,
+        dsbmv,
+        dtbmv,
+        dtbsv,
+        sgbmv,
+        ssbmv,
+        stbmv,
+        stbsv,
+        zgbmv,
+        zhbmv,
+        ztbmv,
+        ztbsv,
+    )
     from portagpu.blas.level2.gemv import cgemv, dgemv, sgemv, zgemv
     from portagpu.blas.level2.ger import cgerc, cgeru, dger, sger, zgerc, zgeru
+    from portagpu.blas.level2.packed import (
+        chpmv,
+        cspmv,
+        ctpmv,
+        ctpsv,
+        dspmv,
+        dtpmv,
+        dtpsv,
+        sspmv,
+        stpmv,
+        stpsv,
+        zhpmv,
+        zspmv,
+        ztpmv,
+        ztpsv,
+    )
+    from portagpu.blas.level2.packed_updates import chpr, chpr2, cspr, dspr, dspr2, sspr, sspr2, zhpr, zhpr2, zspr
     from portagpu.blas.level2.symv import chemv, dsymv, ssymv, zhemv
     from portagpu.blas.level2.syr import cher, cher2, csyr, dsyr, dsyr2, ssyr, ssyr2, zher, zher2, zsyr
     from portagpu.blas.level2.trmv import ctrmv, dtrmv, strmv, ztrmv
