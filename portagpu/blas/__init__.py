@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 from portagpu.errors import PortaGPUError, unknown_attribute
 
 _MODULES = {
+    "level2.banded": "cgbmv chbmv ctbmv ctbsv dgbmv dsbmv dtbmv dtbsv sgbmv ssbmv stbmv stbsv zgbmv zhbmv ztbmv ztbsv",
+    "level2.packed": "chpmv cspmv ctpmv ctpsv dspmv dtpmv dtpsv sspmv stpmv stpsv zhpmv zspmv ztpmv ztpsv",
+    "level2.packed_updates": "chpr chpr2 cspr dspr dspr2 sspr sspr2 zhpr zhpr2 zspr",
     "level1.axpy": "saxpy daxpy caxpy zaxpy sscal dscal cscal zscal csscal zdscal"
     " scopy dcopy ccopy zcopy sswap dswap cswap zswap",
     "level1.dot": "sdot ddot cdotu zdotu cdotc zdotc snrm2 dnrm2 scnrm2 dznrm2 sasum dasum scasum dzasum"
@@ -27,6 +30,9 @@ _MODULES = {
     "level2.trmv": "ctrmv dtrmv strmv ztrmv",
     "level2.trsv": "ctrsv dtrsv strsv ztrsv",
     "level3.gemm": "cgemm dgemm sgemm zgemm",
+    "level3.symm": "ssymm dsymm csymm zsymm chemm zhemm",
+    "level3.syrk": "ssyrk dsyrk csyrk zsyrk cherk zherk ssyr2k dsyr2k csyr2k zsyr2k cher2k zher2k",
+    "level3.trmm": "strmm dtrmm ctrmm ztrmm strsm dtrsm ctrsm ztrsm",
 }
 ROUTINES = {name: module for module, names in _MODULES.items() for name in names.split()}
 """The names of BLAS functions, and the module of each."""
@@ -98,13 +104,64 @@ if TYPE_CHECKING:
         zdrot,
         zrotg,
     )
+    from portagpu.blas.level2.banded import (
+        cgbmv,
+        chbmv,
+        ctbmv,
+        ctbsv,
+        dgbmv,
+        dsbmv,
+        dtbmv,
+        dtbsv,
+        sgbmv,
+        ssbmv,
+        stbmv,
+        stbsv,
+        zgbmv,
+        zhbmv,
+        ztbmv,
+        ztbsv,
+    )
     from portagpu.blas.level2.gemv import cgemv, dgemv, sgemv, zgemv
     from portagpu.blas.level2.ger import cgerc, cgeru, dger, sger, zgerc, zgeru
+    from portagpu.blas.level2.packed import (
+        chpmv,
+        cspmv,
+        ctpmv,
+        ctpsv,
+        dspmv,
+        dtpmv,
+        dtpsv,
+        sspmv,
+        stpmv,
+        stpsv,
+        zhpmv,
+        zspmv,
+        ztpmv,
+        ztpsv,
+    )
+    from portagpu.blas.level2.packed_updates import chpr, chpr2, cspr, dspr, dspr2, sspr, sspr2, zhpr, zhpr2, zspr
     from portagpu.blas.level2.symv import chemv, dsymv, ssymv, zhemv
     from portagpu.blas.level2.syr import cher, cher2, csyr, dsyr, dsyr2, ssyr, ssyr2, zher, zher2, zsyr
     from portagpu.blas.level2.trmv import ctrmv, dtrmv, strmv, ztrmv
     from portagpu.blas.level2.trsv import ctrsv, dtrsv, strsv, ztrsv
     from portagpu.blas.level3.gemm import cgemm, dgemm, sgemm, zgemm
+    from portagpu.blas.level3.symm import chemm, csymm, dsymm, ssymm, zhemm, zsymm
+    from portagpu.blas.level3.syrk import (
+        cher2k,
+        cherk,
+        csyr2k,
+        csyrk,
+        dsyr2k,
+        dsyrk,
+        ssyr2k,
+        ssyrk,
+        zher2k,
+        zherk,
+        zsyr2k,
+        zsyrk,
+    )
+    from portagpu.blas.level3.trmm import ctrmm, ctrsm, dtrmm, dtrsm, strmm, strsm, ztrmm, ztrsm
     from portagpu.blas.names import find_best_blas_type, get_blas_funcs
 else:
 

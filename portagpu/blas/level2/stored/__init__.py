@@ -1,0 +1,1 @@
+"""Banded and packed matrices with vectors: their storage, products, triangular systems and rank updates."""

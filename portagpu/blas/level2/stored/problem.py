@@ -1,0 +1,71 @@
+"""`StoredProblem`: what is asked of a product with a banded or packed matrix; `ProductCall`: its arrays."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from portagpu.blas.level1.vectors import Vector
+from portagpu.blas.level2.stored.storage import ACROSS, ALONG, DIAGONALLY, Parts, Stored
+from portagpu.runtime.execution.stream import Stream
+from portagpu.tuning.tunables.problems import Value
+
+_ORDERS = {ACROSS: "across", ALONG: "along", DIAGONALLY: "diagonally"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredProblem:
+    """A product: so many rows with so many terms each; ``order``: which elements lie side by side, see `storage`."""
+
+    dtype: str
+    rows: int
+    terms: int
+    order: int
+    packed: bool
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return np.dtype(self.dtype).itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the matrix that are read at least once: of a packed triangle half the square."""
+        return self.rows * self.terms * self.itemsize // (2 if self.packed else 1)
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """The problem as the tuner knows it."""
+        return asdict(self)
+
+    @property
+    def words(self) -> str:
+        """The problem for people."""
+        kind = "packed triangle" if self.packed else "band"
+        return f"{kind} of {self.dtype}, {self.rows} rows of {self.terms} terms, neighbours {_ORDERS[self.order]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductCall:
+    """``y = alpha * op(A) @ x + beta * y`` for rows and columns of op(A), as kernels take it.
+
+    bounds: first and last row, first and last column; number: the type of steps.
+    """
+
+    a: Stored
+    x: Vector
+    y: Vector
+    bounds: tuple[int, int, int, int]
+    parts: Parts
+    alpha: complex
+    beta: complex
+    dtype: np.dtype[Any]
+    number: Any
+    stream: Stream
+
+    @property
+    def rows(self) -> int:
+        """Of the result that are written."""
+        return self.bounds[1] - self.bounds[0]
