@@ -109,27 +109,6 @@ def _symmetric(routine: Routine, lower: bool, storage: Storage) -> Parts:
     return symmetric(storage, hermitian=routine.family == "hbmv")
 
 
-def _hbmv(
-    routine: Routine,
-    /,
-    k: int,
-    alpha: Any,
-    a: Array,
-    x: Array,
-    incx: int = 1,
-    offx: int = 0,
-    beta: Any = 0.0,
-    y: Array = None,
-    incy: int = 1,
-    offy: int = 0,
-    lower: int = 0,
-    overwrite_y: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _sbmv(routine, k, alpha, a, x, incx, offx, beta, y, incy, offy, lower, overwrite_y, stream=stream)
-
-
 def _tbmv(
     routine: Routine,
     /,
@@ -155,24 +134,6 @@ def _tbmv(
         overwrite_x,
         stream,
     )
-
-
-def _tbsv(
-    routine: Routine,
-    /,
-    k: int,
-    a: Array,
-    x: Array,
-    incx: int = 1,
-    offx: int = 0,
-    lower: int = 0,
-    trans: int = 0,
-    diag: int = 0,
-    overwrite_x: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _tbmv(routine, k, a, x, incx, offx, lower, trans, diag, overwrite_x, stream=stream)
 
 
 sgbmv = in_dtype(
@@ -211,12 +172,13 @@ ssbmv = in_dtype(
 )
 dsbmv = in_dtype(_sbmv, "dsbmv", "float64", "As `ssbmv`, in float64.")
 chbmv = in_dtype(
-    _hbmv,
+    _sbmv,
     "chbmv",
     "complex64",
     "As `ssbmv`, in complex64, for a Hermitian A, whose diagonal counts as real: `scipy.linalg.blas.chbmv`.",
+    family="hbmv",
 )
-zhbmv = in_dtype(_hbmv, "zhbmv", "complex128", "As `chbmv`, in complex128.")
+zhbmv = in_dtype(_sbmv, "zhbmv", "complex128", "As `chbmv`, in complex128.", family="hbmv")
 stbmv = in_dtype(
     _tbmv,
     "stbmv",
@@ -234,7 +196,7 @@ dtbmv = in_dtype(_tbmv, "dtbmv", "float64", "As `stbmv`, in float64.")
 ctbmv = in_dtype(_tbmv, "ctbmv", "complex64", "As `stbmv`, in complex64.")
 ztbmv = in_dtype(_tbmv, "ztbmv", "complex128", "As `stbmv`, in complex128.")
 stbsv = in_dtype(
-    _tbsv,
+    _tbmv,
     "stbsv",
     "float32",
     """Solve ``op(A) @ x = b`` in float32 for a triangular banded A, as `scipy.linalg.blas.stbsv`.
@@ -244,7 +206,8 @@ stbsv = in_dtype(
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """,
+    family="tbsv",
 )
-dtbsv = in_dtype(_tbsv, "dtbsv", "float64", "As `stbsv`, in float64.")
-ctbsv = in_dtype(_tbsv, "ctbsv", "complex64", "As `stbsv`, in complex64.")
-ztbsv = in_dtype(_tbsv, "ztbsv", "complex128", "As `stbsv`, in complex128.")
+dtbsv = in_dtype(_tbmv, "dtbsv", "float64", "As `stbsv`, in float64.", family="tbsv")
+ctbsv = in_dtype(_tbmv, "ctbsv", "complex64", "As `stbsv`, in complex64.", family="tbsv")
+ztbsv = in_dtype(_tbmv, "ztbsv", "complex128", "As `stbsv`, in complex128.", family="tbsv")

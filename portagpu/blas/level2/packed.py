@@ -52,27 +52,6 @@ def _spmv(
     )
 
 
-def _hpmv(
-    routine: Routine,
-    /,
-    n: int,
-    alpha: Any,
-    ap: Array,
-    x: Array,
-    incx: int = 1,
-    offx: int = 0,
-    beta: Any = 0.0,
-    y: Array = None,
-    incy: int = 1,
-    offy: int = 0,
-    lower: int = 0,
-    overwrite_y: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _spmv(routine, n, alpha, ap, x, incx, offx, beta, y, incy, offy, lower, overwrite_y, stream=stream)
-
-
 def _tpmv(
     routine: Routine,
     /,
@@ -100,24 +79,6 @@ def _tpmv(
     )
 
 
-def _tpsv(
-    routine: Routine,
-    /,
-    n: int,
-    ap: Array,
-    x: Array,
-    incx: int = 1,
-    offx: int = 0,
-    lower: int = 0,
-    trans: int = 0,
-    diag: int = 0,
-    overwrite_x: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _tpmv(routine, n, ap, x, incx, offx, lower, trans, diag, overwrite_x, stream=stream)
-
-
 sspmv = in_dtype(
     _spmv,
     "sspmv",
@@ -138,12 +99,13 @@ dspmv = in_dtype(_spmv, "dspmv", "float64", "As `sspmv`, in float64.")
 cspmv = in_dtype(_spmv, "cspmv", "complex64", "As `sspmv`, in complex64: nothing is conjugated.")
 zspmv = in_dtype(_spmv, "zspmv", "complex128", "As `cspmv`, in complex128.")
 chpmv = in_dtype(
-    _hpmv,
+    _spmv,
     "chpmv",
     "complex64",
     "As `sspmv`, in complex64, for a Hermitian A, whose diagonal counts as real: `scipy.linalg.blas.chpmv`.",
+    family="hpmv",
 )
-zhpmv = in_dtype(_hpmv, "zhpmv", "complex128", "As `chpmv`, in complex128.")
+zhpmv = in_dtype(_spmv, "zhpmv", "complex128", "As `chpmv`, in complex128.", family="hpmv")
 stpmv = in_dtype(
     _tpmv,
     "stpmv",
@@ -161,7 +123,7 @@ dtpmv = in_dtype(_tpmv, "dtpmv", "float64", "As `stpmv`, in float64.")
 ctpmv = in_dtype(_tpmv, "ctpmv", "complex64", "As `stpmv`, in complex64.")
 ztpmv = in_dtype(_tpmv, "ztpmv", "complex128", "As `stpmv`, in complex128.")
 stpsv = in_dtype(
-    _tpsv,
+    _tpmv,
     "stpsv",
     "float32",
     """Solve ``op(A) @ x = b`` in float32 for a triangular A, packed, as `scipy.linalg.blas.stpsv`.
@@ -171,7 +133,8 @@ stpsv = in_dtype(
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """,
+    family="tpsv",
 )
-dtpsv = in_dtype(_tpsv, "dtpsv", "float64", "As `stpsv`, in float64.")
-ctpsv = in_dtype(_tpsv, "ctpsv", "complex64", "As `stpsv`, in complex64.")
-ztpsv = in_dtype(_tpsv, "ztpsv", "complex128", "As `stpsv`, in complex128.")
+dtpsv = in_dtype(_tpmv, "dtpsv", "float64", "As `stpsv`, in float64.", family="tpsv")
+ctpsv = in_dtype(_tpmv, "ctpsv", "complex64", "As `stpsv`, in complex64.", family="tpsv")
+ztpsv = in_dtype(_tpmv, "ztpsv", "complex128", "As `stpsv`, in complex128.", family="tpsv")

@@ -32,23 +32,6 @@ def _spr(
     return _updated(routine, n, alpha, {"x": (x, offx, incx)}, ap, lower, overwrite_ap, stream)
 
 
-def _hpr(
-    routine: Routine,
-    /,
-    n: int,
-    alpha: Any,
-    x: Array,
-    ap: Array,
-    incx: int = 1,
-    offx: int = 0,
-    lower: int = 0,
-    overwrite_ap: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _updated(routine, n, alpha, {"x": (x, offx, incx)}, ap, lower, overwrite_ap, stream)
-
-
 def _spr2(
     routine: Routine,
     /,
@@ -68,26 +51,6 @@ def _spr2(
 ) -> Array:
     vectors = {"x": (x, offx, incx), "y": (y, offy, incy)}
     return _updated(routine, n, alpha, vectors, ap, lower, overwrite_ap, stream)
-
-
-def _hpr2(
-    routine: Routine,
-    /,
-    n: int,
-    alpha: Any,
-    x: Array,
-    y: Array,
-    ap: Array,
-    incx: int = 1,
-    offx: int = 0,
-    incy: int = 1,
-    offy: int = 0,
-    lower: int = 0,
-    overwrite_ap: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _spr2(routine, n, alpha, x, y, ap, incx, offx, incy, offy, lower, overwrite_ap, stream=stream)
 
 
 def _updated(
@@ -138,12 +101,13 @@ dspr = in_dtype(_spr, "dspr", "float64", "As `sspr`, in float64.")
 cspr = in_dtype(_spr, "cspr", "complex64", "As `sspr`, in complex64: nothing is conjugated.")
 zspr = in_dtype(_spr, "zspr", "complex128", "As `cspr`, in complex128.")
 chpr = in_dtype(
-    _hpr,
+    _spr,
     "chpr",
     "complex64",
     "As `sspr`, ``alpha * x * x^H + A`` for a Hermitian A, whose diagonal becomes real, and the real part of alpha.",
+    family="hpr",
 )
-zhpr = in_dtype(_hpr, "zhpr", "complex128", "As `chpr`, in complex128.")
+zhpr = in_dtype(_spr, "zhpr", "complex128", "As `chpr`, in complex128.", family="hpr")
 sspr2 = in_dtype(
     _spr2,
     "sspr2",
@@ -157,9 +121,10 @@ sspr2 = in_dtype(
 )
 dspr2 = in_dtype(_spr2, "dspr2", "float64", "As `sspr2`, in float64.")
 chpr2 = in_dtype(
-    _hpr2,
+    _spr2,
     "chpr2",
     "complex64",
     "As `sspr2`, ``alpha * x * y^H + conj(alpha) * y * x^H + A`` for a Hermitian A, whose diagonal becomes real.",
+    family="hpr2",
 )
-zhpr2 = in_dtype(_hpr2, "zhpr2", "complex128", "As `chpr2`, in complex128.")
+zhpr2 = in_dtype(_spr2, "zhpr2", "complex128", "As `chpr2`, in complex128.", family="hpr2")

@@ -91,26 +91,6 @@ def _enqueue(
     symv(alpha, a, x, beta, y, stream, lower=lower, hermitian=True)
 
 
-def _hemv(
-    routine: Routine,
-    /,
-    alpha: Any,
-    a: Array,
-    x: Array,
-    beta: Any = 0.0,
-    y: Array = None,
-    offx: int = 0,
-    incx: int = 1,
-    offy: int = 0,
-    incy: int = 1,
-    lower: int = 0,
-    overwrite_y: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _symv(routine, alpha, a, x, beta, y, offx, incx, offy, incy, lower, overwrite_y, stream=stream)
-
-
 ssymv = in_dtype(
     _symv,
     "ssymv",
@@ -125,9 +105,10 @@ ssymv = in_dtype(
 )
 dsymv = in_dtype(_symv, "dsymv", "float64", "As `ssymv`, in float64.")
 chemv = in_dtype(
-    _hemv,
+    _symv,
     "chemv",
     "complex64",
     """As `ssymv`, in complex64, for a Hermitian a, whose diagonal counts as real: `scipy.linalg.blas.chemv`.""",
+    family="hemv",
 )
-zhemv = in_dtype(_hemv, "zhemv", "complex128", "As `chemv`, in complex128.")
+zhemv = in_dtype(_symv, "zhemv", "complex128", "As `chemv`, in complex128.", family="hemv")

@@ -82,23 +82,6 @@ def _symm(
     return result
 
 
-def _hemm(
-    routine: Routine,
-    /,
-    alpha: Any,
-    a: Array,
-    b: Array,
-    beta: Any = 0.0,
-    c: Array = None,
-    side: int = 0,
-    lower: int = 0,
-    overwrite_c: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _symm(routine, alpha, a, b, beta, c, side, lower, overwrite_c, stream=stream)
-
-
 ssymm = in_dtype(
     _symm,
     "ssymm",
@@ -117,12 +100,13 @@ dsymm = in_dtype(_symm, "dsymm", "float64", "As `ssymm`, in float64.")
 csymm = in_dtype(_symm, "csymm", "complex64", "As `ssymm`, in complex64.")
 zsymm = in_dtype(_symm, "zsymm", "complex128", "As `ssymm`, in complex128.")
 chemm = in_dtype(
-    _hemm,
+    _symm,
     "chemm",
     "complex64",
     """As `csymm` for a Hermitian a: what is beyond the named triangle are the complex conjugates of its elements.
 
     The imaginary parts of a's diagonal count as zero.
     """,
+    family="hemm",
 )
-zhemm = in_dtype(_hemm, "zhemm", "complex128", "As `chemm`, in complex128.")
+zhemm = in_dtype(_symm, "zhemm", "complex128", "As `chemm`, in complex128.", family="hemm")

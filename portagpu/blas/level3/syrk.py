@@ -90,40 +90,7 @@ def _syrk(
     return _updated(routine, alpha, {"a": a}, beta, c, trans, lower, overwrite_c, stream)
 
 
-def _herk(
-    routine: Routine,
-    /,
-    alpha: Any,
-    a: Array,
-    beta: Any = 0.0,
-    c: Array = None,
-    trans: int = 0,
-    lower: int = 0,
-    overwrite_c: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _updated(routine, alpha, {"a": a}, beta, c, trans, lower, overwrite_c, stream)
-
-
 def _syr2k(
-    routine: Routine,
-    /,
-    alpha: Any,
-    a: Array,
-    b: Array,
-    beta: Any = 0.0,
-    c: Array = None,
-    trans: int = 0,
-    lower: int = 0,
-    overwrite_c: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _updated(routine, alpha, {"a": a, "b": b}, beta, c, trans, lower, overwrite_c, stream)
-
-
-def _her2k(
     routine: Routine,
     /,
     alpha: Any,
@@ -217,15 +184,16 @@ dsyrk = in_dtype(_syrk, "dsyrk", "float64", "As `ssyrk`, in float64.")
 csyrk = in_dtype(_syrk, "csyrk", "complex64", "As `ssyrk`, in complex64.")
 zsyrk = in_dtype(_syrk, "zsyrk", "complex128", "As `ssyrk`, in complex128.")
 cherk = in_dtype(
-    _herk,
+    _syrk,
     "cherk",
     "complex64",
     """A triangle of ``alpha * a @ a.conj().T + beta * c`` in complex64, with real factors. See `ssyrk`.
 
     ``trans=2`` forms ``a.conj().T @ a``. The imaginary parts of c's diagonal are not read, and become zero.
     """,
+    family="herk",
 )
-zherk = in_dtype(_herk, "zherk", "complex128", "As `cherk`, in complex128.")
+zherk = in_dtype(_syrk, "zherk", "complex128", "As `cherk`, in complex128.", family="herk")
 ssyr2k = in_dtype(
     _syr2k,
     "ssyr2k",
@@ -239,9 +207,10 @@ dsyr2k = in_dtype(_syr2k, "dsyr2k", "float64", "As `ssyr2k`, in float64.")
 csyr2k = in_dtype(_syr2k, "csyr2k", "complex64", "As `ssyr2k`, in complex64.")
 zsyr2k = in_dtype(_syr2k, "zsyr2k", "complex128", "As `ssyr2k`, in complex128.")
 cher2k = in_dtype(
-    _her2k,
+    _syr2k,
     "cher2k",
     "complex64",
     "A triangle of ``alpha * a @ b^H + conj(alpha) * b @ a^H + beta * c`` in complex64, with a real beta. See `cherk`.",
+    family="her2k",
 )
-zher2k = in_dtype(_her2k, "zher2k", "complex128", "As `cher2k`, in complex128.")
+zher2k = in_dtype(_syr2k, "zher2k", "complex128", "As `cher2k`, in complex128.", family="her2k")
