@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.blas.level3.tiles import along, factor_form, number_of, threads_for, tiles_of_triangle
@@ -15,11 +16,6 @@ from portagpu.runtime.execution.stream import Stream
 
 _LINE = 64  # bytes
 _SAME_SETS = 4096  # bytes: rows so far apart compete for the same sets of a CPU's first cache
-
-
-def turned(matrix: DeviceNDArray) -> DeviceNDArray:
-    """The transpose of a matrix, or of each of a batch."""
-    return matrix.transpose((*range(matrix.ndim - 2), matrix.ndim - 1, matrix.ndim - 2))
 
 
 def scratch(stream: Stream, role: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceNDArray:
@@ -50,7 +46,7 @@ def expanded(
     `triangle_kernels.SYMMETRIC` and so on. ``unit``: ones on the diagonal, which is not read. ``conjugate``: of all.
     """
     full = scratch(stream, role, a.shape, a.dtype)
-    source, target = (a, full) if lower else (turned(a), turned(full))
+    source, target = (a, full) if lower else (swapped(a), swapped(full))
     n = a.shape[-1]
     if full.size == 0:
         return full
@@ -92,7 +88,7 @@ def update(
     """
     if c.size == 0:
         return
-    target, source = c if lower else turned(c), None if sums is None else sums if lower else turned(sums)
+    target, source = c if lower else swapped(c), None if sums is None else sums if lower else swapped(sums)
     read = target if source is None else source
     n, kind = c.shape[-1], index_kind(target, read)
     is_complex = c.dtype.kind == "c"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portagpu.blas.gemm.batching import multiply
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.blas.level3.triangle_kernels import SUMS
-from portagpu.blas.level3.triangles import scratch, turned, update
+from portagpu.blas.level3.triangles import scratch, update
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
@@ -50,7 +51,7 @@ class Terms:
     @property
     def transposed(self) -> Terms:
         """The transpose of the product."""
-        return Terms(left=turned(self.right), right=turned(self.left), alpha=self.alpha)
+        return Terms(left=swapped(self.right), right=swapped(self.left), alpha=self.alpha)
 
 
 def triangular_product(
@@ -71,7 +72,7 @@ def triangular_product(
     """
     if not lower:
         flipped = tuple(term.transposed for term in terms)
-        c = turned(c)
+        c = swapped(c)
         triangular_product(flipped, c, stream, lower=True, beta=beta, added=added, real_diagonal=real_diagonal)
         return
     n = c.shape[-1]
@@ -115,7 +116,7 @@ def _diagonal(
     target = _blocks(c, (0, 0), (rows, rows), rows, blocks)
     sums = scratch(stream, "sums", target.shape, c.dtype)
     if order_of(c[(0,) * (c.ndim - 2)]) == "F":
-        sums = turned(sums)
+        sums = swapped(sums)
     factor = 0.0
     for term in terms if added == SUMS else terms[:1]:
         left = _blocks(term.left, (0, 0), (rows, term.left.shape[-1]), (rows, 0), blocks)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.gemm.scaling import scale
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level3.triangle_kernels import ZEROS
-from portagpu.blas.level3.triangles import expanded, scratch, turned
+from portagpu.blas.level3.triangles import expanded, scratch
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.blas.scipy_arguments import DIAG, LOWER, SIDE, TRANS, Routine, in_dtype, may_overwrite, option
 from portagpu.errors import ShapeError
@@ -49,7 +50,7 @@ def multiply_triangular(
     in_columns = b.strides[0] < b.strides[1]
     product = scratch(stream, "product", b.shape[::-1] if in_columns else b.shape, b.dtype)
     if in_columns:
-        product = turned(product)
+        product = swapped(product)
     rows = max(_LEAST, -(-n // _STRIPS))
     for begin in range(0, n, rows):
         end = min(begin + rows, n)
