@@ -33,7 +33,6 @@ class Operation:
 
 
 COPY = Operation(function=map_kernels.copied, reads="x", writes="y")
-CONJUGATE = Operation(function=map_kernels.conjugated, reads="x", writes="y")
 SCALE = Operation(function=map_kernels.scaled, reads="y", writes="y")
 SCALE_COMPLEX = Operation(function=map_kernels.scaled_complex, reads="y", writes="y")
 AXPY = Operation(function=map_kernels.multiplied_and_added, reads="xy", writes="y")
