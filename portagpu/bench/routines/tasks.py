@@ -377,7 +377,7 @@ def trsm(n: int, dtype: str) -> Task:
 def potrf(n: int, dtype: str) -> Task:
     """``A = L L^T``."""
     a = _random(3, (n, n), dtype)
-    a = np.asfortranarray((a + a.T) / (4 * np.sqrt(n)))
+    a = np.asfortranarray((a + a.T) / (4 * n**0.5))  # a Python float, which keeps float32
     a[np.arange(n), np.arange(n)] += 3.0
     wide = a.astype(np.float64)
 
