@@ -12,6 +12,7 @@ from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.level1.problem import VectorProblem
 from portagpu.device.capabilities import Capabilities
+from portagpu.errors import LayoutError
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 MOST_LANES = 16  # of the dialect's vectors
@@ -64,6 +65,17 @@ def forwards(*arrays: DeviceNDArray) -> tuple[DeviceNDArray, ...]:
     if all(steps_of(x).element <= 0 for x in arrays):
         return tuple(x[..., ::-1] for x in arrays)
     return arrays
+
+
+def check_places(*arrays: DeviceNDArray) -> None:
+    """Raise `LayoutError` for elements, such as fields of packed records, that lie between the places of their size."""
+    for x in arrays:
+        size = x.itemsize // (2 if x.dtype.kind == "c" else 1)
+        if x.offset % size or any(step % size for n, step in zip(x.shape, x.strides, strict=True) if n > 1):
+            raise LayoutError(
+                f"elements of a vector of {x.dtype} begin at places that are no multiples of {size} bytes",
+                hint="pass a copy of it: x.copy()",
+            )
 
 
 def is_contiguous(*arrays: DeviceNDArray) -> bool:

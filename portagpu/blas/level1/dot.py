@@ -65,7 +65,7 @@ def _nrm2(
     *,
     stream: Stream | None = None,
 ) -> Any:
-    return _of_one(routine, "nrm2", reductions.nrm2, x, n, offx, incx, stream)
+    return _of_one(routine, "nrm2", reductions.nrm2, x, n, offx, incx, stream, backwards=False)
 
 
 def _asum(
@@ -95,14 +95,25 @@ def _amax(
 
 
 def _of_one(
-    routine: Routine, name: str, call: Any, x: Array, n: Any, offx: Any, incx: Any, stream: Stream | None
+    routine: Routine,
+    name: str,
+    call: Any,
+    x: Array,
+    n: Any,
+    offx: Any,
+    incx: Any,
+    stream: Stream | None,
+    *,
+    backwards: bool = True,
 ) -> Any:
+    """A routine on one vector; a negative increment means no elements, as in BLAS, or is refused."""
     given = section(routine.vector(x, "x"), "x", offx, incx)
-    if given.increment < 0:
+    if given.increment < 0 and not backwards:
         raise ShapeError(
             f"incx of {routine.name} is {given.increment}", hint="it is positive: the order of elements does not matter"
         )
-    return _reduced(name, call, routine, {"x": given.view(count(routine, n, given.length))}, stream)
+    found = given.view(count(routine, n, given.whole_steps))
+    return _reduced(name, call, routine, {"x": found if given.increment > 0 else found[:0]}, stream)
 
 
 def _reduced(name: str, call: Any, routine: Routine, vectors: dict[str, Any], stream: Stream | None) -> Any:
@@ -126,7 +137,7 @@ sdot = in_dtype(
     x, y: vectors, both NumPy arrays (or what becomes some), which give a float, or both device arrays, which give a
     device array without axes, enqueued on ``stream``. NumPy arrays of other dtypes are converted, device arrays must be
     float32. ``n`` elements of each: those from ``offx`` on, ``incx`` apart, backwards where that is negative; by
-    default as many as x has.
+    default ``(len(x) - offx) // abs(incx)``.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.
     """,
@@ -154,7 +165,7 @@ sasum = in_dtype(
     _asum,
     "sasum",
     "float32",
-    """The sum of magnitudes of x in float32, as `scipy.linalg.blas.sasum`. ``incx`` is positive. See `sdot`.""",
+    """The sum of magnitudes of x in float32, as `scipy.linalg.blas.sasum`; 0 if ``incx`` is negative. See `sdot`.""",
 )
 dasum = in_dtype(_asum, "dasum", "float64", "As `sasum`, in float64.")
 scasum = in_dtype(_asum, "scasum", "complex64", "The sum of ``|re| + |im|`` of complex64. See `sasum`.")
@@ -166,8 +177,8 @@ isamax = in_dtype(
     "float32",
     """The index, from 0 on, of the first largest magnitude in x, as `scipy.linalg.blas.isamax`; -1 of no elements.
 
-    Where x has nan, it is the first one's, as of `numpy.argmax`. ``incx`` is positive; elements are counted in steps of
-    it. Of device arrays it is an int64 in a device array without axes. See `sdot`.
+    Where x has nan, it is the first one's, as of `numpy.argmax`. Elements are counted in steps of ``incx``; where that
+    is negative, there are none. Of device arrays it is an int64 in a device array without axes. See `sdot`.
     """,
 )
 idamax = in_dtype(_amax, "idamax", "float64", "As `isamax`, in float64.")

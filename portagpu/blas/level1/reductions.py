@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu.blas.gemm.core.fill import clear
-from portagpu.blas.level1.chunks import forwards
+from portagpu.blas.level1.chunks import check_places, forwards
 from portagpu.blas.level1.selection import SUM_CHOICE, SUMS
 from portagpu.blas.level1.sum_variant import SumCall
 from portagpu.errors import MissingCapabilityError
@@ -50,6 +50,7 @@ def _run(routine: str, x: DeviceNDArray, y: DeviceNDArray, result: DeviceNDArray
     if x.size == 0:
         clear(result, stream)
         return
+    check_places(x, y)
     call = SumCall(routine=routine, x=x, y=y, result=result, stream=stream)
     config = SUM_CHOICE.choose(call.problem, x.context)
     if config is None:
