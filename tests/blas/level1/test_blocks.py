@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from portagpu import cuda
+from portagpu import cuda, tuning
 from portagpu.blas.level1 import elementwise, reductions
 from portagpu.blas.level1.map_variant import AXPY, AXPY_COMPLEX, MapCall, MapConfig, MapVariant
+from portagpu.blas.level1.selection import MAP_PARAMETERS, MAP_REGISTRY, SUM_PARAMETERS, SUM_REGISTRY
 from portagpu.blas.level1.sum_variant import SumCall, SumConfig, SumVariant
+from portagpu.blas.level1.tuning import VECTOR_MAP, VECTOR_SUM
 
 pytestmark = pytest.mark.one_device
 
@@ -92,3 +94,19 @@ def test_halves(device, name):
         elementwise.scal(0.5, dx, stream)
         for found, wanted in ((dy, 1.5 * x + y), (dx, 0.5 * x)):
             assert (abs(found.copy_to_host().astype(np.float64) - wanted) <= eps * (abs(x) * 1.5 + abs(y))).all()
+
+
+def test_results_of_the_tuner_count(device, tmp_path, monkeypatch):
+    """Both families are tunables: trials are right, and calls get the winner, also other routines of the family."""
+    monkeypatch.setenv("PORTAGPU_DATA_DIR", str(tmp_path))
+    record = cuda.current_context().device
+    for tunable, registry, parameters, routine, other in (
+        (VECTOR_MAP, MAP_REGISTRY, MAP_PARAMETERS, "rot", "axpy"),
+        (VECTOR_SUM, SUM_REGISTRY, SUM_PARAMETERS, "nrm2", "asum"),
+    ):
+        values = {"routine": routine, "n": 10_000, "dtype": "float32"}
+        found = tuning.tune(tunable, values, device=record, trials=2, strategy="random", compilers=0)
+        assert not found.failures, found
+        chosen = tuning.best(tunable, {**values, "routine": other}, device=record)
+        assert chosen.point == found.winner
+        assert registry.from_json(found.winner) and parameters.name == tunable.name
