@@ -108,6 +108,12 @@ def chunked(x: DeviceNDArray, found: Cut, *, readonly: bool = False) -> Chunked:
     return Chunked(memory, kind(below * found.parts), kind(whole & mask), kind((step.vector // size) & mask))
 
 
+def unread(found: Cut) -> Chunked:
+    """What a kernel takes in place of a vector that it neither reads nor writes; an array would be named twice."""
+    zero = found.index(0)
+    return Chunked(np.int32(0), zero, zero, zero)
+
+
 def _reach(x: DeviceNDArray) -> tuple[int, int]:
     """Elements from the lowest one in memory to the first, and from the lowest to the highest."""
     steps = [(n - 1) * s // x.itemsize for n, s in zip(x.shape, x.strides, strict=True) if n > 1]
