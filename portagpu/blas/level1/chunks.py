@@ -88,10 +88,11 @@ def cut(problem: VectorProblem, width: int, arrays: tuple[DeviceNDArray, ...], c
     parts, size = problem.parts, problem.number_size
     lanes = min(MOST_LANES, max(parts, width // size))
     index = np.uint64 if any(_reaches(x, parts) >= LARGE for x in arrays) else np.uint32
-    aligned = all(_is_aligned(x, lanes * size) for x in arrays)
-    if not problem.contiguous or (caps.local_memory_dedicated and not aligned):
+    wide_loads = caps.local_memory_dedicated  # that must be aligned; CPUs have one kernel, wherever arrays lie
+    aligned = wide_loads and all(_is_aligned(x, lanes * size) for x in arrays)
+    if not problem.contiguous or (wide_loads and not aligned):
         lanes = parts
-        aligned = all(_is_aligned(x, lanes * size) for x in arrays)
+        aligned = wide_loads and all(_is_aligned(x, lanes * size) for x in arrays)
     numbers = problem.n * parts
     return Cut(lanes, parts, aligned, index, numbers // lanes, numbers % lanes // parts)
 
@@ -101,7 +102,9 @@ def chunked(x: DeviceNDArray, found: Cut, *, readonly: bool = False) -> Chunked:
     size = x.itemsize // found.parts
     below, span = _reach(x)
     number = np.dtype(f"f{size}") if found.parts == 2 else x.dtype
-    memory = with_strides(x, (span * found.parts,), (size,), number, first=-below * x.itemsize, readonly=readonly)
+    memory = with_strides(
+        x, (span * found.parts,), (size,), number, first=-below * x.itemsize, readonly=readonly, shifted=x.shifted
+    )
     step, kind = steps_of(x), found.index
     whole = found.lanes if step.element == x.itemsize else step.element // size
     mask = int(np.iinfo(kind).max)

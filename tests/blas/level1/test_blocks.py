@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from portagpu import cuda, tuning
-from portagpu.blas.level1 import elementwise, reductions
+from portagpu import blas, cuda, tuning
+from portagpu.blas.level1 import elementwise, map_variant, reductions
 from portagpu.blas.level1.map_variant import AXPY, AXPY_COMPLEX, MapCall, MapConfig, MapVariant
 from portagpu.blas.level1.selection import MAP_PARAMETERS, MAP_REGISTRY, SUM_PARAMETERS, SUM_REGISTRY
 from portagpu.blas.level1.sum_variant import SumCall, SumConfig, SumVariant
@@ -110,3 +110,21 @@ def test_results_of_the_tuner_count(device, tmp_path, monkeypatch):
         chosen = tuning.best(tunable, {**values, "routine": other}, device=record)
         assert chosen.point == found.winner
         assert registry.from_json(found.winner) and parameters.name == tunable.name
+
+
+def test_where_host_arrays_lie_chooses_no_kernel(device):
+    memory = [np.ones(6000, np.float32) for _ in range(2)]
+
+    def add(x_first, y_first):
+        x, y = memory[0][x_first : x_first + 5000], memory[1][y_first : y_first + 5000]
+        assert blas.saxpy(x, y) is y
+
+    kernel = map_variant._kernel(1)
+    if not device.capabilities.host_unified_memory or device.capabilities.local_memory_dedicated:
+        pytest.skip("arrays are copied, or loads must be aligned")
+    add(0, 1)
+    count = len(kernel.overloads)
+    for x_first in range(0, 32, 5):
+        add(x_first, 16)
+        add(16, x_first)
+    assert len(kernel.overloads) == count
