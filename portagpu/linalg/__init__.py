@@ -17,6 +17,7 @@ from portagpu.errors import unknown_attribute
 _MODULES = {
     "least_squares": "lstsq qr",
     "systems": "cholesky det inv lu_factor lu_solve solve solve_triangular",
+    "vectors": "norm vecdot",
 }
 _FUNCTIONS = {name: module for module, names in _MODULES.items() for name in names.split()}
 
@@ -25,6 +26,7 @@ __all__ = [*_FUNCTIONS]
 if TYPE_CHECKING:
     from portagpu.linalg.least_squares import lstsq, qr
     from portagpu.linalg.systems import cholesky, det, inv, lu_factor, lu_solve, solve, solve_triangular
+    from portagpu.linalg.vectors import norm, vecdot
 else:
 
     def __getattr__(name: str) -> Any:

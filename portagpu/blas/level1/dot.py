@@ -49,12 +49,15 @@ def _of_one(
     *,
     stream: Stream | None = None,
 ) -> Any:
+    """A routine on one vector; a negative increment means no elements, as in BLAS, or is refused."""
     given = section(routine.vector(x, "x"), "x", offx, incx)
-    if given.increment < 0:
+    if given.increment < 0 and routine.family == "nrm2":
         raise ShapeError(
             f"incx of {routine.name} is {given.increment}", hint="it is positive: the order of elements does not matter"
         )
-    vectors = {"x": given.view(count(routine, n, given.length))}
+    vectors = {"x": given.view(count(routine, n, given.whole_steps))}
+    if given.increment < 0:
+        vectors["x"] = vectors["x"][:0]
     return _reduced(routine.family, _OF_ONE[routine.family], routine, vectors, stream)
 
 
@@ -82,7 +85,7 @@ sdot = in_dtype(
     x, y: vectors, both NumPy arrays (or what becomes some), which give a float, or both device arrays, which give a
     device array without axes, enqueued on ``stream``. NumPy arrays of other dtypes are converted, device arrays must be
     float32. ``n`` elements of each: those from ``offx`` on, ``incx`` apart, backwards where that is negative; by
-    default as many as x has.
+    default ``(len(x) - offx) // abs(incx)``.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.
     """,
@@ -111,7 +114,7 @@ sasum = in_dtype(
     _of_one,
     "sasum",
     "float32",
-    """The sum of magnitudes of x in float32, as `scipy.linalg.blas.sasum`. ``incx`` is positive. See `sdot`.""",
+    """The sum of magnitudes of x in float32, as `scipy.linalg.blas.sasum`. 0 if ``incx`` is negative. See `sdot`.""",
     family="asum",
 )
 dasum = in_dtype(_of_one, "dasum", "float64", "As `sasum`, in float64.", family="asum")
@@ -128,8 +131,8 @@ isamax = in_dtype(
     "float32",
     """The index, from 0 on, of the first largest magnitude in x, as `scipy.linalg.blas.isamax`; -1 of no elements.
 
-    Where x has nan, it is the first one's, as of `numpy.argmax`. ``incx`` is positive; elements are counted in steps of
-    it. Of device arrays it is an int64 in a device array without axes. See `sdot`.
+    Where x has nan, it is the first one's, as of `numpy.argmax`. Elements are counted in steps of ``incx``; where that
+    is negative, there are none. Of device arrays it is an int64 in a device array without axes. See `sdot`.
     """,
     family="amax",
 )
