@@ -13,7 +13,7 @@ from portagpu.blas.level3.triangle_kernels import SUMS, WITH_ADJOINT, WITH_TRANS
 from portagpu.blas.level3.triangles import update
 from portagpu.blas.level3.triangular_product import Terms, triangular_product
 from portagpu.blas.scipy_arguments import LOWER, TRANS, Routine, in_dtype, option
-from portagpu.errors import ArgumentTypeError, ShapeError, UnknownOptionError
+from portagpu.errors import ShapeError, UnknownOptionError
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
@@ -193,9 +193,8 @@ def _trans(routine: Routine, trans: Any, hermitian: bool) -> bool:
 
 
 def _factor(routine: Routine, value: Any, name: str, *, real: bool) -> complex:
+    """A factor; of one that BLAS has as a real number, the real part, as SciPy takes it."""
     found = routine.scalar(value, name)
-    if real and found.imag != 0:
-        raise ArgumentTypeError(f"{name} of {routine.name} is {found}", hint=f"{name} is a real number there")
     return found.real if real else found
 
 
@@ -220,8 +219,9 @@ cherk = in_dtype(
     _herk,
     "cherk",
     "complex64",
-    """A triangle of ``alpha * a @ a.conj().T + beta * c`` in complex64, with real factors. See `ssyrk`.
+    """A triangle of ``alpha * a @ a.conj().T + beta * c`` in complex64. See `ssyrk`.
 
+    alpha and beta are real; of complex ones the real parts count, as in SciPy.
     ``trans=2`` forms ``a.conj().T @ a``. The imaginary parts of c's diagonal are not read, and become zero.
     """,
 )
