@@ -32,6 +32,10 @@ def conjugate_into(source: DeviceNDArray, target: DeviceNDArray, stream: Stream)
     """Enqueue ``target = conj(source)`` for matrices, or batches, of one shape, which may be the same array."""
     if source.size == 0:
         return
+    if source.ndim > 3:
+        for i in range(source.shape[0]):
+            conjugate_into(source[i], target[i], stream)
+        return
     if order_of(source) == "F":
         axes = (*range(source.ndim - 2), source.ndim - 1, source.ndim - 2)
         source, target = source.transpose(axes), target.transpose(axes)
@@ -48,7 +52,9 @@ def conjugate_transpose(x: DeviceNDArray, stream: Stream) -> DeviceNDArray:
     axes = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
     if x.dtype.kind != "c":
         return x.transpose(axes)
-    turned = order_of(x) == "F"
+    if x.size == 0:
+        return x.transpose(axes)
+    turned = order_of(x[(0,) * (x.ndim - 2)]) == "F"
     shape = (*x.shape[:-2], *x.shape[-2:][::-1]) if turned else x.shape
     made = device_array(shape, x.dtype, context=x.context)
     conjugate_into(x, made.transpose(axes) if turned else made, stream)

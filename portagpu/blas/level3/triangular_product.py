@@ -69,6 +69,8 @@ def triangular_product(
     of c is written, and with ``beta`` 0 nothing read. added: `triangle_kernels.WITH_TRANSPOSED` (``WITH_ADJOINT``)
     where on the diagonal's blocks the second term is the (conjugate) transpose of the first one.
     """
+    if c.size == 0:
+        return
     if not lower:
         flipped = tuple(term.transposed for term in terms)
         c = turned(c)
@@ -122,8 +124,7 @@ def _diagonal(
         right = _blocks(term.right, (0, 0), (term.right.shape[-2], rows), (0, rows), blocks)
         multiply(left, right, sums, stream, alpha=term.alpha, beta=factor, precision="")
         factor = 1.0
-    for found, wanted in zip(_batches(sums), _batches(target), strict=True):
-        update(wanted, stream, lower=True, sums=found, added=added, beta=beta, real_diagonal=real_diagonal)
+    update(target, stream, lower=True, sums=sums, added=added, beta=beta, real_diagonal=real_diagonal)
 
 
 def _blocks(
@@ -138,10 +139,3 @@ def _blocks(
         return with_strides(matrix, (*outer, *extents), (*strides, down, right), first=place)
     apart = rows * down + columns * right
     return with_strides(matrix, (*outer, count, *extents), (*strides, apart, down, right), first=place)
-
-
-def _batches(matrices: DeviceNDArray) -> list[DeviceNDArray]:
-    """Matrices with any leading axes as batches of one axis, or single ones."""
-    if matrices.ndim <= 3:
-        return [matrices]
-    return [batch for one in matrices for batch in _batches(one)]

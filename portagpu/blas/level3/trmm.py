@@ -5,13 +5,25 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from portagpu.blas.gemm.engine import gemm
-from portagpu.blas.gemm.scaling import scale
+import numpy as np
+
+from portagpu.blas.gemm.batching import multiply
+from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level3.triangle_kernels import ZEROS
 from portagpu.blas.level3.triangles import expanded, scratch, turned
 from portagpu.blas.level3.triangular_solve import solve_triangular
-from portagpu.blas.scipy_arguments import DIAG, LOWER, SIDE, TRANS, Routine, in_dtype, may_overwrite, option
+from portagpu.blas.scipy_arguments import (
+    DIAG,
+    LOWER,
+    SIDE,
+    TRANS,
+    Routine,
+    can_take_the_result,
+    in_dtype,
+    may_overwrite,
+    option,
+)
 from portagpu.errors import ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.copies import copy_strided
@@ -26,6 +38,7 @@ _STRIPS = 8  # of a large triangle: a sixteenth more operations than needed
 def multiply_triangular(
     a: DeviceNDArray,
     b: DeviceNDArray,
+    out: DeviceNDArray,
     stream: Stream,
     *,
     lower: bool,
@@ -33,29 +46,36 @@ def multiply_triangular(
     conjugate: bool = False,
     alpha: complex = 1.0,
 ) -> None:
-    """``b = alpha * a @ b`` for a triangle a, of which nothing else is read; enqueued.
+    """``out = alpha * a @ b`` for a triangle a, of which nothing else is read; enqueued.
 
-    a: (n, n), b: (n, m), any strides, which must not overlap; ``conjugate``: a's conjugate is multiplied. With
-    ``unit_diagonal`` the diagonal counts as ones. With ``alpha`` 0 neither is read. As `solve_triangular`, whose
-    inverse it is.
+    a: (n, n), b, out: (n, m), or all with the same leading axes, any strides. out is b itself, or overlaps neither;
+    ``conjugate``: a's conjugate is multiplied. With ``unit_diagonal`` the diagonal counts as ones. With ``alpha`` 0
+    neither a nor b is read.
     """
-    if b.size == 0:
+    if out.size == 0:
         return
     if alpha == 0:
-        scale(b, 0.0, stream)
+        multiply(a, b, out, stream, alpha=0.0, beta=0.0, precision="")
         return
-    n = b.shape[0]
+    n = out.shape[-2]
     full = expanded(a, stream, lower=lower, beyond=ZEROS, unit=unit_diagonal, conjugate=conjugate)
-    in_columns = b.strides[0] < b.strides[1]
-    product = scratch(stream, "product", b.shape[::-1] if in_columns else b.shape, b.dtype)
-    if in_columns:
-        product = turned(product)
+    if out is b:
+        b = _kept(out, stream)
     rows = max(_LEAST, -(-n // _STRIPS))
     for begin in range(0, n, rows):
         end = min(begin + rows, n)
         used = slice(0, end) if lower else slice(begin, n)
-        gemm(full[begin:end, used], b[used], product[begin:end], stream, alpha=alpha)
-    copy_strided(product, b, stream)
+        strip = out[..., begin:end, :]
+        multiply(full[..., begin:end, used], b[..., used, :], strip, stream, alpha=alpha, beta=0.0, precision="")
+
+
+def _kept(matrix: DeviceNDArray, stream: Stream) -> DeviceNDArray:
+    """A copy in scratch memory, in the matrix's order."""
+    is_turned = order_of(matrix[(0,) * (matrix.ndim - 2)]) == "F"
+    lines = turned(matrix) if is_turned else matrix
+    made = scratch(stream, "given", lines.shape, lines.dtype)
+    copy_strided(lines, made, stream)
+    return turned(made) if is_turned else made
 
 
 def _trmm(
@@ -80,10 +100,8 @@ def _trmm(
             f"a has shape {matrix.shape}; with side={side}, b of shape {right.shape} needs ({n}, {n})",
             hint="side=0 computes op(a) @ b, side=1 b @ op(a)",
         )
-    call = multiply_triangular
-    return _of_triangle(
-        routine, call, alpha, matrix[:n, :n], b, right, (side, lower, trans_a, diag), overwrite_b, stream
-    )
+    options = (side, lower, trans_a, diag)
+    return _of_triangle(routine, multiply_triangular, alpha, matrix[:n, :n], b, right, options, overwrite_b, stream)
 
 
 def _trsm(
@@ -127,21 +145,36 @@ def _of_triangle(
     side, lower = option(options[0], "side", SIDE), bool(option(options[1], "lower", LOWER))
     trans, unit = option(options[2], "trans_a", TRANS), bool(option(options[3], "diag", DIAG))
     alpha = routine.scalar(alpha, "alpha")
-    target = routine.target(right, given, overwrite=may_overwrite(overwrite_b, "b"), stream=stream)
-    view = target.T if side else target
+    overwrites = may_overwrite(overwrite_b, "b")
+    makes = call is multiply_triangular and not (overwrites and _is_own(right, given))
+    target = (
+        routine.new(right, right.shape) if makes else routine.target(right, given, overwrite=overwrites, stream=stream)
+    )
+    view, source = (x.T if side else x for x in (target, right))
     if (trans != 0) != (side == 1):
         matrix, lower = matrix.T, not lower
     conjugate = trans == 2 and routine.dtype.kind == "c"
     enqueue = partial(_enqueue, call, alpha, (lower, unit, conjugate))
-    on_device(enqueue, stream, reads={"a": matrix}, updates={"b": view})
+    if makes:
+        on_device(enqueue, stream, reads={"a": matrix, "b": source}, results={"result": view})
+    else:
+        on_device(enqueue, stream, reads={"a": matrix}, updates={"b": view})
     return target
 
 
-def _enqueue(
-    call: Any, alpha: complex, how: tuple[bool, bool, bool], a: DeviceNDArray, b: DeviceNDArray, stream: Stream
-) -> None:
+def _is_own(matrix: Array, given: Array) -> bool:
+    """Whether an argument's memory can take the result; that of a read-only device array is refused later."""
+    if isinstance(matrix, DeviceNDArray):
+        return True
+    return isinstance(given, np.ndarray) and can_take_the_result(matrix, given, given)
+
+
+def _enqueue(call: Any, alpha: complex, how: tuple[bool, bool, bool], *arrays: Any) -> None:
     lower, unit, conjugate = how
-    call(a, b, stream, lower=lower, unit_diagonal=unit, conjugate=conjugate, alpha=alpha)
+    *given, stream = arrays
+    if call is multiply_triangular and len(given) == 2:  # in place
+        given = [*given, given[-1]]
+    call(*given, stream, lower=lower, unit_diagonal=unit, conjugate=conjugate, alpha=alpha)
 
 
 strmm = in_dtype(
