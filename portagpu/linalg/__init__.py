@@ -1,4 +1,4 @@
-"""Linear algebra, typed: systems, factorisations, inverses of NumPy and device arrays, with batches.
+"""Linear algebra, typed: products, systems, factorisations, inverses of NumPy and device arrays, with batches.
 
 Leading axes are those of a batch. NumPy arrays give NumPy arrays; device arrays give device arrays, enqueued on
 ``stream``. float32, float64, complex64 and complex128; NumPy arrays of integers count as float64.
@@ -16,6 +16,7 @@ from portagpu.errors import unknown_attribute
 
 _MODULES = {
     "least_squares": "lstsq qr",
+    "products": "dgmm geam gemmt symm syrk transpose trmm",
     "systems": "cholesky det inv lu_factor lu_solve solve solve_triangular",
 }
 _FUNCTIONS = {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -24,6 +25,7 @@ __all__ = [*_FUNCTIONS]
 
 if TYPE_CHECKING:
     from portagpu.linalg.least_squares import lstsq, qr
+    from portagpu.linalg.products import dgmm, geam, gemmt, symm, syrk, transpose, trmm
     from portagpu.linalg.systems import cholesky, det, inv, lu_factor, lu_solve, solve, solve_triangular
 else:
 
