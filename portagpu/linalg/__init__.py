@@ -16,6 +16,7 @@ from portagpu.errors import unknown_attribute
 
 _MODULES = {
     "least_squares": "lstsq qr",
+    "lists": "gemm_batched gemv_batched syrk_batched trsm_batched",
     "products": "dgmm geam gemmt symm syrk transpose trmm",
     "systems": "cholesky det inv lu_factor lu_solve solve solve_triangular",
 }
@@ -25,6 +26,7 @@ __all__ = [*_FUNCTIONS]
 
 if TYPE_CHECKING:
     from portagpu.linalg.least_squares import lstsq, qr
+    from portagpu.linalg.lists import gemm_batched, gemv_batched, syrk_batched, trsm_batched
     from portagpu.linalg.products import dgmm, geam, gemmt, symm, syrk, transpose, trmm
     from portagpu.linalg.systems import cholesky, det, inv, lu_factor, lu_solve, solve, solve_triangular
 else:
