@@ -33,6 +33,10 @@ def conjugate_into(source: DeviceNDArray, target: DeviceNDArray, stream: Stream)
     """Enqueue ``target = conj(source)`` for matrices, or batches, of one shape, which may be the same array."""
     if source.size == 0:
         return
+    if source.ndim > 3:
+        for i in range(source.shape[0]):
+            conjugate_into(source[i], target[i], stream)
+        return
     if order_of(source) == "F":
         source, target = swapped(source), swapped(target)
     n, m = source.shape[-2:]
@@ -45,9 +49,9 @@ def conjugate_into(source: DeviceNDArray, target: DeviceNDArray, stream: Stream)
 
 def conjugate_transpose(x: DeviceNDArray, stream: Stream) -> DeviceNDArray:
     """The conjugate transpose of a matrix, or of each of a batch: a view of real ones, a new array of complex ones."""
-    if x.dtype.kind != "c":
+    if x.dtype.kind != "c" or x.size == 0:
         return swapped(x)
-    turned = order_of(x) == "F"
+    turned = order_of(x[(0,) * (x.ndim - 2)]) == "F"
     shape = (*x.shape[:-2], *x.shape[-2:][::-1]) if turned else x.shape
     made = device_array(shape, x.dtype, context=x.context)
     conjugate_into(x, swapped(made) if turned else made, stream)

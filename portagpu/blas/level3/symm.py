@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from portagpu.blas.gemm.batching import multiply
-from portagpu.blas.gemm.scaling import scale
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level3.results import result_of
 from portagpu.blas.level3.triangle_kernels import HERMITIAN, SYMMETRIC
@@ -33,15 +32,13 @@ def symm(
     """``c = alpha * a @ b + beta * c``, or ``alpha * b @ a`` unless ``left``, for a symmetric a; enqueued.
 
     a: (n, n), of which the triangle that ``lower`` names is read; ``hermitian``: a is, and the imaginary parts on its
-    diagonal count as zero. b, c: (m, n) matrices. Any strides; c must not overlap a or b. With ``beta`` 0, c is not
+    diagonal count as zero. b, c: (m, n) matrices, or all with
+    leading axes, which broadcast. Any strides; c must not overlap a or b. With ``beta`` 0, c is not
     read, with ``alpha`` 0 neither are a and b.
     """
     if c.size == 0:
         return
-    if alpha == 0:
-        scale(c, beta, stream)
-        return
-    full = expanded(a, stream, lower=lower, beyond=HERMITIAN if hermitian else SYMMETRIC)
+    full = a if alpha == 0 else expanded(a, stream, lower=lower, beyond=HERMITIAN if hermitian else SYMMETRIC)
     first, second = (full, b) if left else (b, full)
     multiply(first, second, c, stream, alpha=alpha, beta=beta, precision="")
 
