@@ -10,10 +10,10 @@ from level2_arrays import DTYPES, FACTORS, close, elements, numbers, op, spread,
 
 import portagpu.blas as blas
 from portagpu import cuda, errors
-from portagpu.blas.level2.stored.product import multiply
-from portagpu.blas.level2.stored.row_variant import RowConfig
-from portagpu.blas.level2.stored.solve import solve
-from portagpu.blas.level2.stored.storage import general, symmetric, triangular_band
+from portagpu.blas.level2.bands.product import multiply
+from portagpu.blas.level2.bands.row_variant import RowConfig
+from portagpu.blas.level2.bands.solve import solve
+from portagpu.blas.level2.bands.storage import general, symmetric, triangular_band
 
 INCREMENTS = (1, -1, 2, -2)
 pytestmark = pytest.mark.each_value

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portagpu.blas.gemm.core.kernel_arguments import Factors
-from portagpu.blas.level2.stored.problem import ProductCall, StoredProblem
-from portagpu.blas.level2.stored.row_kernels import ADDED, LEFT_OUT, SCALED, Range, RowPlan, multiply_rows
-from portagpu.blas.level2.stored.storage import ACROSS, NO_DIAGONAL, Window
+from portagpu.blas.level2.bands.problem import BandProblem, ProductCall
+from portagpu.blas.level2.bands.row_kernels import ADDED, LEFT_OUT, SCALED, Range, RowPlan, multiply_rows
+from portagpu.blas.level2.bands.storage import ACROSS, NO_DIAGONAL, Window
 from portagpu.blas.tunables.variant import Config, Variant, clock_mhz
 from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.execution.context import context_of
@@ -30,28 +30,28 @@ class RowConfig(Config):
     lanes: int
 
 
-class RowVariant(Variant[StoredProblem, ProductCall]):
-    """See `portagpu.blas.level2.stored.row_kernels`."""
+class RowVariant(Variant[BandProblem, ProductCall]):
+    """See `portagpu.blas.level2.bands.row_kernels`."""
 
     name = "rows"
     config_type = RowConfig
 
-    def supports(self, problem: StoredProblem, caps: Capabilities) -> bool:
+    def supports(self, problem: BandProblem, caps: Capabilities) -> bool:
         """All of them."""
         return True
 
-    def axes(self, problem: StoredProblem, caps: Capabilities) -> tuple[Axis, ...]:
+    def axes(self, problem: BandProblem, caps: Capabilities) -> tuple[Axis, ...]:
         """Rows and lanes."""
         return Axis("rows", (1, 16, 32, 64, 128, 256)), Axis("lanes", (1, 2, 4, 8, 16, 32))
 
-    def is_legal(self, config: RowConfig, problem: StoredProblem, caps: Capabilities) -> bool:
+    def is_legal(self, config: RowConfig, problem: BandProblem, caps: Capabilities) -> bool:
         """The device runs such blocks, whose sums fit into shared memory."""
         threads = config.rows * config.lanes
         room = (config.rows + 1) * config.lanes * problem.itemsize
         fits = config.lanes == 1 or room <= caps.local_memory_static
         return fits and threads <= min(caps.max_work_group_size, caps.max_work_item_sizes[0])
 
-    def predict(self, config: RowConfig, problem: StoredProblem, caps: Capabilities) -> float:
+    def predict(self, config: RowConfig, problem: BandProblem, caps: Capabilities) -> float:
         """Bytes over bandwidth, as far as there are threads enough for it, and what a thread takes for its terms."""
         units, threads = max(1, caps.compute_units), config.rows * config.lanes
         blocks = -(-problem.rows // config.rows)
@@ -67,7 +67,7 @@ class RowVariant(Variant[StoredProblem, ProductCall]):
         waits = (turns * _BLOCK_CYCLES * (config.lanes > 1)) / hertz + terms * _TURN_CYCLES / hertz
         return max(problem.nbytes / bandwidth, waits) + _LAUNCH_SECONDS
 
-    def shortlist(self, problem: StoredProblem, caps: Capabilities) -> tuple[RowConfig, ...]:
+    def shortlist(self, problem: BandProblem, caps: Capabilities) -> tuple[RowConfig, ...]:
         """A thread a block where threads run one after the other; else 32 rows of some lanes, or 128 of one."""
         if not caps.local_memory_dedicated:
             return (RowConfig(rows=1, lanes=1),)

@@ -1,4 +1,4 @@
-"""Products of banded and packed matrices with vectors, some threads a row; in the dialect."""
+"""Products of bands with vectors, some threads a row; in the dialect."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
 # ruff: noqa: ANN001, ANN201, ANN202
@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from portagpu import cuda
-from portagpu.blas.level2.stored.elements import element, subscript, vector_element
-from portagpu.blas.level2.stored.storage import ACROSS, ALONG, REAL_DIAGONAL, UNIT_DIAGONAL
+from portagpu.blas.level2.bands.elements import element, subscript, vector_element
+from portagpu.blas.level2.bands.storage import ACROSS, ALONG, REAL_DIAGONAL, UNIT_DIAGONAL
 
 SUBTOTAL = 256
 """Terms of a subtotal: sums are added in two steps, so that long ones lose no digits."""
@@ -84,7 +84,7 @@ def _finish(total, a, x, y, i, within, factors, plan):
 def multiply_rows(a, x, y, within, windows, factors, plan: cuda.constexpr):
     """``y = alpha * op(A) @ x + beta * y`` for the rows and columns of a `Range`.
 
-    a: a `Stored`; x, y: each a `Vector`; windows: a `Window` for each of ``plan.parts``. Blocks take ``plan.rows`` rows
+    a: a `Band`; x, y: each a `Vector`; windows: a `Window` for each of ``plan.parts``. Blocks take ``plan.rows`` rows
     at a time, from a grid of one axis. Neighbouring threads have neighbouring rows, or share a row, as the part lies in
     memory. Sums are added in a fixed order.
     """
