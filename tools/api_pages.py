@@ -51,7 +51,7 @@ def matmul_text() -> str:
     for name in ("matmul", "grouped_matmul"):
         parts += entry(page, "portagpu.", name, getattr(portagpu, name))
     parts += ["## portagpu.blas\n", markdown(documented(blas), functools.partial(address, page, ""))]
-    for name in sorted(blas.ROUTINES, key=lambda routine: (routine[1:], "sdcz".index(routine[0]))):
+    for name in sorted(blas.ROUTINES, key=lambda routine: (routine[1:], "sdczi".index(routine[0]))):
         parts += entry(page, "portagpu.blas.", name, getattr(blas, name))
     return joined(parts)
 

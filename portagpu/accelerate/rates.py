@@ -29,6 +29,7 @@ _SCHEMA = 1
 _THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "OMP_NUM_THREADS")
 _RUNS = 9  # of a sample at most
 _LEAST_RUNS = 3
+_TURNS = 3
 _ENOUGH = 0.05  # seconds for the runs of a sample
 _SHARE = 0.05  # of a sample's time that arithmetic takes at least: copies cannot be all of it, nor nothing
 _log = logging.getLogger(__name__)
@@ -132,7 +133,7 @@ class Rates:
             if times is None:
                 if not measure_now:
                     return None
-                times = [_measured(s.numpy) for s in samples], [_measured(s.device) for s in samples]
+                times = _in_turns([s.numpy for s in samples], [s.device for s in samples])
                 self._store(name, times)
             byte: tuple[float | None, float | None] = None, None
             if kind is not self._products:
@@ -172,6 +173,13 @@ def _valid(value: Any, samples: int) -> tuple[list[float], list[float]] | None:
         return None
     good = len(numpy) == len(device) == samples and all(0 < t < math.inf for t in (*numpy, *device))
     return (numpy, device) if good else None
+
+
+def _in_turns(numpy: list[Callable[[], Any]], device: list[Callable[[], Any]]) -> tuple[list[float], list[float]]:
+    """Times of both, the shortest of some turns: what disturbs one then disturbs the other, too."""
+    found = [([_measured(run) for run in numpy], [_measured(run) for run in device]) for _ in range(_TURNS)]
+    of_numpy, of_device = ([min(times) for times in zip(*turns, strict=True)] for turns in zip(*found, strict=True))
+    return of_numpy, of_device
 
 
 def _measured(run: Callable[[], Any]) -> float:

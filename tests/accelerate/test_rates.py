@@ -47,7 +47,7 @@ def found(device, tmp_path):
 
 def fake(monkeypatch, *seconds):
     """Times that are measured: those of NumPy, then those of the device."""
-    left = iter(seconds)
+    left = itertools.cycle(seconds)
     monkeypatch.setattr(rates, "_measured", lambda run: next(left))
 
 
