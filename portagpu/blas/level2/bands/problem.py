@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.level1.vectors import Vector
-from portagpu.blas.level2.bands.storage import ACROSS, ALONG, DIAGONALLY, Band, Parts
+from portagpu.blas.level2.bands.storage import ACROSS, ALONG, DIAGONALLY, Parts, Storage
+from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 from portagpu.tuning.tunables.problems import Value
 
@@ -17,12 +17,14 @@ _ORDERS = {ACROSS: "across", ALONG: "along", DIAGONALLY: "diagonally"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BandProblem:
-    """A product: so many rows with so many terms each; ``order``: which elements lie side by side, see `storage`."""
+    """A product: so many rows with so many terms each; ``order``: which elements lie side by side, see
+    `storage`; ``adjacent``: whether without gaps."""
 
     dtype: str
     rows: int
     terms: int
     order: int
+    adjacent: bool = True
 
     @property
     def itemsize(self) -> int:
@@ -47,20 +49,19 @@ class BandProblem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductCall:
-    """``y = alpha * op(A) @ x + beta * y`` for rows and columns of op(A), as kernels take it.
+    """``y = alpha * op(A) @ x + beta * y`` for rows and columns of op(A).
 
-    bounds: first and last row, first and last column; number: the type of steps.
+    bounds: first and last row, first and last column.
     """
 
-    a: Band
-    x: Vector
-    y: Vector
+    storage: Storage
+    x: DeviceNDArray
+    y: DeviceNDArray
     bounds: tuple[int, int, int, int]
     parts: Parts
     alpha: complex
     beta: complex
     dtype: np.dtype[Any]
-    number: Any
     stream: Stream
 
     @property

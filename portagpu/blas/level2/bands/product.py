@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from portagpu.blas.gemm.core.operands import index_type
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.level1.vectors import vector_of
 from portagpu.blas.level2.bands.problem import BandProblem, ProductCall
 from portagpu.blas.level2.bands.selection import CHOICE, REGISTRY
 from portagpu.blas.level2.bands.storage import Parts, Storage, general
@@ -55,24 +53,23 @@ def multiply(
         dtype=storage.array.dtype.name,
         rows=bounds.last - bounds.first,
         terms=min(parts.terms, bounds.right - bounds.left),
-        order=parts.order,
+        order=parts.main.order,
+        adjacent=parts.main.adjacent,
     )
     chosen = CHOICE.choose(problem, y.context) if config is None else config
     if chosen is None:
         raise MissingCapabilityError(
             f"{y.context.device.name} cannot multiply bands of {problem.dtype}", hint="use float32 or complex64"
         )
-    number = index_type(storage.array, x, y)
     call = ProductCall(
-        a=storage.for_kernels(number, turned=parts.turned),
-        x=vector_of(x, number),
-        y=vector_of(y, number),
+        storage=storage,
+        x=x,
+        y=y,
         bounds=(bounds.first, bounds.last, bounds.left, bounds.right),
         parts=parts,
         alpha=alpha,
         beta=beta,
         dtype=storage.array.dtype,
-        number=number,
         stream=stream,
     )
     REGISTRY.variant_of(chosen).run(chosen, call)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portagpu.blas.gemm.core.kernel_arguments import Factors
+from portagpu.blas.gemm.core.operands import index_type
+from portagpu.blas.level1.vectors import vector_of
 from portagpu.blas.level2.bands.problem import BandProblem, ProductCall
-from portagpu.blas.level2.bands.row_kernels import ADDED, LEFT_OUT, SCALED, Range, RowPlan, multiply_rows
+from portagpu.blas.level2.bands.row_kernels import ADDED, LEFT_OUT, SCALED, SUBTOTAL, Range, RowPlan, multiply_rows
 from portagpu.blas.level2.bands.storage import ACROSS, NO_DIAGONAL, Window
 from portagpu.blas.tunables.variant import Config, Variant, clock_mhz
 from portagpu.device.capabilities import Capabilities
-from portagpu.runtime.execution.context import context_of
 from portagpu.tuning.tunables.space import Axis
 
 _BYTES_A_CYCLE = 16.0  # that a compute unit gets from memory
 _THREADS_OF_UNIT = 1024  # with whose loads on their way it gets that
 _BLOCKS_OF_UNIT = 4  # of a device whose threads run one after the other: each walks along rows
+_LEAST = 64  # rows of such a block
 _TERM_CYCLES = 4.0  # of a thread there
 _TURN_CYCLES = 40.0  # of a term on a GPU: what a thread waits for
 _BLOCK_CYCLES = 2000.0
@@ -77,7 +79,8 @@ class RowVariant(Variant[BandProblem, ProductCall]):
 
     def run(self, config: RowConfig, call: ProductCall) -> None:
         """One launch."""
-        caps, parts, number = context_of(call.stream).capabilities, call.parts, call.number
+        caps, parts = call.y.context.capabilities, call.parts
+        number = index_type(call.storage.array, call.x, call.y)
         nothing, real = call.alpha == 0, call.dtype.kind == "f"  # complex infinities times 1 become NaN
         given = parts.parts if config.lanes > 1 else tuple(part._replace(order=ACROSS) for part in parts.parts)
         plan = RowPlan(
@@ -87,17 +90,20 @@ class RowVariant(Variant[BandProblem, ProductCall]):
             parts=() if nothing else given,
             diagonal=NO_DIAGONAL if nothing else parts.diagonal,
             common=config.lanes > 1 and parts.terms >= config.rows,
+            brief=parts.terms <= SUBTOTAL,
             scaled=real or call.alpha != 1,
             present=LEFT_OUT if call.beta == 0 else SCALED if real or call.beta != 1 else ADDED,
         )
-        blocks = -(-call.rows // config.rows)
+        strip = config.rows
         if config.rows * config.lanes == 1:
-            blocks = min(blocks, _BLOCKS_OF_UNIT * max(1, caps.compute_units))
+            strip = max(_LEAST, -(-call.rows // (_BLOCKS_OF_UNIT * max(1, caps.compute_units))))
+        blocks = -(-call.rows // strip)
         multiply_rows[blocks, config.rows * config.lanes, call.stream](
-            call.a,
-            call.x,
-            call.y,
+            call.storage.for_kernels(number, turned=parts.turned),
+            vector_of(call.x, number),
+            vector_of(call.y, number),
             Range(*map(number, call.bounds)),
+            number(strip),
             tuple(Window(number(low), number(high)) for low, high in parts.windows),
             Factors(call.dtype.type(call.alpha), call.dtype.type(call.beta)),
             plan,

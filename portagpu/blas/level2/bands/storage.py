@@ -32,12 +32,14 @@ class Band(NamedTuple):
 class Part(NamedTuple):
     """A part of each row of op(A) whose elements are found alike; known when kernels are compiled.
 
-    Element (i, j) is the band's (j, i) if ``mirrored``, (i, j) if not; ``conjugated``: its conjugate.
+    Element (i, j) is the band's (j, i) if ``mirrored``, (i, j) if not; ``conjugated``: its conjugate. ``adjacent``:
+    elements that follow each other in the ``order`` do so in memory.
     """
 
     mirrored: bool
     conjugated: bool
     order: int
+    adjacent: bool
 
 
 class Window(NamedTuple):
@@ -113,9 +115,9 @@ class Parts:
     turned: bool = False
 
     @property
-    def order(self) -> int:
-        """The `Part.order` of the part that has most elements."""
-        return max(zip(self.parts, self.windows, strict=True), key=lambda found: found[1][1] - found[1][0])[0].order
+    def main(self) -> Part:
+        """The part that has most elements."""
+        return max(zip(self.parts, self.windows, strict=True), key=lambda found: found[1][1] - found[1][0])[0]
 
     @property
     def terms(self) -> int:
@@ -150,6 +152,6 @@ def symmetric(storage: Storage, *, hermitian: bool = False) -> Parts:
 def _part(storage: Storage, *, mirrored: bool, conjugated: bool) -> Part:
     down, right = storage.steps
     rows, columns = (right, down) if mirrored else (down, right)
-    steps = {ALONG: abs(columns), ACROSS: abs(rows), DIAGONALLY: abs(rows + columns)}
-    order = min(steps, key=lambda which: steps[which])
-    return Part(mirrored, conjugated and storage.array.dtype.kind == "c", order)
+    steps = {ALONG: columns, ACROSS: rows, DIAGONALLY: rows + columns}
+    order = min(steps, key=lambda which: abs(steps[which]))
+    return Part(mirrored, conjugated and storage.array.dtype.kind == "c", order, steps[order] == 1)

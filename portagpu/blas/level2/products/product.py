@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from portagpu.blas.gemm.core.alignment import new_aligned_rows
 from portagpu.blas.gemm.core.interface import order_of
-from portagpu.blas.gemm.core.operands import flat, real_dtype, real_flat, span_of
+from portagpu.blas.gemm.core.operands import flat, real_flat, span_of
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.level2.products.call import ProductCall, real_vector
+from portagpu.blas.level2.products.call import ProductCall, given_vector
 from portagpu.blas.level2.products.form import FULL, GROWING, LOWER, PITCHED, SHRINKING, UPPER, Form, ProductProblem
 from portagpu.blas.level2.products.selection import CHOICE, REGISTRY
-from portagpu.blas.level2.products.vector_kernels import pack
 from portagpu.blas.tunables.variant import Config
 from portagpu.errors import MissingCapabilityError
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -36,7 +33,6 @@ class Lines:
 
 
 _NAMES = {FULL: "full", LOWER: "lower", UPPER: "upper"}
-_THREADS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +146,7 @@ def _multiply(
             f"{context.device.name} cannot compute {use.routine} of {dtype}", hint="use float32 or complex64"
         )
     parts = problem.parts
-    given, along, across = _given(x, use, stream)
+    given, along, across = given_vector(x, stream, along=use.rows, conjugate=use.conjugate_rows)
     call = ProductCall(
         form=Form(use.shape, parts, use.rows, use.columns, use.diagonal, found.layout),
         lines=found.lines,
@@ -167,27 +163,3 @@ def _multiply(
         stream=stream,
     )
     REGISTRY.variant_of(chosen).run(chosen, call)
-
-
-def _given(x: DeviceNDArray, use: Use, stream: Stream) -> tuple[DeviceNDArray, int, int]:
-    """x as kernels read it: memory, and where it has what is used along lines, and across."""
-    n, item = x.size, x.itemsize
-    is_complex = x.dtype.kind == "c"
-    if not is_complex and (n == 1 or x.strides[0] == item):
-        return flat(x, n), 0, 0
-    along = 4 * n if is_complex and use.rows else 0
-    across = 2 * n if is_complex else n
-    packed = workspaces.of(stream, "level2 x", (along + across,), real_dtype(x.dtype) if is_complex else x.dtype)
-    kind = np.uint64 if packed.is_large or x.is_large else np.uint32
-    threads = min(_THREADS, x.context.capabilities.max_work_group_size)
-    pack[-(-n // threads), threads, stream](
-        real_vector(x),
-        packed,
-        kind(n),
-        kind(0),
-        kind(along),
-        2 if is_complex else 1,
-        use.rows,
-        use.conjugate_rows,
-    )
-    return packed, 0, along
