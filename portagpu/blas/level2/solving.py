@@ -20,6 +20,7 @@ from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.execution.stream import Stream
 
 _WIDTH = 64  # unknowns of a step
+_WIDTH_OF_WALK = 128  # of one where a block is a thread
 _STAGED_BYTES = 36864  # of shared memory, for a step's part of the triangle
 _THREADS = 128
 _LEAST = 32  # rows of a CPU's block
@@ -76,7 +77,7 @@ def _solve_of(dtype: np.dtype[Any], caps: Capabilities) -> Solve:
     if not caps.local_memory_dedicated:
         lanes = 1 if is_complex else native_lanes(caps, dtype.itemsize)
         vector = None if is_complex else vector_type(dtype.name, lanes)
-        return Solve(width=width, threads=1, lanes=lanes, vector=vector, staged=False, **nothing)
+        return Solve(width=_WIDTH_OF_WALK, threads=1, lanes=lanes, vector=vector, staged=False, **nothing)
     while width > 8 and width * (width + 1) * dtype.itemsize > min(_STAGED_BYTES, caps.local_memory_static // 2):
         width //= 2
     threads = min(_THREADS, caps.max_work_group_size)

@@ -91,8 +91,8 @@ def multiply_rows(a, x, y, within, strip, windows, factors, plan: cuda.constexpr
     """``y = alpha * op(A) @ x + beta * y`` for the rows and columns of a `Range`.
 
     a: a `Band`; x, y: each a `Vector`; windows: a `Window` for each of ``plan.parts``. Blocks have ``strip`` rows
-    each, and take ``plan.rows`` at a time. Neighbouring threads have neighbouring rows, or share a row, as the part lies
-    in memory. Sums are added in a fixed order.
+    each, and take ``plan.rows`` at a time. Neighbouring threads have neighbouring rows, or share a row, as the part
+    lies in memory. Sums are added in a fixed order.
     """
     rows, lanes = plan.rows, plan.lanes
     thread = type(within.first)(cuda.threadIdx.x)
