@@ -10,6 +10,9 @@ from level2_arrays import DTYPES, FACTORS, close, elements, numbers, op, spread,
 
 import portagpu.blas as blas
 from portagpu import cuda, errors
+from portagpu.blas.level2.products.form import LOWER, REAL, UPPER
+from portagpu.blas.level2.products.product import Use, multiply_packed
+from portagpu.blas.level2.products.tile_variant import TileConfig
 
 SIZES = (1, 2, 7, 16, 33, 64, 129, 257)
 INCREMENTS = (1, -1, 2, -2)
@@ -143,6 +146,25 @@ def test_sizes(device, n, lower):
     x = np.random.default_rng(5).standard_normal(n).astype(np.float32)
     whole, ap = whole_of(exact, False), columns_of(planted, lower)
     assert close(blas.sspmv(n, 1, ap, x, lower=lower)[:n], whole @ x, np.abs(whole) @ np.abs(x))
+
+
+@pytest.mark.oclgrind
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("letter", ["s", "z"])
+def test_tiles(device, letter, lower):
+    """As on GPUs."""
+    dtype, generator, n = DTYPES[letter], np.random.default_rng(6), 77
+    dense, planted = triangle(numbers(generator, (n, n), dtype), lower)
+    x = numbers(generator, n, dtype)
+    ap = cuda.to_device(columns_of(planted, lower, 0))
+    config = TileConfig(threads_x=16, threads_y=4, lines=4, vectors=1)
+    shape = LOWER if lower else UPPER
+    symmetric = Use(routine="hpmv", columns=True, conjugate_columns=True, shape=shape, diagonal=REAL)
+    transposed = Use(routine="tpmv", rows=False, columns=True, shape=shape)
+    for use, exact in ((symmetric, whole_of(dense, True)), (transposed, dense.T)):
+        y = cuda.to_device(np.full_like(x, np.nan))
+        multiply_packed(use, ap, cuda.to_device(x), y, cuda.default_stream(), config)
+        assert close(y.copy_to_host(), exact @ x, np.abs(exact) @ np.abs(x))
 
 
 def test_nothing_to_do(device):
