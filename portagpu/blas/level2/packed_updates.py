@@ -5,14 +5,42 @@ from __future__ import annotations
 from typing import Any
 
 from portagpu.blas.host_arrays import on_device
-from portagpu.blas.level2.stored.calls import packed_triangle
-from portagpu.blas.level2.stored.storage import packed
-from portagpu.blas.level2.stored.update import add_packed
+from portagpu.blas.level2.packed import packed_triangle
+from portagpu.blas.level2.products.form import LOWER as LOWER_TRIANGLE
+from portagpu.blas.level2.products.form import UPPER
+from portagpu.blas.level2.updates.update import Outer, add_to_packed
 from portagpu.blas.scipy_arguments import LOWER, Routine, in_dtype, may_overwrite, option
 from portagpu.blas.scipy_vectors import count, section
+from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
 Array = Any
+
+
+def spr(
+    alpha: complex,
+    vectors: tuple[DeviceNDArray, ...],
+    ap: DeviceNDArray,
+    n: int,
+    stream: Stream,
+    *,
+    lower: bool = False,
+    hermitian: bool = False,
+) -> None:
+    """``A = alpha * x * x^T + A`` for one vector, ``alpha * x * y^T + alpha * y * x^T + A`` for two; enqueued.
+
+    Of a ``hermitian`` A: ``alpha * x * x^H`` with a real alpha, and ``alpha * x * y^H + conj(alpha) * y * x^H``; its
+    diagonal becomes real. ap (n * (n + 1) / 2): the columns of A's upper triangle, or of the ``lower`` one; vectors of
+    n elements: device arrays of any strides and of one dtype, which have no memory in common with ap.
+    """
+    if n == 0 or alpha == 0:
+        return
+    hermitian = hermitian and ap.dtype.kind == "c"
+    products: tuple[Outer, ...] = (Outer(alpha, vectors[0], vectors[-1], conjugate_y=hermitian),)
+    if len(vectors) == 2:
+        other = complex(alpha).conjugate() if hermitian else alpha
+        products += (Outer(other, vectors[1], vectors[0], conjugate_y=hermitian),)
+    add_to_packed(ap, n, products, stream, shape=LOWER_TRIANGLE if lower else UPPER, real_diagonal=hermitian)
 
 
 def _spr(
@@ -78,7 +106,7 @@ def _updated(
 
     def enqueue(*given: Any) -> None:
         *found, ap, where = given
-        add_packed(factor, tuple(found), packed(ap, size, is_lower), where, hermitian=hermitian)
+        spr(factor, tuple(found), ap, size, where, lower=is_lower, hermitian=hermitian)
 
     if factor != 0 and size:
         on_device(enqueue, stream, reads=sources, updates={"ap": triangle})
