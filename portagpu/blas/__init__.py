@@ -40,7 +40,7 @@ ROUTINES = {name: module for module, names in _MODULES.items() for name in names
 _FINDERS = dict.fromkeys(("find_best_blas_type", "get_blas_funcs"), "names")
 _F2PY_ERROR = "__fblas_error"  # the name that SciPy's module has for what its functions raise
 
-HAS_ILP64 = True  # sizes and indices have 64 bits where arrays need them
+HAS_ILP64 = False  # one interface: its sizes and indices have 64 bits where arrays need them
 
 __all__ = [
     "HAS_ILP64",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.errors import UnknownOptionError, did_you_mean
+from portagpu.errors import NoILP64Error, UnknownOptionError, did_you_mean
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 _PREFIXES = {"s": "f", "d": "d", "c": "F", "z": "D"}  # BLAS's letters, NumPy's characters
@@ -65,8 +65,9 @@ def get_blas_funcs(
 
     The letter is that of `find_best_blas_type` for ``arrays`` and ``dtype``. The functions have the attributes that
     SciPy gives to its own: ``typecode`` (the letter), ``dtype``, ``int_dtype``, ``prefix``, ``module_name``. ``ilp64``:
-    taken as SciPy takes it; sizes have 64 bits in any case. Raises `UnknownOptionError` for a name that BLAS does not
-    have. As `scipy.linalg.blas.get_blas_funcs`.
+    "preferred" or False; True, an interface of its own with 64-bit integers, raises `NoILP64Error` as SciPy's builds
+    without one do: sizes have 64 bits in any case. Raises `UnknownOptionError` for a name that BLAS does not have. As
+    `scipy.linalg.blas.get_blas_funcs`.
     """
     return functions_named("BLAS", "portagpu.blas", names, arrays, dtype, ilp64, _ALIASES)
 
@@ -83,6 +84,11 @@ def functions_named(
     """The functions of a module's ``ROUTINES`` for names without their letters: see `get_blas_funcs`."""
     if isinstance(ilp64, str) and ilp64 != "preferred":
         raise UnknownOptionError(f"ilp64 is {ilp64!r}", hint="True, False or 'preferred'")
+    if ilp64 and ilp64 != "preferred":
+        raise NoILP64Error(
+            f"{library} has no interface of 64-bit integers apart from this one (ilp64={ilp64!r})",
+            hint="leave ilp64 out: sizes and indices have 64 bits where arrays need them",
+        )
     prefix, _, _ = find_best_blas_type(arrays, dtype)
     found = importlib.import_module(module)
 

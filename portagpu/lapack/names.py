@@ -13,8 +13,8 @@ def get_lapack_funcs(
 ) -> Any:
     """The function of LAPACK for a name without its letter ("potrf"), or a list of those for several.
 
-    The letter is that of ``portagpu.blas.find_best_blas_type`` for ``arrays`` and ``dtype``. ``ilp64``: taken as SciPy
-    takes it; sizes have 64 bits in any case. Raises `UnknownOptionError` for a name that there is not. As
+    The letter is that of ``portagpu.blas.find_best_blas_type`` for ``arrays`` and ``dtype``. ``ilp64``: as of
+    ``portagpu.blas.get_blas_funcs``. Raises `UnknownOptionError` for a name that there is not, `NoILP64Error`. As
     `scipy.linalg.lapack.get_lapack_funcs`.
     """
     return functions_named("LAPACK", "portagpu.lapack", names, arrays, dtype, ilp64, {})

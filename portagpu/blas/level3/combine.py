@@ -7,7 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from portagpu.blas.gemm.core.operands import with_strides
-from portagpu.blas.level3.combine_kernels import COLUMNS, NO_DIAGONAL, ROWS, Addend, Combination
+from portagpu.blas.level3.combine_kernels import (
+    COLUMNS,
+    NO_DIAGONAL,
+    NO_TILE,
+    OWN_TILE,
+    ROWS,
+    SHARED_TILE,
+    Addend,
+    Combination,
+)
 from portagpu.blas.level3.combine_kernels import combine as combine_tiles
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.blas.level3.tiles import along, factor_form, number_of, threads_for, tiles_of
@@ -51,12 +60,14 @@ def combine(
     is_complex = target.dtype.kind == "c"
     target_along = along(target)
 
-    def addend(term: Term) -> Addend:
-        is_along = along(term.matrix)
-        conjugate = term.conjugate and is_complex
-        return Addend(factor_form(term.factor), is_along, is_along != target_along, conjugate)
-
     threads = threads_for(target.context.capabilities)
+    tile = SHARED_TILE if threads.total > 1 else OWN_TILE
+
+    def addend(term: Term) -> Addend:
+        form, is_along = factor_form(term.factor), along(term.matrix)
+        is_staged = is_along != target_along and form > 0
+        return Addend(form, is_along, tile if is_staged else NO_TILE, term.conjugate and is_complex)
+
     plan = Combination(
         threads=threads,
         number=np.dtype(str(target.dtype)).type,

@@ -14,16 +14,20 @@ NO_DIAGONAL, ROWS, COLUMNS = range(3)
 """Of a diagonal matrix in a product: there is none, it scales rows (it is on the left), or columns."""
 
 
+NO_TILE, OWN_TILE, SHARED_TILE = range(3)
+"""Where a term waits for its turn: nowhere, in the tile of a block of one thread, in one that threads share."""
+
+
 class Addend(NamedTuple):
     """A matrix of a sum as it is known when the kernel is compiled.
 
     ``form``: of its factor, see `tiles.factor_form`; 0: it is not read. ``along``: neighbours of a row are so in
-    memory; ``staged``: it goes through a tile, since those of the result are in the other direction.
+    memory. ``tile``: where it goes through one, since neighbours of the result are in the other direction.
     """
 
     form: int
     along: bool
-    staged: bool
+    tile: int
     conjugate: bool
 
 
@@ -40,13 +44,11 @@ class Combination(NamedTuple):
 
 
 @cuda.jit(device=True)
-def _tile_for(addend: cuda.constexpr, plan: cuda.constexpr):
-    """A tile of a block's own, for what is staged."""
-    if not addend.staged or addend.form == 0:
+def _own_tile(addend: cuda.constexpr, plan: cuda.constexpr):
+    """The tile of a block of one thread, or a number for a term that has none."""
+    if addend.tile == NO_TILE:
         return plan.number(0)
-    if plan.threads.across * plan.threads.lines == 1:
-        return cuda.local.array((TILE, TILE), plan.number)
-    return cuda.shared.array((TILE, TILE + 1), plan.number)
+    return cuda.local.array((TILE, TILE), plan.number)
 
 
 @cuda.jit(device=True)
@@ -54,7 +56,7 @@ def _value(matrix, tile, start, at, own, factor, addend: cuda.constexpr, plan: c
     """A term of the sum: element ``at`` (row, column), which is ``own`` in the tile."""
     if addend.form == 0:
         return plan.number(0)
-    if addend.staged:
+    if addend.tile > NO_TILE:
         value = tile[own[0], own[1]]
     else:
         value = matrix.memory[place(matrix, start, at[0], at[1], addend.along)]
@@ -73,7 +75,17 @@ def combine(a, b, diagonal, target, sizes, alpha, beta, plan: cuda.constexpr):
     rows, columns, count = sizes
     kind = type(rows)
     threads = plan.threads
-    first, second = _tile_for(plan.first, plan), _tile_for(plan.second, plan)
+    # each term's own: calls of one device function with the same constants would share its array
+    first = (
+        cuda.shared.array((TILE, TILE + 1), plan.number)
+        if plan.first.tile == SHARED_TILE
+        else _own_tile(plan.first, plan)
+    )
+    second = (
+        cuda.shared.array((TILE, TILE + 1), plan.number)
+        if plan.second.tile == SHARED_TILE
+        else _own_tile(plan.second, plan)
+    )
     across = (columns + kind(TILE - 1)) // kind(TILE)
     blocks = (rows + kind(TILE - 1)) // kind(TILE) * across
     block = kind(cuda.blockIdx.x)
@@ -83,12 +95,11 @@ def combine(a, b, diagonal, target, sizes, alpha, beta, plan: cuda.constexpr):
     extents = inside(rows, row0), inside(columns, column0)
     thread = thread_of(kind, threads)
     a_start, b_start = a.first + matrix * a.batch, b.first + matrix * b.batch
-    if plan.first.staged and plan.first.form > 0:
+    if plan.first.tile > NO_TILE:
         read_tile(first, a, a_start, (row0, column0), extents, thread, plan.first.along, threads)
-    if plan.second.staged and plan.second.form > 0:
+    if plan.second.tile > NO_TILE:
         read_tile(second, b, b_start, (row0, column0), extents, thread, plan.second.along, threads)
-    staged = (plan.first.staged and plan.first.form > 0) or (plan.second.staged and plan.second.form > 0)
-    if staged and threads.across * threads.lines > 1:
+    if plan.first.tile == SHARED_TILE or plan.second.tile == SHARED_TILE:
         cuda.syncthreads()
     x, y = thread
     factors, start = diagonal.first + matrix * diagonal.batch, target.first + matrix * target.batch

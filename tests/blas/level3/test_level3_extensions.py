@@ -8,6 +8,8 @@ from level3_arrays import DTYPES, FACTORS, close, host, numbers, triangle_of, wi
 
 import portagpu.blas as blas
 from portagpu import cuda, errors
+from portagpu.blas.level3 import combine
+from portagpu.blas.level3.tiles import Threads
 
 pytestmark = pytest.mark.each_value
 SHAPES = ((0, 3), (1, 1), (1, 40), (33, 7), (64, 65))
@@ -43,6 +45,18 @@ def test_copies_and_sums(device, letter, on_device):
             x = numbers(generator, 2 * count, dtype)
             wanted = a * x[::2] if side else a * x[::2, None]
             assert close(host(scale(move(a), move(x)[::2], side)), wanted, np.abs(wanted), 4)
+
+
+@pytest.mark.oclgrind
+@pytest.mark.one_device
+@pytest.mark.parametrize("threads", [Threads(32, 4), Threads(1, 1)])
+def test_both_terms_of_a_sum_have_tiles_of_their_own(device, monkeypatch, threads):
+    """With one thread or many, whichever the device would have: terms that are alike in all but their elements."""
+    monkeypatch.setattr(combine, "threads_for", lambda caps: threads)
+    generator = np.random.default_rng(7)
+    a, b = generator.standard_normal((2, 33, 40))
+    assert np.allclose(blas.dgeam(1.5, a, -0.5, b), 1.5 * a - 0.5 * b)
+    assert np.allclose(blas.dgeam(1.5, a.T, -0.5, b.T, 1, 1), 1.5 * a - 0.5 * b)
 
 
 @pytest.mark.parametrize("letter", DTYPES)
