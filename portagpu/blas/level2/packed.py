@@ -8,8 +8,8 @@ from typing import Any
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level2.products.call import scale_vector
 from portagpu.blas.level2.products.form import LOWER as LOWER_TRIANGLE
-from portagpu.blas.level2.products.form import READ, REAL, UNIT, UPPER
-from portagpu.blas.level2.products.product import Use, multiply_packed, packed_lines
+from portagpu.blas.level2.products.form import READ, UNIT, UPPER
+from portagpu.blas.level2.products.product import Use, multiply_packed, packed_lines, symmetric_use
 from portagpu.blas.level2.solving import solve_lines
 from portagpu.blas.level2.vector_results import product_result
 from portagpu.blas.scipy_arguments import DIAG, LOWER, TRANS, Routine, in_dtype, may_overwrite, option
@@ -43,14 +43,7 @@ def spmv(
     if alpha == 0:
         scale_vector(y, beta, stream)
         return
-    hermitian = hermitian and ap.dtype.kind == "c"
-    use = Use(
-        routine="hpmv" if hermitian else "spmv",
-        columns=True,
-        conjugate_columns=hermitian,
-        shape=LOWER_TRIANGLE if lower else UPPER,
-        diagonal=REAL if hermitian else READ,
-    )
+    use = symmetric_use("spmv", "hpmv", ap.dtype, lower=lower, hermitian=hermitian)
     multiply_packed(use, ap, x, y, stream, alpha=alpha, beta=beta)
 
 

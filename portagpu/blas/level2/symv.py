@@ -7,9 +7,7 @@ from typing import Any
 
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level2.products.call import scale_vector
-from portagpu.blas.level2.products.form import LOWER as LOWER_TRIANGLE
-from portagpu.blas.level2.products.form import READ, REAL, UPPER
-from portagpu.blas.level2.products.product import Use, multiply
+from portagpu.blas.level2.products.product import multiply, symmetric_use
 from portagpu.blas.scipy_arguments import LOWER, Routine, in_dtype, may_overwrite, option
 from portagpu.blas.scipy_vectors import section, vector_target
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -40,14 +38,7 @@ def symv(
     if alpha == 0:
         scale_vector(y, beta, stream)
         return
-    hermitian = hermitian and a.dtype.kind == "c"
-    use = Use(
-        routine="hemv" if hermitian else "symv",
-        columns=True,
-        conjugate_columns=hermitian,
-        shape=LOWER_TRIANGLE if lower else UPPER,
-        diagonal=REAL if hermitian else READ,
-    )
+    use = symmetric_use("symv", "hemv", a.dtype, lower=lower, hermitian=hermitian)
     multiply(use, a, x, y, stream, alpha=alpha, beta=beta)
 
 

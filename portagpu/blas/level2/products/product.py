@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from portagpu.blas.gemm.core.alignment import new_aligned_rows
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.operands import flat, real_flat, span_of
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.level2.products.call import ProductCall, given_vector
-from portagpu.blas.level2.products.form import FULL, GROWING, LOWER, PITCHED, SHRINKING, UPPER, Form, ProductProblem
+from portagpu.blas.level2.products.form import (
+    FULL,
+    GROWING,
+    LOWER,
+    PITCHED,
+    READ,
+    REAL,
+    SHRINKING,
+    UPPER,
+    Form,
+    ProductProblem,
+)
 from portagpu.blas.level2.products.selection import CHOICE, REGISTRY
 from portagpu.blas.tunables.variant import Config
 from portagpu.errors import MissingCapabilityError
@@ -64,6 +78,18 @@ class Use:
             shape={FULL: FULL, LOWER: UPPER, UPPER: LOWER}[self.shape],
             diagonal=self.diagonal,
         )
+
+
+def symmetric_use(real: str, hermitian_too: str, dtype: np.dtype[Any], *, lower: bool, hermitian: bool) -> Use:
+    """How the named triangle of a symmetric matrix is used, or of a ``hermitian`` one; names: of the two routines."""
+    conjugates = hermitian and dtype.kind == "c"
+    return Use(
+        routine=hermitian_too if conjugates else real,
+        columns=True,
+        conjugate_columns=conjugates,
+        shape=LOWER if lower else UPPER,
+        diagonal=REAL if conjugates else READ,
+    )
 
 
 def multiply(
