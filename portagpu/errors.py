@@ -14,6 +14,7 @@
     │   ├── SourceUnavailableError       the kernel's Python text cannot be found          (also OSError)
     │   ├── UnsupportedError             what the language or the device does not have
     │   │   └── MissingCapabilityError     this device cannot do what the kernel asks for
+    │   │       └── NoILP64Error             no BLAS of 64-bit integers apart               (also RuntimeError)
     │   └── LoweringError                the typed kernel could not be translated
     │       └── BuildError                 the driver's OpenCL compiler refused the program
     ├── LaunchError                    the call of a kernel is at fault
@@ -101,6 +102,7 @@ __all__ = [
     "MissingCompilerError",
     "NeedsConstantError",
     "NoDeviceError",
+    "NoILP64Error",
     "NotContiguousError",
     "NotPositiveDefiniteError",
     "OutOfBoundsError",
@@ -242,6 +244,10 @@ class SourceUnavailableError(KernelError, OSError):
 
 class MissingCapabilityError(UnsupportedError):
     """The device cannot do what the kernel asks for."""
+
+
+class NoILP64Error(MissingCapabilityError, RuntimeError):
+    """BLAS or LAPACK functions were asked for that have 64-bit integers, and there is one interface only."""
 
 
 class BuildError(LoweringError):

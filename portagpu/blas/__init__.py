@@ -27,6 +27,8 @@ _MODULES = {
     "level2.syr": "cher cher2 csyr dsyr dsyr2 ssyr ssyr2 zher zher2 zsyr",
     "level2.trmv": "ctrmv dtrmv strmv ztrmv",
     "level2.trsv": "ctrsv dtrsv strsv ztrsv",
+    "level3.geam": "cdgmm ddgmm sdgmm zdgmm cgeam dgeam sgeam zgeam comatcopy domatcopy somatcopy zomatcopy",
+    "level3.gemmt": "cgemmt dgemmt sgemmt zgemmt",
     "level3.gemm": "cgemm dgemm sgemm zgemm",
     "level3.symm": "ssymm dsymm csymm zsymm chemm zhemm",
     "level3.syrk": "ssyrk dsyrk csyrk zsyrk cherk zherk ssyr2k dsyr2k csyr2k zsyr2k cher2k zher2k",
@@ -38,7 +40,7 @@ ROUTINES = {name: module for module, names in _MODULES.items() for name in names
 _FINDERS = dict.fromkeys(("find_best_blas_type", "get_blas_funcs"), "names")
 _F2PY_ERROR = "__fblas_error"  # the name that SciPy's module has for what its functions raise
 
-HAS_ILP64 = True  # sizes and indices have 64 bits where arrays need them
+HAS_ILP64 = False  # one interface: its sizes and indices have 64 bits where arrays need them
 
 __all__ = [
     "HAS_ILP64",
@@ -168,10 +170,26 @@ if TYPE_CHECKING:
     from portagpu.blas.level2.trsv import dtrsv as dtrsv
     from portagpu.blas.level2.trsv import strsv as strsv
     from portagpu.blas.level2.trsv import ztrsv as ztrsv
+    from portagpu.blas.level3.geam import cdgmm as cdgmm
+    from portagpu.blas.level3.geam import cgeam as cgeam
+    from portagpu.blas.level3.geam import comatcopy as comatcopy
+    from portagpu.blas.level3.geam import ddgmm as ddgmm
+    from portagpu.blas.level3.geam import dgeam as dgeam
+    from portagpu.blas.level3.geam import domatcopy as domatcopy
+    from portagpu.blas.level3.geam import sdgmm as sdgmm
+    from portagpu.blas.level3.geam import sgeam as sgeam
+    from portagpu.blas.level3.geam import somatcopy as somatcopy
+    from portagpu.blas.level3.geam import zdgmm as zdgmm
+    from portagpu.blas.level3.geam import zgeam as zgeam
+    from portagpu.blas.level3.geam import zomatcopy as zomatcopy
     from portagpu.blas.level3.gemm import cgemm as cgemm
     from portagpu.blas.level3.gemm import dgemm as dgemm
     from portagpu.blas.level3.gemm import sgemm as sgemm
     from portagpu.blas.level3.gemm import zgemm as zgemm
+    from portagpu.blas.level3.gemmt import cgemmt as cgemmt
+    from portagpu.blas.level3.gemmt import dgemmt as dgemmt
+    from portagpu.blas.level3.gemmt import sgemmt as sgemmt
+    from portagpu.blas.level3.gemmt import zgemmt as zgemmt
     from portagpu.blas.level3.symm import chemm as chemm
     from portagpu.blas.level3.symm import csymm as csymm
     from portagpu.blas.level3.symm import dsymm as dsymm

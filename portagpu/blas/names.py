@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from portagpu.errors import UnknownOptionError, did_you_mean
+from portagpu.errors import NoILP64Error, UnknownOptionError, did_you_mean
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 _PREFIXES = {"s": "f", "d": "d", "c": "F", "z": "D"}  # BLAS's letters, NumPy's characters
@@ -65,23 +65,41 @@ def get_blas_funcs(
 
     The letter is that of `find_best_blas_type` for ``arrays`` and ``dtype``. The functions have the attributes that
     SciPy gives to its own: ``typecode`` (the letter), ``dtype``, ``int_dtype``, ``prefix``, ``module_name``. ``ilp64``:
-    taken as SciPy takes it; sizes have 64 bits in any case. Raises `UnknownOptionError` for a name that BLAS does not
-    have. As `scipy.linalg.blas.get_blas_funcs`.
+    "preferred" or False; True, an interface of its own with 64-bit integers, raises `NoILP64Error` as SciPy's builds
+    without one do: sizes have 64 bits in any case. Raises `UnknownOptionError` for a name that BLAS does not have. As
+    `scipy.linalg.blas.get_blas_funcs`.
     """
+    return functions_named("BLAS", "portagpu.blas", names, arrays, dtype, ilp64, _ALIASES)
+
+
+def functions_named(
+    library: str,
+    module: str,
+    names: str | Sequence[str],
+    arrays: Sequence[Any],
+    dtype: Any,
+    ilp64: bool | str,
+    aliases: Mapping[str, str],
+) -> Any:
+    """The functions of a module's ``ROUTINES`` for names without their letters: see `get_blas_funcs`."""
     if isinstance(ilp64, str) and ilp64 != "preferred":
         raise UnknownOptionError(f"ilp64 is {ilp64!r}", hint="True, False or 'preferred'")
+    if ilp64 and ilp64 != "preferred":
+        raise NoILP64Error(
+            f"{library} has no interface of 64-bit integers apart from this one (ilp64={ilp64!r})",
+            hint="leave ilp64 out: sizes and indices have 64 bits where arrays need them",
+        )
     prefix, _, _ = find_best_blas_type(arrays, dtype)
+    found = importlib.import_module(module)
+
+    def function(name: str) -> Callable[..., Any]:
+        wanted = aliases.get(name, name)
+        if wanted not in found.ROUTINES:
+            near = did_you_mean(wanted, found.ROUTINES)
+            raise UnknownOptionError(f"{library} has no function {name}", hint=f"{near}dir({module}) lists them")
+        made: Callable[..., Any] = getattr(found, wanted)
+        return made
+
     if isinstance(names, str):
-        return _function(prefix + names)
-    return [_function(prefix + name) for name in names]
-
-
-def _function(name: str) -> Callable[..., Any]:
-    blas = importlib.import_module("portagpu.blas")
-    wanted = _ALIASES.get(name, name)
-    known = blas.ROUTINES
-    if wanted not in known:
-        near = did_you_mean(wanted, known)
-        raise UnknownOptionError(f"BLAS has no function {name}", hint=f"{near}dir(portagpu.blas) lists them")
-    found: Callable[..., Any] = getattr(blas, wanted)
-    return found
+        return function(prefix + names)
+    return [function(prefix + name) for name in names]

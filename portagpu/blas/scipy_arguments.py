@@ -132,13 +132,15 @@ class Routine:
 
 
 def in_dtype(
-    routine: Callable[Concatenate[Routine, _P], _R], name: str, dtype: str, doc: str | None
+    routine: Callable[Concatenate[Routine, _P], _R], name: str, dtype: str, doc: str | None, *, family: str = ""
 ) -> Callable[_P, _R]:
     """The public function of a routine in one dtype, with the routine's other parameters.
 
     It is pickled, shown by `help` and known to type checkers as a function that was written out under ``name``.
+    ``family``: where one function serves several routines (symm and hemm), the one that this is; by default the
+    function's own name says it.
     """
-    chosen = Routine(name=name, family=routine.__name__.lstrip("_"), dtype=np.dtype(dtype))
+    chosen = Routine(name=name, family=family or routine.__name__.lstrip("_"), dtype=np.dtype(dtype))
 
     @functools.wraps(routine)
     def function(*args: _P.args, **kwargs: _P.kwargs) -> _R:

@@ -30,7 +30,7 @@ class Section:
 
     @property
     def whole_steps(self) -> int:
-        """``(len(x) - offx) // abs(incx)``, what SciPy has for ``n`` in axpy, copy, swap, dot and rotm."""
+        """``(len(x) - offx) // abs(incx)``, what SciPy has for ``n`` in BLAS 1, but for rot."""
         size: int = self.array.shape[0]
         return (size - self.offset) // abs(self.increment)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from portagpu.blas.names import find_best_blas_type
-from portagpu.errors import UnknownOptionError, did_you_mean
+from portagpu.blas.names import functions_named
 
 
 def get_lapack_funcs(
@@ -15,23 +13,8 @@ def get_lapack_funcs(
 ) -> Any:
     """The function of LAPACK for a name without its letter ("potrf"), or a list of those for several.
 
-    The letter is that of ``portagpu.blas.find_best_blas_type`` for ``arrays`` and ``dtype``. ``ilp64``: taken as SciPy
-    takes it; sizes have 64 bits in any case. Raises `UnknownOptionError` for a name that there is not. As
+    The letter is that of ``portagpu.blas.find_best_blas_type`` for ``arrays`` and ``dtype``. ``ilp64``: as of
+    ``portagpu.blas.get_blas_funcs``. Raises `UnknownOptionError` for a name that there is not, `NoILP64Error`. As
     `scipy.linalg.lapack.get_lapack_funcs`.
     """
-    if isinstance(ilp64, str) and ilp64 != "preferred":
-        raise UnknownOptionError(f"ilp64 is {ilp64!r}", hint="True, False or 'preferred'")
-    prefix, _, _ = find_best_blas_type(arrays, dtype)
-    if isinstance(names, str):
-        return _function(prefix + names)
-    return [_function(prefix + name) for name in names]
-
-
-def _function(name: str) -> Callable[..., Any]:
-    lapack = importlib.import_module("portagpu.lapack")
-    known = lapack.ROUTINES
-    if name not in known:
-        near = did_you_mean(name, known)
-        raise UnknownOptionError(f"there is no function {name}", hint=f"{near}dir(portagpu.lapack) lists them")
-    found: Callable[..., Any] = getattr(lapack, name)
-    return found
+    return functions_named("LAPACK", "portagpu.lapack", names, arrays, dtype, ilp64, {})

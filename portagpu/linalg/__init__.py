@@ -1,10 +1,8 @@
-"""Linear algebra, typed: systems, factorisations, inverses of NumPy and device arrays, with batches.
+"""Linear algebra, typed: products, systems, factorisations of NumPy and device arrays, with batches.
 
 Leading axes are those of a batch. NumPy arrays give NumPy arrays; device arrays give device arrays, enqueued on
 ``stream``. float32, float64, complex64 and complex128; NumPy arrays of integers count as float64.
 """
-
-# ruff: noqa: F401  (names for type checkers, which `__all__` has, too)
 
 from __future__ import annotations
 
@@ -16,15 +14,38 @@ from portagpu.errors import unknown_attribute
 
 _MODULES = {
     "least_squares": "lstsq qr",
+    "lists": "gemm_batched gemv_batched syrk_batched trsm_batched",
+    "products": "dgmm geam gemmt symm syrk transpose trmm",
     "systems": "cholesky det inv lu_factor lu_solve solve solve_triangular",
+    "vectors": "norm vecdot",
 }
 _FUNCTIONS = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 __all__ = [*_FUNCTIONS]
 
 if TYPE_CHECKING:
-    from portagpu.linalg.least_squares import lstsq, qr
-    from portagpu.linalg.systems import cholesky, det, inv, lu_factor, lu_solve, solve, solve_triangular
+    from portagpu.linalg.least_squares import lstsq as lstsq
+    from portagpu.linalg.least_squares import qr as qr
+    from portagpu.linalg.lists import gemm_batched as gemm_batched
+    from portagpu.linalg.lists import gemv_batched as gemv_batched
+    from portagpu.linalg.lists import syrk_batched as syrk_batched
+    from portagpu.linalg.lists import trsm_batched as trsm_batched
+    from portagpu.linalg.products import dgmm as dgmm
+    from portagpu.linalg.products import geam as geam
+    from portagpu.linalg.products import gemmt as gemmt
+    from portagpu.linalg.products import symm as symm
+    from portagpu.linalg.products import syrk as syrk
+    from portagpu.linalg.products import transpose as transpose
+    from portagpu.linalg.products import trmm as trmm
+    from portagpu.linalg.systems import cholesky as cholesky
+    from portagpu.linalg.systems import det as det
+    from portagpu.linalg.systems import inv as inv
+    from portagpu.linalg.systems import lu_factor as lu_factor
+    from portagpu.linalg.systems import lu_solve as lu_solve
+    from portagpu.linalg.systems import solve as solve
+    from portagpu.linalg.systems import solve_triangular as solve_triangular
+    from portagpu.linalg.vectors import norm as norm
+    from portagpu.linalg.vectors import vecdot as vecdot
 else:
 
     def __getattr__(name: str) -> Any:

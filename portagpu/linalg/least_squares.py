@@ -8,7 +8,7 @@ import numpy as np
 
 from portagpu.blas.factorisations import qr as qr_factors
 from portagpu.blas.factorisations.triangles import clear_beyond, first_zero, identity
-from portagpu.blas.factorisations.views import transposed
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.level3.conjugates import conjugate_into
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.errors import ShapeError, SingularMatrixError, UnknownOptionError
@@ -128,11 +128,11 @@ def _enqueue_lstsq(a: DeviceNDArray, b: DeviceNDArray, tau: DeviceNDArray, info:
     # a^H = Q R, so a x = R^H Q^H x: the shortest x is Q inv(R^H) b
     if a.dtype.kind == "c":
         conjugate_into(a, a, stream)
-    turned = transposed(a)
+    turned = swapped(a)
     qr_factors.geqrf(turned, tau, stream)
     top = turned[..., :m, :]
     first_zero(top, info, stream)
-    solve_triangular(transposed(top), b[..., :m, :], stream, lower=True, conjugate=True)
+    solve_triangular(swapped(top), b[..., :m, :], stream, lower=True, conjugate=True)
     qr_factors.multiply_by_q(turned, tau, b, stream, adjoint=False)
 
 

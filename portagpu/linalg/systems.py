@@ -10,7 +10,7 @@ from portagpu.blas.factorisations import cholesky as cholesky_factors
 from portagpu.blas.factorisations import lu as lu_factors
 from portagpu.blas.factorisations import refinement
 from portagpu.blas.factorisations.triangles import clear_beyond, first_zero, identity
-from portagpu.blas.factorisations.views import transposed
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.level3 import triangular_solve
 from portagpu.errors import NotPositiveDefiniteError, ShapeError, SingularMatrixError, UnknownOptionError, did_you_mean
@@ -320,7 +320,7 @@ def solve_triangular(
         if not unit_diagonal:
             first_zero(a, info, stream)
         triangular_solve.solve_triangular(
-            transposed(a) if op else a,
+            swapped(a) if op else a,
             b,
             stream,
             lower=lower != (op > 0),

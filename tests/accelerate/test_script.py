@@ -28,7 +28,8 @@ exec(sys.argv[1])
 
 def run(device, *arguments, folder):
     environment = {**os.environ, "PORTAGPU_DEVICE": str(device.index)}
-    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
+    found = filter(None, [os.environ.get("PYTHONPATH")])
+    environment["PYTHONPATH"] = os.pathsep.join([str(Path(__file__).parents[2]), *found])
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment, cwd=folder)
 
 

@@ -112,14 +112,14 @@ def test_problems_in_words(options, wanted):
 @pytest.mark.parametrize("precision", ["f16x3", "bf16x6", "tf32"])
 @pytest.mark.parametrize("shape", [(4, 64, 64), (64, 1, 64), (64, 64, 1), (3, 3, 3)])
 def test_precisions_serve_every_shape(context, monkeypatch, shape, precision):
-    """They are a leave, not an order: where no units serve a shape, it is computed in float32."""
+    """They are a leave, not an order: where no units serve a shape, or gain nothing, it is computed in float32."""
     monkeypatch.setattr(context, "capabilities", HOPPER)
     monkeypatch.setattr(gemm_module, "choose", lambda problem, context: default_config(problem, HOPPER))
     m, n, k = shape
     plan = gemm_module.plan_of(Problem(m=m, n=n, k=k, dtype="float32", precision=precision), context)
     assert plan.problem.precision in ("", precision)
     assert registry.is_legal(plan.config, plan.problem, HOPPER)
-    large = gemm_module.plan_of(Problem(m=512, n=512, k=512, dtype="float32", precision=precision), context)
+    large = gemm_module.plan_of(Problem(m=4096, n=4096, k=4096, dtype="float32", precision=precision), context)
     assert large.problem.precision == precision
 
 
@@ -186,7 +186,8 @@ def test_explanations_say_what_shapes_have_no_units(context, monkeypatch):
     monkeypatch.setattr(sys.modules["portagpu.blas.explanation"], "explain", lambda problem, context: problem.words)
     text = explanation(Problem(m=4, n=64, k=64, dtype="float32", precision="f16x3"), context)
     assert "have no f16x3: computed in float32" in text
-    assert "computed in" not in explanation(Problem(m=512, n=512, k=512, dtype="float32", precision="f16x3"), context)
+    large = Problem(m=4096, n=4096, k=4096, dtype="float32", precision="f16x3")
+    assert "computed in" not in explanation(large, context)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from portagpu import cuda, errors
+from portagpu import blas, cuda, errors, lapack
 from portagpu.blas import cgemm, dgemm, sgemm, zgemm
 
 pytestmark = [pytest.mark.one_device, pytest.mark.each_value]
@@ -282,3 +282,13 @@ def test_factors_beyond_the_dtype(device):
     with pytest.raises(errors.ArgumentTypeError, match="too large for the float32"):
         sgemm(1e50, a, a)
     assert close(sgemm(1e-50, a, a), scipy_blas.sgemm(1e-50, a, a))
+
+
+@pytest.mark.parametrize("finder", [blas.get_blas_funcs, lapack.get_lapack_funcs])
+def test_there_is_one_interface_whatever_its_integers(finder):
+    """As SciPy answers where it has none of 64-bit integers."""
+    name = "gemm" if finder is blas.get_blas_funcs else "potrf"
+    with pytest.raises(RuntimeError, match="64-bit"):
+        finder(name, ilp64=True)
+    assert finder(name, ilp64="preferred") is finder(name)
+    assert blas.HAS_ILP64 is False

@@ -10,10 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu.blas.factorisations.cholesky_kernels import CholeskyPlan, factor_cholesky
+from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Blocks
 from portagpu.blas.factorisations.repeated_calls import repeated
 from portagpu.blas.factorisations.triangle_update import subtract_product
-from portagpu.blas.factorisations.views import number_types, transposed
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.level3.conjugates import conjugate_transpose
@@ -39,7 +40,7 @@ def potrf(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, *, lower: bool)
     how = Blocks.predict(a.context.capabilities, n, batch_of(a), a.dtype)
 
     def enqueue(a: DeviceNDArray, info: DeviceNDArray, stream: Stream) -> None:
-        _factor(a if lower else transposed(a), info, stream, how, 0)
+        _factor(a if lower else swapped(a), info, stream, how, 0)
 
     repeated(enqueue, "potrf", (a, info), stream, (lower, how))
 
@@ -55,7 +56,7 @@ def _factor(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Blocks, 
     top, left, rest = a[..., head, head], a[..., tail, head], a[..., tail, tail]
     _factor(top, info, stream, how, before)
     # left = left inv(top^H), which is conj(top) left^T = left^T
-    solve_triangular(top, transposed(left), stream, lower=True, conjugate=True)
+    solve_triangular(top, swapped(left), stream, lower=True, conjugate=True)
     subtract_product(rest, left, conjugate_transpose(left, stream), stream, how.update)
     _factor(rest, info, stream, how, before + half)
 
@@ -89,7 +90,7 @@ def potrs(factor: DeviceNDArray, b: DeviceNDArray, stream: Stream, *, lower: boo
 
     def enqueue(factor: DeviceNDArray, b: DeviceNDArray, stream: Stream) -> None:
         # one of them is conjugate: conj(U)^T is L
-        solve_triangular(factor if lower else transposed(factor), b, stream, lower=True, conjugate=not lower)
-        solve_triangular(transposed(factor) if lower else factor, b, stream, lower=False, conjugate=lower)
+        solve_triangular(factor if lower else swapped(factor), b, stream, lower=True, conjugate=not lower)
+        solve_triangular(swapped(factor) if lower else factor, b, stream, lower=False, conjugate=lower)
 
     repeated(enqueue, "potrs", (factor, b), stream, (lower,))

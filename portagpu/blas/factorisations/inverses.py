@@ -5,7 +5,7 @@ from __future__ import annotations
 from portagpu.blas.factorisations.cholesky import potrs
 from portagpu.blas.factorisations.repeated_calls import repeated
 from portagpu.blas.factorisations.triangles import copy_triangle, identity
-from portagpu.blas.factorisations.views import transposed
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.level3.triangular_solve import solve_triangular
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -24,7 +24,7 @@ def trtri(a: DeviceNDArray, stream: Stream, *, lower: bool, unit_diagonal: bool 
         return
 
     def enqueue(a: DeviceNDArray, stream: Stream) -> None:
-        _invert(a if lower else transposed(a), stream, unit_diagonal)
+        _invert(a if lower else swapped(a), stream, unit_diagonal)
 
     repeated(enqueue, "trtri", (a,), stream, (lower, unit_diagonal))
 
@@ -42,7 +42,7 @@ def _invert(a: DeviceNDArray, stream: Stream, unit: bool) -> None:
     head, tail = slice(0, half), slice(half, n)
     top, left, rest = a[..., head, head], a[..., tail, head], a[..., tail, tail]
     solve_triangular(rest, left, stream, lower=True, unit_diagonal=unit, alpha=-1.0)
-    solve_triangular(transposed(top), transposed(left), stream, lower=False, unit_diagonal=unit)
+    solve_triangular(swapped(top), swapped(left), stream, lower=False, unit_diagonal=unit)
     _invert(top, stream, unit)
     _invert(rest, stream, unit)
 

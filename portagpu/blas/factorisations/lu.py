@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from portagpu.blas.factorisations.lu_kernels import LuPlan, factor_columns, multiply_pivots
+from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Columns
 from portagpu.blas.factorisations.repeated_calls import repeated
 from portagpu.blas.factorisations.row_swap_kernels import SwapPlan, swap_rows
-from portagpu.blas.factorisations.views import number_types, transposed
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.core.workspace import workspaces
@@ -167,7 +168,7 @@ def getrs(
             solve_triangular(factors, b, stream, lower=True, unit_diagonal=True)
             solve_triangular(factors, b, stream, lower=False)
             return
-        turned = transposed(factors)
+        turned = swapped(factors)
         solve_triangular(turned, b, stream, lower=True, conjugate=conjugate)
         solve_triangular(turned, b, stream, lower=False, unit_diagonal=True, conjugate=conjugate)
         _swap(b, pivots, 0, n, stream, how, backward=True)

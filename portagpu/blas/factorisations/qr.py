@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Reflections
 from portagpu.blas.factorisations.qr_kernels import QrPlan, join_reflections, reflect_columns
 from portagpu.blas.factorisations.repeated_calls import repeated
 from portagpu.blas.factorisations.triangles import clear_beyond
-from portagpu.blas.factorisations.views import number_types, transposed
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.gemm.engine import gemm
@@ -71,7 +72,7 @@ def multiply_by_q(
     def enqueue(factors: DeviceNDArray, taus: DeviceNDArray, c: DeviceNDArray, stream: Stream) -> None:
         if right and is_complex:  # (c Q)^T = conj(Q^H conj(c^T))
             conjugate_into(c, c, stream)
-        target, is_adjoint = (transposed(c), not adjoint) if right else (c, adjoint)
+        target, is_adjoint = (swapped(c), not adjoint) if right else (c, adjoint)
         blocks = range(0, k, how.width)
         for first in blocks if is_adjoint else reversed(blocks):
             end = min(first + how.width, k)

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.refinement_kernels import compare_columns, convert, sum_rows
-from portagpu.blas.factorisations.views import number_types
 from portagpu.blas.gemm.engine import gemm
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from portagpu.blas.factorisations.triangle_kernels import clear_triangles, copy_triangles, find_first_zero, set_identity
-from portagpu.blas.factorisations.views import transposed
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -17,7 +17,7 @@ def clear_beyond(a: DeviceNDArray, stream: Stream, *, lower: bool, unit_diagonal
     if a.size == 0:
         return
     if order_of(a) == "F":
-        a, lower = transposed(a), not lower
+        a, lower = swapped(a), not lower
     n, m = a.shape[-2:]
     kind = index_kind(a)
     threads = min(_THREADS, a.context.capabilities.max_work_group_size)
@@ -52,7 +52,7 @@ def copy_triangle(
     if target.size == 0:
         return
     if not lower:
-        source, target = transposed(source), transposed(target)
+        source, target = swapped(source), swapped(target)
     n = target.shape[-1]
     kind = index_kind(source, target)
     threads = min(_THREADS, target.context.capabilities.max_work_group_size)

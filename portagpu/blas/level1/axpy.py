@@ -73,7 +73,7 @@ def _scaled(
     array = routine.target(routine.vector(x, "x"), x, overwrite=overwrite, stream=stream)
     kept = section(array, "x", offx, incx)
     alpha = routine.scalar(a, "a")
-    n = count(routine, n, kept.length)
+    n = count(routine, n, kept.whole_steps)
     target = kept.view(n)
     if n and kept.increment > 0:  # BLAS leaves a vector of a negative increment as it is
         on_device(lambda x, stream: elementwise.scal(alpha, x, stream), stream, updates={"x": target})
@@ -151,9 +151,9 @@ saxpy = in_dtype(
 
     x, y: vectors, both NumPy arrays (or what becomes some) or both device arrays; NumPy arrays of other dtypes are
     converted, device arrays must be float32. ``n`` elements of each: those from ``offx`` on, ``incx`` apart, backwards
-    where that is negative; by default as many as x has. The result is put into y if that is a device array, or a NumPy
-    array of that dtype that is contiguous; else into a copy. With ``a`` 0, x is not read. For device arrays the work
-    is enqueued on ``stream``.
+    where that is negative; by default ``(len(x) - offx) // abs(incx)``. The result is put into y if that is a device
+    array, or a NumPy array of that dtype that is contiguous; else into a copy. With ``a`` 0, x is not read. For device
+    arrays the work is enqueued on ``stream``.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.
     """,

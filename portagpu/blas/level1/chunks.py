@@ -12,6 +12,7 @@ from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.level1.problem import VectorProblem
 from portagpu.device.capabilities import Capabilities
+from portagpu.errors import LayoutError
 from portagpu.runtime.arrays.array import DeviceNDArray
 
 MOST_LANES = 16  # of the dialect's vectors
@@ -66,6 +67,17 @@ def forwards(*arrays: DeviceNDArray) -> tuple[DeviceNDArray, ...]:
     return arrays
 
 
+def check_places(*arrays: DeviceNDArray) -> None:
+    """Raise `LayoutError` for elements, such as fields of packed records, that lie between the places of their size."""
+    for x in arrays:
+        size = x.itemsize // (2 if x.dtype.kind == "c" else 1)
+        if x.offset % size or any(step % size for n, step in zip(x.shape, x.strides, strict=True) if n > 1):
+            raise LayoutError(
+                f"elements of a vector of {x.dtype} begin at places that are no multiples of {size} bytes",
+                hint="pass a copy of it: x.copy()",
+            )
+
+
 def is_contiguous(*arrays: DeviceNDArray) -> bool:
     """Whether the elements of each vector lie side by side."""
     return all(steps_of(x).element == x.itemsize for x in arrays)
@@ -76,10 +88,11 @@ def cut(problem: VectorProblem, width: int, arrays: tuple[DeviceNDArray, ...], c
     parts, size = problem.parts, problem.number_size
     lanes = min(MOST_LANES, max(parts, width // size))
     index = np.uint64 if any(_reaches(x, parts) >= LARGE for x in arrays) else np.uint32
-    aligned = all(_is_aligned(x, lanes * size) for x in arrays)
-    if not problem.contiguous or (caps.local_memory_dedicated and not aligned):
+    wide_loads = caps.local_memory_dedicated  # that must be aligned; CPUs have one kernel, wherever arrays lie
+    aligned = wide_loads and all(_is_aligned(x, lanes * size) for x in arrays)
+    if not problem.contiguous or (wide_loads and not aligned):
         lanes = parts
-        aligned = all(_is_aligned(x, lanes * size) for x in arrays)
+        aligned = wide_loads and all(_is_aligned(x, lanes * size) for x in arrays)
     numbers = problem.n * parts
     return Cut(lanes, parts, aligned, index, numbers // lanes, numbers % lanes // parts)
 
@@ -89,11 +102,19 @@ def chunked(x: DeviceNDArray, found: Cut, *, readonly: bool = False) -> Chunked:
     size = x.itemsize // found.parts
     below, span = _reach(x)
     number = np.dtype(f"f{size}") if found.parts == 2 else x.dtype
-    memory = with_strides(x, (span * found.parts,), (size,), number, first=-below * x.itemsize, readonly=readonly)
+    memory = with_strides(
+        x, (span * found.parts,), (size,), number, first=-below * x.itemsize, readonly=readonly, shifted=x.shifted
+    )
     step, kind = steps_of(x), found.index
     whole = found.lanes if step.element == x.itemsize else step.element // size
     mask = int(np.iinfo(kind).max)
     return Chunked(memory, kind(below * found.parts), kind(whole & mask), kind((step.vector // size) & mask))
+
+
+def unread(found: Cut) -> Chunked:
+    """What a kernel takes in place of a vector that it neither reads nor writes; an array would be named twice."""
+    zero = found.index(0)
+    return Chunked(np.int32(0), zero, zero, zero)
 
 
 def _reach(x: DeviceNDArray) -> tuple[int, int]:

@@ -39,70 +39,29 @@ def _dot(
     return _reduced("dot", call, routine, {"x": left.view(n), "y": right.view(n)}, stream)
 
 
-def _dotc(
-    routine: Routine,
-    /,
-    x: Array,
-    y: Array,
-    n: int | None = None,
-    offx: int = 0,
-    incx: int = 1,
-    offy: int = 0,
-    incy: int = 1,
-    *,
-    stream: Stream | None = None,
-) -> Any:
-    return _dot(routine, x, y, n, offx, incx, offy, incy, stream=stream)
-
-
-def _nrm2(
-    routine: Routine,
-    /,
-    x: Array,
-    n: int | None = None,
-    offx: int = 0,
-    incx: int = 1,
-    *,
-    stream: Stream | None = None,
-) -> Any:
-    return _of_one(routine, "nrm2", reductions.nrm2, x, n, offx, incx, stream)
-
-
-def _asum(
-    routine: Routine,
-    /,
-    x: Array,
-    n: int | None = None,
-    offx: int = 0,
-    incx: int = 1,
-    *,
-    stream: Stream | None = None,
-) -> Any:
-    return _of_one(routine, "asum", reductions.asum, x, n, offx, incx, stream)
-
-
-def _amax(
-    routine: Routine,
-    /,
-    x: Array,
-    n: int | None = None,
-    offx: int = 0,
-    incx: int = 1,
-    *,
-    stream: Stream | None = None,
-) -> Any:
-    return _of_one(routine, "amax", reductions.amax, x, n, offx, incx, stream)
-
-
 def _of_one(
-    routine: Routine, name: str, call: Any, x: Array, n: Any, offx: Any, incx: Any, stream: Stream | None
+    routine: Routine,
+    /,
+    x: Array,
+    n: int | None = None,
+    offx: int = 0,
+    incx: int = 1,
+    *,
+    stream: Stream | None = None,
 ) -> Any:
+    """A routine on one vector; a negative increment means no elements, as in BLAS, or is refused."""
     given = section(routine.vector(x, "x"), "x", offx, incx)
-    if given.increment < 0:
+    if given.increment < 0 and routine.family == "nrm2":
         raise ShapeError(
             f"incx of {routine.name} is {given.increment}", hint="it is positive: the order of elements does not matter"
         )
-    return _reduced(name, call, routine, {"x": given.view(count(routine, n, given.length))}, stream)
+    vectors = {"x": given.view(count(routine, n, given.whole_steps))}
+    if given.increment < 0:
+        vectors["x"] = vectors["x"][:0]
+    return _reduced(routine.family, _OF_ONE[routine.family], routine, vectors, stream)
+
+
+_OF_ONE: dict[str, Any] = {"nrm2": reductions.nrm2, "asum": reductions.asum, "amax": reductions.amax}
 
 
 def _reduced(name: str, call: Any, routine: Routine, vectors: dict[str, Any], stream: Stream | None) -> Any:
@@ -126,7 +85,7 @@ sdot = in_dtype(
     x, y: vectors, both NumPy arrays (or what becomes some), which give a float, or both device arrays, which give a
     device array without axes, enqueued on ``stream``. NumPy arrays of other dtypes are converted, device arrays must be
     float32. ``n`` elements of each: those from ``offx`` on, ``incx`` apart, backwards where that is negative; by
-    default as many as x has.
+    default ``(len(x) - offx) // abs(incx)``.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.
     """,
@@ -134,42 +93,49 @@ sdot = in_dtype(
 ddot = in_dtype(_dot, "ddot", "float64", "As `sdot`, in float64.")
 cdotu = in_dtype(_dot, "cdotu", "complex64", "As `sdot`, in complex64: a complex number.")
 zdotu = in_dtype(_dot, "zdotu", "complex128", "As `sdot`, in complex128: a complex number.")
-cdotc = in_dtype(_dotc, "cdotc", "complex64", "The sum of ``conj(x) * y`` in complex64. See `sdot`.")
-zdotc = in_dtype(_dotc, "zdotc", "complex128", "The sum of ``conj(x) * y`` in complex128. See `sdot`.")
+cdotc = in_dtype(_dot, "cdotc", "complex64", "The sum of ``conj(x) * y`` in complex64. See `sdot`.", family="dotc")
+zdotc = in_dtype(_dot, "zdotc", "complex128", "The sum of ``conj(x) * y`` in complex128. See `sdot`.", family="dotc")
 
 snrm2 = in_dtype(
-    _nrm2,
+    _of_one,
     "snrm2",
     "float32",
     """The Euclidean norm of x in float32, as `scipy.linalg.blas.snrm2`, without spurious overflow or underflow.
 
     ``incx`` is positive. See `sdot`. Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `OutOfMemoryError`.
     """,
+    family="nrm2",
 )
-dnrm2 = in_dtype(_nrm2, "dnrm2", "float64", "As `snrm2`, in float64.")
-scnrm2 = in_dtype(_nrm2, "scnrm2", "complex64", "As `snrm2`, of complex64: a real number.")
-dznrm2 = in_dtype(_nrm2, "dznrm2", "complex128", "As `snrm2`, of complex128: a real number.")
+dnrm2 = in_dtype(_of_one, "dnrm2", "float64", "As `snrm2`, in float64.", family="nrm2")
+scnrm2 = in_dtype(_of_one, "scnrm2", "complex64", "As `snrm2`, of complex64: a real number.", family="nrm2")
+dznrm2 = in_dtype(_of_one, "dznrm2", "complex128", "As `snrm2`, of complex128: a real number.", family="nrm2")
 
 sasum = in_dtype(
-    _asum,
+    _of_one,
     "sasum",
     "float32",
-    """The sum of magnitudes of x in float32, as `scipy.linalg.blas.sasum`. ``incx`` is positive. See `sdot`.""",
+    """The sum of magnitudes of x in float32, as `scipy.linalg.blas.sasum`. 0 if ``incx`` is negative. See `sdot`.""",
+    family="asum",
 )
-dasum = in_dtype(_asum, "dasum", "float64", "As `sasum`, in float64.")
-scasum = in_dtype(_asum, "scasum", "complex64", "The sum of ``|re| + |im|`` of complex64. See `sasum`.")
-dzasum = in_dtype(_asum, "dzasum", "complex128", "The sum of ``|re| + |im|`` of complex128. See `sasum`.")
+dasum = in_dtype(_of_one, "dasum", "float64", "As `sasum`, in float64.", family="asum")
+scasum = in_dtype(
+    _of_one, "scasum", "complex64", "The sum of ``|re| + |im|`` of complex64. See `sasum`.", family="asum"
+)
+dzasum = in_dtype(
+    _of_one, "dzasum", "complex128", "The sum of ``|re| + |im|`` of complex128. See `sasum`.", family="asum"
+)
 
 isamax = in_dtype(
-    _amax,
+    _of_one,
     "isamax",
     "float32",
     """The index, from 0 on, of the first largest magnitude in x, as `scipy.linalg.blas.isamax`; -1 of no elements.
 
-    Where x has nan, it is the first one's, as of `numpy.argmax`. ``incx`` is positive; elements are counted in steps of
-    it. Of device arrays it is an int64 in a device array without axes. See `sdot`.
+    Where x has nan, it is the first one's, as of `numpy.argmax`. Elements are counted in steps of ``incx``; where that
+    is negative, there are none. Of device arrays it is an int64 in a device array without axes. See `sdot`.
     """,
+    family="amax",
 )
-idamax = in_dtype(_amax, "idamax", "float64", "As `isamax`, in float64.")
-icamax = in_dtype(_amax, "icamax", "complex64", "As `isamax`, of ``|re| + |im|`` of complex64.")
-izamax = in_dtype(_amax, "izamax", "complex128", "As `isamax`, of ``|re| + |im|`` of complex128.")
+idamax = in_dtype(_of_one, "idamax", "float64", "As `isamax`, in float64.", family="amax")
+icamax = in_dtype(_of_one, "icamax", "complex64", "As `isamax`, of ``|re| + |im|`` of complex64.", family="amax")
+izamax = in_dtype(_of_one, "izamax", "complex128", "As `isamax`, of ``|re| + |im|`` of complex128.", family="amax")

@@ -7,9 +7,9 @@ shares no memory with anything else, but x and y may be the same elements in the
 from __future__ import annotations
 
 from portagpu.blas.level1 import map_variant
-from portagpu.blas.level1.chunks import forwards
+from portagpu.blas.level1.chunks import check_places, forwards
 from portagpu.blas.level1.map_variant import MapCall, Operation
-from portagpu.blas.level1.selection import MAP_CHOICE, MAPS
+from portagpu.blas.level1.selection import MAP_CHOICE, MAP_REGISTRY
 from portagpu.errors import MissingCapabilityError
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
@@ -53,9 +53,10 @@ def _run(
 ) -> None:
     if y.size == 0:
         return
+    check_places(x, y)
     x, y = forwards(x, y)
     call = MapCall(routine=routine, operation=operation, x=x, y=y, stream=stream, factors=factors)
     config = MAP_CHOICE.choose(call.problem, y.context)
     if config is None:
         raise MissingCapabilityError(f"{y.context.device.name} does not compute in {y.dtype}", hint="use float32")
-    MAPS.variant_of(config).run(config, call)
+    MAP_REGISTRY.variant_of(config).run(config, call)

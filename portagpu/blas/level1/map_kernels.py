@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from portagpu import cuda
-from portagpu.blas.level1.lanes import alternating, load, store, times_complex
+from portagpu.blas.level1.lanes import load, store, times_complex
 
 
 class Work(NamedTuple):
@@ -63,12 +63,6 @@ class MapPlan(NamedTuple):
 def copied(x, y, factors, kind: cuda.constexpr):
     """``y = x``."""
     return x, x
-
-
-@cuda.jit(device=True)
-def conjugated(x, y, factors, kind: cuda.constexpr):
-    """``y = conj(x)``."""
-    return x, x * alternating(factors.a, factors.b, kind)
 
 
 @cuda.jit(device=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from portagpu.blas.level1 import map_kernels
-from portagpu.blas.level1.chunks import chunked, cut, is_contiguous, kind_of, stored_kind
+from portagpu.blas.level1.chunks import chunked, cut, is_contiguous, kind_of, stored_kind, unread
 from portagpu.blas.level1.map_kernels import Factors, MapPlan, Work, map_elements
 from portagpu.blas.level1.problem import MAPS, VectorProblem
 from portagpu.blas.level1.rates import LAUNCH_SECONDS, VectorConfig, is_sound, memory_seconds, vector_axes
@@ -33,7 +33,6 @@ class Operation:
 
 
 COPY = Operation(function=map_kernels.copied, reads="x", writes="y")
-CONJUGATE = Operation(function=map_kernels.conjugated, reads="x", writes="y")
 SCALE = Operation(function=map_kernels.scaled, reads="y", writes="y")
 SCALE_COMPLEX = Operation(function=map_kernels.scaled_complex, reads="y", writes="y")
 AXPY = Operation(function=map_kernels.multiplied_and_added, reads="xy", writes="y")
@@ -117,33 +116,18 @@ class MapVariant(Variant[VectorProblem, MapCall]):
 
     def run(self, config: MapConfig, call: MapCall) -> None:
         """One launch."""
-        problem, caps, operation = call.problem, call.y.context.capabilities, call.operation
+        problem, caps = call.problem, call.y.context.capabilities
         found = cut(problem, config.width, (call.x, call.y), caps)
         blocks = max(1, _blocks(config, found.chunks, found.lanes * problem.number_size, caps))
         turn = config.threads * config.items
         span = math.ceil(found.chunks / (blocks * turn)) * turn
         blocks = max(1, math.ceil(found.chunks / span)) if span else 1
-        computed = problem.number if call.routine in ("copy", "swap") else problem.computed
+        computed = _computed(problem)
+        plan = _plan(call.operation, problem.number, computed, found.lanes, found.parts, found.aligned, config)
         number = kind_of("float32" if computed == "bfloat16" else computed, 1)
-        plan = MapPlan(
-            operation=operation.function,
-            kind=stored_kind(computed, found.lanes),
-            stored=stored_kind(problem.number, found.lanes),
-            single=stored_kind(computed, found.parts),
-            stored_single=stored_kind(problem.number, found.parts),
-            lanes=found.lanes,
-            parts=found.parts,
-            threads=config.threads,
-            items=config.items,
-            aligned=found.aligned,
-            reads_x="x" in operation.reads,
-            reads_y="y" in operation.reads,
-            writes_x="x" in operation.writes,
-            writes_y="y" in operation.writes,
-        )
         factors = (*call.factors, 0.0, 0.0, 0.0, 0.0)[:4]
         _kernel(config.threads)[blocks, config.threads, call.stream](
-            chunked(call.x, found, readonly="x" not in operation.writes),
+            chunked(call.x, found, readonly=not plan.writes_x) if plan.reads_x or plan.writes_x else unread(found),
             chunked(call.y, found),
             Work(found.index(found.chunks), found.index(span), found.index(found.rest)),
             Factors(*(number(factor) for factor in factors)),
@@ -160,6 +144,33 @@ def _blocks(config: MapConfig, chunks: int, width: int, caps: Capabilities) -> i
     if config.threads == 1:
         turns = math.ceil(chunks * width / _LEAST_BYTES)
     return min(turns, most)
+
+
+def _computed(problem: VectorProblem) -> str:
+    """Dtype in which is computed: copies leave bits as they are."""
+    return problem.number if problem.routine in ("copy", "swap") else problem.computed
+
+
+@lru_cache(maxsize=256)  # launches with the same constants are recognised by these
+def _plan(
+    operation: Operation, number: str, computed: str, lanes: int, parts: int, aligned: bool, config: MapConfig
+) -> MapPlan:
+    return MapPlan(
+        operation=operation.function,
+        kind=stored_kind(computed, lanes),
+        stored=stored_kind(number, lanes),
+        single=stored_kind(computed, parts),
+        stored_single=stored_kind(number, parts),
+        lanes=lanes,
+        parts=parts,
+        threads=config.threads,
+        items=config.items,
+        aligned=aligned,
+        reads_x="x" in operation.reads,
+        reads_y="y" in operation.reads,
+        writes_x="x" in operation.writes,
+        writes_y="y" in operation.writes,
+    )
 
 
 @cache

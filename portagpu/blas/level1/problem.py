@@ -74,8 +74,9 @@ class VectorProblem:
 
     @property
     def values(self) -> dict[str, int | float | str | bool]:
-        """The problem as the tuner knows it."""
-        return asdict(self)
+        """The problem as the tuner knows it: without what is usual, so that the command need not name it."""
+        usual = {"batch": 1, "contiguous": True}
+        return {name: value for name, value in asdict(self).items() if usual.get(name) != value}
 
     @property
     def words(self) -> str:

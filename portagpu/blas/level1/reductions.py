@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu.blas.gemm.core.fill import clear
-from portagpu.blas.level1.chunks import forwards
-from portagpu.blas.level1.selection import SUM_CHOICE, SUMS
+from portagpu.blas.level1.chunks import check_places, forwards
+from portagpu.blas.level1.selection import SUM_CHOICE, SUM_REGISTRY
 from portagpu.blas.level1.sum_variant import SumCall
 from portagpu.errors import MissingCapabilityError
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -50,11 +50,12 @@ def _run(routine: str, x: DeviceNDArray, y: DeviceNDArray, result: DeviceNDArray
     if x.size == 0:
         clear(result, stream)
         return
+    check_places(x, y)
     call = SumCall(routine=routine, x=x, y=y, result=result, stream=stream)
     config = SUM_CHOICE.choose(call.problem, x.context)
     if config is None:
         raise MissingCapabilityError(f"{x.context.device.name} does not compute in {x.dtype}", hint="use float32")
-    SUMS.variant_of(config).run(config, call)
+    SUM_REGISTRY.variant_of(config).run(config, call)
 
 
 def result_dtype(routine: str, dtype: np.dtype[np.generic]) -> np.dtype[np.generic]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.level1 import amax_kernels, sum_kernels
 from portagpu.blas.level1.amax_kernels import AmaxPlan, amax_elements, amax_left_parts
-from portagpu.blas.level1.chunks import Cut, chunked, cut, is_contiguous, kind_of, stored_kind
+from portagpu.blas.level1.chunks import Cut, chunked, cut, is_contiguous, kind_of, stored_kind, unread
 from portagpu.blas.level1.problem import SUMS, VectorProblem
 from portagpu.blas.level1.rates import (
     FURTHER_SECONDS,
@@ -186,22 +186,13 @@ def _launch_sums(
 ) -> None:
     terms, threads, stream = terms_of(problem), config.threads, call.stream
     number = kind_of(problem.computed, 1)
-    plan = SumPlan(
-        add=terms.add,
-        finish=terms.finish,
-        result=terms.result,
-        sums=terms.count,
-        kind=kind_of(problem.computed, found.lanes),
-        single=kind_of(problem.computed, found.parts),
-        number=number,
-        stored=stored_kind(problem.number, 1),
-        lanes=found.lanes,
-        parts=found.parts,
-        threads=threads,
-        items=config.items,
-        aligned=found.aligned,
-        reads_y=problem.routine.startswith("dot"),
-        left=left,
+    plan = _sum_plan(
+        terms,
+        (problem.number, problem.computed),
+        _shape(found),
+        config,
+        problem.routine.startswith("dot"),
+        left,
     )
     parts: Any = _NOTHING
     arrived: Any = _NOTHING
@@ -213,7 +204,8 @@ def _launch_sums(
         arrived = workspaces.zeros(stream, "arrived", problem.batch)
     result = chunked(call.result, Cut(1, problem.parts if terms.count == 2 else 1, False, found.index, 0, 0)).memory
     scales = Scales(*(number(2.0**exponent) for exponent in _EXPONENTS[problem.computed]))
-    x, y = (chunked(v, found, readonly=True) for v in (call.x, call.y))
+    x = chunked(call.x, found, readonly=True)
+    y = chunked(call.y, found, readonly=True) if plan.reads_y else unread(found)
     _kernel(sum_elements, threads)[problem.batch * blocks, threads, stream](
         x, y, parts, arrived, result, work, scales, plan
     )
@@ -226,20 +218,7 @@ def _launch_amax(
 ) -> None:
     threads, stream, blocks = config.threads, call.stream, int(work.blocks)
     bits = "uint32" if problem.number == "float32" else "uint64"
-    plan = AmaxPlan(
-        kind=kind_of(problem.number, found.lanes),
-        bits=kind_of(bits, found.lanes),
-        single=kind_of(problem.number, found.parts),
-        single_bits=kind_of(bits, found.parts),
-        number=kind_of(bits, 1),
-        nan=amax_kernels.NAN_BITS[problem.number],
-        lanes=found.lanes,
-        parts=found.parts,
-        threads=threads,
-        items=config.items,
-        aligned=found.aligned,
-        left=left,
-    )
+    plan = _amax_plan(problem.number, bits, _shape(found), config, left)
     values: Any = _NOTHING
     places: Any = _NOTHING
     arrived: Any = _NOTHING
@@ -257,6 +236,53 @@ def _launch_amax(
         _kernel(amax_left_parts, threads)[problem.batch, threads, stream](
             values, places, call.result, work.blocks, plan
         )
+
+
+def _shape(found: Cut) -> tuple[int, int, bool]:
+    return found.lanes, found.parts, found.aligned
+
+
+@lru_cache(maxsize=256)  # launches with the same constants are recognised by these
+def _sum_plan(
+    terms: Terms, form: tuple[str, str], shape: tuple[int, int, bool], config: SumConfig, reads_y: bool, left: int
+) -> SumPlan:
+    (stored, computed), (lanes, parts, aligned) = form, shape
+    return SumPlan(
+        add=terms.add,
+        finish=terms.finish,
+        result=terms.result,
+        sums=terms.count,
+        kind=kind_of(computed, lanes),
+        single=kind_of(computed, parts),
+        number=kind_of(computed, 1),
+        stored=stored_kind(stored, 1),
+        lanes=lanes,
+        parts=parts,
+        threads=config.threads,
+        items=config.items,
+        aligned=aligned,
+        reads_y=reads_y,
+        left=left,
+    )
+
+
+@lru_cache(maxsize=256)
+def _amax_plan(number: str, bits: str, shape: tuple[int, int, bool], config: SumConfig, left: int) -> AmaxPlan:
+    lanes, parts, aligned = shape
+    return AmaxPlan(
+        kind=kind_of(number, lanes),
+        bits=kind_of(bits, lanes),
+        single=kind_of(number, parts),
+        single_bits=kind_of(bits, parts),
+        number=kind_of(bits, 1),
+        nan=amax_kernels.NAN_BITS[number],
+        lanes=lanes,
+        parts=parts,
+        threads=config.threads,
+        items=config.items,
+        aligned=aligned,
+        left=left,
+    )
 
 
 def _rounded(size: int) -> int:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from portagpu.blas.level2.stored.calls import product, triangular
-from portagpu.blas.level2.stored.storage import Parts, Storage, band, general, symmetric, triangular_band
-from portagpu.blas.scipy_arguments import LOWER, TRANS, Routine, in_dtype, integer, option
-from portagpu.blas.scipy_vectors import count
+from portagpu.blas.host_arrays import on_device
+from portagpu.blas.level2.bands.product import multiply, multiply_triangle
+from portagpu.blas.level2.bands.solve import solve
+from portagpu.blas.level2.bands.storage import band, general, symmetric, triangular_band
+from portagpu.blas.level2.vector_results import product_result
+from portagpu.blas.scipy_arguments import DIAG, LOWER, TRANS, Routine, in_dtype, integer, may_overwrite, option
+from portagpu.blas.scipy_vectors import count, section
 from portagpu.errors import ShapeError
+from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
 Array = Any
@@ -60,9 +63,17 @@ def _gbmv(
         )
     _check_lines(matrix, below + above + 1, f"kl = {below}, ku = {above}")
     how = option(trans, "trans", TRANS)
-    return product(
+
+    def enqueue(
+        alpha: complex, beta: complex, a: DeviceNDArray, x: DeviceNDArray, y: DeviceNDArray, stream: Stream
+    ) -> None:
+        storage = band(a, rows, below, above)
+        multiply(storage, general(storage, how), x, y, stream, alpha=alpha, beta=beta)
+
+    return product_result(
         routine,
-        ("a", matrix, lambda a: band(a, rows, below, above), lambda storage: general(storage, how)),
+        ("a", matrix),
+        enqueue,
         (columns, rows) if how else (rows, columns),
         (alpha, beta),
         (x, offx, incx),
@@ -93,9 +104,18 @@ def _sbmv(
     width, matrix = _diagonals("k", k), routine.matrix(a, "a")
     _check_lines(matrix, width + 1, f"k = {width}")
     is_lower = bool(option(lower, "lower", LOWER))
-    return product(
+
+    def enqueue(
+        alpha: complex, beta: complex, a: DeviceNDArray, x: DeviceNDArray, y: DeviceNDArray, stream: Stream
+    ) -> None:
+        storage = triangular_band(a, width, is_lower)
+        parts = symmetric(storage, hermitian=routine.family == "hbmv")
+        multiply(storage, parts, x, y, stream, alpha=alpha, beta=beta)
+
+    return product_result(
         routine,
-        ("a", matrix, lambda a: triangular_band(a, width, is_lower), partial(_symmetric, routine, is_lower)),
+        ("a", matrix),
+        enqueue,
         (matrix.shape[1], matrix.shape[1]),
         (alpha, beta),
         (x, offx, incx),
@@ -103,31 +123,6 @@ def _sbmv(
         overwrite_y,
         stream,
     )
-
-
-def _symmetric(routine: Routine, lower: bool, storage: Storage) -> Parts:
-    return symmetric(storage, hermitian=routine.family == "hbmv")
-
-
-def _hbmv(
-    routine: Routine,
-    /,
-    k: int,
-    alpha: Any,
-    a: Array,
-    x: Array,
-    incx: int = 1,
-    offx: int = 0,
-    beta: Any = 0.0,
-    y: Array = None,
-    incy: int = 1,
-    offy: int = 0,
-    lower: int = 0,
-    overwrite_y: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _sbmv(routine, k, alpha, a, x, incx, offx, beta, y, incy, offy, lower, overwrite_y, stream=stream)
 
 
 def _tbmv(
@@ -147,32 +142,18 @@ def _tbmv(
 ) -> Array:
     width, matrix = _diagonals("k", k), routine.matrix(a, "a")
     _check_lines(matrix, width + 1, f"k = {width}")
-    return triangular(
-        routine,
-        ("a", matrix, matrix.shape[1], lambda a, is_lower: triangular_band(a, width, is_lower)),
-        (x, offx, incx),
-        (lower, trans, diag),
-        overwrite_x,
-        stream,
-    )
+    how, overwrite = option(trans, "trans", TRANS), may_overwrite(overwrite_x, "x")
+    is_lower, unit = bool(option(lower, "lower", LOWER)), bool(option(diag, "diag", DIAG))
+    result = routine.target(routine.vector(x, "x"), x, overwrite=overwrite, stream=stream)
+    target = section(result, "x", offx, incx).view(matrix.shape[1])
+    core = solve if routine.family == "tbsv" else multiply_triangle
 
+    def enqueue(a: DeviceNDArray, x: DeviceNDArray, stream: Stream) -> None:
+        core(triangular_band(a, width, is_lower), x, stream, trans=how, unit=unit)
 
-def _tbsv(
-    routine: Routine,
-    /,
-    k: int,
-    a: Array,
-    x: Array,
-    incx: int = 1,
-    offx: int = 0,
-    lower: int = 0,
-    trans: int = 0,
-    diag: int = 0,
-    overwrite_x: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _tbmv(routine, k, a, x, incx, offx, lower, trans, diag, overwrite_x, stream=stream)
+    if target.size:
+        on_device(enqueue, stream, reads={"a": matrix}, updates={"x": target})
+    return result
 
 
 sgbmv = in_dtype(
@@ -211,12 +192,13 @@ ssbmv = in_dtype(
 )
 dsbmv = in_dtype(_sbmv, "dsbmv", "float64", "As `ssbmv`, in float64.")
 chbmv = in_dtype(
-    _hbmv,
+    _sbmv,
     "chbmv",
     "complex64",
     "As `ssbmv`, in complex64, for a Hermitian A, whose diagonal counts as real: `scipy.linalg.blas.chbmv`.",
+    family="hbmv",
 )
-zhbmv = in_dtype(_hbmv, "zhbmv", "complex128", "As `chbmv`, in complex128.")
+zhbmv = in_dtype(_sbmv, "zhbmv", "complex128", "As `chbmv`, in complex128.", family="hbmv")
 stbmv = in_dtype(
     _tbmv,
     "stbmv",
@@ -234,7 +216,7 @@ dtbmv = in_dtype(_tbmv, "dtbmv", "float64", "As `stbmv`, in float64.")
 ctbmv = in_dtype(_tbmv, "ctbmv", "complex64", "As `stbmv`, in complex64.")
 ztbmv = in_dtype(_tbmv, "ztbmv", "complex128", "As `stbmv`, in complex128.")
 stbsv = in_dtype(
-    _tbsv,
+    _tbmv,
     "stbsv",
     "float32",
     """Solve ``op(A) @ x = b`` in float32 for a triangular banded A, as `scipy.linalg.blas.stbsv`.
@@ -244,7 +226,8 @@ stbsv = in_dtype(
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """,
+    family="tbsv",
 )
-dtbsv = in_dtype(_tbsv, "dtbsv", "float64", "As `stbsv`, in float64.")
-ctbsv = in_dtype(_tbsv, "ctbsv", "complex64", "As `stbsv`, in complex64.")
-ztbsv = in_dtype(_tbsv, "ztbsv", "complex128", "As `stbsv`, in complex128.")
+dtbsv = in_dtype(_tbmv, "dtbsv", "float64", "As `stbsv`, in float64.", family="tbsv")
+ctbsv = in_dtype(_tbmv, "ctbsv", "complex64", "As `stbsv`, in complex64.", family="tbsv")
+ztbsv = in_dtype(_tbmv, "ztbsv", "complex128", "As `stbsv`, in complex128.", family="tbsv")

@@ -77,42 +77,6 @@ def _vector(routine: Routine, given: Array, name: str, increment: Any) -> Array:
     return vector if step == 1 else vector[::-1]
 
 
-def _geru(
-    routine: Routine,
-    /,
-    alpha: Any,
-    x: Array,
-    y: Array,
-    incx: int = 1,
-    incy: int = 1,
-    a: Array = None,
-    overwrite_x: int = 1,
-    overwrite_y: int = 1,
-    overwrite_a: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _ger(routine, alpha, x, y, incx, incy, a, overwrite_x, overwrite_y, overwrite_a, stream=stream)
-
-
-def _gerc(
-    routine: Routine,
-    /,
-    alpha: Any,
-    x: Array,
-    y: Array,
-    incx: int = 1,
-    incy: int = 1,
-    a: Array = None,
-    overwrite_x: int = 1,
-    overwrite_y: int = 1,
-    overwrite_a: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _ger(routine, alpha, x, y, incx, incy, a, overwrite_x, overwrite_y, overwrite_a, stream=stream)
-
-
 sger = in_dtype(
     _ger,
     "sger",
@@ -128,7 +92,9 @@ sger = in_dtype(
     """,
 )
 dger = in_dtype(_ger, "dger", "float64", "As `sger`, in float64.")
-cgeru = in_dtype(_geru, "cgeru", "complex64", "As `sger`, in complex64.")
-zgeru = in_dtype(_geru, "zgeru", "complex128", "As `sger`, in complex128.")
-cgerc = in_dtype(_gerc, "cgerc", "complex64", "As `cgeru`, with the conjugate of y: ``alpha * x * y^H + a``.")
-zgerc = in_dtype(_gerc, "zgerc", "complex128", "As `cgerc`, in complex128.")
+cgeru = in_dtype(_ger, "cgeru", "complex64", "As `sger`, in complex64.", family="geru")
+zgeru = in_dtype(_ger, "zgeru", "complex128", "As `sger`, in complex128.", family="geru")
+cgerc = in_dtype(
+    _ger, "cgerc", "complex64", "As `cgeru`, with the conjugate of y: ``alpha * x * y^H + a``.", family="gerc"
+)
+zgerc = in_dtype(_ger, "zgerc", "complex128", "As `cgerc`, in complex128.", family="gerc")

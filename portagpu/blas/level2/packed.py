@@ -5,13 +5,103 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from portagpu.blas.level2.stored.calls import packed_triangle, product, triangular
-from portagpu.blas.level2.stored.storage import packed, symmetric
-from portagpu.blas.scipy_arguments import LOWER, Routine, in_dtype, option
-from portagpu.blas.scipy_vectors import count
+from portagpu.blas.host_arrays import on_device
+from portagpu.blas.level2.products.call import scale_vector
+from portagpu.blas.level2.products.form import LOWER as LOWER_TRIANGLE
+from portagpu.blas.level2.products.form import READ, UNIT, UPPER
+from portagpu.blas.level2.products.product import Use, multiply_packed, packed_lines, symmetric_use
+from portagpu.blas.level2.solving import solve_lines
+from portagpu.blas.level2.vector_results import product_result
+from portagpu.blas.scipy_arguments import DIAG, LOWER, TRANS, Routine, in_dtype, may_overwrite, option
+from portagpu.blas.scipy_vectors import count, section
+from portagpu.errors import ShapeError
+from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
 Array = Any
+
+
+def spmv(
+    alpha: complex,
+    ap: DeviceNDArray,
+    x: DeviceNDArray,
+    beta: complex,
+    y: DeviceNDArray,
+    stream: Stream,
+    *,
+    lower: bool = False,
+    hermitian: bool = False,
+) -> None:
+    """``y = alpha * A @ x + beta * y`` for a symmetric A, or a ``hermitian`` one, packed; enqueued.
+
+    ap (n * (n + 1) / 2): the columns of A's upper triangle, or of the ``lower`` one, one after the other; x (n), y (n):
+    device arrays of any strides and of one dtype. The diagonal of a Hermitian matrix counts as real. y must not overlap
+    ap or x. With ``beta`` 0, y is not read, with ``alpha`` 0 neither are ap and x. Raises `MissingCapabilityError`.
+    """
+    if y.size == 0:
+        return
+    if alpha == 0:
+        scale_vector(y, beta, stream)
+        return
+    use = symmetric_use("spmv", "hpmv", ap.dtype, lower=lower, hermitian=hermitian)
+    multiply_packed(use, ap, x, y, stream, alpha=alpha, beta=beta)
+
+
+def tpmv(
+    ap: DeviceNDArray,
+    x: DeviceNDArray,
+    stream: Stream,
+    *,
+    lower: bool = False,
+    trans: int = 0,
+    unit: bool = False,
+) -> None:
+    """``x = op(A) @ x`` for a packed triangle; enqueued. ``trans``: 1 transposes A, 2 transposes and conjugates it.
+
+    ap, x: see `spmv`. The diagonal is not read where it is ``unit``. Raises `MissingCapabilityError`.
+    """
+    if x.size == 0:
+        return
+    conjugate = trans == 2 and ap.dtype.kind == "c"
+    use = Use(
+        routine="tpmv",
+        rows=trans == 0,
+        columns=trans != 0,
+        conjugate_columns=conjugate,
+        shape=LOWER_TRIANGLE if lower else UPPER,
+        diagonal=UNIT if unit else READ,
+    )
+    multiply_packed(use, ap, x, x, stream)
+
+
+def tpsv(
+    ap: DeviceNDArray,
+    x: DeviceNDArray,
+    stream: Stream,
+    *,
+    lower: bool = False,
+    trans: int = 0,
+    unit: bool = False,
+) -> None:
+    """Solve ``op(A) @ x = b`` for a packed triangle, where x is b before and the solution after; enqueued.
+
+    Arguments as of `tpmv`; zeros on the diagonal make the solution infinite or NaN. Raises `MissingCapabilityError`.
+    """
+    if x.size == 0:
+        return
+    columns = packed_lines(ap, LOWER_TRIANGLE if lower else UPPER, x.size, stream)
+    solve_lines(columns, x, stream, rows=trans != 0, lower=lower != (trans != 0), unit=unit, conjugate=trans == 2)
+
+
+def packed_triangle(routine: Routine, ap: Array, n: int) -> Array:
+    """The first n * (n + 1) / 2 elements of an array: a packed triangle of n columns. Raises `ShapeError`."""
+    needed = n * (n + 1) // 2
+    if ap.shape[0] < needed:
+        raise ShapeError(
+            f"ap has {ap.shape[0]} elements; a packed triangle of {n} columns has {needed}",
+            hint=f"pass a longer ap, or a smaller n of {routine.name}",
+        )
+    return ap[:needed]
 
 
 def _spmv(
@@ -33,16 +123,18 @@ def _spmv(
     stream: Stream | None = None,
 ) -> Array:
     size = count(routine, n, 0)
-    matrix = packed_triangle(routine, routine.vector(ap, "ap"), size)
+    triangle = packed_triangle(routine, routine.vector(ap, "ap"), size)
     is_lower = bool(option(lower, "lower", LOWER))
-    return product(
+
+    def enqueue(
+        alpha: complex, beta: complex, ap: DeviceNDArray, x: DeviceNDArray, y: DeviceNDArray, stream: Stream
+    ) -> None:
+        spmv(alpha, ap, x, beta, y, stream, lower=is_lower, hermitian=routine.family == "hpmv")
+
+    return product_result(
         routine,
-        (
-            "ap",
-            matrix,
-            lambda ap: packed(ap, size, is_lower),
-            partial(symmetric, hermitian=routine.family == "hpmv"),
-        ),
+        ("ap", triangle),
+        enqueue,
         (size, size),
         (alpha, beta),
         (x, offx, incx),
@@ -50,27 +142,6 @@ def _spmv(
         overwrite_y,
         stream,
     )
-
-
-def _hpmv(
-    routine: Routine,
-    /,
-    n: int,
-    alpha: Any,
-    ap: Array,
-    x: Array,
-    incx: int = 1,
-    offx: int = 0,
-    beta: Any = 0.0,
-    y: Array = None,
-    incy: int = 1,
-    offy: int = 0,
-    lower: int = 0,
-    overwrite_y: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _spmv(routine, n, alpha, ap, x, incx, offx, beta, y, incy, offy, lower, overwrite_y, stream=stream)
 
 
 def _tpmv(
@@ -89,33 +160,21 @@ def _tpmv(
     stream: Stream | None = None,
 ) -> Array:
     size = count(routine, n, 0)
-    matrix = packed_triangle(routine, routine.vector(ap, "ap"), size)
-    return triangular(
-        routine,
-        ("ap", matrix, size, lambda ap, is_lower: packed(ap, size, is_lower)),
-        (x, offx, incx),
-        (lower, trans, diag),
-        overwrite_x,
-        stream,
-    )
+    triangle = packed_triangle(routine, routine.vector(ap, "ap"), size)
+    how, overwrite = option(trans, "trans", TRANS), may_overwrite(overwrite_x, "x")
+    is_lower, unit = bool(option(lower, "lower", LOWER)), bool(option(diag, "diag", DIAG))
+    result = routine.target(routine.vector(x, "x"), x, overwrite=overwrite, stream=stream)
+    target = section(result, "x", offx, incx).view(size)
+    call = partial(_enqueue, tpsv if routine.family == "tpsv" else tpmv, is_lower, how, unit)
+    if size:
+        on_device(call, stream, reads={"ap": triangle}, updates={"x": target})
+    return result
 
 
-def _tpsv(
-    routine: Routine,
-    /,
-    n: int,
-    ap: Array,
-    x: Array,
-    incx: int = 1,
-    offx: int = 0,
-    lower: int = 0,
-    trans: int = 0,
-    diag: int = 0,
-    overwrite_x: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _tpmv(routine, n, ap, x, incx, offx, lower, trans, diag, overwrite_x, stream=stream)
+def _enqueue(
+    core: Any, lower: bool, trans: int, unit: bool, ap: DeviceNDArray, x: DeviceNDArray, stream: Stream
+) -> None:
+    core(ap, x, stream, lower=lower, trans=trans, unit=unit)
 
 
 sspmv = in_dtype(
@@ -138,12 +197,13 @@ dspmv = in_dtype(_spmv, "dspmv", "float64", "As `sspmv`, in float64.")
 cspmv = in_dtype(_spmv, "cspmv", "complex64", "As `sspmv`, in complex64: nothing is conjugated.")
 zspmv = in_dtype(_spmv, "zspmv", "complex128", "As `cspmv`, in complex128.")
 chpmv = in_dtype(
-    _hpmv,
+    _spmv,
     "chpmv",
     "complex64",
     "As `sspmv`, in complex64, for a Hermitian A, whose diagonal counts as real: `scipy.linalg.blas.chpmv`.",
+    family="hpmv",
 )
-zhpmv = in_dtype(_hpmv, "zhpmv", "complex128", "As `chpmv`, in complex128.")
+zhpmv = in_dtype(_spmv, "zhpmv", "complex128", "As `chpmv`, in complex128.", family="hpmv")
 stpmv = in_dtype(
     _tpmv,
     "stpmv",
@@ -161,7 +221,7 @@ dtpmv = in_dtype(_tpmv, "dtpmv", "float64", "As `stpmv`, in float64.")
 ctpmv = in_dtype(_tpmv, "ctpmv", "complex64", "As `stpmv`, in complex64.")
 ztpmv = in_dtype(_tpmv, "ztpmv", "complex128", "As `stpmv`, in complex128.")
 stpsv = in_dtype(
-    _tpsv,
+    _tpmv,
     "stpsv",
     "float32",
     """Solve ``op(A) @ x = b`` in float32 for a triangular A, packed, as `scipy.linalg.blas.stpsv`.
@@ -171,7 +231,8 @@ stpsv = in_dtype(
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `UnknownOptionError`, `OutOfMemoryError`.
     """,
+    family="tpsv",
 )
-dtpsv = in_dtype(_tpsv, "dtpsv", "float64", "As `stpsv`, in float64.")
-ctpsv = in_dtype(_tpsv, "ctpsv", "complex64", "As `stpsv`, in complex64.")
-ztpsv = in_dtype(_tpsv, "ztpsv", "complex128", "As `stpsv`, in complex128.")
+dtpsv = in_dtype(_tpmv, "dtpsv", "float64", "As `stpsv`, in float64.", family="tpsv")
+ctpsv = in_dtype(_tpmv, "ctpsv", "complex64", "As `stpsv`, in complex64.", family="tpsv")
+ztpsv = in_dtype(_tpmv, "ztpsv", "complex128", "As `stpsv`, in complex128.", family="tpsv")

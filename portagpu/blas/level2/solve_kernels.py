@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from portagpu import cuda
 from portagpu.blas.gemm.variants.vector.kernels import sum_of_lanes
+from portagpu.blas.level2.products.form import PITCHED
+from portagpu.blas.level2.products.lines import start_of
 
 
 class Solve(NamedTuple):
@@ -22,7 +24,7 @@ class Solve(NamedTuple):
     ``width``: unknowns of a step; ``threads`` of a block; ``lower``: from the first unknown on, else from the last one;
     ``unit``: the diagonal is ones; ``conjugate``: of elements; ``rows``: elements of a row lie side by side, else those
     of a column; ``lanes``: real elements taken at once by a thread, or 1; ``number``: dtype of elements; ``staged``:
-    the diagonal block is brought to shared memory.
+    the diagonal block is brought to shared memory; ``layout``: `PITCHED`, or that of a packed triangle.
     """
 
     width: int
@@ -35,6 +37,7 @@ class Solve(NamedTuple):
     vector: Any
     number: Any
     staged: bool
+    layout: int = PITCHED
 
 
 class Step(NamedTuple):
@@ -49,7 +52,8 @@ class Step(NamedTuple):
 @cuda.jit(device=True)
 def _element(m, i, j, solve):
     """Element (i, j) of the triangle."""
-    value = m.memory[i * m.pitch + j] if solve.rows else m.memory[j * m.pitch + i]
+    line, other = (i, j) if solve.rows else (j, i)
+    value = m.memory[start_of(m, line, solve.layout, 1) + other]
     return value.conjugate() if solve.conjugate else value
 
 
@@ -104,7 +108,7 @@ def _take_along(m, left, found, i, step, solve):
     held = step.end - step.begin
     whole = held // lanes * lanes
     acc = vector(0)
-    place = i * m.pitch + step.begin
+    place = start_of(m, i, solve.layout, 1) + step.begin
     for j in range(kind(0), whole, kind(lanes)):
         acc = cuda.fma(vector(cuda.vload(m.memory, place + j, lanes)), vector(cuda.vload(found, j, lanes)), acc)
     total = sum_of_lanes(acc, lanes)
@@ -119,7 +123,7 @@ def _take_across(m, left, found, i, step, solve):
     kind, lanes, vector = type(i), solve.lanes, solve.vector
     acc = vector(0)
     for j in range(kind(0), step.end - step.begin, kind(1)):
-        column = vector(cuda.vload(m.memory, (step.begin + j) * m.pitch + i, lanes))
+        column = vector(cuda.vload(m.memory, start_of(m, step.begin + j, solve.layout, 1) + i, lanes))
         acc = cuda.fma(column, vector(found[j]), acc)
     cuda.vstore(vector(cuda.vload(left, i, lanes)) - acc, left, i)
 

@@ -7,9 +7,7 @@ from typing import Any
 
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level2.products.call import scale_vector
-from portagpu.blas.level2.products.form import LOWER as LOWER_TRIANGLE
-from portagpu.blas.level2.products.form import READ, REAL, UPPER
-from portagpu.blas.level2.products.product import Use, multiply
+from portagpu.blas.level2.products.product import multiply, symmetric_use
 from portagpu.blas.scipy_arguments import LOWER, Routine, in_dtype, may_overwrite, option
 from portagpu.blas.scipy_vectors import section, vector_target
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -40,14 +38,7 @@ def symv(
     if alpha == 0:
         scale_vector(y, beta, stream)
         return
-    hermitian = hermitian and a.dtype.kind == "c"
-    use = Use(
-        routine="hemv" if hermitian else "symv",
-        columns=True,
-        conjugate_columns=hermitian,
-        shape=LOWER_TRIANGLE if lower else UPPER,
-        diagonal=REAL if hermitian else READ,
-    )
+    use = symmetric_use("symv", "hemv", a.dtype, lower=lower, hermitian=hermitian)
     multiply(use, a, x, y, stream, alpha=alpha, beta=beta)
 
 
@@ -91,26 +82,6 @@ def _enqueue(
     symv(alpha, a, x, beta, y, stream, lower=lower, hermitian=True)
 
 
-def _hemv(
-    routine: Routine,
-    /,
-    alpha: Any,
-    a: Array,
-    x: Array,
-    beta: Any = 0.0,
-    y: Array = None,
-    offx: int = 0,
-    incx: int = 1,
-    offy: int = 0,
-    incy: int = 1,
-    lower: int = 0,
-    overwrite_y: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _symv(routine, alpha, a, x, beta, y, offx, incx, offy, incy, lower, overwrite_y, stream=stream)
-
-
 ssymv = in_dtype(
     _symv,
     "ssymv",
@@ -125,9 +96,10 @@ ssymv = in_dtype(
 )
 dsymv = in_dtype(_symv, "dsymv", "float64", "As `ssymv`, in float64.")
 chemv = in_dtype(
-    _hemv,
+    _symv,
     "chemv",
     "complex64",
     """As `ssymv`, in complex64, for a Hermitian a, whose diagonal counts as real: `scipy.linalg.blas.chemv`.""",
+    family="hemv",
 )
-zhemv = in_dtype(_hemv, "zhemv", "complex128", "As `chemv`, in complex128.")
+zhemv = in_dtype(_symv, "zhemv", "complex128", "As `chemv`, in complex128.", family="hemv")

@@ -107,23 +107,6 @@ def _enqueue_one(
     syr(alpha, x, a, stream, lower=lower, hermitian=hermitian)
 
 
-def _her(
-    routine: Routine,
-    /,
-    alpha: Any,
-    x: Array,
-    lower: int = 0,
-    incx: int = 1,
-    offx: int = 0,
-    n: int | None = None,
-    a: Array = None,
-    overwrite_a: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _syr(routine, alpha, x, lower, incx, offx, n, a, overwrite_a, stream=stream)
-
-
 def _syr2(
     routine: Routine,
     /,
@@ -166,26 +149,6 @@ def _enqueue_two(
     syr2(alpha, x, y, a, stream, lower=lower, hermitian=hermitian)
 
 
-def _her2(
-    routine: Routine,
-    /,
-    alpha: Any,
-    x: Array,
-    y: Array,
-    lower: int = 0,
-    incx: int = 1,
-    offx: int = 0,
-    incy: int = 1,
-    offy: int = 0,
-    n: int | None = None,
-    a: Array = None,
-    overwrite_a: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _syr2(routine, alpha, x, y, lower, incx, offx, incy, offy, n, a, overwrite_a, stream=stream)
-
-
 ssyr = in_dtype(
     _syr,
     "ssyr",
@@ -205,12 +168,13 @@ dsyr = in_dtype(_syr, "dsyr", "float64", "As `ssyr`, in float64.")
 csyr = in_dtype(_syr, "csyr", "complex64", "As `ssyr`, in complex64: nothing is conjugated.")
 zsyr = in_dtype(_syr, "zsyr", "complex128", "As `csyr`, in complex128.")
 cher = in_dtype(
-    _her,
+    _syr,
     "cher",
     "complex64",
     "As `ssyr`, ``alpha * x * x^H + a`` for a Hermitian a, whose diagonal becomes real, and the real part of alpha.",
+    family="her",
 )
-zher = in_dtype(_her, "zher", "complex128", "As `cher`, in complex128.")
+zher = in_dtype(_syr, "zher", "complex128", "As `cher`, in complex128.", family="her")
 ssyr2 = in_dtype(
     _syr2,
     "ssyr2",
@@ -224,9 +188,10 @@ ssyr2 = in_dtype(
 )
 dsyr2 = in_dtype(_syr2, "dsyr2", "float64", "As `ssyr2`, in float64.")
 cher2 = in_dtype(
-    _her2,
+    _syr2,
     "cher2",
     "complex64",
     "As `ssyr2`, ``alpha * x * y^H + conj(alpha) * y * x^H + a`` for a Hermitian a, whose diagonal becomes real.",
+    family="her2",
 )
-zher2 = in_dtype(_her2, "zher2", "complex128", "As `cher2`, in complex128.")
+zher2 = in_dtype(_syr2, "zher2", "complex128", "As `cher2`, in complex128.", family="her2")

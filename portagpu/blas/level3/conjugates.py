@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from portagpu import cuda
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
@@ -32,9 +33,12 @@ def conjugate_into(source: DeviceNDArray, target: DeviceNDArray, stream: Stream)
     """Enqueue ``target = conj(source)`` for matrices, or batches, of one shape, which may be the same array."""
     if source.size == 0:
         return
+    if source.ndim > 3:
+        for i in range(source.shape[0]):
+            conjugate_into(source[i], target[i], stream)
+        return
     if order_of(source) == "F":
-        axes = (*range(source.ndim - 2), source.ndim - 1, source.ndim - 2)
-        source, target = source.transpose(axes), target.transpose(axes)
+        source, target = swapped(source), swapped(target)
     n, m = source.shape[-2:]
     kind = index_kind(source, target)
     threads = min(_THREADS, source.context.capabilities.max_work_group_size)
@@ -45,11 +49,10 @@ def conjugate_into(source: DeviceNDArray, target: DeviceNDArray, stream: Stream)
 
 def conjugate_transpose(x: DeviceNDArray, stream: Stream) -> DeviceNDArray:
     """The conjugate transpose of a matrix, or of each of a batch: a view of real ones, a new array of complex ones."""
-    axes = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
-    if x.dtype.kind != "c":
-        return x.transpose(axes)
-    turned = order_of(x) == "F"
+    if x.dtype.kind != "c" or x.size == 0:
+        return swapped(x)
+    turned = order_of(x[(0,) * (x.ndim - 2)]) == "F"
     shape = (*x.shape[:-2], *x.shape[-2:][::-1]) if turned else x.shape
     made = device_array(shape, x.dtype, context=x.context)
-    conjugate_into(x, made.transpose(axes) if turned else made, stream)
-    return made if turned else made.transpose(axes)
+    conjugate_into(x, swapped(made) if turned else made, stream)
+    return made if turned else swapped(made)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from portagpu.blas.gemm.batching import multiply
-from portagpu.blas.gemm.scaling import scale
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level3.results import result_of
 from portagpu.blas.level3.triangle_kernels import HERMITIAN, SYMMETRIC
@@ -33,15 +32,13 @@ def symm(
     """``c = alpha * a @ b + beta * c``, or ``alpha * b @ a`` unless ``left``, for a symmetric a; enqueued.
 
     a: (n, n), of which the triangle that ``lower`` names is read; ``hermitian``: a is, and the imaginary parts on its
-    diagonal count as zero. b, c: (m, n) matrices. Any strides; c must not overlap a or b. With ``beta`` 0, c is not
+    diagonal count as zero. b, c: (m, n) matrices, or all with
+    leading axes, which broadcast. Any strides; c must not overlap a or b. With ``beta`` 0, c is not
     read, with ``alpha`` 0 neither are a and b.
     """
     if c.size == 0:
         return
-    if alpha == 0:
-        scale(c, beta, stream)
-        return
-    full = expanded(a, stream, lower=lower, beyond=HERMITIAN if hermitian else SYMMETRIC)
+    full = a if alpha == 0 else expanded(a, stream, lower=lower, beyond=HERMITIAN if hermitian else SYMMETRIC)
     first, second = (full, b) if left else (b, full)
     multiply(first, second, c, stream, alpha=alpha, beta=beta, precision="")
 
@@ -82,23 +79,6 @@ def _symm(
     return result
 
 
-def _hemm(
-    routine: Routine,
-    /,
-    alpha: Any,
-    a: Array,
-    b: Array,
-    beta: Any = 0.0,
-    c: Array = None,
-    side: int = 0,
-    lower: int = 0,
-    overwrite_c: int = 0,
-    *,
-    stream: Stream | None = None,
-) -> Array:
-    return _symm(routine, alpha, a, b, beta, c, side, lower, overwrite_c, stream=stream)
-
-
 ssymm = in_dtype(
     _symm,
     "ssymm",
@@ -117,12 +97,13 @@ dsymm = in_dtype(_symm, "dsymm", "float64", "As `ssymm`, in float64.")
 csymm = in_dtype(_symm, "csymm", "complex64", "As `ssymm`, in complex64.")
 zsymm = in_dtype(_symm, "zsymm", "complex128", "As `ssymm`, in complex128.")
 chemm = in_dtype(
-    _hemm,
+    _symm,
     "chemm",
     "complex64",
     """As `csymm` for a Hermitian a: what is beyond the named triangle are the complex conjugates of its elements.
 
     The imaginary parts of a's diagonal count as zero.
     """,
+    family="hemm",
 )
-zhemm = in_dtype(_hemm, "zhemm", "complex128", "As `chemm`, in complex128.")
+zhemm = in_dtype(_symm, "zhemm", "complex128", "As `chemm`, in complex128.", family="hemm")

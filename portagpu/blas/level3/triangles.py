@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.blas.level3.tiles import along, factor_form, number_of, threads_for, tiles_of_triangle
@@ -15,11 +16,6 @@ from portagpu.runtime.execution.stream import Stream
 
 _LINE = 64  # bytes
 _SAME_SETS = 4096  # bytes: rows so far apart compete for the same sets of a CPU's first cache
-
-
-def turned(matrix: DeviceNDArray) -> DeviceNDArray:
-    """The transpose of a matrix, or of each of a batch."""
-    return matrix.transpose((*range(matrix.ndim - 2), matrix.ndim - 1, matrix.ndim - 2))
 
 
 def scratch(stream: Stream, role: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceNDArray:
@@ -46,14 +42,33 @@ def expanded(
 ) -> DeviceNDArray:
     """The full matrices that triangles stand for, in scratch memory.
 
-    a: (n, n) or (batch, n, n), any strides; only the triangle that ``lower`` names is read. beyond: of
+    a: (n, n), or with leading axes, any strides; only the triangle that ``lower`` names is read. beyond: of
     `triangle_kernels.SYMMETRIC` and so on. ``unit``: ones on the diagonal, which is not read. ``conjugate``: of all.
     """
     full = scratch(stream, role, a.shape, a.dtype)
-    source, target = (a, full) if lower else (turned(a), turned(full))
+    _expand(a, full, stream, lower=lower, beyond=beyond, unit=unit, conjugate=conjugate)
+    return full
+
+
+def _expand(
+    a: DeviceNDArray,
+    full: DeviceNDArray,
+    stream: Stream,
+    *,
+    lower: bool,
+    beyond: int,
+    unit: bool,
+    conjugate: bool,
+) -> None:
+    """`expanded`, into memory that there is."""
+    if a.size == 0:
+        return
+    if a.ndim > 3:
+        for i in range(a.shape[0]):
+            _expand(a[i], full[i], stream, lower=lower, beyond=beyond, unit=unit, conjugate=conjugate)
+        return
+    source, target = (a, full) if lower else (swapped(a), swapped(full))
     n = a.shape[-1]
-    if full.size == 0:
-        return full
     kind = index_kind(source, target)
     is_complex = a.dtype.kind == "c"
     threads = threads_for(a.context.capabilities)
@@ -70,7 +85,6 @@ def expanded(
     expand_triangle[tiles_of_triangle(n) * batch_of(a), threads.total, stream](
         strided(source, kind), strided(target, kind), kind(n), kind(batch_of(a)), plan
     )
-    return full
 
 
 def update(
@@ -86,13 +100,19 @@ def update(
 ) -> None:
     """``c = sums + beta * c`` in the triangle that ``lower`` names, ``c = beta * c`` without sums.
 
-    c, sums: (n, n) or (batch, n, n), any strides. added: of `triangle_kernels.SUMS` and so on: whether the sums'
+    c, sums: (n, n), or with leading axes, any strides. added: of `triangle_kernels.SUMS` and so on: whether the sums'
     transpose is added, too. ``strict``: without the diagonal. ``real_diagonal``: imaginary parts on the diagonal are
     not read, and become zero. With ``beta`` 0, c is not read.
     """
     if c.size == 0:
         return
-    target, source = c if lower else turned(c), None if sums is None else sums if lower else turned(sums)
+    if c.ndim > 3:
+        told: dict[str, Any] = {"lower": lower, "added": added, "beta": beta, "strict": strict}
+        for i in range(c.shape[0]):
+            own = None if sums is None else sums[i]
+            update(c[i], stream, sums=own, real_diagonal=real_diagonal, **told)
+        return
+    target, source = c if lower else swapped(c), None if sums is None else sums if lower else swapped(sums)
     read = target if source is None else source
     n, kind = c.shape[-1], index_kind(target, read)
     is_complex = c.dtype.kind == "c"

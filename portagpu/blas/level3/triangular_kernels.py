@@ -103,14 +103,50 @@ def _held(m, column):
 
 
 @cuda.jit(device=True)
-def _fetch(x, base, b, start, n, m, first, thread, scale, plan: cuda.constexpr):
+def _fetch_lines(x, lines, b, start, n, m, first, scale, plan: cuda.constexpr):
+    """`_fetch` of one thread where neighbours of a column are side by side: columns by way of ``lines``.
+
+    A vector's lanes are columns, and lines of the cache that are a power of two apart would drive each other out.
+    """
+    kind = type(n)
+    width = kind(plan.vectors * plan.lanes)
+    held = min(width, m - first)
+    for j in range(held):
+        for i in range(n):
+            lines[i * width + j] = b.memory[start + i * b.down + (first + j) * b.right]
+    for j in range(held, width):
+        for i in range(n):
+            lines[i * width + j] = plan.number(0)
+    for i in range(n):
+        for v in cuda.unroll(range(plan.vectors)):
+            cell = cuda.vload(lines, i * width + kind(v * plan.lanes), plan.lanes)
+            x[i * kind(plan.pitch) + kind(v)] = plan.cell(cell * plan.cell(scale))
+
+
+@cuda.jit(device=True)
+def _leave_lines(x, lines, b, start, n, m, first, plan: cuda.constexpr):
+    """`_leave` to where `_fetch_lines` reads."""
+    kind = type(n)
+    width = kind(plan.vectors * plan.lanes)
+    for i in range(n):
+        for v in cuda.unroll(range(plan.vectors)):
+            cuda.vstore(x[i * kind(plan.pitch) + kind(v)], lines, i * width + kind(v * plan.lanes))
+    for j in range(min(width, m - first)):
+        for i in range(n):
+            b.memory[start + i * b.down + (first + j) * b.right] = lines[i * width + j]
+
+
+@cuda.jit(device=True)
+def _fetch(x, lines, base, b, start, n, m, first, thread, scale, plan: cuda.constexpr):
     """Right sides to ``x``, times a factor, zeros where there are none.
 
     first: the block's first column; base: of the matrix in x.
     """
     kind = type(n)
     pitch = kind(plan.pitch)
-    if plan.columns == 1 or plan.b_along:
+    if plan.columns == 1 and plan.lanes > 1 and not plan.b_along:
+        _fetch_lines(x, lines, b, start, n, m, first, scale, plan)
+    elif plan.columns == 1 or plan.b_along:
         for i in range(n):
             for v in cuda.unroll(range(plan.vectors)):
                 column = first + (thread + kind(v * plan.columns)) * kind(plan.lanes)
@@ -128,11 +164,13 @@ def _fetch(x, base, b, start, n, m, first, thread, scale, plan: cuda.constexpr):
 
 
 @cuda.jit(device=True)
-def _leave(x, base, b, start, n, m, first, thread, plan: cuda.constexpr):
+def _leave(x, lines, base, b, start, n, m, first, thread, plan: cuda.constexpr):
     """Solutions to where the right sides were."""
     kind = type(n)
     pitch = kind(plan.pitch)
-    if plan.columns == 1 or plan.b_along:
+    if plan.columns == 1 and plan.lanes > 1 and not plan.b_along:
+        _leave_lines(x, lines, b, start, n, m, first, plan)
+    elif plan.columns == 1 or plan.b_along:
         for i in range(n):
             for v in cuda.unroll(range(plan.vectors)):
                 column = first + (thread + kind(v * plan.columns)) * kind(plan.lanes)
@@ -194,7 +232,9 @@ def substitute(a, b, n, m, count, scale, plan: cuda.constexpr):
     if plan.columns * plan.matrices == 1:
         x = cuda.local.array(cells, plan.cell)
         panel = cuda.local.array(plan.rows * together, plan.number)
+        lines = cuda.local.array(1 if plan.b_along else plan.rows * plan.vectors * plan.lanes, plan.number)
     else:
+        lines = plan.number(0)
         x = cuda.shared.array(cells * plan.matrices, plan.cell)
         panel = cuda.shared.array(plan.rows * together * plan.matrices, plan.number, alignment=64)
     thread = kind(cuda.threadIdx.x) % kind(plan.columns)
@@ -207,7 +247,7 @@ def substitute(a, b, n, m, count, scale, plan: cuda.constexpr):
     own = block // strips * kind(plan.matrices) + group < count
     base, panel_base = group * kind(cells), group * kind(plan.rows * together)
     a_start, b_start = a.first + matrix * a.batch, b.first + matrix * b.batch
-    _fetch(x, base, b, b_start, n, m, first, thread, scale, plan)
+    _fetch(x, lines, base, b, b_start, n, m, first, thread, scale, plan)
     for row0 in range(kind(0), n, kind(together)):
         if plan.columns * plan.matrices > 1:
             cuda.syncthreads()
@@ -218,4 +258,4 @@ def substitute(a, b, n, m, count, scale, plan: cuda.constexpr):
     if plan.columns * plan.matrices > 1:
         cuda.syncthreads()
     if own:
-        _leave(x, base, b, b_start, n, m, first, thread, plan)
+        _leave(x, lines, base, b, b_start, n, m, first, thread, plan)

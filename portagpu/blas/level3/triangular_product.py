@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from portagpu.blas.gemm.batching import multiply
+from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.blas.level3.triangle_kernels import SUMS
-from portagpu.blas.level3.triangles import scratch, turned, update
+from portagpu.blas.level3.triangles import scratch, update
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
@@ -50,7 +51,7 @@ class Terms:
     @property
     def transposed(self) -> Terms:
         """The transpose of the product."""
-        return Terms(left=turned(self.right), right=turned(self.left), alpha=self.alpha)
+        return Terms(left=swapped(self.right), right=swapped(self.left), alpha=self.alpha)
 
 
 def triangular_product(
@@ -69,9 +70,11 @@ def triangular_product(
     of c is written, and with ``beta`` 0 nothing read. added: `triangle_kernels.WITH_TRANSPOSED` (``WITH_ADJOINT``)
     where on the diagonal's blocks the second term is the (conjugate) transpose of the first one.
     """
+    if c.size == 0:
+        return
     if not lower:
         flipped = tuple(term.transposed for term in terms)
-        c = turned(c)
+        c = swapped(c)
         triangular_product(flipped, c, stream, lower=True, beta=beta, added=added, real_diagonal=real_diagonal)
         return
     n = c.shape[-1]
@@ -80,11 +83,11 @@ def triangular_product(
     size = how.rows
     while size < how.rows * how.blocks:
         count = how.rows * how.blocks // (2 * size)
-        target = _blocks(c, (size, 0), (size, size), 2 * size, count)
+        target = blocks_of(c, (size, 0), (size, size), 2 * size, count)
         factor = beta
         for term in terms:
-            left = _blocks(term.left, (size, 0), (size, term.left.shape[-1]), (2 * size, 0), count)
-            right = _blocks(term.right, (0, 0), (term.right.shape[-2], size), (0, 2 * size), count)
+            left = blocks_of(term.left, (size, 0), (size, term.left.shape[-1]), (2 * size, 0), count)
+            right = blocks_of(term.right, (0, 0), (term.right.shape[-2], size), (0, 2 * size), count)
             multiply(left, right, target, stream, alpha=term.alpha, beta=factor, precision="")
             factor = 1.0
         size *= 2
@@ -112,21 +115,20 @@ def _diagonal(
 ) -> None:
     """The blocks on the diagonal: whole ones in scratch memory, of which the triangles are taken."""
     rows, blocks = how.rows, how.blocks
-    target = _blocks(c, (0, 0), (rows, rows), rows, blocks)
+    target = blocks_of(c, (0, 0), (rows, rows), rows, blocks)
     sums = scratch(stream, "sums", target.shape, c.dtype)
     if order_of(c[(0,) * (c.ndim - 2)]) == "F":
-        sums = turned(sums)
+        sums = swapped(sums)
     factor = 0.0
     for term in terms if added == SUMS else terms[:1]:
-        left = _blocks(term.left, (0, 0), (rows, term.left.shape[-1]), (rows, 0), blocks)
-        right = _blocks(term.right, (0, 0), (term.right.shape[-2], rows), (0, rows), blocks)
+        left = blocks_of(term.left, (0, 0), (rows, term.left.shape[-1]), (rows, 0), blocks)
+        right = blocks_of(term.right, (0, 0), (term.right.shape[-2], rows), (0, rows), blocks)
         multiply(left, right, sums, stream, alpha=term.alpha, beta=factor, precision="")
         factor = 1.0
-    for found, wanted in zip(_batches(sums), _batches(target), strict=True):
-        update(wanted, stream, lower=True, sums=found, added=added, beta=beta, real_diagonal=real_diagonal)
+    update(target, stream, lower=True, sums=sums, added=added, beta=beta, real_diagonal=real_diagonal)
 
 
-def _blocks(
+def blocks_of(
     matrix: DeviceNDArray, first: tuple[int, int], extents: tuple[int, int], step: int | tuple[int, int], count: int
 ) -> DeviceNDArray:
     """Blocks of a matrix, or of each of a batch, ``step`` rows and columns apart: a new axis before the last two."""
@@ -138,10 +140,3 @@ def _blocks(
         return with_strides(matrix, (*outer, *extents), (*strides, down, right), first=place)
     apart = rows * down + columns * right
     return with_strides(matrix, (*outer, count, *extents), (*strides, apart, down, right), first=place)
-
-
-def _batches(matrices: DeviceNDArray) -> list[DeviceNDArray]:
-    """Matrices with any leading axes as batches of one axis, or single ones."""
-    if matrices.ndim <= 3:
-        return [matrices]
-    return [batch for one in matrices for batch in _batches(one)]

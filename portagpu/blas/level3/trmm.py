@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from portagpu.blas.gemm.engine import gemm
-from portagpu.blas.gemm.scaling import scale
+import numpy as np
+
+from portagpu.blas.gemm.batching import multiply
+from portagpu.blas.gemm.core.alignment import swapped
+from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.host_arrays import on_device
 from portagpu.blas.level3.triangle_kernels import ZEROS
-from portagpu.blas.level3.triangles import expanded, scratch, turned
+from portagpu.blas.level3.triangles import expanded, scratch
+from portagpu.blas.level3.triangular_product import Halving, blocks_of
 from portagpu.blas.level3.triangular_solve import solve_triangular
-from portagpu.blas.scipy_arguments import DIAG, LOWER, SIDE, TRANS, Routine, in_dtype, may_overwrite, option
+from portagpu.blas.scipy_arguments import (
+    DIAG,
+    LOWER,
+    SIDE,
+    TRANS,
+    Routine,
+    can_take_the_result,
+    in_dtype,
+    may_overwrite,
+    option,
+)
 from portagpu.errors import ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.copies import copy_strided
@@ -19,13 +32,11 @@ from portagpu.runtime.execution.stream import Stream
 
 Array = Any
 
-_LEAST = 256  # rows of a strip: more operations than needed cost less than small products
-_STRIPS = 8  # of a large triangle: a sixteenth more operations than needed
-
 
 def multiply_triangular(
     a: DeviceNDArray,
     b: DeviceNDArray,
+    out: DeviceNDArray,
     stream: Stream,
     *,
     lower: bool,
@@ -33,29 +44,72 @@ def multiply_triangular(
     conjugate: bool = False,
     alpha: complex = 1.0,
 ) -> None:
-    """``b = alpha * a @ b`` for a triangle a, of which nothing else is read; enqueued.
+    """``out = alpha * a @ b`` for a triangle a, of which nothing else is read; enqueued.
 
-    a: (n, n), b: (n, m), any strides, which must not overlap; ``conjugate``: a's conjugate is multiplied. With
-    ``unit_diagonal`` the diagonal counts as ones. With ``alpha`` 0 neither is read. As `solve_triangular`, whose
-    inverse it is.
+    a: (n, n), b, out: (n, m), or all with the same leading axes, any strides. out is b itself, or overlaps neither;
+    ``conjugate``: a's conjugate is multiplied. With ``unit_diagonal`` the diagonal counts as ones. With ``alpha`` 0
+    neither a nor b is read.
     """
-    if b.size == 0:
+    if out.size == 0:
         return
     if alpha == 0:
-        scale(b, 0.0, stream)
+        multiply(a, b, out, stream, alpha=0.0, beta=0.0, precision="")
         return
-    n = b.shape[0]
-    full = expanded(a, stream, lower=lower, beyond=ZEROS, unit=unit_diagonal, conjugate=conjugate)
-    in_columns = b.strides[0] < b.strides[1]
-    product = scratch(stream, "product", b.shape[::-1] if in_columns else b.shape, b.dtype)
-    if in_columns:
-        product = turned(product)
-    rows = max(_LEAST, -(-n // _STRIPS))
-    for begin in range(0, n, rows):
-        end = min(begin + rows, n)
-        used = slice(0, end) if lower else slice(begin, n)
-        gemm(full[begin:end, used], b[used], product[begin:end], stream, alpha=alpha)
-    copy_strided(product, b, stream)
+    if out is b:
+        b = _kept(out, stream)
+    unit: bool | None = unit_diagonal
+    if conjugate and a.dtype.kind == "c":  # products have no conjugates: all of a is copied, with zeros
+        a = expanded(a, stream, lower=lower, beyond=ZEROS, unit=unit_diagonal, conjugate=True)
+        unit = None
+    _multiply(a, b, out, stream, lower, unit, alpha)
+
+
+def _multiply(
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    out: DeviceNDArray,
+    stream: Stream,
+    lower: bool,
+    unit: bool | None,
+    alpha: complex,
+) -> None:
+    """`multiply_triangular`; unit: None where zeros are beyond a's diagonal.
+
+    The diagonal's blocks are a batch of products; the squares beside them, of one size after the other, are added.
+    """
+    n, m = out.shape[-2:]
+    how = Halving.predict(n)
+    rows, blocks = how.rows, how.blocks
+    done = rows * blocks
+    diagonal = blocks_of(a, (0, 0), (rows, rows), rows, blocks)
+    if unit is not None:
+        diagonal = expanded(diagonal, stream, lower=lower, beyond=ZEROS, unit=unit)
+    given, target = (blocks_of(x, (0, 0), (rows, m), (rows, 0), blocks) for x in (b, out))
+    multiply(diagonal, given, target, stream, alpha=alpha, beta=0.0, precision="")
+    size = rows
+    while size < done:
+        count = done // (2 * size)
+        down, right = (size, 0) if lower else (0, size)
+        left = blocks_of(a, (down, right), (size, size), 2 * size, count)
+        given = blocks_of(b, (right, 0), (size, m), (2 * size, 0), count)
+        target = blocks_of(out, (down, 0), (size, m), (2 * size, 0), count)
+        multiply(left, given, target, stream, alpha=alpha, beta=1.0, precision="")
+        size *= 2
+    if done == n:
+        return
+    _multiply(a[..., done:, done:], b[..., done:, :], out[..., done:, :], stream, lower, unit, alpha)
+    head, tail = slice(0, done), slice(done, n)
+    to, of = (tail, head) if lower else (head, tail)
+    multiply(a[..., to, of], b[..., of, :], out[..., to, :], stream, alpha=alpha, beta=1.0, precision="")
+
+
+def _kept(matrix: DeviceNDArray, stream: Stream) -> DeviceNDArray:
+    """A copy in scratch memory, in the matrix's order."""
+    is_turned = order_of(matrix[(0,) * (matrix.ndim - 2)]) == "F"
+    lines = swapped(matrix) if is_turned else matrix
+    made = scratch(stream, "given", lines.shape, lines.dtype)
+    copy_strided(lines, made, stream)
+    return swapped(made) if is_turned else made
 
 
 def _trmm(
@@ -80,10 +134,8 @@ def _trmm(
             f"a has shape {matrix.shape}; with side={side}, b of shape {right.shape} needs ({n}, {n})",
             hint="side=0 computes op(a) @ b, side=1 b @ op(a)",
         )
-    call = multiply_triangular
-    return _of_triangle(
-        routine, call, alpha, matrix[:n, :n], b, right, (side, lower, trans_a, diag), overwrite_b, stream
-    )
+    options = (side, lower, trans_a, diag)
+    return _of_triangle(routine, multiply_triangular, alpha, matrix[:n, :n], b, right, options, overwrite_b, stream)
 
 
 def _trsm(
@@ -108,8 +160,7 @@ def _trsm(
             f"a has shape {matrix.shape}; with side={side}, b of shape {right.shape} needs ({n}, {n})",
             hint="side=0 solves op(a) @ x = b, side=1 x @ op(a) = b",
         )
-    call = solve_triangular
-    return _of_triangle(routine, call, alpha, matrix, b, right, (side, lower, trans_a, diag), overwrite_b, stream)
+    return _of_triangle(routine, _solution, alpha, matrix, b, right, (side, lower, trans_a, diag), overwrite_b, stream)
 
 
 def _of_triangle(
@@ -127,21 +178,36 @@ def _of_triangle(
     side, lower = option(options[0], "side", SIDE), bool(option(options[1], "lower", LOWER))
     trans, unit = option(options[2], "trans_a", TRANS), bool(option(options[3], "diag", DIAG))
     alpha = routine.scalar(alpha, "alpha")
-    target = routine.target(right, given, overwrite=may_overwrite(overwrite_b, "b"), stream=stream)
-    view = target.T if side else target
+    in_place = may_overwrite(overwrite_b, "b") and _is_own(right, given)
+    target = routine.target(right, given, overwrite=True) if in_place else routine.new(right, right.shape)
+    source, view = (x.T if side else x for x in (right, target))
     if (trans != 0) != (side == 1):
         matrix, lower = matrix.T, not lower
-    conjugate = trans == 2 and routine.dtype.kind == "c"
-    enqueue = partial(_enqueue, call, alpha, (lower, unit, conjugate))
-    on_device(enqueue, stream, reads={"a": matrix}, updates={"b": view})
+    told = {"lower": lower, "unit_diagonal": unit, "conjugate": trans == 2, "alpha": alpha}
+
+    def enqueue(a: DeviceNDArray, *arrays: Any) -> None:
+        *sides, out, stream = arrays
+        call(a, sides[0] if sides else out, out, stream, **told)
+
+    if in_place:
+        on_device(enqueue, stream, reads={"a": matrix}, updates={"b": view})
+    else:
+        on_device(enqueue, stream, reads={"a": matrix, "b": source}, results={"result": view})
     return target
 
 
-def _enqueue(
-    call: Any, alpha: complex, how: tuple[bool, bool, bool], a: DeviceNDArray, b: DeviceNDArray, stream: Stream
-) -> None:
-    lower, unit, conjugate = how
-    call(a, b, stream, lower=lower, unit_diagonal=unit, conjugate=conjugate, alpha=alpha)
+def _is_own(matrix: Array, given: Array) -> bool:
+    """Whether an argument's memory can take the result; that of a read-only device array is refused later."""
+    if isinstance(matrix, DeviceNDArray):
+        return True
+    return isinstance(given, np.ndarray) and can_take_the_result(matrix, given, given)
+
+
+def _solution(a: DeviceNDArray, b: DeviceNDArray, out: DeviceNDArray, stream: Stream, **options: Any) -> None:
+    """`solve_triangular` with a result beside the right sides, or in their place."""
+    if out is not b and options["alpha"] != 0 and out.size:
+        copy_strided(b, out, stream)
+    solve_triangular(a, out, stream, **options)
 
 
 strmm = in_dtype(

@@ -232,6 +232,36 @@ def test_what_is_written(device):
         blas.dscal(2, moved.as_readonly())
 
 
+def test_usual_counts_of_elements_are_scipys(device):
+    theirs = pytest.importorskip("scipy.linalg.blas")
+    x = np.arange(1.0, 8)
+    for incx, offx in ((2, 0), (3, 0), (2, 1), (4, 0), (1, 2), (-1, 0), (-2, 1)):
+        placing = {"incx": incx, "offx": offx}
+        for name in ("dasum", "dnrm2", "idamax"):
+            if name != "dnrm2" or incx > 0:
+                assert getattr(blas, name)(x, **placing) == pytest.approx(getattr(theirs, name)(x, **placing)), name
+        assert (blas.dscal(2, x.copy(), **placing) == theirs.dscal(2, x.copy(), **placing)).all()
+        assert (blas.zdscal(2, x + 0j, **placing) == theirs.zdscal(2, x + 0j, **placing)).all()
+        placing |= {"incy": incx, "offy": offx}
+        assert blas.ddot(x, x, **placing) == theirs.ddot(x, x, **placing)
+        assert (blas.daxpy(x, x.copy(), **placing) == theirs.daxpy(x, x.copy(), **placing)).all()
+        for found, wanted in zip(blas.drot(x, x, 0, 1, **placing), theirs.drot(x, x, 0, 1, **placing), strict=True):
+            assert (found == wanted).all()
+
+
+def test_fields_of_packed_records(device):
+    """Elements between the places of their size: NumPy's are copied, those on the device are refused, not misread."""
+    records = np.zeros(50, [("a", np.int32), ("v", np.float64)])
+    records["v"] = np.arange(50)
+    assert blas.dasum(records["v"]) == np.arange(50).sum()
+    assert (blas.daxpy(np.ones(50), records["v"]) == np.arange(50) + 1).all()
+    moved = cuda.to_device(records)
+    for call in (blas.dasum, lambda x: blas.dscal(2, x), lambda x: blas.ddot(cuda.to_device(np.ones(50)), x)):
+        with pytest.raises(errors.LayoutError, match="begin at places that are no multiples of 8 bytes"):
+            call(moved["v"])
+    assert (moved.copy_to_host() == records).all()
+
+
 def test_errors(device):
     x = np.ones(5)
     for call, kind, text in (

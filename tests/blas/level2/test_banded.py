@@ -10,10 +10,10 @@ from level2_arrays import DTYPES, FACTORS, close, elements, numbers, op, spread,
 
 import portagpu.blas as blas
 from portagpu import cuda, errors
-from portagpu.blas.level2.stored.product import multiply
-from portagpu.blas.level2.stored.row_variant import RowConfig
-from portagpu.blas.level2.stored.solve import solve
-from portagpu.blas.level2.stored.storage import general, symmetric, triangular_band
+from portagpu.blas.level2.bands.product import multiply
+from portagpu.blas.level2.bands.row_variant import RowConfig
+from portagpu.blas.level2.bands.solve import solve
+from portagpu.blas.level2.bands.storage import band, general, symmetric, triangular_band
 
 INCREMENTS = (1, -1, 2, -2)
 pytestmark = pytest.mark.each_value
@@ -176,6 +176,21 @@ def test_threads_that_share_rows(device, config, letter):
             y = cuda.to_device(np.full_like(x, np.nan))
             multiply(storage, parts, cuda.to_device(x), y, stream, config)
             assert close(y.copy_to_host(), exact.astype(wide(dtype)) @ x, np.abs(exact) @ np.abs(x)), order
+
+
+@pytest.mark.parametrize("config", [RowConfig(rows=1, lanes=1), None])
+@pytest.mark.parametrize("order", [0, 1])
+def test_long_rows(device, config, order):
+    """Sums of many terms that have one sign, whose digits a single running sum would lose."""
+    generator, n, k = np.random.default_rng(9), 2300, 1100
+    dense, stored = banded(generator, (n, n), k, k, np.float32)
+    x = np.abs(numbers(generator, n, np.float32))
+    storage, dense = band(cuda.to_device(np.abs(ordered(stored, order))), n, k, k), np.abs(dense)
+    for trans in (0, 1):
+        y = cuda.to_device(np.zeros_like(x))
+        multiply(storage, general(storage, trans), cuda.to_device(x), y, cuda.default_stream(), config)
+        wanted = op(dense, trans).astype(np.float64) @ x
+        assert close(y.copy_to_host(), wanted, wanted, 8), trans
 
 
 @pytest.mark.oclgrind

@@ -10,10 +10,9 @@ from level2_arrays import DTYPES, FACTORS, close, elements, numbers, op, spread,
 
 import portagpu.blas as blas
 from portagpu import cuda, errors
-from portagpu.blas.level2.stored.product import multiply
-from portagpu.blas.level2.stored.row_variant import RowConfig
-from portagpu.blas.level2.stored.solve import solve
-from portagpu.blas.level2.stored.storage import general, packed, symmetric
+from portagpu.blas.level2.products.form import LOWER, REAL, UPPER
+from portagpu.blas.level2.products.product import Use, multiply_packed
+from portagpu.blas.level2.products.tile_variant import TileConfig
 
 SIZES = (1, 2, 7, 16, 33, 64, 129, 257)
 INCREMENTS = (1, -1, 2, -2)
@@ -150,37 +149,22 @@ def test_sizes(device, n, lower):
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("config", [RowConfig(rows=16, lanes=4), RowConfig(rows=32, lanes=1)])
 @pytest.mark.parametrize("lower", [False, True])
-def test_threads_that_share_rows(device, config, lower):
+@pytest.mark.parametrize("letter", ["s", "z"])
+def test_tiles(device, letter, lower):
     """As on GPUs."""
-    generator, stream, n = np.random.default_rng(6), cuda.default_stream(), 77
-    dense, _ = triangle(numbers(generator, (n, n), np.complex64), lower)
-    x = numbers(generator, n, np.complex64)
-    storage = packed(cuda.to_device(columns_of(dense.astype(np.complex64), lower, 0)), n, lower)
-    for parts, exact in (
-        (symmetric(storage, hermitian=True), whole_of(dense, True)),
-        (general(storage, 0), dense),
-        (general(storage, 2), dense.T.conj()),
-    ):
+    dtype, generator, n = DTYPES[letter], np.random.default_rng(6), 77
+    dense, planted = triangle(numbers(generator, (n, n), dtype), lower)
+    x = numbers(generator, n, dtype)
+    ap = cuda.to_device(columns_of(planted, lower, 0))
+    config = TileConfig(threads_x=16, threads_y=4, lines=4, vectors=1)
+    shape = LOWER if lower else UPPER
+    symmetric = Use(routine="hpmv", columns=True, conjugate_columns=True, shape=shape, diagonal=REAL)
+    transposed = Use(routine="tpmv", rows=False, columns=True, shape=shape)
+    for use, exact in ((symmetric, whole_of(dense, True)), (transposed, dense.T)):
         y = cuda.to_device(np.full_like(x, np.nan))
-        multiply(storage, parts, cuda.to_device(x), y, stream, config)
+        multiply_packed(use, ap, cuda.to_device(x), y, cuda.default_stream(), config)
         assert close(y.copy_to_host(), exact @ x, np.abs(exact) @ np.abs(x))
-
-
-@pytest.mark.oclgrind
-@pytest.mark.parametrize("lower", [False, True])
-def test_blocks_that_solve(device, lower):
-    """As on GPUs: several unknowns a step, threads that share them, and a product after each block of the diagonal."""
-    generator, n = np.random.default_rng(7), 75
-    exact, planted = triangle(numbers(generator, (n, n), np.float64) / n + 2 * np.eye(n), lower)
-    storage = packed(cuda.to_device(columns_of(planted, lower, 0)), n, lower)
-    for trans in (0, 1):
-        b = numbers(generator, n, np.float64)
-        x = cuda.to_device(b)
-        solve(storage, x, cuda.default_stream(), trans=trans, block=(8, 4), unknowns=32)
-        t, got = op(exact, trans), x.copy_to_host()
-        assert close(t @ got, b, np.abs(t) @ np.abs(got) + np.abs(b))
 
 
 def test_nothing_to_do(device):

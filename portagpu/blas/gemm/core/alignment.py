@@ -50,4 +50,4 @@ def new_aligned_rows(matrix: DeviceNDArray, stream: Stream, *, copied: bool = Tr
 
 def swapped(matrix: DeviceNDArray) -> DeviceNDArray:
     """The transpose of a matrix, or of each matrix of a batch."""
-    return matrix.transpose((0, 2, 1) if matrix.ndim == 3 else (1, 0))
+    return matrix.transpose((*range(matrix.ndim - 2), matrix.ndim - 1, matrix.ndim - 2))

@@ -96,8 +96,12 @@ def with_strides(
     first: int = 0,
     *,
     readonly: bool = False,
+    shifted: bool = False,
 ) -> DeviceNDArray:
-    """A view of an array's memory, ``first`` bytes after its first element; the caller sees to it that it is inside."""
+    """A view of an array's memory, ``first`` bytes after its first element; the caller sees to it that it is inside.
+
+    ``shifted``: kernels are those of arrays with an offset, whether there is one or not.
+    """
     return DeviceNDArray(
         shape,
         dtype or matrix.dtype,
@@ -109,6 +113,7 @@ def with_strides(
         stream=matrix.stream,
         readonly=matrix.readonly or readonly,
         allocation_key=matrix.allocation_key,
+        shifted=shifted,
     )
 
 

@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu.blas.gemm.core.kernel_arguments import Complex
-from portagpu.blas.gemm.core.operands import real_dtype, real_flat
+from portagpu.blas.gemm.core.operands import flat, real_dtype, real_flat
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.level1.vectors import Vector, vector_of
 from portagpu.blas.level2.products.form import Extents, Form, Given, Sheet, Sums, Tiling
-from portagpu.blas.level2.products.vector_kernels import finish
+from portagpu.blas.level2.products.vector_kernels import finish, pack
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
+_THREADS = 64  # of a block that packs
 _WIDTH = 32  # outputs of a block, as `finish` has it in shared memory
 _WAYS = 8  # threads that share an output's parts, where threads of a block run at the same time
 
@@ -87,6 +88,27 @@ def scale_vector(y: DeviceNDArray, beta: complex, stream: Stream) -> None:
         conjugate=False,
         ways=1,
     )
+
+
+def given_vector(x: DeviceNDArray, stream: Stream, *, along: bool, conjugate: bool) -> tuple[DeviceNDArray, int, int]:
+    """x as kernels read it: memory, and where it has what is used along lines, and across.
+
+    ``along``: whether it is used along lines, whose elements are ``conjugate``d then. Enqueued.
+    """
+    n, item = x.size, x.itemsize
+    is_complex = x.dtype.kind == "c"
+    if not is_complex and (n == 1 or x.strides[0] == item):
+        return flat(x, n), 0, 0
+    first = 4 * n if is_complex and along else 0
+    behind = 2 * n if is_complex else n
+    packed = workspaces.of(stream, "level2 x", (first + behind,), real_dtype(x.dtype) if is_complex else x.dtype)
+    kind = np.uint64 if packed.is_large or x.is_large else np.uint32
+    threads = min(_THREADS, x.context.capabilities.max_work_group_size)
+    parts = 2 if is_complex else 1
+    pack[-(-n // threads), threads, stream](
+        real_vector(x), packed, kind(n), kind(0), kind(first), parts, along, conjugate
+    )
+    return packed, 0, first
 
 
 def real_vector(x: DeviceNDArray) -> Vector:

@@ -22,11 +22,16 @@ READ, REAL, UNIT = range(3)
 """What a triangle's diagonal is: what the memory has, the real part of that, or ones."""
 
 
+PITCHED, GROWING, SHRINKING = range(3)
+"""How lines lie in memory: at equal distances, or one after the other, as columns of packed triangles do: of the upper
+one, which grow, and of the lower one, which shrink."""
+
+
 class Form(NamedTuple):
     """What is known of a product when its kernels are compiled.
 
     ``shape``: `FULL` or a triangle; ``parts``: numbers of an element, 2 of a complex one; ``along``, ``across``: how
-    elements are used; ``diagonal``: of a triangle.
+    elements are used; ``diagonal``: of a triangle; ``layout``: `PITCHED`, or that of a packed triangle.
     """
 
     shape: int
@@ -34,10 +39,14 @@ class Form(NamedTuple):
     along: bool
     across: bool
     diagonal: int
+    layout: int = PITCHED
 
 
 class Sheet(NamedTuple):
-    """Lines of real numbers: number c of line i is ``memory[i * pitch + c]``."""
+    """Lines of real numbers: number c of line i is ``memory[i * pitch + c]``.
+
+    Lines of packed triangles lie one after the other (`lines.start_of`); ``pitch`` is then how many there are.
+    """
 
     memory: Any
     pitch: Any

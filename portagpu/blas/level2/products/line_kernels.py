@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from portagpu import cuda
 from portagpu.blas.gemm.variants.vector.kernels import sum_of_lanes
 from portagpu.blas.level2.products.form import FULL, LOWER, READ, UNIT, UPPER
+from portagpu.blas.level2.products.lines import start_of
 
 
 class Part(NamedTuple):
@@ -37,9 +38,14 @@ class Walk(NamedTuple):
 
 
 @cuda.jit(device=True)
+def _number_at(m, line, c, form):
+    return m.memory[start_of(m, line, form.layout, form.parts) + c]
+
+
+@cuda.jit(device=True)
 def _add_number(m, x, sums, rest, own, c, u: cuda.constexpr, line, part, extents, form):
     """Add number c of line ``line + u``."""
-    value = m.memory[(line + u) * m.pitch + c]
+    value = _number_at(m, line + u, c, form)
     for v in cuda.unroll(range(form.parts)):
         if form.along:
             rest[u, v] = cuda.fma(value, x.memory[x.along + v * extents.columns + c], rest[u, v])
@@ -58,12 +64,12 @@ def _add_diagonal(m, x, sums, rest, own, u: cuda.constexpr, line, part, extents,
             if form.along and form.diagonal == UNIT:
                 rest[u, v] += x.memory[place]
             elif form.along:
-                rest[u, v] = cuda.fma(m.memory[(line + u) * m.pitch + c], x.memory[place], rest[u, v])
+                rest[u, v] = cuda.fma(_number_at(m, line + u, c, form), x.memory[place], rest[u, v])
             elif form.diagonal == UNIT:
                 sums.memory[part.across + v * extents.columns + c] += own[u, v]
             else:
                 place = part.across + v * extents.columns + c
-                sums.memory[place] = cuda.fma(m.memory[(line + u) * m.pitch + c], own[u, v], sums.memory[place])
+                sums.memory[place] = cuda.fma(_number_at(m, line + u, c, form), own[u, v], sums.memory[place])
 
 
 @cuda.jit(device=True)
@@ -92,7 +98,7 @@ def _add_vectors(m, x, sums, acc, own, line, begin, end, part, extents, form, wa
             if form.across:
                 out[v] = vector(cuda.vload(sums.memory, part.across + v * extents.columns + c, lanes))
         for u in cuda.unroll(range(count)):
-            found = vector(cuda.vload(m.memory, (line + u) * m.pitch + c, lanes))
+            found = vector(cuda.vload(m.memory, start_of(m, line + u, form.layout, parts) + c, lanes))
             for v in cuda.unroll(range(parts)):
                 if form.along:
                     acc[u, v] = cuda.fma(found, given[v], acc[u, v])

@@ -3,24 +3,50 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from portagpu.blas.gemm.core.alignment import new_aligned_rows
 from portagpu.blas.gemm.core.interface import order_of
-from portagpu.blas.gemm.core.operands import flat, real_dtype, real_flat, span_of
+from portagpu.blas.gemm.core.operands import flat, real_flat, span_of
 from portagpu.blas.gemm.core.workspace import workspaces
-from portagpu.blas.level2.products.call import ProductCall, real_vector
-from portagpu.blas.level2.products.form import FULL, LOWER, UPPER, Form, ProductProblem
+from portagpu.blas.level2.products.call import ProductCall, given_vector
+from portagpu.blas.level2.products.form import (
+    FULL,
+    GROWING,
+    LOWER,
+    PITCHED,
+    READ,
+    REAL,
+    SHRINKING,
+    UPPER,
+    Form,
+    ProductProblem,
+)
 from portagpu.blas.level2.products.selection import CHOICE, REGISTRY
-from portagpu.blas.level2.products.vector_kernels import pack
 from portagpu.blas.tunables.variant import Config
 from portagpu.errors import MissingCapabilityError
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.execution.stream import Stream
 
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A matrix as lines of neighbours in memory: rows of C order, or columns; ``pitch``: elements from one to the next.
+
+    ``layout``: see `form`; of a packed triangle's lines ``pitch`` says how many there are.
+    """
+
+    memory: DeviceNDArray
+    lines: int
+    columns: int
+    pitch: int
+    layout: int = PITCHED
+
+
 _NAMES = {FULL: "full", LOWER: "lower", UPPER: "upper"}
-_THREADS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +80,18 @@ class Use:
         )
 
 
+def symmetric_use(real: str, hermitian_too: str, dtype: np.dtype[Any], *, lower: bool, hermitian: bool) -> Use:
+    """How the named triangle of a symmetric matrix is used, or of a ``hermitian`` one; names: of the two routines."""
+    conjugates = hermitian and dtype.kind == "c"
+    return Use(
+        routine=hermitian_too if conjugates else real,
+        columns=True,
+        conjugate_columns=conjugates,
+        shape=LOWER if lower else UPPER,
+        diagonal=REAL if conjugates else READ,
+    )
+
+
 def multiply(
     use: Use,
     a: DeviceNDArray,
@@ -76,30 +114,71 @@ def multiply(
         a, order = new_aligned_rows(a, stream), "C"
     if order == "F":
         a, use = a.T, use.turned
-    parts = 2 if a.dtype.kind == "c" else 1
     lines, columns = a.shape
+    pitch = a.strides[0] // a.itemsize if lines > 1 else columns
+    _multiply(use, Lines(flat(a, span_of(a)), lines, columns, pitch), x, y, stream, config, alpha, beta)
+
+
+def multiply_packed(
+    use: Use,
+    ap: DeviceNDArray,
+    x: DeviceNDArray,
+    y: DeviceNDArray,
+    stream: Stream,
+    config: Config | None = None,
+    *,
+    alpha: complex = 1.0,
+    beta: complex = 0.0,
+) -> None:
+    """As `multiply`, for a packed triangle: ap (n * (n + 1) / 2), of any stride, has its columns one after the other.
+
+    ``use.shape`` says which triangle it is. x, y: of n elements.
+    """
+    _multiply(use.turned, packed_lines(ap, use.shape, y.size, stream), x, y, stream, config, alpha, beta)
+
+
+def packed_lines(ap: DeviceNDArray, shape: int, n: int, stream: Stream) -> Lines:
+    """The columns of a packed triangle of n columns, `LOWER` or `UPPER`; one with gaps is copied."""
+    if ap.size > 1 and ap.strides[0] != ap.itemsize:
+        held = workspaces.of(stream, "level2 packed", ap.shape, ap.dtype)
+        copy_strided(ap, held, stream)
+        ap = held
+    return Lines(flat(ap, ap.size), n, n, n, SHRINKING if shape == LOWER else GROWING)
+
+
+def _multiply(
+    use: Use,
+    found: Lines,
+    x: DeviceNDArray,
+    y: DeviceNDArray,
+    stream: Stream,
+    config: Config | None,
+    alpha: complex,
+    beta: complex,
+) -> None:
+    dtype, context = found.memory.dtype, found.memory.context
     problem = ProductProblem(
         routine=use.routine,
-        lines=lines,
-        columns=columns,
-        dtype=a.dtype.name,
+        lines=found.lines,
+        columns=found.columns,
+        dtype=dtype.name,
         shape=_NAMES[use.shape],
         along=use.rows,
         across=use.columns,
     )
-    chosen = CHOICE.choose(problem, a.context) if config is None else config
+    chosen = CHOICE.choose(problem, context) if config is None else config
     if chosen is None:
         raise MissingCapabilityError(
-            f"{a.context.device.name} cannot compute {use.routine} of {a.dtype}", hint="use float32 or complex64"
+            f"{context.device.name} cannot compute {use.routine} of {dtype}", hint="use float32 or complex64"
         )
-    pitch = a.strides[0] // a.itemsize if lines > 1 else columns
-    given, along, across = _given(x, use, stream)
+    parts = problem.parts
+    given, along, across = given_vector(x, stream, along=use.rows, conjugate=use.conjugate_rows)
     call = ProductCall(
-        form=Form(use.shape, parts, use.rows, use.columns, use.diagonal),
-        lines=lines,
-        columns=columns * parts,
-        memory=real_flat(a) if parts == 2 else flat(a, span_of(a)),
-        pitch=pitch * parts,
+        form=Form(use.shape, parts, use.rows, use.columns, use.diagonal, found.layout),
+        lines=found.lines,
+        columns=found.columns * parts,
+        memory=real_flat(found.memory) if parts == 2 else found.memory,
+        pitch=found.pitch * parts if found.layout == PITCHED else found.pitch,
         given=given,
         along=along,
         across=across,
@@ -110,27 +189,3 @@ def multiply(
         stream=stream,
     )
     REGISTRY.variant_of(chosen).run(chosen, call)
-
-
-def _given(x: DeviceNDArray, use: Use, stream: Stream) -> tuple[DeviceNDArray, int, int]:
-    """x as kernels read it: memory, and where it has what is used along lines, and across."""
-    n, item = x.size, x.itemsize
-    is_complex = x.dtype.kind == "c"
-    if not is_complex and (n == 1 or x.strides[0] == item):
-        return flat(x, n), 0, 0
-    along = 4 * n if is_complex and use.rows else 0
-    across = 2 * n if is_complex else n
-    packed = workspaces.of(stream, "level2 x", (along + across,), real_dtype(x.dtype) if is_complex else x.dtype)
-    kind = np.uint64 if packed.is_large or x.is_large else np.uint32
-    threads = min(_THREADS, x.context.capabilities.max_work_group_size)
-    pack[-(-n // threads), threads, stream](
-        real_vector(x),
-        packed,
-        kind(n),
-        kind(0),
-        kind(along),
-        2 if is_complex else 1,
-        use.rows,
-        use.conjugate_rows,
-    )
-    return packed, 0, along

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from portagpu import cuda
 from portagpu.blas.level2.products.form import FULL, LOWER, READ, UNIT, UPPER
+from portagpu.blas.level2.products.lines import start_of
 
 
 class Tile(NamedTuple):
@@ -49,7 +50,7 @@ def _add_whole_line(m, x, out, sum_along, line, place, extents, form, tile: cuda
             own[v] = x.memory[x.across + v * extents.lines + line]
     for q in cuda.unroll(range(tile.vectors)):
         c = place.begin + (q * tile.threads_x + place.along) * lanes
-        found = cuda.vload(m.memory, line * m.pitch + c, lanes, aligned=tile.aligned)
+        found = cuda.vload(m.memory, start_of(m, line, form.layout, parts) + c, lanes, aligned=tile.aligned)
         for v in cuda.unroll(range(parts)):
             for lane in cuda.unroll(range(lanes)):
                 if form.along:
@@ -69,7 +70,7 @@ def _add_number(m, x, out, sum_along, line, c, q: cuda.constexpr, lane: cuda.con
     if there or diagonal:
         value = type(out[0, 0, 0])(1)
         if there or form.diagonal != UNIT:
-            value = m.memory[line * m.pitch + c]
+            value = m.memory[start_of(m, line, form.layout, parts) + c]
         for v in cuda.unroll(range(parts)):
             if form.along:
                 sum_along[v] = cuda.fma(value, x.memory[x.along + v * extents.columns + c], sum_along[v])

@@ -90,7 +90,7 @@ def _add_across(total, sums, j, way, extents, tiling, form, conjugate: cuda.cons
 
 
 @cuda.jit(device=True)
-def _store(y, i, total, alpha, beta, form, scaling):
+def store(y, i, total, alpha, beta, form, scaling):
     """``y[i] = alpha * total + beta * y[i]``, in real numbers."""
     place = (y.first + type(y.first)(i) * y.step) * form.parts
     if form.parts == 1:
@@ -155,4 +155,4 @@ def finish(
                 for v in cuda.unroll(range(form.parts)):
                     total[v] += shared[other, v, thread]
     if i < n and way == 0:
-        _store(y, i, total, alpha, beta, form, scaling)
+        store(y, i, total, alpha, beta, form, scaling)

@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from portagpu import cuda
-from portagpu.blas.level2.products.form import FULL, LOWER, UPPER
+from portagpu.blas.level2.products.form import FULL, LOWER, PITCHED, UPPER
+from portagpu.blas.level2.products.lines import start_of
 
 
 class Update(NamedTuple):
@@ -20,7 +21,8 @@ class Update(NamedTuple):
 
     ``shape``: `FULL` or a triangle of the lines; ``parts``: numbers of an element; ``terms`` that are added to each
     number; ``real_diagonal``: the diagonal's imaginary parts become zero, and are not read. A block has ``threads_x``
-    threads along a line and ``threads_y`` lines at a time, of vectors of type ``vector``.
+    threads along a line and ``threads_y`` lines at a time, of vectors of type ``vector``. ``layout``:
+    see `products.form`.
     """
 
     shape: int
@@ -31,6 +33,7 @@ class Update(NamedTuple):
     threads_y: int
     vector: Any
     aligned: bool
+    layout: int = PITCHED
 
 
 class Terms(NamedTuple):
@@ -128,7 +131,7 @@ def add_outer(m, x, extents, tiling, update: cuda.constexpr):
             end = min(end, diagonal if update.real_diagonal else diagonal + parts)
         if update.shape == UPPER:
             begin = max(begin, diagonal + parts if update.real_diagonal else diagonal)
-        place = line * m.pitch
+        place = start_of(m, line, update.layout, parts)
         for t in cuda.unroll(range(update.terms)):
             own[t] = x.memory[t * extents.lines + line]
         if begin < end:

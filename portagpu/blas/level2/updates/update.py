@@ -14,7 +14,8 @@ from portagpu.blas.gemm.core.vector_registers import native_lanes
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.level2.products.call import real_vector
-from portagpu.blas.level2.products.form import FULL, LOWER, UPPER, Extents, Sheet, Tiling
+from portagpu.blas.level2.products.form import FULL, LOWER, PITCHED, UPPER, Extents, Sheet, Tiling
+from portagpu.blas.level2.products.product import Lines, packed_lines
 from portagpu.blas.level2.updates.kernels import Terms, Update, add_outer, pack_factors, pack_vector
 from portagpu.device.capabilities import Capabilities
 from portagpu.runtime.arrays.array import DeviceNDArray
@@ -61,21 +62,45 @@ def add_products(
         return
     if order == "F":
         a, products, shape = a.T, tuple(product.turned for product in products), _TURNED[shape]
-    parts = 2 if a.dtype.kind == "c" else 1
-    (lines, columns), item = a.shape, a.itemsize // parts
-    memory = real_flat(a) if parts == 2 else flat(a, span_of(a))
-    pitch = a.strides[0] // item if lines > 1 else columns * parts
+    lines, columns = a.shape
+    pitch = a.strides[0] // a.itemsize if lines > 1 else columns
+    _add(Lines(flat(a, span_of(a)), lines, columns, pitch), products, stream, shape, real_diagonal)
+
+
+def add_to_packed(
+    ap: DeviceNDArray, n: int, products: tuple[Outer, ...], stream: Stream, *, shape: int, real_diagonal: bool = False
+) -> None:
+    """As `add_products`, for a packed triangle of n columns, `LOWER` or `UPPER`: ap (n * (n + 1) / 2), any stride."""
+    found = packed_lines(ap, shape, n, stream)
+    turned = tuple(product.turned for product in products)
+    _add(found, turned, stream, _TURNED[shape], real_diagonal)
+    if found.memory.buffer is not ap.buffer:  # it has gaps
+        copy_strided(found.memory, ap, stream)
+
+
+def _add(found: Lines, products: tuple[Outer, ...], stream: Stream, shape: int, real_diagonal: bool) -> None:
+    whole, context = found.memory, found.memory.context
+    parts = 2 if whole.dtype.kind == "c" else 1
+    lines, columns = found.lines, found.columns
+    memory = real_flat(whole) if parts == 2 else whole
+    pitch = found.pitch * parts if found.layout == PITCHED else found.pitch
     kind = np.uint64 if memory.is_large or any(p.x.is_large or p.y.is_large for p in products) else np.uint32
     terms = _terms(products, (lines, columns), parts, memory.dtype, kind, stream)
-    caps = a.context.capabilities
-    update, tiling = _shape_of_blocks(memory, (lines, columns * parts), pitch, caps)
+    update, tiling = _shape_of_blocks(memory, (lines, columns * parts), pitch, context.capabilities)
     blocks = -(-lines // tiling[0]) * -(-columns * parts // tiling[1])
     add_outer[blocks, update.threads_x * update.threads_y, stream](
         Sheet(memory, kind(pitch)),
         terms,
         Extents(kind(lines), kind(columns * parts)),
         Tiling(kind(tiling[0]), kind(tiling[1])),
-        update._replace(shape=shape, parts=parts, terms=len(products) * parts, real_diagonal=real_diagonal),
+        update._replace(
+            shape=shape,
+            parts=parts,
+            terms=len(products) * parts,
+            real_diagonal=real_diagonal,
+            aligned=update.aligned and found.layout == PITCHED,
+            layout=found.layout,
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""Elements of banded and packed matrices, in the dialect."""
+"""Elements of bands and vectors, in the dialect."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
 # ruff: noqa: ANN001, ANN201
@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 
 from portagpu import cuda
-from portagpu.blas.level2.stored.storage import LOWER, UPPER
 
 
 @cuda.jit(device=True)
@@ -19,13 +18,10 @@ def subscript(place):
 
 @cuda.jit(device=True)
 def place_of(a, i, j, part):
-    """Where element (i, j) of op(A) is in ``a.memory``; a: a `Stored`; part: a `Part`."""
-    row, column = (j, i) if part.mirrored else (i, j)
-    if part.storage == UPPER:
-        return a.first + (row + column * (column + 1) // 2) * a.down
-    if part.storage == LOWER:
-        return a.first + (row + column * (2 * a.order - column - 1) // 2) * a.down
-    return a.first + row * a.down + column * a.right
+    """Where element (i, j) of op(A) is; a: a `Band`; part: a `Part`."""
+    if part.mirrored:
+        return a.first + j * a.down + i * a.right
+    return a.first + i * a.down + j * a.right
 
 
 @cuda.jit(device=True)

@@ -1,4 +1,4 @@
-"""Triangular systems with banded and packed matrices, by one block that walks along the diagonal; in the dialect."""
+"""Triangular systems with bands, by one block that walks along the diagonal; in the dialect."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
 # ruff: noqa: ANN001, ANN201, ANN202
@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from portagpu import cuda
-from portagpu.blas.level2.stored.elements import element, subscript, vector_element
-from portagpu.blas.level2.stored.row_kernels import SUBTOTAL
-from portagpu.blas.level2.stored.storage import ALONG
+from portagpu.blas.level2.bands.elements import element, subscript, vector_element
+from portagpu.blas.level2.bands.row_kernels import SUBTOTAL
+from portagpu.blas.level2.bands.storage import ALONG
 
 
 class SolvePlan(NamedTuple):
@@ -46,7 +46,7 @@ def _known_terms(a, x, i, lane, known, window, plan):
 def solve_rows(a, x, first, last, window, plan: cuda.constexpr):
     """Solve ``op(A) @ x = b`` for the rows and columns from ``first`` up to ``last``; x: b before, the solution after.
 
-    One block. a: a `Stored`; x: a `Vector`; window: what a row has beside the diagonal. In each step a block of rows
+    One block. a: a `Band`; x: a `Vector`; window: what a row has beside the diagonal. In each step a block of rows
     subtracts what is known, and then solves its own triangle, a column at a time (Golub, Van Loan: Matrix Computations,
     section 3.1).
     """

@@ -1,4 +1,4 @@
-"""Products of banded and packed matrices with vectors, some threads a row; in the dialect."""
+"""Products of bands with vectors, some threads a row; in the dialect."""
 
 # mypy: allow-untyped-defs, allow-incomplete-defs, no-check-untyped-defs
 # ruff: noqa: ANN001, ANN201, ANN202
@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from portagpu import cuda
-from portagpu.blas.level2.stored.elements import element, subscript, vector_element
-from portagpu.blas.level2.stored.storage import ACROSS, ALONG, REAL_DIAGONAL, UNIT_DIAGONAL
+from portagpu.blas.level2.bands.elements import element, subscript, vector_element
+from portagpu.blas.level2.bands.storage import ACROSS, ALONG, REAL_DIAGONAL, UNIT_DIAGONAL
 
 SUBTOTAL = 256
 """Terms of a subtotal: sums are added in two steps, so that long ones lose no digits."""
@@ -23,7 +23,7 @@ class RowPlan(NamedTuple):
 
     ``rows``: of a block; ``lanes``: threads of a row; ``parts``: a tuple of `Part`; ``diagonal``: see `storage`;
     ``common``: whether the threads of neighbouring rows read the same column at a time, where those elements lie side
-    by side; ``scaled``: by alpha; ``present``: see above.
+    by side; ``brief``: sums have few terms; ``scaled``: by alpha; ``present``: see above.
     """
 
     dtype: Any
@@ -32,6 +32,7 @@ class RowPlan(NamedTuple):
     parts: tuple[Any, ...]
     diagonal: int
     common: bool
+    brief: bool
     scaled: bool
     present: int
 
@@ -54,6 +55,11 @@ def _sum_of_part(a, x, i, lane, top, within, window, plan, part):
     start = max(within.left, top + window.low) if common else begin
     stride = type(i)(plan.lanes)
     total = plan.dtype(0)
+    if plan.brief:
+        for j in range(start + lane, end, stride):
+            if not common or j >= begin:
+                total += element(a, i, j, part) * vector_element(x, j)
+        return total
     for chunk in range(start, end, type(i)(plan.lanes * SUBTOTAL)):
         subtotal = plan.dtype(0)
         for j in range(chunk + lane, min(end, chunk + plan.lanes * SUBTOTAL), stride):
@@ -81,26 +87,26 @@ def _finish(total, a, x, y, i, within, factors, plan):
 
 
 @cuda.jit
-def multiply_rows(a, x, y, within, windows, factors, plan: cuda.constexpr):
+def multiply_rows(a, x, y, within, strip, windows, factors, plan: cuda.constexpr):
     """``y = alpha * op(A) @ x + beta * y`` for the rows and columns of a `Range`.
 
-    a: a `Stored`; x, y: each a `Vector`; windows: a `Window` for each of ``plan.parts``. Blocks take ``plan.rows`` rows
-    at a time, from a grid of one axis. Neighbouring threads have neighbouring rows, or share a row, as the part lies in
-    memory. Sums are added in a fixed order.
+    a: a `Band`; x, y: each a `Vector`; windows: a `Window` for each of ``plan.parts``. Blocks have ``strip`` rows
+    each, and take ``plan.rows`` at a time. Neighbouring threads have neighbouring rows, or share a row, as the part
+    lies in memory. Sums are added in a fixed order.
     """
     rows, lanes = plan.rows, plan.lanes
     thread = type(within.first)(cuda.threadIdx.x)
-    step = type(within.first)(rows) * type(within.first)(cuda.gridDim.x)
-    begin = within.first + type(within.first)(rows) * type(within.first)(cuda.blockIdx.x)
+    begin = within.first + strip * type(strip)(cuda.blockIdx.x)
+    bottom = min(within.last, begin + strip)
     if lanes > 1:
         sums = cuda.shared.array((lanes, rows + 1), plan.dtype)
-    for top in range(begin, within.last, step):
+    for top in range(begin, bottom, type(strip)(rows)):
         total = plan.dtype(0)
         for number in cuda.unroll(range(len(plan.parts))):
             part = plan.parts[number]
             row, lane = (thread // lanes, thread % lanes) if part.order == ALONG else (thread % rows, thread // rows)
             found = plan.dtype(0)
-            if top + row < within.last:
+            if top + row < bottom:
                 found = _sum_of_part(a, x, top + row, lane, top, within, windows[number], plan, part)
             if lanes == 1:
                 total += found
@@ -114,7 +120,7 @@ def multiply_rows(a, x, y, within, windows, factors, plan: cuda.constexpr):
             if thread < rows:
                 for other in cuda.unroll(range(lanes)):
                     total += sums[other, thread]
-        if thread < rows and top + thread < within.last:
+        if thread < rows and top + thread < bottom:
             _finish(total, a, x, y, top + thread, within, factors, plan)
         if lanes > 1:
             cuda.syncthreads()

@@ -1,17 +1,17 @@
-"""`multiply`: a product of a banded or packed matrix with a vector, on device arrays."""
+"""`multiply`: a product of a band with a vector, on device arrays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from portagpu.blas.gemm.core.operands import index_type
-from portagpu.blas.level1.vectors import vector_of
-from portagpu.blas.level2.stored.problem import ProductCall, StoredProblem
-from portagpu.blas.level2.stored.selection import CHOICE, REGISTRY
-from portagpu.blas.level2.stored.storage import Parts, Storage
+from portagpu.blas.gemm.core.workspace import workspaces
+from portagpu.blas.level2.bands.problem import BandProblem, ProductCall
+from portagpu.blas.level2.bands.selection import CHOICE, REGISTRY
+from portagpu.blas.level2.bands.storage import Parts, Storage, general
 from portagpu.blas.tunables.variant import Config
 from portagpu.errors import MissingCapabilityError
 from portagpu.runtime.arrays.array import DeviceNDArray
+from portagpu.runtime.arrays.copies import copy_strided
 from portagpu.runtime.execution.stream import Stream
 
 
@@ -49,29 +49,39 @@ def multiply(
         bounds = Bounds(first=0, last=rows, left=0, right=columns)
     if bounds.last <= bounds.first or (alpha == 0 and beta == 1):
         return
-    problem = StoredProblem(
+    problem = BandProblem(
         dtype=storage.array.dtype.name,
         rows=bounds.last - bounds.first,
         terms=min(parts.terms, bounds.right - bounds.left),
-        order=parts.order,
-        packed=storage.packed,
+        order=parts.main.order,
+        adjacent=parts.main.adjacent,
     )
     chosen = CHOICE.choose(problem, y.context) if config is None else config
     if chosen is None:
         raise MissingCapabilityError(
-            f"{y.context.device.name} cannot multiply matrices of {problem.dtype}", hint="use float32 or complex64"
+            f"{y.context.device.name} cannot multiply bands of {problem.dtype}", hint="use float32 or complex64"
         )
-    number = index_type(storage.array, x, y)
     call = ProductCall(
-        a=storage.for_kernels(number, turned=parts.turned),
-        x=vector_of(x, number),
-        y=vector_of(y, number),
+        storage=storage,
+        x=x,
+        y=y,
         bounds=(bounds.first, bounds.last, bounds.left, bounds.right),
         parts=parts,
         alpha=alpha,
         beta=beta,
         dtype=storage.array.dtype,
-        number=number,
         stream=stream,
     )
     REGISTRY.variant_of(chosen).run(chosen, call)
+
+
+def multiply_triangle(
+    storage: Storage, x: DeviceNDArray, stream: Stream, *, trans: int = 0, unit: bool = False
+) -> None:
+    """``x = op(A) @ x`` for a triangular band, whose diagonal is not read where it is ``unit``; enqueued.
+
+    Raises `MissingCapabilityError`.
+    """
+    given = workspaces.of(stream, "level2 band x", x.shape, x.dtype)
+    copy_strided(x, given, stream)
+    multiply(storage, general(storage, trans, unit=unit), given, x, stream)

@@ -1,8 +1,7 @@
-"""How banded and packed matrices lie in memory, and the parts of a row that are read alike.
+"""How bands lie in memory, and the parts of a row that are read alike.
 
 A band is a strided matrix, too: element (r, c) is ``a[above + r - c, c]``, so a step down is one along the first axis
-of ``a``, and a step to the right one along its second axis and one back along the first. Only packed triangles need
-more.
+of ``a``, and a step to the right one along its second axis and one back along the first.
 """
 
 from __future__ import annotations
@@ -10,11 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from portagpu.blas.gemm.core.operands import with_strides
+from portagpu.blas.gemm.core.operands import real_flat, with_strides
 from portagpu.runtime.arrays.array import DeviceNDArray
-
-BAND, UPPER, LOWER = range(3)
-"""Of `Part.storage`: a band, and packed triangles."""
 
 ACROSS, ALONG, DIAGONALLY = range(3)
 """Of `Part.order`: which elements of a part lie side by side: those of neighbouring rows in one column, those of a row,
@@ -24,30 +20,26 @@ NO_DIAGONAL, UNIT_DIAGONAL, REAL_DIAGONAL = range(3)
 """Of products: whether diagonal elements are those of parts, ones, or real parts of what is stored."""
 
 
-class Stored(NamedTuple):
-    """A matrix as kernels take it.
-
-    Element (r, c) of a band is ``memory[first + r * down + c * right]``, of a packed triangle
-    ``memory[first + (r + s) * down]``, where column c begins at s, which depends on ``order``, the matrix's.
-    """
+class Band(NamedTuple):
+    """A band as kernels take it: element (r, c) is ``memory[first + r * down + c * right]``."""
 
     memory: Any
     first: Any
     down: Any
     right: Any
-    order: Any
 
 
 class Part(NamedTuple):
     """A part of each row of op(A) whose elements are found alike; known when kernels are compiled.
 
-    Element (i, j) is the stored one (j, i) if ``mirrored``, (i, j) if not; ``conjugated``: its conjugate.
+    Element (i, j) is the band's (j, i) if ``mirrored``, (i, j) if not; ``conjugated``: its conjugate. ``adjacent``:
+    elements that follow each other in the ``order`` do so in memory.
     """
 
-    storage: int
     mirrored: bool
     conjugated: bool
     order: int
+    adjacent: bool
 
 
 class Window(NamedTuple):
@@ -59,44 +51,40 @@ class Window(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """A band of (rows, columns) with so many diagonals ``below`` and ``above`` the main one, or a packed triangle.
+    """A band of (rows, columns) with so many diagonals ``below`` and ``above`` the main one.
 
-    array: the band, (below + above + 1, columns) at least, or the packed triangle, with one axis.
+    array: (below + above + 1, columns) at least, of any strides.
     """
 
     array: DeviceNDArray
-    packed: bool
     shape: tuple[int, int]
     below: int
     above: int
 
     @property
-    def scheme(self) -> int:
-        """`BAND`, `UPPER` or `LOWER`."""
-        return (UPPER if self.above or not self.below else LOWER) if self.packed else BAND
-
-    @property
     def steps(self) -> tuple[int, int]:
-        """Elements from one row to the next, and from one column to the next (of a packed triangle, 0)."""
+        """Elements from one row to the next, and from one column to the next."""
         item = self.array.itemsize
-        # a step along an axis of one element is never taken, and may be anything
-        if self.packed:
-            return (self.array.strides[0] // item if self.array.shape[0] > 1 else 1), 0
         (lines, columns), (first, second) = self.array.shape, self.array.strides
+        # a step along an axis of one element is never taken, and may be anything
         down = first // item if lines > 1 else 1
         return down, (second // item if columns > 1 else lines) - down
 
-    def for_kernels(self, number: Any, *, turned: bool = False) -> Stored:
-        """The matrix as kernels take it, or the transpose of a band if ``turned``; number: the type of its steps."""
+    def for_kernels(self, number: Any, *, turned: bool = False, real: bool = False) -> Band:
+        """The band as kernels take it, or its transpose if ``turned``; number: the type of its steps.
+
+        real: the memory as real numbers, two for each complex one; steps stay those of elements.
+        """
         array, item = self.array, self.array.itemsize
-        spans = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)] if array.size else [0]
+        spans = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
         lowest = sum(span for span in spans if span < 0)
-        extent = sum(map(abs, spans)) // item + 1 if array.size else 0
-        memory = with_strides(array, (extent,), (item,), first=lowest)
+        memory = with_strides(array, (sum(map(abs, spans)) // item + 1,), (item,), first=lowest)
         down, right = self.steps
         row, column = (right, down) if turned else (down, right)
-        first = -lowest // item + (0 if self.packed else self.above * down)
-        return Stored(memory, number(first), number(row), number(column), number(self.shape[1]))
+        first = -lowest // item + self.above * down
+        if real and array.dtype.kind == "c":
+            memory = real_flat(memory)
+        return Band(memory, number(first), number(row), number(column))
 
 
 def band(a: DeviceNDArray, rows: int, below: int, above: int) -> Storage:
@@ -104,17 +92,12 @@ def band(a: DeviceNDArray, rows: int, below: int, above: int) -> Storage:
 
     a (below + above + 1, columns) at least, of any strides.
     """
-    return Storage(a, packed=False, shape=(rows, a.shape[1]), below=below, above=above)
+    return Storage(a, shape=(rows, a.shape[1]), below=below, above=above)
 
 
 def triangular_band(a: DeviceNDArray, k: int, lower: bool) -> Storage:
     """A triangular band with the main diagonal and k more: square, a (k + 1, n) at least, of any strides."""
     return band(a, a.shape[1], *((k, 0) if lower else (0, k)))
-
-
-def packed(ap: DeviceNDArray, n: int, lower: bool) -> Storage:
-    """A triangle (n, n) whose columns lie one after the other in ap (n * (n + 1) / 2), of any stride."""
-    return Storage(ap, packed=True, shape=(n, n), below=n - 1 if lower else 0, above=0 if lower else n - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +115,9 @@ class Parts:
     turned: bool = False
 
     @property
-    def order(self) -> int:
-        """The `Part.order` of the part that has most elements."""
-        return max(zip(self.parts, self.windows, strict=True), key=lambda found: found[1][1] - found[1][0])[0].order
+    def main(self) -> Part:
+        """The part that has most elements."""
+        return max(zip(self.parts, self.windows, strict=True), key=lambda found: found[1][1] - found[1][0])[0]
 
     @property
     def terms(self) -> int:
@@ -144,14 +127,13 @@ class Parts:
 
 
 def general(storage: Storage, trans: int, *, unit: bool = False, diagonal: bool = True) -> Parts:
-    """op(A) of a band or of a triangle. ``unit``: the diagonal is one; not ``diagonal``: leave it out of a triangle."""
+    """op(A) of a band. ``unit``: the diagonal is one; not ``diagonal``: leave it out of a triangle."""
     rows, columns = storage.shape[::-1] if trans else storage.shape
     low, high = (-storage.above, storage.below + 1) if trans else (-storage.below, storage.above + 1)
     if unit or not diagonal:
         low, high = (1, high) if low == 0 else (low, 0)
-    turned = trans != 0 and not storage.packed  # kernels are the same then
-    part = _part(storage, mirrored=trans != 0, conjugated=trans == 2)._replace(mirrored=trans != 0 and not turned)
-    return Parts((rows, columns), (part,), ((low, high),), UNIT_DIAGONAL if unit else NO_DIAGONAL, turned)
+    part = _part(storage, mirrored=trans != 0, conjugated=trans == 2)._replace(mirrored=False)
+    return Parts((rows, columns), (part,), ((low, high),), UNIT_DIAGONAL if unit else NO_DIAGONAL, trans != 0)
 
 
 def symmetric(storage: Storage, *, hermitian: bool = False) -> Parts:
@@ -169,10 +151,7 @@ def symmetric(storage: Storage, *, hermitian: bool = False) -> Parts:
 
 def _part(storage: Storage, *, mirrored: bool, conjugated: bool) -> Part:
     down, right = storage.steps
-    if storage.packed:
-        order = ALONG if mirrored else ACROSS
-    else:
-        rows, columns = (right, down) if mirrored else (down, right)
-        steps = {ALONG: abs(columns), ACROSS: abs(rows), DIAGONALLY: abs(rows + columns)}
-        order = min(steps, key=lambda which: steps[which])
-    return Part(storage.scheme, mirrored, conjugated and storage.array.dtype.kind == "c", order)
+    rows, columns = (right, down) if mirrored else (down, right)
+    steps = {ALONG: columns, ACROSS: rows, DIAGONALLY: rows + columns}
+    order = min(steps, key=lambda which: abs(steps[which]))
+    return Part(mirrored, conjugated and storage.array.dtype.kind == "c", order, steps[order] == 1)

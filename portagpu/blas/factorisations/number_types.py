@@ -1,4 +1,4 @@
-"""Views of matrices, and the types that kernels compute in."""
+"""The types that kernels of factorisations compute in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu.blas.gemm.core.operands import real_dtype
-from portagpu.runtime.arrays.array import DeviceNDArray
 
 
 class NumberTypes(NamedTuple):
@@ -24,8 +23,3 @@ def number_types(dtype: np.dtype[Any]) -> NumberTypes:
     """The types of a dtype, float32 to complex128."""
     is_complex = dtype.kind == "c"
     return NumberTypes(dtype.type, real_dtype(dtype).type if is_complex else dtype.type, is_complex)
-
-
-def transposed(x: DeviceNDArray) -> DeviceNDArray:
-    """A view of the transpose of a matrix, or of each of a batch."""
-    return x.transpose((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))

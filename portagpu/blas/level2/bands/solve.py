@@ -1,12 +1,12 @@
-"""`solve`: triangular systems with banded and packed matrices, on device arrays."""
+"""`solve`: triangular systems with bands, on device arrays."""
 
 from __future__ import annotations
 
 from portagpu.blas.gemm.core.operands import index_type
 from portagpu.blas.level1.vectors import vector_of
-from portagpu.blas.level2.stored.product import Bounds, multiply
-from portagpu.blas.level2.stored.solve_kernels import SolvePlan, solve_rows
-from portagpu.blas.level2.stored.storage import Storage, Window, general
+from portagpu.blas.level2.bands.product import Bounds, multiply
+from portagpu.blas.level2.bands.solve_kernels import SolvePlan, solve_rows
+from portagpu.blas.level2.bands.storage import Storage, Window, general
 from portagpu.device.capabilities import Capabilities
 from portagpu.errors import MissingCapabilityError
 from portagpu.runtime.arrays.array import DeviceNDArray

@@ -1,4 +1,4 @@
-"""`StoredProblem`: what is asked of a product with a banded or packed matrix; `ProductCall`: its arrays."""
+"""`BandProblem`: what is asked of a product with a band; `ProductCall`: its arrays."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from portagpu.blas.level1.vectors import Vector
-from portagpu.blas.level2.stored.storage import ACROSS, ALONG, DIAGONALLY, Parts, Stored
+from portagpu.blas.level2.bands.storage import ACROSS, ALONG, DIAGONALLY, Parts, Storage
+from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 from portagpu.tuning.tunables.problems import Value
 
@@ -16,14 +16,15 @@ _ORDERS = {ACROSS: "across", ALONG: "along", DIAGONALLY: "diagonally"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredProblem:
-    """A product: so many rows with so many terms each; ``order``: which elements lie side by side, see `storage`."""
+class BandProblem:
+    """A product: so many rows with so many terms each; ``order``: which elements lie side by side, see
+    `storage`; ``adjacent``: whether without gaps."""
 
     dtype: str
     rows: int
     terms: int
     order: int
-    packed: bool
+    adjacent: bool = True
 
     @property
     def itemsize(self) -> int:
@@ -32,8 +33,8 @@ class StoredProblem:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the matrix that are read at least once: of a packed triangle half the square."""
-        return self.rows * self.terms * self.itemsize // (2 if self.packed else 1)
+        """Bytes of the elements that are used."""
+        return self.rows * self.terms * self.itemsize
 
     @property
     def values(self) -> dict[str, Value]:
@@ -43,26 +44,24 @@ class StoredProblem:
     @property
     def words(self) -> str:
         """The problem for people."""
-        kind = "packed triangle" if self.packed else "band"
-        return f"{kind} of {self.dtype}, {self.rows} rows of {self.terms} terms, neighbours {_ORDERS[self.order]}"
+        return f"band of {self.dtype}, {self.rows} rows of {self.terms} terms, neighbours {_ORDERS[self.order]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProductCall:
-    """``y = alpha * op(A) @ x + beta * y`` for rows and columns of op(A), as kernels take it.
+    """``y = alpha * op(A) @ x + beta * y`` for rows and columns of op(A).
 
-    bounds: first and last row, first and last column; number: the type of steps.
+    bounds: first and last row, first and last column.
     """
 
-    a: Stored
-    x: Vector
-    y: Vector
+    storage: Storage
+    x: DeviceNDArray
+    y: DeviceNDArray
     bounds: tuple[int, int, int, int]
     parts: Parts
     alpha: complex
     beta: complex
     dtype: np.dtype[Any]
-    number: Any
     stream: Stream
 
     @property

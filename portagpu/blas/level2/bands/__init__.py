@@ -1,0 +1,1 @@
+"""Banded matrices with vectors: how bands lie in memory, products, triangular systems."""
