@@ -101,12 +101,12 @@ class Not(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Compare(Node):
-    """Comparison of two scalars of one type."""
+    """Comparison of two scalars of one type; of two vectors a mask, of integers as wide as their lanes: -1 or 0."""
 
     op: CompareOp
     left: Expr
     right: Expr
-    type: Scalar = BOOLEAN
+    type: Element = BOOLEAN
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +121,7 @@ class Logical(Node):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Select(Node):
-    """``condition ? yes : no``; both have the result's type."""
+    """``condition ? yes : no``; both have the result's type. The condition of vectors may be a mask of their lanes."""
 
     condition: Expr
     yes: Expr

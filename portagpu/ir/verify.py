@@ -57,6 +57,12 @@ def _is_bool(expr: Expr) -> bool:
     return isinstance(expr.type, Scalar) and expr.type.dtype is BOOL
 
 
+def _is_mask(mask: Any, kind: Any) -> bool:
+    if not (isinstance(mask, Vector) and isinstance(kind, Vector)):
+        return False
+    return mask.dtype.is_integer and mask.dtype.size == kind.dtype.size and mask.lanes == kind.lanes
+
+
 def _is_index(expr: Expr) -> bool:
     return isinstance(expr.type, Scalar) and expr.type.dtype.is_integer
 
@@ -76,14 +82,17 @@ INVARIANTS: dict[type[Node], tuple[tuple[str, Callable[[Any], bool]], ...]] = {
     ),
     Compare: (
         (
-            "operands have one scalar type",
-            lambda n: isinstance(n.left.type, Scalar) and _c(n.left.type) == _c(n.right.type),
+            "operands have one type, and vectors a mask",
+            lambda n: _c(n.left.type) == _c(n.right.type) and (_is_bool(n) or _is_mask(n.type, n.left.type)),
         ),
     ),
     Logical: (("operands are bools", lambda n: _is_bool(n.left) and _is_bool(n.right)),),
     Not: (("the operand is a bool", lambda n: _is_bool(n.operand)),),
     Select: (
-        ("the condition is a bool", lambda n: _is_bool(n.condition)),
+        (
+            "the condition is a bool, or a mask",
+            lambda n: _is_bool(n.condition) or _is_mask(n.condition.type, n.type),
+        ),
         ("both values have the result's type", lambda n: _c(n.yes.type) == _c(n.type) == _c(n.no.type)),
     ),
     Index: (

@@ -28,6 +28,7 @@ from portagpu.passes.hints import without_hints
 from portagpu.passes.lockstep import lockstep
 from portagpu.passes.loop_directions import directed
 from portagpu.passes.low_bits import shortened
+from portagpu.passes.vector_calls import vector_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +176,20 @@ PIPELINE = ordered(
         after=("exchange_buffers", "bare_subscripts"),  # exchanges between threads are statements until then
     ),
     Pass(
+        name="vector_calls",
+        does="calls a function once for all lanes of a vector, where each has its own call",
+        run=lambda program, target: vector_calls(program),
+        when="the device is a CPU, whose registers hold vectors",
+        applies=lambda program, target: not target.caps.local_memory_dedicated,
+        after=("low_bits",),  # then types are the last ones
+    ),
+    Pass(
         name="halves",
         does="computes with float16 in float32, rounded after each operation, or only its functions",
         run=lambda program, target: without_halves(program, target.caps),
         when="float16 occurs, and the device lacks arithmetic or functions of it",
         applies=lambda program, target: program.halves,
-        after=("low_bits",),
+        after=("vector_calls",),  # whose vectors of halves are widened, too
     ),
 )
 

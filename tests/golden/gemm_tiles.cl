@@ -27,11 +27,11 @@ static inline float multiply_add_(float x, float y, float z) {
     return fma(x, y, z);
 }
 
-// 106: def store_vector(total, c, place, matrix, row, column, factors, epilogue, aligned: cuda.constexpr):
+// 132: def store_vector(total, c, place, matrix, row, column, factors, epilogue, aligned: cuda.constexpr):
 static inline void store_vector_(float4 total_, __global float* c, int c_1_, int place_, int matrix_, int row_, int column_, float factors_alpha_, float factors_beta_) {
-    // 108: value = epilogue.scaled(total)
+    // 134: value = epilogue.scaled(total)
     float4 value_ = total_;
-    // 118: cuda.vstore(epilogue.stored(value), c, place, aligned=aligned)
+    // 144: cuda.vstore(epilogue.stored(value), c, place, aligned=aligned)
     *(__global float4*)(c + (place_ < 0 ? place_ + c_1_ : place_)) = value_;
 }
 

@@ -38,6 +38,12 @@ def _same(printer: Printing, expr: Operation) -> Lowered:
     if expr.name == "erfc" and expr.type == Scalar(FLOAT32) and printer.helpers.caps.inline_ptx:
         # that driver's own has branches and takes twice as long as CUDA's
         return f"{printer.helpers.use('arithmetic', 'erfc_ptx', 'float')}({argument_text(printer, expr)})", POSTFIX
+    if expr.name in ("erf", "tanh") and isinstance(expr.type, Vector) and expr.type.dtype is FLOAT32:
+        # drivers' own for vectors compute lane after lane, or take a branch for each range
+        return (
+            f"{printer.helpers.use('arithmetic', expr.name, c_type(expr.type))}({argument_text(printer, expr)})",
+            POSTFIX,
+        )
     return f"{expr.name}({argument_text(printer, expr)})", POSTFIX
 
 

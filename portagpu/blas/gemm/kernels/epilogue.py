@@ -51,37 +51,63 @@ def fused_value(value, matrix, row, column, fused):
 
 
 @cuda.jit(device=True)
-def fused_four(value, lane: cuda.constexpr, matrix, row, column, fused):
-    """`fused_value` of four lanes from a lane on."""
-    kind = type(value[0])
-    return (
-        kind(fused_value(value[lane], matrix, row, column + lane, fused)),
-        kind(fused_value(value[lane + 1], matrix, row, column + (lane + 1), fused)),
-        kind(fused_value(value[lane + 2], matrix, row, column + (lane + 2), fused)),
-        kind(fused_value(value[lane + 3], matrix, row, column + (lane + 3), fused)),
-    )
+def counted(number):
+    """A row or column without a sign, which tells the compiler that it is not negative."""
+    if isinstance(number, np.int32):
+        return np.uint32(number)
+    if isinstance(number, np.int64):
+        return np.uint64(number)
+    return number
 
 
 @cuda.jit(device=True)
 def fused_lanes(value, matrix, row, column, fused, vector: cuda.constexpr):
-    """`fused_value` of each lane of a vector; column: that of the first."""
+    """`fused_value` of each lane of a vector; column: that of the first.
+
+    Each lane has a call of its own, which the pass `vector_calls` joins on CPUs.
+    """
+    first = counted(column)
+    kind = type(value[0])
     if vector.lanes == 2:
-        kind = type(value[0])
         return vector(
-            kind(fused_value(value[0], matrix, row, column, fused)),
-            kind(fused_value(value[1], matrix, row, column + 1, fused)),
+            kind(fused_value(value[0], matrix, row, first, fused)),
+            kind(fused_value(value[1], matrix, row, first + 1, fused)),
         )
-    low = fused_four(value, 0, matrix, row, column, fused)
     if vector.lanes == 4:
-        return vector(*low)
-    middle = fused_four(value, 4, matrix, row, column, fused)
+        return vector(
+            kind(fused_value(value[0], matrix, row, first, fused)),
+            kind(fused_value(value[1], matrix, row, first + 1, fused)),
+            kind(fused_value(value[2], matrix, row, first + 2, fused)),
+            kind(fused_value(value[3], matrix, row, first + 3, fused)),
+        )
     if vector.lanes == 8:
-        return vector(*low, *middle)
+        return vector(
+            kind(fused_value(value[0], matrix, row, first, fused)),
+            kind(fused_value(value[1], matrix, row, first + 1, fused)),
+            kind(fused_value(value[2], matrix, row, first + 2, fused)),
+            kind(fused_value(value[3], matrix, row, first + 3, fused)),
+            kind(fused_value(value[4], matrix, row, first + 4, fused)),
+            kind(fused_value(value[5], matrix, row, first + 5, fused)),
+            kind(fused_value(value[6], matrix, row, first + 6, fused)),
+            kind(fused_value(value[7], matrix, row, first + 7, fused)),
+        )
     return vector(
-        *low,
-        *middle,
-        *fused_four(value, 8, matrix, row, column, fused),
-        *fused_four(value, 12, matrix, row, column, fused),
+        kind(fused_value(value[0], matrix, row, first, fused)),
+        kind(fused_value(value[1], matrix, row, first + 1, fused)),
+        kind(fused_value(value[2], matrix, row, first + 2, fused)),
+        kind(fused_value(value[3], matrix, row, first + 3, fused)),
+        kind(fused_value(value[4], matrix, row, first + 4, fused)),
+        kind(fused_value(value[5], matrix, row, first + 5, fused)),
+        kind(fused_value(value[6], matrix, row, first + 6, fused)),
+        kind(fused_value(value[7], matrix, row, first + 7, fused)),
+        kind(fused_value(value[8], matrix, row, first + 8, fused)),
+        kind(fused_value(value[9], matrix, row, first + 9, fused)),
+        kind(fused_value(value[10], matrix, row, first + 10, fused)),
+        kind(fused_value(value[11], matrix, row, first + 11, fused)),
+        kind(fused_value(value[12], matrix, row, first + 12, fused)),
+        kind(fused_value(value[13], matrix, row, first + 13, fused)),
+        kind(fused_value(value[14], matrix, row, first + 14, fused)),
+        kind(fused_value(value[15], matrix, row, first + 15, fused)),
     )
 
 

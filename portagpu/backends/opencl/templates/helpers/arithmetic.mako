@@ -251,6 +251,31 @@ static inline uint ${h.name}(float low, float high) {
     return a >> 16 | (b & 0xffff0000u);
 }
 </%def>\
+<%def name="erf(h)">\
+static inline ${h.type} ${h.name}(${h.type} x) {
+    // up to 1 a polynomial, above 1 - exp(-p(|x|)); errors stay below 2.5 units in the last place
+    const ${h.type} square = x * x, a = fmin(fabs(x), (${h.type})(4.0f));
+    ${h.type} small = (${h.type})(7.8538607e-05f), power = (${h.type})(-0.00018557407f);
+% for coefficient in (-0.00080101937, 0.0051883277, -0.026853813, 0.11283585, -0.37612626, 1.1283791):
+    small = fma(small, square, (${h.type})(${coefficient}f));
+% endfor
+% for coefficient in (0.0029396079, -0.02180532, 0.10303737, 0.63822567, 1.12704, 0.00035371876):
+    power = fma(power, a, (${h.type})(${coefficient}f));
+% endfor
+    return fabs(x) > 1.0f ? copysign(1.0f - exp(-power), x) : x * small;
+}
+</%def>\
+<%def name="tanh(h)">\
+static inline ${h.type} ${h.name}(${h.type} x) {
+    // up to 0.625 a polynomial, above 1 - 2 / (exp(2 |x|) + 1); errors stay below 3 units in the last place
+    const ${h.type} square = x * x, a = fmin(fabs(x), (${h.type})(10.0f));
+    ${h.type} small = (${h.type})(-0.0056599886f);
+% for coefficient in (0.020590987, -0.053721067, 0.13331127, -0.3333326):
+    small = fma(small, square, (${h.type})(${coefficient}f));
+% endfor
+    return fabs(x) > 0.625f ? copysign(1.0f - 2.0f / (exp(a + a) + 1.0f), x) : x * fma(small, square, (${h.type})(1.0f));
+}
+</%def>\
 <%def name="erfc_ptx(h)">\
 static inline float ${h.name}(float x) {
     // (1 + 2 a) exp(a * a) erfc(a) is nearly 1 everywhere: a polynomial in (a - 2) / (a + 2), without a branch
