@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from types import FunctionType
 from typing import Any
@@ -14,14 +13,20 @@ from portagpu.blas.arguments import native
 from portagpu.blas.gemm.core.fusion import Fusion
 from portagpu.blas.gemm.core.operands import with_strides
 from portagpu.cuda import jit
-from portagpu.dispatch.arguments import check_dtype, checked_number
+from portagpu.device.capabilities import Capabilities
+from portagpu.dispatch.arguments import argument_type, check_dtype, checked_number
+from portagpu.dispatch.dates import stored
 from portagpu.dispatch.dispatcher import Dispatcher
+from portagpu.dtypes import FLOAT16, FLOAT32, from_numpy
 from portagpu.errors import ArgumentCountError, ArgumentTypeError, with_article
+from portagpu.frontend.result_types import elementwise_result
 from portagpu.frontend.source.callables import undecorated
+from portagpu.ir.types import LONG, ArgumentType, ArrayType, Layout, Scalar
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.arrays.creation import as_device_array, is_device_like
 from portagpu.runtime.arrays.foreign import is_foreign, shared_view
 from portagpu.runtime.execution.context import Context
+from portagpu.types.record_layout import record_of
 
 _PLACE = ("value", "row", "column")
 _BATCH = "batch"  # a fourth parameter of this name gets the number of the matrix
@@ -29,11 +34,14 @@ _REMEMBERED = 256  # plain functions: each has one device function, and so its k
 _TAKEN = "f(value, row, column, ...), with a parameter for each of epilogue_args"
 
 
-def checked_epilogue(epilogue: Any, arguments: Any, context: Context | None) -> Fusion | None:
+def checked_epilogue(
+    epilogue: Any, arguments: Any, *, on_device: bool, context: Context, dtype: np.dtype[Any]
+) -> Fusion | None:
     """What is fused with a product: None without an epilogue.
 
-    context: that of the operands; None for NumPy arrays, whose epilogues have NumPy arrays. Raises `ArgumentTypeError`,
-    `ArgumentCountError`, `DTypeError`, and what `portagpu.cuda.jit` does for functions that kernels cannot call.
+    Epilogues of NumPy arrays have NumPy arrays, those of device arrays ones of their context. ``dtype``: the result's.
+    Raises `ArgumentTypeError`, `ArgumentCountError`, `DTypeError`, and subclasses of `KernelError` for functions that
+    kernels cannot call for one element.
     """
     if epilogue is None:
         if isinstance(arguments, tuple | list) and not arguments:
@@ -47,11 +55,14 @@ def checked_epilogue(epilogue: Any, arguments: Any, context: Context | None) -> 
             f"epilogue_args is {with_article(type(arguments).__name__)}, which is no tuple",
             hint="pass a tuple, of one argument, too: epilogue_args=(bias,)",
         )
-    found = tuple(_argument(value, f"epilogue_args[{n}]", context) for n, value in enumerate(arguments))
+    owner = context if on_device else None
+    found = tuple(_argument(value, f"epilogue_args[{n}]", owner) for n, value in enumerate(arguments))
     names = list(function.signature.parameters)
     batched = len(names) > len(_PLACE) and names[len(_PLACE)] == _BATCH
     _check_count(function, len(found), batched)
-    _check_result(function)
+    if not function.declared:
+        types = (*(LONG,) * (2 + batched), *map(_type_of, found))
+        _check_result(function, dtype, types, context.capabilities)
     return Fusion(function=function, arguments=found, batched=batched)
 
 
@@ -120,30 +131,28 @@ def _check_count(function: Dispatcher[..., Any], given: int, batched: bool) -> N
         ) from None
 
 
-def _check_result(function: Dispatcher[..., Any]) -> None:
-    """Raise `ArgumentTypeError` for a function whose text says that it gives no value, or several."""
-    returns = list(_returns(function.source.tree))
-    trouble = ""
-    if not any(node.value is not None for node in returns):
-        trouble = "returns nothing"
-    for node in returns:
-        if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
-            trouble = "returns nothing"
-        elif isinstance(node.value, ast.Tuple):
-            trouble = f"returns {len(node.value.elts)} values"
-    if trouble:
+@lru_cache(maxsize=_REMEMBERED)
+def _check_result(
+    function: Dispatcher[..., Any], dtype: np.dtype[Any], types: tuple[ArgumentType, ...], caps: Capabilities
+) -> None:
+    """Raise where the function gives no number for an element that can be stored."""
+    kind = from_numpy(dtype).computed
+    value = Scalar(FLOAT32 if kind is FLOAT16 else kind)
+    found = elementwise_result(function, function.source, (value, *types), caps)
+    if found.is_complex and not kind.is_complex:
         raise ArgumentTypeError(
-            f"epilogue `{function.__name__}` {trouble}; its value is what is stored", hint="return one number"
+            f"epilogue `{function.__name__}` returns {found}, and the result's elements are {dtype}",
+            hint="take x.real, x.imag or abs(x)",
         )
 
 
-def _returns(function: ast.AST) -> Iterator[ast.Return]:
-    """The statements that return from a function, and not from those inside."""
-    for node in ast.iter_child_nodes(function):
-        if isinstance(node, ast.Return):
-            yield node
-        elif not isinstance(node, ast.FunctionDef | ast.Lambda):
-            yield from _returns(node)
+def _type_of(argument: Any) -> ArgumentType:
+    if not isinstance(argument, np.ndarray):
+        return argument_type(argument, alias=False)
+    flags = argument.flags
+    layout = Layout.C if flags.c_contiguous else Layout.F if flags.f_contiguous else Layout.ANY
+    element = record_of(argument.dtype) or Scalar(stored(argument.dtype))
+    return ArrayType(element, argument.ndim, layout, readonly=True)
 
 
 # arguments ------------------------------------------------------------------------------------------------------------

@@ -183,7 +183,13 @@ def _request(
         precision=check_precision(precision, operands.name, kind.name, context_of(stream))
         if precision is not None
         else "",
-        fusion=checked_epilogue(epilogue, epilogue_args, a.context if on_device else None),
+        fusion=checked_epilogue(
+            epilogue,
+            epilogue_args,
+            on_device=on_device,
+            context=a.context if on_device else context_of(stream),
+            dtype=kind,
+        ),
     )
     check_beta(settings.beta, out)
     if on_device:

@@ -79,7 +79,7 @@ def check_device_function(source: FunctionSource, arguments: tuple[ArgumentType,
     program = ProgramState(caps, lower_call=call_device_function, wide_index=False, debug=False)
     ctx = FunctionState(program, source, is_kernel=False)
     for position, (name, kind) in enumerate(zip(source.parameters, arguments, strict=True)):
-        ctx.env[name] = _parameter(ctx, name, kind, (position,))
+        ctx.env[name] = parameter_of(ctx, name, kind, (position,))
     with ctx.nested():
         statements.lower_body(ctx, source.tree.body)
 
@@ -94,7 +94,7 @@ def _lower(
     own = program.unique(source.name)  # before any device function of that name
     with ctx.nested() as body:
         for position, (name, kind) in enumerate(zip(source.parameters, arguments, strict=True)):
-            ctx.env[name] = _parameter(ctx, name, kind, (position,))
+            ctx.env[name] = parameter_of(ctx, name, kind, (position,))
         statements.lower_body(ctx, source.tree.body)
     checked = with_checks(ctx, body)
     ctx.parameters += hidden_parameters(ctx)
@@ -125,7 +125,7 @@ def _lower(
     )
 
 
-def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[int, ...]) -> Value:
+def parameter_of(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[int, ...]) -> Value:
     """C parameters of one kernel argument, and the value that its name has in the kernel."""
 
     def add(suffix: str, c_type: Any, role: ParameterRole, axis: int = 0, unit: int = 0) -> Var:
@@ -140,7 +140,7 @@ def _parameter(ctx: FunctionState, name: str, kind: ArgumentType, path: tuple[in
     if isinstance(kind, TupleType):
         labels = kind.fields or range(len(kind.items))
         items = tuple(
-            _parameter(ctx, f"{name}.{label}", k, (*path, n))
+            parameter_of(ctx, f"{name}.{label}", k, (*path, n))
             for n, (label, k) in enumerate(zip(labels, kind.items, strict=True))
         )
         return TupleValue(items, kind.fields)

@@ -276,23 +276,76 @@ def test_what_is_refused(device):
     refused(errors.ArgumentTypeError, r"epilogue_args\[0\]", plus_place, np.array([[{}]]))
     refused(errors.ArgumentTypeError, "epilogue is an ufunc", np.tanh)
     refused(errors.ArgumentTypeError, "is a kernel", cuda.jit(plus_place), a)
-    refused(errors.ArgumentTypeError, "returns 2 values", lambda value, row, column: (value, row))
-    refused(errors.ArgumentTypeError, "returns nothing", nothing)
+    refused(errors.ArgumentTypeError, "returns complex64, and the result's elements are float32", imaginary)
     with pytest.raises(errors.ArgumentTypeError, match="there is no epilogue"):
         portagpu.matmul(a, b, epilogue_args=(a,))
     with pytest.raises(errors.ArgumentTypeError, match="no tuple"):
         portagpu.matmul(a, b, epilogue=plus_place, epilogue_args=a)
-    with pytest.raises(errors.KernelError):  # what kernels may not write
-        portagpu.matmul(a, b, epilogue=writes, epilogue_args=(a,))
+
+
+def imaginary(value, row, column):
+    return value + 1j
 
 
 def nothing(value, row, column):
     value + 1
 
 
+def on_some_paths(value, row, column):
+    if row > column:
+        return value
+
+
 def writes(value, row, column, x):
     x[row, column] = 0
     return value
+
+
+def waits(value, row, column):
+    cuda.syncthreads()
+    return value
+
+
+def shares(value, row, column):
+    tile = cuda.shared.array(4, np.float32)
+    tile[0] = value
+    return tile[0]
+
+
+def helper_of_threads(value, row, column):
+    return value + which_thread()
+
+
+@cuda.jit(device=True)
+def which_thread():
+    return cuda.threadIdx.x
+
+
+def no_number(value, row, column):
+    return "a"
+
+
+REFUSED = {
+    nothing: (errors.KernelTypeError, "`nothing` returns None"),
+    on_some_paths: (errors.KernelTypeError, "`on_some_paths` returns float32 or None"),
+    no_number: (errors.KernelTypeError, "returns the text"),
+    bias_and_residual: (errors.KernelTypeError, "bias|residual"),
+    writes: (errors.KernelTypeError, "read-only array"),
+    waits: (errors.UnsupportedSyntaxError, "it has no syncthreads"),
+    shares: (errors.UnsupportedSyntaxError, "has shared memory"),
+    helper_of_threads: (errors.UnsupportedSyntaxError, "it has no threadIdx"),
+}
+
+
+@pytest.mark.parametrize("function", REFUSED)
+@pytest.mark.parametrize("on_device", [False, True])
+def test_functions_that_kernels_cannot_call_for_an_element(device, function, on_device):
+    """Nothing is launched, and the error names the place in the caller's function."""
+    kind, text = REFUSED[function]
+    arguments = {writes: (whole((4, 4)),), bias_and_residual: (1.0, 2.0, 3.0)}.get(function, ())
+    with pytest.raises(kind, match=text) as found:
+        applied(whole((4, 4)), whole((4, 4)), *arguments, function=function, on_device=on_device)
+    assert found.value.span.filename == __file__
 
 
 def test_orders_that_no_variant_takes(device):
