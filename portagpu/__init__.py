@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from portagpu import interrupted
@@ -70,6 +70,36 @@ def matmul(
     epilogue: Callable[..., Any] | None = None,
     epilogue_args: tuple[Any, ...] = (),
 ) -> NDArray[Any]: ...
+@overload
+def matmul(
+    a: DeviceNDArray,
+    b: DeviceNDArray,
+    out: DeviceNDArray | None = None,
+    *,
+    alpha: complex | np.number[Any] = 1,
+    beta: complex | np.number[Any] = 0,
+    precision: str | None = None,
+    dtype: DTypeLike | None = None,
+    stream: Stream | None = None,
+    epilogue: Callable[..., Any] | None = None,
+    epilogue_args: tuple[Any, ...] = (),
+    reductions: Sequence[tuple[str, int | tuple[int, int]]],
+) -> tuple[DeviceNDArray, ...]: ...
+@overload
+def matmul(
+    a: ArrayLike,
+    b: ArrayLike,
+    out: NDArray[Any] | None = None,
+    *,
+    alpha: complex | np.number[Any] = 1,
+    beta: complex | np.number[Any] = 0,
+    precision: str | None = None,
+    dtype: DTypeLike | None = None,
+    stream: Stream | None = None,
+    epilogue: Callable[..., Any] | None = None,
+    epilogue_args: tuple[Any, ...] = (),
+    reductions: Sequence[tuple[str, int | tuple[int, int]]],
+) -> tuple[NDArray[Any], ...]: ...
 def matmul(
     a: Any,
     b: Any,
@@ -82,6 +112,7 @@ def matmul(
     stream: Any = None,
     epilogue: Any = None,
     epilogue_args: tuple[Any, ...] = (),
+    reductions: Any = (),
 ) -> Any:
     """``alpha * a @ b + beta * out`` with `numpy.matmul`'s rules for shapes, computed on the current device.
 
@@ -117,16 +148,22 @@ def matmul(
     those of the matrix; a fourth parameter named ``batch`` gets its number, the leading axes counted in C order. The
     kernel of the product applies it (docs/epilogue.md).
 
+    ``reductions``: pairs of an operation and an axis, as in ``[("sum", -1), ("amax", (-2, -1))]``; then a tuple is
+    returned, of the result and what its elements, as they are stored, are reduced to: "sum", "max" (NaN where there is
+    one) or "amax", the largest magnitude, of each row (-1), each column (-2) or each matrix. They have the shapes that
+    NumPy's have, and the result's dtype but for sums of 16-bit floats (float32), of integers and bools (`numpy.sum`'s)
+    and "amax" of complex numbers (real). The order of sums depends on the shape alone.
+
     Unlike NumPy's, new results of NumPy arrays may be views of memory that serves later results once nobody refers to
     them (`numpy.ndarray.resize` refuses these), overflow gives no warning, and operands have at most 32 axes.
 
     Raises `ShapeError`, `DTypeError`, `ArgumentTypeError`, `ArgumentCountError`, `UnknownOptionError`,
     `OutOfMemoryError`, and for an epilogue what kernels do when they are compiled.
     """
-    if epilogue is None and not epilogue_args:
+    if epilogue is None and not epilogue_args and not reductions:
         return _products()[0](a, b, out, alpha=alpha, beta=beta, precision=precision, dtype=dtype, stream=stream)
     numbers = {"alpha": alpha, "beta": beta, "precision": precision, "dtype": dtype, "stream": stream}
-    return _products()[0](a, b, out, **numbers, epilogue=epilogue, epilogue_args=epilogue_args)
+    return _products()[0](a, b, out, **numbers, epilogue=epilogue, epilogue_args=epilogue_args, reductions=reductions)
 
 
 @overload

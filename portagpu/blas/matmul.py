@@ -26,9 +26,11 @@ from portagpu.blas.gemm.core.fusion import Fusion
 from portagpu.blas.gemm.integer_products import is_converted, multiply_whole
 from portagpu.blas.gemm.replay.device_products import again, first
 from portagpu.blas.gemm.replay.host_products import HostProduct, host_again, host_product
+from portagpu.blas.reductions.launch import reduce
+from portagpu.blas.reductions.operations import Reduction, check_reducible, checked_reductions
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
-from portagpu.runtime.arrays.creation import is_device_like, to_device
+from portagpu.runtime.arrays.creation import as_device_array, is_device_like, to_device
 from portagpu.runtime.arrays.foreign import is_foreign, shared_view
 from portagpu.runtime.arrays.host_memory import SharedSpans, finished, map_back, wrap_host
 from portagpu.runtime.arrays.overlap import may_overlap
@@ -56,7 +58,8 @@ def matmul(
     stream: Stream | None = None,
     epilogue: Any = None,
     epilogue_args: Any = (),
-) -> Array:
+    reductions: Any = (),
+) -> Any:
     """`portagpu.matmul`, which tells what it takes.
 
     New results of NumPy arrays of some KB and more, and those of a vector, are views of memory that serves later
@@ -65,6 +68,9 @@ def matmul(
     most 32 axes. Factors that the arithmetic's type rounds to 0 (1e-50 in float32) count as that, but what they scale
     is read.
     """
+    if reductions is not _NO_ARGUMENTS:
+        options = {"alpha": alpha, "beta": beta, "precision": precision, "dtype": dtype, "stream": stream}
+        return _reduced(a, b, out, reductions, {**options, "epilogue": epilogue, "epilogue_args": epilogue_args})
     fused = epilogue is not None or epilogue_args is not _NO_ARGUMENTS
     plain = not active.depth and _is_plain(alpha, beta, precision, dtype, stream)
     if plain and type(a) is type(b) is DeviceNDArray and (out is None or type(out) is DeviceNDArray):
@@ -108,6 +114,26 @@ def dot(a: Array, b: Array, out: Array = None) -> Array:
                 hint="use numpy.matmul, or reshape to two axes" if operand.ndim else "scale with a kernel",
             )
     return matmul(a, b, out)
+
+
+def _reduced(a: Array, b: Array, out: Array, reductions: Any, options: dict[str, Any]) -> Any:
+    """The product, and what its elements are reduced to, as a tuple; the product alone without reductions."""
+    wanted = checked_reductions(reductions)
+    if not wanted:
+        return matmul(a, b, out, **options)
+    a, b, on_device = operands_of(a, b)
+    into = out
+    if is_foreign(out):
+        into = as_device_array(out) if is_device_like(out) else shared_view(out, "out")
+    names = ("alpha", "beta", "precision", "dtype", "stream", "epilogue", "epilogue_args")
+    request = _request(a, b, into, *(options[name] for name in names))
+    check_reducible(wanted, request.shape, request.dtype)
+    if on_device:
+        c = matmul(a, b, into, **options)
+        found = tuple(reduce(c, each, request.stream) for each in wanted)
+    else:
+        c, found = _on_host(request, into, wanted)
+    return c if out is None else out, *found
 
 
 # requests: arguments that were checked ------------------------------------------------------------------------------
@@ -314,7 +340,7 @@ def _of_vectors(a: Array, b: Array, out: Array, multiply: Callable[[Array, Array
 
 def _of_host_arrays(request: _Request, host: HostProduct | None) -> Any:
     """The product of host arrays; ``host`` remembers its launches for the next product that is like it."""
-    result = _on_host(request, request.out if host is None else host.result)
+    result, _ = _on_host(request, request.out if host is None else host.result)
     if host is not None:
         settings, stream = request.settings, request.stream
         host.remember(request.a, request.b, lambda left, right, into: settings.multiply(left, right, into, stream))
@@ -323,15 +349,19 @@ def _of_host_arrays(request: _Request, host: HostProduct | None) -> Any:
     return result[()]  # of two vectors: a scalar, as NumPy's
 
 
-def _on_host(request: _Request, out: Any) -> np.ndarray[Any, Any]:
+def _on_host(
+    request: _Request, out: Any, reductions: tuple[Reduction, ...] = ()
+) -> tuple[np.ndarray[Any, Any], tuple[Any, ...]]:
+    """The product, and what it is reduced to."""
     a, b, shape, stream = request.a, request.b, request.shape, request.stream
     operands, dtype, settings = request.operands, request.dtype, request.settings
     with out_of_memory(max(a.shape, b.shape, key=math.prod), operands, "a converted operand"):
         a, b = a.astype(operands, copy=False), b.astype(operands, copy=False)
     result: np.ndarray[Any, Any] = results.empty(shape, dtype) if out is None else out
-    if result.size == 0:
-        return result
     context = context_of(stream)
+    if result.size == 0:
+        empty = device_array(shape, dtype, context=context)
+        return result, tuple(reduce(empty, each, stream).copy_to_host()[()] for each in reductions)
     # neither results that overlap operands nor those in another byte order are written where they are
     read = (a, b, *arrays_of(settings.fusion))
     apart = not result.dtype.isnative or any(np.may_share_memory(result, x) for x in read)
@@ -350,15 +380,16 @@ def _on_host(request: _Request, out: Any) -> np.ndarray[Any, Any]:
         settings = replace(settings, fusion=settings.fusion.with_arguments(moved))
     with finished(stream):
         settings.multiply(_borrow(a, context, spans), _borrow(b, context, spans), target, stream)
+        reduced = [reduce(target, each, stream) for each in reductions]
     if shared is not None:
         map_back(shared, stream)
-        return result
+        return result, tuple(x.copy_to_host()[()] for x in reduced)
     stream.synchronize()
     if result.flags.c_contiguous and result.dtype.isnative:
         target.copy_to_host(result)
     else:
         result[...] = target.copy_to_host()
-    return result
+    return result, tuple(x.copy_to_host()[()] for x in reduced)
 
 
 def _borrow(array: np.ndarray[Any, Any], context: Context, spans: SharedSpans) -> DeviceNDArray:
