@@ -82,7 +82,7 @@ def matmul(
             if found is not None:
                 return found
             request = _request(a, b, out, alpha, beta, precision, dtype, stream, epilogue, epilogue_args)
-            return _of_device_arrays(request, numbers)
+            return _of_device_arrays(request, numbers, further)
     numpy = type(a) is type(b) is np.ndarray and (out is None or type(out) is np.ndarray)
     if plain and numpy and not fused and (dtype is None or _is_dtype(dtype, a)):
         if (a.ndim == 1 or b.ndim == 1) and _is_vector_product(a, b, out):
@@ -291,8 +291,13 @@ def _result_shape(a: Any, b: Any) -> tuple[int, ...]:
 # device arrays ------------------------------------------------------------------------------------------------------
 
 
-def _of_device_arrays(request: _Request, numbers: tuple[Any, ...] | None) -> DeviceNDArray:
-    """The product of device arrays, recorded under ``numbers``, what it depends on besides its arrays, if it can be."""
+def _of_device_arrays(
+    request: _Request, numbers: tuple[Any, ...] | None, further: tuple[DeviceNDArray, ...] = ()
+) -> DeviceNDArray:
+    """The product of device arrays, recorded under ``numbers``, what it depends on besides its arrays, if it can be.
+
+    ``further``: what its epilogue reads, as the caller has it.
+    """
     new = request.out is None
     target: DeviceNDArray = request.out
     if new:
@@ -304,7 +309,6 @@ def _of_device_arrays(request: _Request, numbers: tuple[Any, ...] | None) -> Dev
     if numbers is None:
         multiply_into(target)
     else:
-        further = arrays_of(request.settings.fusion)
         first(request.a, request.b, target, request.named, numbers, multiply_into, new=new, further=further)
     return target
 

@@ -10,6 +10,7 @@ import pytest
 
 import portagpu
 from portagpu import cuda, errors
+from portagpu.blas import matmul as matmul_module
 from portagpu.blas.gemm.core.fusion import Fusion
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.operands import with_strides
@@ -216,6 +217,19 @@ def test_again_with_other_arguments(device):
         found = portagpu.matmul(a, b, epilogue=lambda v, i, j, x, y: v + x[i, j] * y[j, i], epilogue_args=(same, other))
         wanted = product + same.copy_to_host() * other.copy_to_host().T
         assert np.array_equal(found.copy_to_host(), wanted)
+
+
+def test_calls_that_repeat_are_replayed(device, monkeypatch):
+    """Those with an epilogue, too, whatever memory its arguments are in: nothing is asked about the arguments again."""
+    a, b = (cuda.to_device(whole((40, 40), seed=s)) for s in (0, 1))
+    product = a.copy_to_host() @ b.copy_to_host()
+    for turn in range(4):
+        if turn == 3:
+            monkeypatch.setattr(matmul_module, "_request", None)
+        bias, residual = whole(40, seed=turn), whole((40, 40), seed=turn + 10)
+        moved = (cuda.to_device(bias), cuda.to_device(residual), 2)
+        found = portagpu.matmul(a, b, epilogue=bias_and_residual, epilogue_args=moved)
+        assert np.array_equal(found.copy_to_host(), expected(product, bias, residual, 2))
 
 
 def scaled_by(factor):
