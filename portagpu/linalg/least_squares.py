@@ -25,6 +25,7 @@ from portagpu.linalg.matrices import (
     new,
     run,
     stacked,
+    takes_results,
 )
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
@@ -81,6 +82,7 @@ def _dependent(order: int, matrix: tuple[int, ...]) -> SingularMatrixError:
     return error
 
 
+@takes_results
 def lstsq(
     a: Array, b: Array, *, out: Array | None = None, info: Array | None = None, stream: Stream | None = None
 ) -> Array:
