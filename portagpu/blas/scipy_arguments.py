@@ -45,24 +45,24 @@ class Routine:
         real = np.dtype(f"f{self.dtype.itemsize // 2}") if self.dtype.kind == "c" else self.dtype
         return check_scalar(_number(value), name, real, real).real
 
-    def matrix(self, value: Any, name: str) -> Any:
-        """An argument with two axes in the routine's dtype; a vector is a column.
+    def matrix(self, value: Any, name: str, *, batch: bool = False) -> Any:
+        """An argument with two axes in the routine's dtype; a vector is a column. A ``batch`` of them has more axes.
 
         Raises `ArgumentTypeError`, `ShapeError`, `DTypeError`, `OutOfMemoryError`.
         """
         found = operand_of(value, name)
-        if found.ndim > 2:
+        if found.ndim > 2 and not batch:
             raise ShapeError(f"{self.name} takes matrices; {name} has {found.ndim} axes", hint="use matmul for batches")
         found = self._converted(found, name)
-        return found if found.ndim == 2 else found.reshape((found.size, 1))
+        return found if found.ndim >= 2 else found.reshape((found.size, 1))
 
-    def square(self, value: Any, name: str) -> Any:
-        """A `matrix` of as many rows as columns. Raises as that does, and `ShapeError`."""
-        found = self.matrix(value, name)
-        if found.shape[0] != found.shape[1]:
+    def square(self, value: Any, name: str, *, batch: bool = False) -> Any:
+        """A `matrix` of as many rows as columns, or a ``batch``. Raises as that does, and `ShapeError`."""
+        found = self.matrix(value, name, batch=batch)
+        if found.shape[-2] != found.shape[-1]:
             raise ShapeError(
                 f"{self.name} takes a square {name}; it has shape {found.shape}",
-                hint=f"pass a part of it: {name}[:n, :n]",
+                hint=f"pass a part of it: {name}[..., :n, :n]",
             )
         return found
 

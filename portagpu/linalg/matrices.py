@@ -142,11 +142,6 @@ def copy_into(x: Array, target: Array, stream: Stream | None) -> None:
         np.copyto(target, x, casting="same_kind" if x.dtype.kind == target.dtype.kind else "unsafe")
 
 
-def stacked(x: Array) -> Array:
-    """A view with at most three axes of an array in C order: a matrix, or a batch of them."""
-    return x if x.ndim == 2 else x.reshape((int(np.prod(x.shape[:-2], dtype=np.int64)), *x.shape[-2:]))
-
-
 def check_out(out: Any, like: Array, shape: tuple[int, ...], dtype: np.dtype[Any], function: str) -> None:
     """Raise `ArgumentTypeError`, `ShapeError`, `DTypeError` for an ``out`` that cannot take a result."""
     if out is None:

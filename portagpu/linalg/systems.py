@@ -10,6 +10,7 @@ from portagpu.blas.arguments import check_scalar
 from portagpu.blas.factorisations import cholesky as cholesky_factors
 from portagpu.blas.factorisations import lu as lu_factors
 from portagpu.blas.factorisations import refinement
+from portagpu.blas.factorisations.batches import stacked
 from portagpu.blas.factorisations.triangles import clear_beyond, first_zero, identity
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.fill import clear
@@ -28,7 +29,6 @@ from portagpu.linalg.matrices import (
     is_simple,
     new,
     run,
-    stacked,
     takes_results,
 )
 from portagpu.runtime.execution.stream import Stream
