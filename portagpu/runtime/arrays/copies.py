@@ -13,6 +13,7 @@ from portagpu.backends.base import Completion, Driver
 from portagpu.backends.registry import foreign
 from portagpu.errors import ArgumentTypeError, ShapeError
 from portagpu.runtime.arrays.view import CopiedView, View
+from portagpu.runtime.execution.recorder import Copy, active
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.build import build
 
@@ -43,20 +44,28 @@ def copy_strided(source: View, target: View, stream: Stream) -> None:
         if context.only_builds:
             return
         with _in_order(stream, source, target), enqueuing(stream) as queue:
-            context.driver.copy(
-                queue,
-                target.buffer,
-                source.buffer,
-                nbytes=target.nbytes,
-                target_offset=target.offset,
-                source_offset=source.offset,
-            )
+            made = Copy(target.buffer, source.buffer, target.nbytes, target.offset, source.offset)
+            enqueue_copy(context.driver, queue, made)
+            if active.recorder is not None and active.recorder.is_own():
+                active.recorder.steps.append(made)
         return
     copy = context.driver.strided_copy(source, target, partial(build, context, options=()))
     if context.only_builds:
         return
     with _in_order(stream, source, target), enqueuing(stream) as queue:
         copy(queue)
+
+
+def enqueue_copy(driver: Driver, queue: Any, made: Copy) -> None:
+    """Copy bytes on a queue of the driver's."""
+    driver.copy(
+        queue,
+        made.target,
+        made.source,
+        nbytes=made.nbytes,
+        target_offset=made.target_offset,
+        source_offset=made.source_offset,
+    )
 
 
 def users_of(arrays: Iterable[View]) -> tuple[Stream, ...]:
