@@ -59,10 +59,10 @@ class CallKey:
     def _add_factor(self, kind: type, value: complex) -> None:
         real, imaginary = value.real, value.imag
         if real in (0, 1, -1) or not (math.isfinite(real) and math.isfinite(imaginary)):
-            self.facts += (kind, repr(value))  # zeros have signs
+            self.facts += (kind, "is", repr(value))  # zeros have signs
         elif imaginary == 0:
-            self.facts += (kind, repr(imaginary))
+            self.facts += (kind, "has", repr(imaginary))
             self.factors.append(real)
         else:
-            self.facts.append(kind)
+            self.facts += (kind, "is any")
             self.factors += (real, imaginary)

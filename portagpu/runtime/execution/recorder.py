@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
+from collections.abc import Callable
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -22,13 +23,13 @@ class Launch(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """Bytes that were copied between memories of the device."""
+    """A copy on the device. ``enqueue``: given a queue and both memories, the target's first; ``facts``: what copies
+    that are the same but for their memories have in common."""
 
     target: Any
     source: Any
-    nbytes: int
-    target_offset: int
-    source_offset: int
+    enqueue: Callable[[Any, Any, Any], None]
+    facts: tuple[Any, ...]
 
 
 class Recorder:

@@ -34,7 +34,7 @@ class Arguments:
         launch = 0
         for step in steps:
             if isinstance(step, Copy):
-                others.append((step.nbytes, step.target_offset, step.source_offset))
+                others.append(step.facts)
                 continue
             others += (step.compiled.key, step.shape.grid, step.shape.block, step.shape.shared)
             for argument, value in enumerate(step.values):

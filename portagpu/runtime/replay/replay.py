@@ -14,7 +14,6 @@ from typing import Any
 
 from portagpu.backends.base import Driver, KernelObject, Memory
 from portagpu.runtime.arrays.array import DeviceNDArray
-from portagpu.runtime.arrays.copies import enqueue_copy
 from portagpu.runtime.execution.recorder import Copy, Launch, Recorder, active
 from portagpu.runtime.execution.stream import Stream, enqueuing
 from portagpu.runtime.programs.launch import CompiledKernel, LaunchShape
@@ -202,26 +201,15 @@ class Replay:
 class _CopyAgain:
     """A copy between memories that may be operands'; those it does not keep alive."""
 
-    __slots__ = ("_copy", "_driver", "_source", "_target", "kept")
+    __slots__ = ("_enqueue", "_places", "kept")
 
     def __init__(self, driver: Driver, copy: Copy, operands: Mapping[int, int]) -> None:
         """operands: numbers of the operands, by the handles of their memory."""
-        self._driver = driver
-        self._target = operands.get(driver.handle(copy.target))
-        self._source = operands.get(driver.handle(copy.source))
-        kept = copy
-        if self._target is not None:
-            kept = kept._replace(target=None)
-        if self._source is not None:
-            kept = kept._replace(source=None)
-        self._copy = kept
-        self.kept = [memory for memory in (kept.target, kept.source) if memory is not None]
+        self._enqueue = copy.enqueue
+        # of the target and the source, an operand's number, or memory
+        self._places = [operands.get(driver.handle(memory), memory) for memory in (copy.target, copy.source)]
+        self.kept = [place for place in self._places if not isinstance(place, int)]
 
     def enqueue(self, queue: Any, buffers: Sequence[Memory]) -> None:
         """Copy; buffers: of the operands."""
-        made = self._copy
-        if self._target is not None:
-            made = made._replace(target=buffers[self._target])
-        if self._source is not None:
-            made = made._replace(source=buffers[self._source])
-        enqueue_copy(self._driver, queue, made)
+        self._enqueue(queue, *(buffers[place] if isinstance(place, int) else place for place in self._places))
