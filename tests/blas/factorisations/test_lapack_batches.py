@@ -83,6 +83,21 @@ def test_info_and_memory(device, on_it):
     assert np.allclose(host(lapack.dpotrs(many, move(np.ones((2, 2, 3, 1))))[0]), 1 / 16)
 
 
+def test_repeated_calls(device):
+    """Calls on the device that are recorded: new numbers, info and pivots each time, also of vectors."""
+    generator = np.random.default_rng(1)
+    for turn in range(5):
+        a = random(generator, (3, 6, 6), "float32")
+        a[turn % 3, :, 0] = 0
+        *_, info = lapack.sgetrf(cuda.to_device(a))
+        assert host(info).tolist() == [int(i == turn % 3) for i in range(3)]
+        a[turn % 3] += 4 * np.eye(6, dtype=np.float32)
+        b = random(generator, (3, 6), "float32")
+        *_, x, info = lapack.sgesv(cuda.to_device(a), cuda.to_device(b), overwrite_a=turn % 2)
+        assert np.allclose(np.linalg.solve(a, b[..., None])[..., 0], host(x), atol=1e-3, rtol=1e-2)
+        assert host(info).tolist() == [0] * 3 and info.shape == (3,)
+
+
 def test_wrong_arguments(device):
     eye = np.stack([np.eye(2)] * 3)
     for error, message, call in [
