@@ -73,7 +73,7 @@ def repeated(
 
 
 def repeats(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """A function whose calls are `repeated`: it enqueues on its keyword ``stream``, and depends on its arguments alone."""
+    """A function whose calls are `repeated`: it enqueues on its keyword ``stream``, and follows from its arguments."""
     name = f"{function.__module__}.{function.__qualname__}"
 
     @wraps(function)
