@@ -204,7 +204,7 @@ def _run(kind: _Kind, parts: list[list[Array]], into: list[Array] | None, told: 
         return [kind.call([part[0] for part in parts], None if into is None else into[0], **told)]
     operands = [_batch(part) for part in parts]
     if into is None:
-        return list(kind.call(operands, None, **told))
+        return _parts(kind.call(operands, None, **told))
     if isinstance(into[0], DeviceNDArray):
         kind.call(operands, _batch(into), **told)
         return into
@@ -221,7 +221,10 @@ def _arrays(kind: _Kind, name: str, given: Any, axes: int | None) -> list[Array]
     """A list as arrays. Raises `ArgumentTypeError`, `ShapeError`."""
     if not isinstance(given, Sequence | DeviceNDArray | np.ndarray) or isinstance(given, str | bytes):
         raise ArgumentTypeError(f"{kind.name}: {name} is a {type(given).__name__}", hint="pass a list of arrays")
-    found = [operand_of(one, f"{name}[{i}]") for i, one in enumerate(given)]
+    if isinstance(given, DeviceNDArray) and given.ndim:
+        found = _parts(given)
+    else:
+        found = [operand_of(one, f"{name}[{i}]") for i, one in enumerate(given)]
     for i, one in enumerate(found):
         if axes is not None and one.ndim != axes:
             raise ShapeError(
@@ -322,3 +325,11 @@ def _batch(part: list[Array]) -> Array:
         return np.stack(part)
     step = part[1].offset - first.offset
     return with_strides(first, (len(part), *first.shape), (step, *first.strides))
+
+
+def _parts(batch: Array) -> list[Array]:
+    """The arrays of a batch: views."""
+    if not isinstance(batch, DeviceNDArray):
+        return list(batch)
+    shape, (step, *strides) = batch.shape[1:], batch.strides
+    return [with_strides(batch, shape, tuple(strides), first=i * step) for i in range(batch.shape[0])]
