@@ -96,8 +96,8 @@ def matmul(
             if host.again():
                 return host.result
             return _of_host_arrays(_request(a, b, out, alpha, beta, precision, dtype, stream), host)
-    if is_foreign(out) and not is_device_like(out):
-        into = shared_view(out, "out")
+    if type(out) is not DeviceNDArray and (is_device_like(out) or is_foreign(out)):
+        into = as_device_array(out) if is_device_like(out) else shared_view(out, "out")
         of_product: dict[str, Any] = {"alpha": alpha, "beta": beta, "precision": precision, "dtype": dtype}
         matmul(a, b, into, **of_product, stream=stream, epilogue=epilogue, epilogue_args=epilogue_args)
         return out
@@ -123,7 +123,7 @@ def _reduced(a: Array, b: Array, out: Array, reductions: Any, options: dict[str,
         return matmul(a, b, out, **options)
     a, b, on_device = operands_of(a, b)
     into = out
-    if is_foreign(out):
+    if type(out) is not DeviceNDArray and (is_device_like(out) or is_foreign(out)):
         into = as_device_array(out) if is_device_like(out) else shared_view(out, "out")
     names = ("alpha", "beta", "precision", "dtype", "stream", "epilogue", "epilogue_args")
     request = _request(a, b, into, *(options[name] for name in names))
