@@ -15,6 +15,7 @@ from portagpu.blas.factorisations.triangles import clear_beyond, first_zero, ide
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.level3 import triangular_solve
+from portagpu.blas.replay.calls import repeats
 from portagpu.errors import NotPositiveDefiniteError, ShapeError, SingularMatrixError, UnknownOptionError, did_you_mean
 from portagpu.linalg.matrices import (
     INT32,
@@ -127,6 +128,7 @@ class _Sides:
 
 
 @takes_results
+@repeats
 def solve(
     a: Array,
     b: Array,
@@ -209,6 +211,7 @@ def solve(
 
 
 @takes_results
+@repeats
 def cholesky(
     a: Array,
     *,
@@ -240,6 +243,7 @@ def cholesky(
 
 
 @takes_results
+@repeats
 def lu_factor(
     a: Array, *, out: Array | None = None, info: Array | None = None, stream: Stream | None = None
 ) -> LuFactors:
@@ -265,6 +269,7 @@ def lu_factor(
 
 
 @takes_results
+@repeats
 def lu_solve(
     factors: LuFactors | tuple[Array, Array],
     b: Array,
@@ -308,6 +313,7 @@ def lu_solve(
 
 
 @takes_results
+@repeats
 def solve_triangular(
     a: Array,
     b: Array,
@@ -359,6 +365,7 @@ def solve_triangular(
 
 
 @takes_results
+@repeats
 def inv(a: Array, *, out: Array | None = None, info: Array | None = None, stream: Stream | None = None) -> Array:
     """The inverses of matrices (..., n, n).
 
@@ -383,6 +390,7 @@ def inv(a: Array, *, out: Array | None = None, info: Array | None = None, stream
     return delivered(made, out, stream)
 
 
+@repeats
 def det(a: Array, *, stream: Stream | None = None) -> Array:
     """The determinants of matrices (..., n, n): (...), a number for one NumPy matrix; 1 for matrices without rows.
 
