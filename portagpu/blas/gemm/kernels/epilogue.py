@@ -49,7 +49,7 @@ def store_vector(total, c, place, row, column, factors, epilogue, aligned: cuda.
         old = epilogue.scaled(cuda.vload(c, place, epilogue.scaled.lanes, aligned=aligned))
         value = multiply_add(factors.beta, old, value, isinstance(factors.alpha, np.integer))
     if epilogue.scaling == BETA_UNLESS_ZERO and factors.beta != 0:
-        value += factors.beta * cuda.vload(c, place, epilogue.scaled.lanes, aligned=aligned)
+        value += factors.beta * epilogue.scaled(cuda.vload(c, place, epilogue.scaled.lanes, aligned=aligned))
     cuda.vstore(epilogue.stored(value), c, place, aligned=aligned)
 
 

@@ -31,5 +31,5 @@ def add_parts(
         number(n),
         number(parts.shape[1]),
         found.factors(alpha, beta),
-        found.epilogue(alpha, beta),
+        found.any_epilogue,
     )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portagpu.blas.gemm.core.kernel_arguments import Complex
-from portagpu.blas.gemm.core.operands import flat, real_dtype, real_flat
+from portagpu.blas.gemm.core.operands import placed, real_dtype, real_flat
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.level1.vectors import Vector, vector_of
 from portagpu.blas.level2.products.form import Extents, Form, Given, Sheet, Sums, Tiling
@@ -98,7 +98,7 @@ def given_vector(x: DeviceNDArray, stream: Stream, *, along: bool, conjugate: bo
     n, item = x.size, x.itemsize
     is_complex = x.dtype.kind == "c"
     if not is_complex and (n == 1 or x.strides[0] == item):
-        return flat(x, n), 0, 0
+        return placed(x), 0, 0
     first = 4 * n if is_complex and along else 0
     behind = 2 * n if is_complex else n
     packed = workspaces.of(stream, "level2 x", (first + behind,), real_dtype(x.dtype) if is_complex else x.dtype)

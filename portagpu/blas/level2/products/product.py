@@ -9,7 +9,7 @@ import numpy as np
 
 from portagpu.blas.gemm.core.alignment import new_aligned_rows
 from portagpu.blas.gemm.core.interface import order_of
-from portagpu.blas.gemm.core.operands import flat, real_flat, span_of
+from portagpu.blas.gemm.core.operands import placed, real_flat
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.level2.products.call import ProductCall, given_vector
 from portagpu.blas.level2.products.form import (
@@ -116,7 +116,7 @@ def multiply(
         a, use = a.T, use.turned
     lines, columns = a.shape
     pitch = a.strides[0] // a.itemsize if lines > 1 else columns
-    _multiply(use, Lines(flat(a, span_of(a)), lines, columns, pitch), x, y, stream, config, alpha, beta)
+    _multiply(use, Lines(placed(a), lines, columns, pitch), x, y, stream, config, alpha, beta)
 
 
 def multiply_packed(
@@ -143,7 +143,7 @@ def packed_lines(ap: DeviceNDArray, shape: int, n: int, stream: Stream) -> Lines
         held = workspaces.of(stream, "level2 packed", ap.shape, ap.dtype)
         copy_strided(ap, held, stream)
         ap = held
-    return Lines(flat(ap, ap.size), n, n, n, SHRINKING if shape == LOWER else GROWING)
+    return Lines(placed(ap), n, n, n, SHRINKING if shape == LOWER else GROWING)
 
 
 def _multiply(

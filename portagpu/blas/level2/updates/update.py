@@ -9,7 +9,7 @@ import numpy as np
 from portagpu.blas.gemm.core.alignment import new_aligned_rows
 from portagpu.blas.gemm.core.interface import order_of
 from portagpu.blas.gemm.core.kernel_arguments import Complex
-from portagpu.blas.gemm.core.operands import flat, real_flat, span_of
+from portagpu.blas.gemm.core.operands import placed, real_flat
 from portagpu.blas.gemm.core.vector_registers import native_lanes
 from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.gemm.core.workspace import workspaces
@@ -64,7 +64,7 @@ def add_products(
         a, products, shape = a.T, tuple(product.turned for product in products), _TURNED[shape]
     lines, columns = a.shape
     pitch = a.strides[0] // a.itemsize if lines > 1 else columns
-    _add(Lines(flat(a, span_of(a)), lines, columns, pitch), products, stream, shape, real_diagonal)
+    _add(Lines(placed(a), lines, columns, pitch), products, stream, shape, real_diagonal)
 
 
 def add_to_packed(
