@@ -2,10 +2,47 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
+import pairwise
+import pytest
+
+from portagpu import cuda
 
 DTYPES = {"s": np.float32, "d": np.float64, "c": np.complex64, "z": np.complex128}
 FACTORS = {"s": (1.5, -0.5), "d": (1.5, -0.5), "c": (1.5 - 0.5j, 0.5 + 2j), "z": (1.5 - 0.5j, 0.5 + 2j)}
+
+SIZES = (1, 2, 7, 16, 33, 64, 129, 257)
+INCREMENTS = (1, -1, 2, -2)
+
+
+def in_short(names, *short):
+    """Names for a test: without `--thorough` only the ``short`` ones, since SciPy's tests have all of them."""
+    return [name if name in short else pytest.param(name, marks=pytest.mark.thorough) for name in names]
+
+
+LETTERS = in_short(DTYPES, "s", "z")
+
+
+def sizes_for(device):
+    """A simulator takes minutes for large ones: there, only one is more than a block on GPUs."""
+    return (1, 2, 7, 130, 16, 33, 3, 65) if device.platform == "Oclgrind" else SIZES
+
+
+def options_of(**values):
+    """Some combinations of options, as dicts: each pair of values of two options occurs."""
+    every = list(product(*(range(len(found)) for found in values.values())))
+    kept = pairwise.chosen([dict(zip(values, places, strict=True)) for places in every])
+    return [{name: values[name][i] for name, i in zip(values, every[n], strict=True)} for n in kept]
+
+
+def moved(on_device, *arrays):
+    return [cuda.to_device(x) if on_device else x for x in arrays]
+
+
+def host(x):
+    return x.copy_to_host() if hasattr(x, "copy_to_host") else x
 
 
 def numbers(generator, shape, dtype):
