@@ -18,6 +18,7 @@ import numpy as np
 from portagpu.blas.arguments import check_scalar, conversion, operand_of
 from portagpu.blas.gemm.core.fill import clear
 from portagpu.blas.gemm.kernels.conjugate import conjugated
+from portagpu.blas.replay.calls import repeated
 from portagpu.errors import ArgumentTypeError, DTypeError, ShapeError, UnknownOptionError
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.host_pool import out_of_memory, results
@@ -141,14 +142,13 @@ def in_dtype(
     function's own name says it.
     """
     chosen = Routine(name=name, family=family or routine.__name__.lstrip("_"), dtype=np.dtype(dtype))
+    call = functools.partial(routine, chosen)
 
     @functools.wraps(routine)
     def function(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         try:
-            return routine(chosen, *args, **kwargs)
-        except TypeError as error:
-            if error.__traceback__ is None or error.__traceback__.tb_next is not None:  # not by the call itself
-                raise
+            return repeated(call, name, args, kwargs)  # type: ignore[no-any-return]
+        except TypeError:
             try:
                 signature.bind(*args, **kwargs)
             except TypeError as problem:

@@ -12,7 +12,6 @@ import numpy as np
 from portagpu.blas.factorisations.cholesky_kernels import CholeskyPlan, factor_cholesky
 from portagpu.blas.factorisations.number_types import number_types
 from portagpu.blas.factorisations.parameters import Blocks
-from portagpu.blas.factorisations.repeated_calls import repeated
 from portagpu.blas.factorisations.triangle_update import subtract_product
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.interface import order_of
@@ -20,6 +19,7 @@ from portagpu.blas.gemm.core.vector_types import vector_type
 from portagpu.blas.level3.conjugates import conjugate_transpose
 from portagpu.blas.level3.strided_memory import batch_of, index_kind, strided
 from portagpu.blas.level3.triangular_solve import solve_triangular
+from portagpu.blas.replay.calls import repeated
 from portagpu.runtime.arrays.array import DeviceNDArray
 from portagpu.runtime.execution.stream import Stream
 
@@ -42,7 +42,7 @@ def potrf(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, *, lower: bool)
     def enqueue(a: DeviceNDArray, info: DeviceNDArray, stream: Stream) -> None:
         _factor(a if lower else swapped(a), info, stream, how, 0)
 
-    repeated(enqueue, "potrf", (a, info), stream, (lower, how))
+    repeated(enqueue, "potrf", (a, info), {"stream": stream}, (lower, how))
 
 
 def _factor(a: DeviceNDArray, info: DeviceNDArray, stream: Stream, how: Blocks, before: int) -> None:
@@ -93,4 +93,4 @@ def potrs(factor: DeviceNDArray, b: DeviceNDArray, stream: Stream, *, lower: boo
         solve_triangular(factor if lower else swapped(factor), b, stream, lower=True, conjugate=not lower)
         solve_triangular(swapped(factor) if lower else factor, b, stream, lower=False, conjugate=lower)
 
-    repeated(enqueue, "potrs", (factor, b), stream, (lower,))
+    repeated(enqueue, "potrs", (factor, b), {"stream": stream}, (lower,))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from portagpu.blas.factorisations.cholesky import potrs
-from portagpu.blas.factorisations.repeated_calls import repeated
 from portagpu.blas.factorisations.triangles import copy_triangle, identity
 from portagpu.blas.gemm.core.alignment import swapped
 from portagpu.blas.gemm.core.workspace import workspaces
 from portagpu.blas.level3.triangular_solve import solve_triangular
+from portagpu.blas.replay.calls import repeated
 from portagpu.runtime.arrays.array import DeviceNDArray, device_array
 from portagpu.runtime.execution.stream import Stream
 
@@ -26,7 +26,7 @@ def trtri(a: DeviceNDArray, stream: Stream, *, lower: bool, unit_diagonal: bool 
     def enqueue(a: DeviceNDArray, stream: Stream) -> None:
         _invert(a if lower else swapped(a), stream, unit_diagonal)
 
-    repeated(enqueue, "trtri", (a,), stream, (lower, unit_diagonal))
+    repeated(enqueue, "trtri", (a,), {"stream": stream}, (lower, unit_diagonal))
 
 
 def _invert(a: DeviceNDArray, stream: Stream, unit: bool) -> None:
