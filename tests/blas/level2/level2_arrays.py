@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
-import pairwise
-import pytest
+from option_pairs import in_short
 
 from portagpu import cuda
 
@@ -17,24 +14,12 @@ SIZES = (1, 2, 7, 16, 33, 64, 129, 257)
 INCREMENTS = (1, -1, 2, -2)
 
 
-def in_short(names, *short):
-    """Names for a test: without `--thorough` only the ``short`` ones, since SciPy's tests have all of them."""
-    return [name if name in short else pytest.param(name, marks=pytest.mark.thorough) for name in names]
-
-
 LETTERS = in_short(DTYPES, "s", "z")
 
 
 def sizes_for(device):
     """A simulator takes minutes for large ones: there, only one is more than a block on GPUs."""
     return (1, 2, 7, 130, 16, 33, 3, 65) if device.platform == "Oclgrind" else SIZES
-
-
-def options_of(**values):
-    """Some combinations of options, as dicts: each pair of values of two options occurs."""
-    every = list(product(*(range(len(found)) for found in values.values())))
-    kept = pairwise.chosen([dict(zip(values, places, strict=True)) for places in every])
-    return [{name: values[name][i] for name, i in zip(values, every[n], strict=True)} for n in kept]
 
 
 def moved(on_device, *arrays):

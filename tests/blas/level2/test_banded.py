@@ -17,11 +17,11 @@ from level2_arrays import (
     moved,
     numbers,
     op,
-    options_of,
     sizes_for,
     spread,
     wide,
 )
+from option_pairs import options_of
 
 import portagpu.blas as blas
 from portagpu import cuda, errors

@@ -15,12 +15,12 @@ from level2_arrays import (
     moved,
     numbers,
     op,
-    options_of,
     sizes_for,
     spread,
     triangle,
     wide,
 )
+from option_pairs import options_of
 
 import portagpu.blas as blas
 from portagpu import cuda

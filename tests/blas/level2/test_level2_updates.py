@@ -4,20 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from level2_arrays import (
-    DTYPES,
-    FACTORS,
-    INCREMENTS,
-    LETTERS,
-    close,
-    host,
-    numbers,
-    options_of,
-    sizes_for,
-    spread,
-    triangle,
-    wide,
-)
+from level2_arrays import DTYPES, FACTORS, INCREMENTS, LETTERS, close, host, numbers, sizes_for, spread, triangle, wide
+from option_pairs import options_of
 
 import portagpu.blas as blas
 from portagpu import cuda

@@ -14,16 +14,15 @@ from level2_arrays import (
     close,
     elements,
     host,
-    in_short,
     moved,
     numbers,
     op,
-    options_of,
     sizes_for,
     spread,
     triangle,
     wide,
 )
+from option_pairs import in_short, options_of
 
 import portagpu.blas as blas
 from portagpu import cuda, errors

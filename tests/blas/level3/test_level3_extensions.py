@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from level3_arrays import DTYPES, FACTORS, close, host, numbers, triangle_of, wide
+from level3_arrays import DTYPES, FACTORS, LETTERS, close, host, numbers, triangle_of, wide
 
 import portagpu.blas as blas
 from portagpu import cuda, errors
@@ -22,7 +22,8 @@ def _op(matrix, trans):
 
 
 @pytest.mark.oclgrind
-@pytest.mark.parametrize("letter", DTYPES)
+@pytest.mark.one_device
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("on_device", [False, True])
 def test_copies_and_sums(device, letter, on_device):
     dtype, (alpha, beta) = DTYPES[letter], FACTORS[letter]
@@ -59,7 +60,8 @@ def test_both_terms_of_a_sum_have_tiles_of_their_own(device, monkeypatch, thread
     assert np.allclose(blas.dgeam(1.5, a.T, -0.5, b.T, 1, 1), 1.5 * a - 0.5 * b)
 
 
-@pytest.mark.parametrize("letter", DTYPES)
+@pytest.mark.one_device
+@pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("on_device", [False, True])
 def test_triangles_of_any_products(device, letter, on_device):
     dtype, (alpha, beta) = DTYPES[letter], FACTORS[letter]
