@@ -67,6 +67,7 @@ def test_batches(device, memory, stream, dtype):
 
 
 @pytest.mark.oclgrind
+@pytest.mark.one_device
 def test_small(device, memory, stream):
     check(18, "float32", "C", True, stream, (3,), right=2)
     check(9, "complex64", "F", False, stream, right=2)

@@ -48,6 +48,7 @@ def test_factors(device, memory, stream, dtype, order):
 
 
 @pytest.mark.oclgrind
+@pytest.mark.one_device
 def test_small(device, memory, stream):
     check(7, 5, "float32", "C", stream)
     check(5, 4, "complex64", "F", stream, (2,))
