@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from functools import partial
-from typing import Any
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from portagpu.blas.gemm.replay.recordings import Known, Recordings
 from portagpu.blas.replay.factors import Factors
@@ -24,6 +24,8 @@ from portagpu.runtime.execution.recorder import active
 from portagpu.runtime.execution.stream import Stream
 from portagpu.runtime.replay.replay import Replay, kept_by, recorded
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 _REMEMBERED = 256  # calls of a thread in a context
 _SEEN = 1024  # calls that were made once
 _MOST_LAUNCHES = 4096
@@ -68,6 +70,17 @@ def repeated(
     recording, result = _record(whole, arguments, keywords, arrays, tuple(key.factors))
     mine.keep(key, recording, context)
     return result
+
+
+def repeats(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A function whose calls are `repeated`: it enqueues on its keyword ``stream``, and follows from its arguments."""
+    name = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def call(*arguments: _P.args, **keywords: _P.kwargs) -> _R:
+        return repeated(function, name, arguments, keywords)  # type: ignore[no-any-return]
+
+    return call
 
 
 def _with_scratch(call: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:

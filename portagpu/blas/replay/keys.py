@@ -50,6 +50,8 @@ class CallKey:
                 self._add_factor(complex, complex(value))
             elif kind is Stream:
                 facts.append(value.token)
+            elif kind is tuple and all(type(x) is int for x in value):
+                facts.append(value)
             elif isinstance(value, np.integer | np.bool_):
                 facts += (kind, int(value))
             else:
