@@ -20,9 +20,15 @@ UPDATES = [
 ]
 
 
-def _sizes(device):
-    """A simulator takes minutes for large ones; 33 is more than a tile."""
-    return (0, 1, 3, 17, 33) if device.platform == "Oclgrind" else SIZES
+@pytest.fixture
+def sizes(device, request):
+    """Products of few rows have kernels of their own for each number; a simulator takes minutes for large matrices, and
+    33 is more than a tile.
+    """
+    if device.platform == "Oclgrind":
+        return (0, 1, 3, 17, 33)
+    every = request.config.getoption("--thorough") or request.config.getoption("--all-combinations")
+    return SIZES if every else (0, 1, 3, 17, 33, 64, 129, 257)
 
 
 def _place(matrix, order, on_device):
@@ -31,11 +37,10 @@ def _place(matrix, order, on_device):
 
 @pytest.mark.oclgrind
 @pytest.mark.parametrize("name", in_short(SYMMETRIC, "ssymm", "zhemm"))
-def test_symmetric_matrices(device, name):
+def test_symmetric_matrices(device, name, sizes):
     hermitian, letter = name.endswith("hemm"), name[0]
     dtype, (alpha, beta) = DTYPES[letter], FACTORS[letter]
     function, generator = getattr(blas, name), np.random.default_rng(1)
-    sizes = _sizes(device)
     for turn in range(len(sizes)):
         on_device = (turn // 2 + SYMMETRIC.index(name)) % 2
         n, other = sizes[turn], sizes[(turn * 5 + 3) % len(sizes)]
@@ -63,14 +68,13 @@ def test_symmetric_matrices(device, name):
 
 @pytest.mark.oclgrind
 @pytest.mark.parametrize("name", in_short(UPDATES, "ssyrk", "zherk", "ssyr2k", "zher2k"))
-def test_triangles_of_products(device, name):
+def test_triangles_of_products(device, name, sizes):
     letter, family = name[0], name[1:]
     hermitian, twice = family.startswith("he"), family.endswith("2k")
     dtype, (alpha, beta) = DTYPES[letter], FACTORS[letter]
     beta = beta.real if hermitian else beta
     alpha = alpha.real if family == "herk" else alpha
     function, generator = getattr(blas, name), np.random.default_rng(2)
-    sizes = _sizes(device)
     for turn in range(len(sizes)):
         on_device = (turn // 2 + UPDATES.index(name)) % 2
         n, k, lower = sizes[turn], sizes[(turn * 3 + 5) % len(sizes)], turn // 2 % 2
@@ -108,10 +112,9 @@ def test_triangles_of_products(device, name):
 @pytest.mark.one_device
 @pytest.mark.parametrize("letter", LETTERS)
 @pytest.mark.parametrize("family", ["trmm", "trsm"])
-def test_triangular_matrices(device, letter, family):
+def test_triangular_matrices(device, letter, family, sizes):
     dtype, alpha = DTYPES[letter], FACTORS[letter][0]
     function, generator = getattr(blas, letter + family), np.random.default_rng(3)
-    sizes = _sizes(device)
     combinations = 2 * 2 * 3 * 2  # of side, lower, trans_a, diag
     for turn in range(combinations):
         side, lower, trans, diag = turn % 2, turn // 2 % 2, turn // 4 % 3, turn // 12
